@@ -1,0 +1,48 @@
+# `make demo` and `make test` do all the set-up themselves: they need Python 3.11+, make and a package index.
+# Everything else is a line that CI runs too.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
+# One thread per process: results are bit-equal, and two pytest workers do not fight over two cores.
+ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+WORKERS ?= 2
+
+.PHONY: help setup demo test check unit slow bench clean
+help:            ## this list
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*##/\t/'
+
+setup: $(READY)  ## the virtual environment, with every extra
+
+# Re-made only when pyproject.toml or constraints.txt change, so that a second run starts at once.
+# uv does not read PIP_FIND_LINKS: it is handed over.
+$(READY):
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+	UV_FIND_LINKS="$(or $(UV_FIND_LINKS),$(PIP_FIND_LINKS))" VIRTUAL_ENV="$(VENV)" \
+	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,dev]'
+	@rm -f $(VENV)/.ready-* && touch $@
+
+demo: setup      ## a model and ten experts become a team (about 20 seconds)
+	@$(BIN)/defero demo
+
+test: check unit ## everything that must hold before a change lands
+
+check: setup     ## ruff, mypy --strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: setup      ## the tests and every example in the docs
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -m "not slow"
+
+slow: setup      ## the statistical studies whose results are committed in tests/statistical/results
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -m slow
+
+bench: setup     ## speed, beside a plain formulation in the same run
+	$(ONE_THREAD) $(BIN)/python -m benchmarks
+
+clean:           ## remove the environment and every cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache defero-demo

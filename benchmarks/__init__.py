@@ -1,0 +1,1 @@
+"""Speed, measured beside a plain formulation in the same run."""

@@ -1,0 +1,74 @@
+"""defero: learn from past cases who should decide the next one, the model, one expert, or a panel.
+
+The public names load what they need when they are first used, so that `import defero` stays light.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from defero.core import Answer, Decision, ExpertSets, ExpertTable, InputError, ModelFolderError, Scores, TableError
+    from defero.data import read_table
+    from defero.estimators.baselines import BestExpert, ConfidenceThreshold, ModelOnly, RandomExpert
+    from defero.estimators.deferral import DeferralClassifier
+    from defero.estimators.two_stage import TwoStageDeferral
+    from defero.router import Router
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Answer": "defero.core",
+    "BestExpert": "defero.estimators.baselines",
+    "ConfidenceThreshold": "defero.estimators.baselines",
+    "Decision": "defero.core",
+    "DeferralClassifier": "defero.estimators.deferral",
+    "ExpertSets": "defero.core",
+    "ExpertTable": "defero.core",
+    "InputError": "defero.core",
+    "ModelFolderError": "defero.core",
+    "ModelOnly": "defero.estimators.baselines",
+    "RandomExpert": "defero.estimators.baselines",
+    "Router": "defero.router",
+    "Scores": "defero.core",
+    "TableError": "defero.core",
+    "TwoStageDeferral": "defero.estimators.two_stage",
+    "read_table": "defero.data",
+}
+_ROOMS = ("core", "data", "datasets", "decisions", "estimators", "experts", "losses", "metrics", "nets", "training")
+
+__all__ = [
+    "Answer",
+    "BestExpert",
+    "ConfidenceThreshold",
+    "Decision",
+    "DeferralClassifier",
+    "ExpertSets",
+    "ExpertTable",
+    "InputError",
+    "ModelFolderError",
+    "ModelOnly",
+    "RandomExpert",
+    "Router",
+    "Scores",
+    "TableError",
+    "TwoStageDeferral",
+    "__version__",
+    "read_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        try:
+            return getattr(importlib.import_module(_HOMES[name]), name)
+        except ModuleNotFoundError as error:
+            if error.name == "torch":
+                raise ImportError(f"{name} needs PyTorch: pip install 'defero[train]'.") from error
+            raise
+    if name in _ROOMS:
+        return importlib.import_module(f"defero.{name}")
+    raise AttributeError(f"module 'defero' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ROOMS])

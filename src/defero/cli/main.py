@@ -1,0 +1,66 @@
+"""`defero`: the commands, and what the shell gets to see when something goes wrong."""
+
+import sys
+import traceback
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from defero import __version__
+from defero.cli.demo import demo
+from defero.cli.evaluate import evaluate
+from defero.cli.fit import fit
+from defero.cli.route import route
+
+app = typer.Typer(
+    name="defero",
+    help="Learn from past cases who should decide the next one: the model, one expert, or a panel.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, fit, evaluate, route):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Learn from past cases who should decide the next one: the model, one expert, or a panel."""
+
+
+def main() -> None:
+    """Run a command. Exit status: 0 fine, 2 the input is wrong (one sentence), 1 a defect of ours."""
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except (ValueError, OSError, ImportError) as error:
+        # Everything that a user can mend is an InputError, but core is imported only when something is wrong.
+        from defero.core.errors import InputError
+
+        if not isinstance(error, InputError | OSError | ImportError):
+            _defect()
+        typer.echo(f"defero: {error}", err=True)
+        sys.exit(2)
+    except Exception:
+        _defect()
+
+
+def _defect() -> None:
+    traceback.print_exc()
+    typer.echo("defero: this is a defect of defero, not of your input; please report the lines above.", err=True)
+    sys.exit(1)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"note: {message}", err=True)

@@ -1,0 +1,87 @@
+"""What commands print: tables for people, JSON for machines."""
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from defero.metrics.team import Share, TeamRecord
+
+
+def emit(value: dict[str, Any]) -> None:
+    """Print one JSON object to standard output."""
+    typer.echo(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def percent(value: float) -> str:
+    """Write a share as a percentage.
+
+    >>> percent(0.9666), percent(float("nan"))
+    ('96.7 %', '-')
+    """
+    return "-" if math.isnan(value) else f"{100 * value:.1f} %"
+
+
+def with_interval(share: "Share") -> str:
+    """Write a share with its interval."""
+    low, high = share.interval
+    return "-" if math.isnan(share.value) else f"{percent(share.value)}  ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """Lay out cells in columns: the first to the left, the others to the right.
+
+    >>> print(table(["who", "n"], [["ann", "12"], ["bob", "3"]]))
+    who   n
+    ann  12
+    bob   3
+    """
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = [
+        "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [header, *rows]
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def show_record(record: "TeamRecord") -> None:
+    """Print a team's record for a person."""
+    experts, all_recorded = record.experts, record.recorded == len(record.experts)
+    rows = [
+        ["team", with_interval(record.team), "", "", "", ""],
+        ["model alone", with_interval(record.model), percent(record.coverage), "", "", ""],
+    ]
+    for expert in experts:
+        share = expert.asked.total / record.team.total if record.team.total else math.nan
+        rows.append(
+            [
+                expert.name,
+                with_interval(expert.alone),
+                percent(share),
+                percent(expert.asked.value),
+                percent(expert.promised),
+                percent(expert.calibration_error),
+            ]
+        )
+    typer.echo(f"On {record.team.total} held-out cases (95 % intervals):\n")
+    typer.echo(table(["", "right, answering alone", "decides", "right then", "promised", "calibration error"], rows))
+    typer.echo(
+        f"\nThe team is right where the model alone is wrong on {record.only_team_right} cases, "
+        f"and wrong where it is right on {record.only_model_right}."
+    )
+    if not all_recorded:
+        typer.echo(
+            f"Only recorded answers can be asked for: {record.recorded:.1f} of {len(experts)} experts answered a case "
+            "on average, and the team chose among those."
+        )
+    if record.above_one > 0:
+        typer.echo(f"Softmax estimates exceed 1 on {percent(record.above_one)} of the cells.")
+    recall = [
+        [str(label), percent(team), percent(model)]
+        for label, team, model in zip(record.classes, record.team_recall, record.model_recall, strict=True)
+    ]
+    typer.echo("\n" + table(["class", "found by the team", "by the model"], recall))

@@ -1,0 +1,17 @@
+"""The values that travel between the rooms, each checked once when it is built. Imports numpy alone."""
+
+from defero.core.errors import InputError, ModelFolderError, TableError
+from defero.core.results import Answer, Decision, ExpertSets
+from defero.core.scores import Scores
+from defero.core.table import ExpertTable
+
+__all__ = [
+    "Answer",
+    "Decision",
+    "ExpertSets",
+    "ExpertTable",
+    "InputError",
+    "ModelFolderError",
+    "Scores",
+    "TableError",
+]

@@ -1,0 +1,101 @@
+"""Checks at the public edge: each returns a clean array or raises a sentence that names the argument."""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from defero.core.errors import InputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+Array = TypeVar("Array", bound=NDArray[Any])
+
+
+def frozen(array: Array) -> Array:
+    """Return a read-only view, so that a value cannot change after it was checked."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def float_matrix(name: str, value: ArrayLike) -> FloatArray:
+    """Return a two-dimensional float array without NaN or infinity."""
+    try:
+        matrix = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers of shape (n, columns), got something else: {error}.") from error
+    if matrix.ndim != 2:
+        raise InputError(f"{name} must have two axes (n, columns), got shape {matrix.shape}.")
+    if not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(matrix))[0]
+        raise InputError(
+            f"{name} must be finite, got {matrix[row, column]} at row {row}, column {column}; "
+            "fill or drop such cells first."
+        )
+    return matrix
+
+
+def probabilities(name: str, value: ArrayLike) -> FloatArray:
+    """Return a two-dimensional array of numbers in [0, 1]."""
+    matrix = float_matrix(name, value)
+    if matrix.size and (matrix.min() < 0 or matrix.max() > 1):
+        row, column = np.argwhere((matrix < 0) | (matrix > 1))[0]
+        raise InputError(
+            f"{name} must lie in [0, 1], got {matrix[row, column]:g} at row {row}, column {column}; "
+            "pass probabilities, not logits."
+        )
+    return matrix
+
+
+def expert_rows(name: str, value: ArrayLike, *, n_items: int, n_experts: int) -> NDArray[np.generic]:
+    """Spread a value given per expert (J,) or per item and expert (n, J) to (n, J)."""
+    array = np.asarray(value)
+    if array.shape not in {(n_experts,), (n_items, n_experts)}:
+        raise InputError(
+            f"{name} must have shape ({n_experts},) or ({n_items}, {n_experts}), one column per expert, "
+            f"got {array.shape}."
+        )
+    return np.broadcast_to(array, (n_items, n_experts))
+
+
+def availability(value: ArrayLike | None, *, n_items: int, n_experts: int) -> BoolArray:
+    """Return who can be asked, (n, J); everybody where nothing is said."""
+    if value is None:
+        return np.ones((n_items, n_experts), dtype=np.bool_)
+    spread = expert_rows("available", value, n_items=n_items, n_experts=n_experts)
+    if spread.dtype != np.bool_:
+        raise InputError(f"available must be True or False for each expert, got dtype {spread.dtype}.")
+    return spread.astype(np.bool_)
+
+
+def fees(value: ArrayLike | None, *, n_items: int, n_experts: int) -> FloatArray:
+    """Return what asking costs, (n, J), in units of one error; nothing where nothing is said."""
+    if value is None:
+        return np.zeros((n_items, n_experts))
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"costs must be numbers in units of one error: {error}.") from error
+    spread = expert_rows("costs", numbers, n_items=n_items, n_experts=n_experts)
+    if not np.isfinite(numbers).all():
+        raise InputError("costs must be finite; to rule an expert out pass available=False for them instead.")
+    return spread.astype(np.float64)
+
+
+def names(name: str, value: object, *, count: int) -> tuple[str, ...]:
+    """Return distinct, non-empty names; `expert_0`, `expert_1`, ... where none are given."""
+    if value is None:
+        return tuple(f"expert_{j}" for j in range(count))
+    found = tuple(str(one) for one in value)  # type: ignore[attr-defined]
+    if len(found) != count:
+        raise InputError(f"{name} must be {count} names, one per column, got {len(found)}.")
+    twice = sorted({one for one in found if found.count(one) > 1})
+    if twice:
+        raise InputError(f"{name} must be distinct, got {', '.join(twice)} more than once; rename one of them.")
+    if "model" in found:
+        raise InputError(f"{name} must not contain 'model': that word names the model in every decision.")
+    if "" in found:
+        raise InputError(f"{name} must not be empty, got an empty name in column {found.index('')}.")
+    return found

@@ -1,0 +1,173 @@
+"""What comes out: who decides (Decision), who is asked (ExpertSets), what the team says (Answer)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from defero.core.checks import BoolArray, FloatArray, IntArray, frozen, names
+from defero.core.errors import InputError
+from defero.core.labels import Labels
+
+MODEL = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Who answers each item, what that is expected to cost, and why.
+
+    Attributes
+    ----------
+    expert : (n,) int
+        -1 where the model answers, else the expert's index.
+    expert_names : J names
+    expected_cost : (n,)
+        P(wrong) plus the fee, in units of one error.
+    model_value : (n,)
+        What the model is worth: P(it is right).
+    best_expert : (n,) int
+        The best expert who may be asked, -1 where there is none.
+    best_value : (n,)
+        What that expert is worth: P(right) minus the fee; -inf where there is none.
+    withheld : (n,) int
+        An expert who looked better than whoever decides but has given too few answers to be asked alone;
+        -1 where there is none.
+    """
+
+    expert: IntArray
+    expert_names: tuple[str, ...]
+    expected_cost: FloatArray
+    model_value: FloatArray
+    best_expert: IntArray
+    best_value: FloatArray
+    withheld: IntArray
+
+    def __post_init__(self) -> None:
+        n_experts = len(self.expert_names)
+        object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=n_experts))
+        for name in ("expert", "best_expert", "withheld"):
+            array = np.asarray(getattr(self, name), dtype=np.int64)
+            if array.ndim != 1 or (array.size and (array.min() < MODEL or array.max() >= n_experts)):
+                raise InputError(f"{name} must be (n,) numbers from -1 (the model) to {n_experts - 1}.")
+            object.__setattr__(self, name, frozen(array))
+        for name in ("expected_cost", "model_value", "best_value"):
+            array = np.asarray(getattr(self, name), dtype=np.float64)
+            if array.shape != self.expert.shape:
+                raise InputError(f"{name} must have shape {self.expert.shape} like expert, got {array.shape}.")
+            object.__setattr__(self, name, frozen(array))
+
+    def __len__(self) -> int:
+        return len(self.expert)
+
+    @property
+    def deferred(self) -> BoolArray:
+        """(n,): does an expert answer?"""
+        return self.expert != MODEL
+
+    @property
+    def name(self) -> Labels:
+        """(n,): "model" or the expert's name."""
+        return np.array([*self.expert_names, "model"], dtype=object)[self.expert]
+
+    @property
+    def reason(self) -> list[str]:
+        """One short phrase per item that names the numbers compared."""
+        return [self._why(i) for i in range(len(self))]
+
+    def coverage(self) -> float:
+        """Return the share of items that the model answers; nan for no items."""
+        return float(np.mean(~self.deferred)) if len(self) else float("nan")
+
+    def load(self) -> IntArray:
+        """Return how many items each expert gets, (J,)."""
+        return np.bincount(self.expert[self.deferred], minlength=len(self.expert_names)).astype(np.int64)
+
+    def _why(self, i: int) -> str:
+        model, best = f"model {self.model_value[i]:.3f}", int(self.best_expert[i])
+        tail = ""
+        if self.withheld[i] != MODEL:
+            tail = f"; insufficient evidence on {self.expert_names[self.withheld[i]]}"
+        if best == MODEL:
+            return f"no expert available{tail}"
+        expert = f"{self.expert_names[best]} {self.best_value[i]:.3f}"
+        return f"{expert} >= {model}{tail}" if self.expert[i] != MODEL else f"{model} > {expert}{tail}"
+
+
+@dataclass(frozen=True, eq=False)
+class ExpertSets:
+    """The experts to ask for each item.
+
+    Attributes
+    ----------
+    mask : (n, J) bool
+        Is expert j in the set of item i?
+    expert_names : J names
+
+    Examples
+    --------
+    >>> sets = ExpertSets(np.array([[True, False], [True, True]]), ("ann", "bob"))
+    >>> sets.size.tolist(), sets.members(1)
+    ([1, 2], ['ann', 'bob'])
+    """
+
+    mask: BoolArray
+    expert_names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        mask = np.asarray(self.mask)
+        if mask.dtype != np.bool_ or mask.ndim != 2:
+            raise InputError(f"mask must be (n, J) True or False, got shape {mask.shape} of {mask.dtype}.")
+        object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=mask.shape[1]))
+        object.__setattr__(self, "mask", frozen(mask))
+
+    def __len__(self) -> int:
+        return len(self.mask)
+
+    @property
+    def size(self) -> IntArray:
+        """(n,): how many experts each set holds."""
+        return self.mask.sum(axis=1).astype(np.int64)
+
+    def members(self, item: int) -> list[str]:
+        """Return the names in one item's set."""
+        return [name for name, inside in zip(self.expert_names, self.mask[item], strict=True) if inside]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the team says of each item.
+
+    Attributes
+    ----------
+    label : (n,)
+        In the labels' own type.
+    confidence : (n,)
+        P(the label is right).
+    heard : (n, J) bool
+        Whose answer went into it; nobody's where the model answered.
+    """
+
+    label: Labels
+    confidence: FloatArray
+    heard: BoolArray
+
+    def __post_init__(self) -> None:
+        label, heard = np.asarray(self.label), np.asarray(self.heard)
+        confidence = np.asarray(self.confidence, dtype=np.float64)
+        if heard.ndim != 2 or heard.dtype != np.bool_:
+            raise InputError(f"heard must be (n, J) True or False, got shape {heard.shape} of {heard.dtype}.")
+        if label.shape != (len(heard),) or confidence.shape != (len(heard),):
+            raise InputError(
+                f"label and confidence must have {len(heard)} items like heard, "
+                f"got {label.shape} and {confidence.shape}."
+            )
+        object.__setattr__(self, "label", frozen(label))
+        object.__setattr__(self, "heard", frozen(heard))
+        object.__setattr__(self, "confidence", frozen(confidence))
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def by_model(self) -> BoolArray:
+        """(n,): did the model answer alone?"""
+        return np.logical_not(self.heard.any(axis=1))

@@ -1,0 +1,147 @@
+"""Scores: how likely each class is, and how likely each expert is right. Columns K and J meet in this file only."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks import FloatArray, float_matrix, frozen, probabilities
+from defero.core.errors import InputError
+
+Link = Literal["logit", "log", "weight"]
+"""How a raw expert score becomes a probability: sigmoid(raw), exp(raw) (may pass 1), or no probability at all
+but one of J+1 weights that add up to 1 (raw is its logarithm)."""
+
+_LARGEST_EXPONENT = 700.0  # exp(709.8) is the last finite one
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What a model believes of n items.
+
+    Attributes
+    ----------
+    class_proba : (n, K)
+        P(y = k | x); rows add up to 1.
+    expert_proba : (n, J)
+        P(expert j is right | x), inside [0, 1].
+    model_proba : (n,)
+        P(the model's own label is right | x) on the experts' scale: what a decision compares them with.
+        For one-vs-all it is the largest class sigmoid, not the largest normalised class probability.
+    expert_raw : (n, J)
+        The raw score, which calibration needs.
+    link : "logit", "log" or "weight"
+        How `expert_raw` becomes `expert_proba`.
+    """
+
+    class_proba: FloatArray
+    expert_proba: FloatArray
+    model_proba: FloatArray
+    expert_raw: FloatArray
+    link: Link
+
+    def __post_init__(self) -> None:
+        class_proba = probabilities("class_proba", self.class_proba)
+        expert_proba = probabilities("expert_proba", self.expert_proba)
+        expert_raw = float_matrix("expert_raw", self.expert_raw)
+        model_proba = probabilities("model_proba", np.atleast_2d(self.model_proba))[0]
+        n_items = len(class_proba)
+        if class_proba.shape[1] == 0:
+            raise InputError("class_proba must have at least one class, got no column.")
+        off = np.abs(class_proba.sum(axis=1) - 1) > 1e-6
+        if off.any():
+            row = int(np.flatnonzero(off)[0])
+            raise InputError(
+                f"class_proba must add up to 1 in each row, got {class_proba[row].sum():g} in row {row}; "
+                "are there columns that are no classes?"
+            )
+        for name, array in (
+            ("expert_proba", expert_proba),
+            ("expert_raw", expert_raw),
+            ("model_proba", model_proba),
+        ):
+            if len(array) != n_items:
+                raise InputError(f"{name} must have {n_items} rows like class_proba, got {len(array)}.")
+        if expert_raw.shape != expert_proba.shape:
+            raise InputError(
+                f"expert_raw must have the shape {expert_proba.shape} of expert_proba, got {expert_raw.shape}."
+            )
+        if self.link not in ("logit", "log", "weight"):
+            raise InputError(f"link must be 'logit', 'log' or 'weight', got {self.link!r}.")
+        object.__setattr__(self, "class_proba", frozen(class_proba))
+        object.__setattr__(self, "expert_proba", frozen(expert_proba))
+        object.__setattr__(self, "expert_raw", frozen(expert_raw))
+        object.__setattr__(self, "model_proba", frozen(model_proba))
+
+    @classmethod
+    def from_probabilities(cls, class_proba: ArrayLike, expert_proba: ArrayLike) -> "Scores":
+        """Build from anybody's probabilities.
+
+        >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
+        >>> scores.model_proba.tolist()
+        [0.9, 0.5]
+        """
+        classes = probabilities("class_proba", class_proba)
+        experts = probabilities("expert_proba", expert_proba)
+        return cls(classes, experts, classes.max(axis=1, initial=0.0), logit(experts), "logit")
+
+    def __len__(self) -> int:
+        return len(self.class_proba)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.class_proba.shape[1]
+
+    @property
+    def n_experts(self) -> int:
+        """J."""
+        return self.expert_proba.shape[1]
+
+    @property
+    def class_idx(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """(n,): the model's own answer, as a class number."""
+        return np.argmax(self.class_proba, axis=1)
+
+    @property
+    def expert_value(self) -> FloatArray:
+        """(n, J): the number that ranks experts. It passes 1 where the softmax estimate does (link "log")."""
+        if self.link == "log":
+            return np.exp(np.minimum(self.expert_raw, _LARGEST_EXPONENT))
+        return self.expert_proba
+
+    def above_one(self) -> float:
+        """Return the share of expert estimates above 1, a known fault of the softmax loss; nan without experts."""
+        return float(np.mean(self.expert_value > 1)) if self.expert_proba.size else float("nan")
+
+
+def logit(proba: FloatArray) -> FloatArray:
+    """Return log-odds, finite at 0 and 1 too: +-745, beyond which a sigmoid is 0 or 1 in double precision.
+
+    >>> logit(np.array([0.0, 0.5, 1.0])).tolist()
+    [-745.0, 0.0, 745.0]
+    """
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log(proba) - np.log1p(-proba), -745.0, 745.0)
+
+
+def split_columns(joined: FloatArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """Cut (n, K + J) outputs into (n, K) classes and (n, J) experts.
+
+    >>> classes, experts = split_columns(np.zeros((2, 5)), n_classes=3)
+    >>> classes.shape, experts.shape
+    ((2, 3), (2, 2))
+    """
+    if not 0 < n_classes <= joined.shape[1]:
+        raise InputError(f"n_classes must lie in 1..{joined.shape[1]} for {joined.shape[1]} columns, got {n_classes}.")
+    return joined[:, :n_classes], joined[:, n_classes:]
+
+
+def join_columns(class_part: FloatArray, expert_part: FloatArray) -> FloatArray:
+    """Put (n, K) classes and (n, J) experts side by side, the order of the paper.
+
+    >>> join_columns(np.zeros((2, 3)), np.zeros((2, 2))).shape
+    (2, 5)
+    """
+    return np.concatenate([class_part, expert_part], axis=1)

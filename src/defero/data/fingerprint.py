@@ -1,0 +1,135 @@
+"""Fingerprints of rows: has this row been seen before, and is this the same data set? Needs numpy alone.
+
+A fingerprint is one 64-bit number per row. It depends on what the cells say, not on their type, on the order of the
+columns, or on the process that computes it.
+"""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from defero.core.checks import BoolArray
+from defero.core.errors import InputError
+from defero.data.cells import is_blank, number_of, text_of
+from defero.data.columns import column_names
+
+HashArray = NDArray[np.uint64]
+
+_BLOCK = 1 << 16  # cells hashed at a time: stays in the processor's cache
+
+
+def row_fingerprints(rows: Any) -> HashArray:
+    """Return one number per row, (n,).
+
+    Parameters
+    ----------
+    rows : DataFrame, or array of shape (n, ...)
+        A frame's cells are hashed with the names of their columns; an array's columns are called 0, 1, ...
+        Equal cells of different type (1, 1.0, "1", a category "1") are equal, -0.0 is 0.0, blank is blank.
+
+    Examples
+    --------
+    >>> first = row_fingerprints(np.array([[1.0, 2.0], [3.0, np.nan]]))
+    >>> bool((first == row_fingerprints(np.array([[1, "2"], [3, None]], dtype=object))).all())
+    True
+    """
+    if hasattr(rows, "columns"):
+        named = column_names(rows, source="table")
+        total = np.zeros(len(rows), dtype=np.uint64)
+        for name, column_key in named.items():
+            total += _mixed(_cell_bits(rows[column_key]) ^ _text_hash(name))
+        return _mixed(total)
+    array = np.asarray(rows)
+    if array.ndim < 2:
+        raise InputError(f"rows must have two axes or more (n, columns), got shape {array.shape}.")
+    return _array_fingerprints(array.reshape(len(array), int(np.prod(array.shape[1:]))))
+
+
+def held_out(seen: HashArray, rows: HashArray) -> BoolArray:
+    """Tell which rows are fresh, (n,): not among those seen before.
+
+    Where a fingerprint was seen c times, its first c occurrences among `rows` count as seen and any further ones
+    as fresh. Identical cases dealt to different parts of one table are so counted right.
+
+    >>> held_out(np.array([7, 7, 9], np.uint64), np.array([7, 8, 7, 7], np.uint64)).tolist()
+    [False, True, False, True]
+    """
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
+    lengths = np.diff(starts, append=len(ordered))
+    occurrence = np.arange(len(ordered)) - np.repeat(starts, lengths)
+    known = np.sort(seen)
+    times_seen = np.searchsorted(known, ordered, side="right") - np.searchsorted(known, ordered, side="left")
+    fresh = np.empty(len(rows), dtype=np.bool_)
+    fresh[order] = occurrence >= times_seen
+    return fresh
+
+
+def combined(fingerprints: HashArray) -> str:
+    """Return 16 hex digits for a whole data set, whatever the order of its rows.
+
+    >>> combined(np.array([1, 2], np.uint64)) == combined(np.array([2, 1], np.uint64))
+    True
+    """
+    ordered = np.sort(np.asarray(fingerprints, dtype=np.uint64)).astype("<u8")
+    return hashlib.blake2b(ordered.tobytes(), digest_size=8).hexdigest()
+
+
+def _array_fingerprints(array: NDArray[Any]) -> HashArray:
+    n_rows, n_columns = array.shape
+    name_hashes = np.array([_text_hash(str(column)) for column in range(n_columns)], dtype=np.uint64)
+    total = np.zeros(n_rows, dtype=np.uint64)
+    step = max(1, _BLOCK // max(1, n_columns))
+    for start in range(0, n_rows, step):
+        block = array[start : start + step]
+        bits = _cell_bits(block.ravel()).reshape(block.shape)
+        total[start : start + step] = _mixed(bits ^ name_hashes).sum(axis=1, dtype=np.uint64)
+    return _mixed(total)
+
+
+def _cell_bits(cells: Any) -> HashArray:
+    """Return 64 bits for each of (n,) cells: a number's own, a text's hash, one constant for blank."""
+    array = np.asarray(cells)
+    if array.dtype.kind == "M":
+        array = np.where(np.isnat(array), np.nan, array.astype("datetime64[us]").astype(np.float64))
+    if array.dtype.kind in "iufb":
+        values = array.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+        return np.where(np.isnan(values), _BLANK, values.view(np.uint64))
+    known: dict[str, np.uint64] = {}
+    bits = np.empty(len(array), dtype=np.uint64)
+    for row, cell in enumerate(array.astype(object).tolist()):
+        if type(cell) is not str:
+            bits[row] = _bits_of(cell)
+            continue
+        if cell not in known:
+            known[cell] = _bits_of(cell)
+        bits[row] = known[cell]
+    return bits
+
+
+def _bits_of(cell: object) -> np.uint64:
+    if is_blank(cell):
+        return _BLANK
+    value = number_of(cell)
+    if value is None:
+        return _text_hash(text_of(cell))
+    return np.float64(value + 0.0).view(np.uint64)
+
+
+def _text_hash(text: str) -> np.uint64:
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))
+
+
+_BLANK = _text_hash("")  # no cell that says something has the empty text
+
+
+def _mixed(bits: HashArray) -> HashArray:
+    """Scatter 64 bits: the finaliser of SplitMix64, a bijection. Sums of its values collide by chance only."""
+    bits = bits + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

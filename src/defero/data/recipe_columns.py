@@ -1,0 +1,118 @@
+"""What becomes of one raw column: a number with its blanks filled, or a 0/1 column per category. Needs numpy alone."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from defero.core.checks import FloatArray
+from defero.core.errors import listing
+from defero.data.cells import number_of, shown
+
+_FREE_TEXT_ROWS = 50
+_FREE_TEXT_LEVELS = 20
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """A column of numbers: blanks become `fill`, and are marked in a column of their own if training had some."""
+
+    name: str
+    fill: float
+    varies: bool
+    missing: bool
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the columns this one becomes; a constant is kept out, its blanks are not."""
+        return (self.name,) * self.varies + (f"{self.name}=missing",) * self.missing
+
+    def sentence(self) -> str:
+        """Say how the column is used."""
+        marked = ", which are marked" if self.missing else ""
+        value = "a number" if self.varies else "constant, of use only by its blanks"
+        return f"{self.name}: {value}; blank cells become {self.fill:g}{marked}."
+
+    def encode(self, values: FloatArray) -> FloatArray:
+        """Turn (n,) numbers, NaN where blank, into (n, outputs)."""
+        blank = np.isnan(values)
+        parts = [np.where(blank, self.fill, values)] * self.varies + [blank.astype(np.float64)] * self.missing
+        return np.stack(parts, axis=1)
+
+
+@dataclass(frozen=True)
+class CategoricalColumn:
+    """A column of categories: one 0/1 column for each frequent level."""
+
+    name: str
+    levels: tuple[str, ...]
+    other: bool
+    missing: bool
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the columns this one becomes; a level that is called other or missing stands in quotes."""
+        plain = [repr(level) if level in {"other", "missing"} else level for level in self.levels]
+        return tuple(f"{self.name}={level}" for level in [*plain, *self._extra()])
+
+    def _extra(self) -> list[str]:
+        return ["other"] * self.other + ["missing"] * self.missing
+
+    def sentence(self) -> str:
+        """Say how the column is used."""
+        rest = ", the rarer ones together" * self.other + ", blank as one more" * self.missing
+        words = [level for level in self.levels if number_of(level) is None]
+        said = f"{self.name}: {len(self.levels)} categories ({listing(self.levels, most=6)}){rest}"
+        if len(words) == 1 and len(self.levels) > 2:
+            return f"{said}; it is read as numbers if {words[0]!r} is left blank."
+        return f"{said}."
+
+    def encode(self, cells: list[str | None]) -> FloatArray:
+        """Turn (n,) texts, None where blank, into (n, outputs); what has no column becomes zeros."""
+        place: dict[str | None, int] = {level: k for k, level in enumerate(self.levels)}
+        elsewhere = len(self.levels) if self.other else -1
+        place[None] = len(self.levels) + self.other if self.missing else -1
+        codes = np.fromiter((place.get(cell, elsewhere) for cell in cells), np.int64, len(cells))
+        matrix = np.zeros((len(cells), len(self.outputs)))
+        known = np.flatnonzero(codes >= 0)
+        matrix[known, codes[known]] = 1.0
+        return matrix
+
+    def unseen(self, cells: list[str | None]) -> int:
+        """Count the rows that become zeros although they are not blank."""
+        known = set(self.levels)
+        return 0 if self.other else sum(cell is not None and cell not in known for cell in cells)
+
+
+Column = NumericColumn | CategoricalColumn
+
+
+def learn_numbers(name: str, values: FloatArray) -> NumericColumn | str:
+    """Settle a column of (n,) numbers, NaN where blank; return the reason where it is of no use."""
+    blank = np.isnan(values)
+    said = values[~blank]
+    varies = bool((said != said[0]).any())
+    if not varies and not blank.any():
+        return "the same in every row"
+    with np.errstate(over="ignore"):
+        median = float(np.median(said))
+    if not np.isfinite(median):  # the mean of the two middle values overflowed
+        median = float(2 * np.median(said / 2))
+    return NumericColumn(name, median, varies, bool(blank.any()))
+
+
+def learn_categories(name: str, cells: list[str | None], *, max_categories: int) -> CategoricalColumn | str:
+    """Settle a column of (n,) texts, None where blank; return the reason where it is of no use."""
+    counts = Counter(cell for cell in cells if cell is not None)
+    said, missing = counts.total(), counts.total() < len(cells)
+    if len(counts) == 1 and not missing:
+        return "the same in every row"
+    if len(cells) >= _FREE_TEXT_ROWS and len(counts) > _FREE_TEXT_LEVELS and len(counts) > said / 2:
+        words = [level for level in counts if number_of(level) is None]
+        if len(words) < len(counts) / 2:
+            if not words:
+                return "numbers stored as text; convert them to numbers"
+            return f"numbers beside {shown(words[0])}; leave a cell blank where the number is unknown"
+        return "free text is not used"
+    ranked = sorted(counts, key=lambda level: (-counts[level], level))
+    return CategoricalColumn(name, tuple(ranked[:max_categories]), len(ranked) > max_categories, missing)

@@ -1,0 +1,253 @@
+"""What all estimators share: they check and encode the input, learn a scorer, and delegate to the router they built."""
+
+import warnings
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from defero.core.checks import BoolArray, FloatArray, IntArray, names
+from defero.core.errors import InputError, ModelFolderError, listing
+from defero.core.labels import MISSING, Labels, encode_answers, encode_labels, expert_names, find_classes
+from defero.core.results import Answer, Decision
+from defero.data.recipe import FeatureRecipe
+from defero.decisions.rules import MostLikelyRight, Rule
+from defero.router import Router
+from defero.scorers import Scorer
+
+
+class Lesson(NamedTuple):
+    """What an estimator learns from, checked and encoded.
+
+    features (n, d), labels (n,) in their own type, label_idx (n,), correct (n, J), observed (n, J),
+    weight (n,) and whether the weights were given.
+    """
+
+    features: FloatArray
+    labels: Labels
+    label_idx: IntArray
+    correct: BoolArray
+    observed: BoolArray
+    weight: FloatArray
+    weighted: bool
+
+
+class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
+    """A classifier that also knows how likely each expert is right, and says who should decide.
+
+    After `fit`: `classes_` (K,), `expert_names_` (J,), `n_experts_`, `n_features_in_`, and `router_`.
+    """
+
+    # With metadata routing on, `experts` travels through pipelines and cross-validation without a request by the user.
+    __metadata_request__fit: ClassVar = {"experts": True}
+    __metadata_request__score: ClassVar = {"experts": True}
+
+    @abstractmethod
+    def _learn(self, lesson: Lesson) -> Scorer:
+        """Learn from checked arrays."""
+
+    def _rule(self, lesson: Lesson) -> Rule:
+        return MostLikelyRight()
+
+    def _known_classes(self, labels: Labels) -> Labels:
+        return find_classes(labels)
+
+    def fit(self, X: Any, y: ArrayLike, experts: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from past cases.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+            An array must be finite. A DataFrame's numeric and categorical columns are both used, by a recipe learned
+            here; its gaps are filled.
+        y : (n,) any label type
+            The truth.
+        experts : (n, J) array, DataFrame or scipy.sparse matrix, optional
+            Each expert's answer; missing = NaN, None, pandas' NA, or -1 in integer arrays where -1 is no class.
+            A sparse matrix stores the class number + 1. None: no experts, a plain classifier.
+        sample_weight : (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        matrix, recipe = self._training_matrix(X, y)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        check_classification_targets(labels)
+        classes = self._known_classes(labels)
+        label_idx = encode_labels(labels, classes)
+        answer_idx, who = _answers(experts, classes, n_items=len(labels))
+        weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
+        lesson = Lesson(
+            features=matrix,
+            labels=labels,
+            label_idx=label_idx,
+            correct=answer_idx == label_idx[:, None],
+            observed=answer_idx != MISSING,
+            weight=weight,
+            weighted=sample_weight is not None,
+        )
+        counts = lesson.observed.sum(axis=0)
+        _warn_of_silent_experts(counts, who)
+        router = Router(
+            scorer=self._learn(lesson),
+            classes=classes,
+            expert_names=who,
+            answer_counts=counts.astype(np.int64),
+            rule=self._rule(lesson),
+            recipe=recipe,
+            n_features=matrix.shape[1],
+            notes={
+                "estimator": type(self).__name__,
+                "parameters": _plain(self.get_params(deep=False)),
+                "columns": None if recipe is None else [str(name) for name in X.columns],
+            },
+        )
+        return self._adopt(router.mark_seen("fit", X))
+
+    def predict(self, X: Any) -> Labels:
+        """Return the model's own label for each item, (n,)."""
+        return self._ready().predict(self._checked(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(y = k | x), (n, K); rows add up to 1."""
+        return np.array(self._scores(X).class_proba)
+
+    def predict_expert_proba(self, X: Any) -> FloatArray:
+        """Return P(expert j is right | x), (n, J), inside [0, 1]."""
+        return np.array(self._scores(X).expert_proba)
+
+    def decide(self, X: Any, *, costs: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
+        """Say who should decide each item.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        costs : (J,) or (n, J), optional
+            What asking each expert costs, in units of one error.
+        available : (J,) or (n, J) bool, optional
+            Who can be asked.
+        """
+        return self._ready().decide(self._checked(X), costs=costs, available=available)
+
+    def answer(self, X: Any, answers: object, *, costs: ArrayLike | None = None) -> Answer:
+        """Give the team's label for each item, asking only experts whose answer is recorded in `answers`."""
+        return self._ready().answer(self._checked(X), answers, costs=costs)
+
+    def score(self, X: Any, y: ArrayLike, experts: object = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the system accuracy; only experts whose answer is recorded are asked.
+
+        Without `experts` nobody but the model can be asked: that is the model's own accuracy, and it warns.
+        """
+        router = self._ready()
+        if experts is None and router.expert_names:
+            warnings.warn(
+                "score got no experts, so only the model was asked: this is the model's own accuracy. Pass experts, "
+                "or turn on scikit-learn's metadata routing so that cross_validate passes them on.",
+                stacklevel=2,
+            )
+        return router.score(self._checked(X), column_or_1d(y), experts, sample_weight=sample_weight)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model folder: model.json and weights.safetensors, no pickle."""
+        self._ready().save(folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a model folder that this class wrote."""
+        router = Router.load(folder)
+        wrote = router.notes.get("estimator")
+        if wrote != cls.__name__:
+            raise ModelFolderError(
+                f"{folder}: was written by {wrote}, not {cls.__name__}; use {wrote}.load or Router.load."
+            )
+        known = cls._get_param_names()
+        estimator = cls(**{key: value for key, value in router.notes["parameters"].items() if key in known})
+        return estimator._adopt(router)
+
+    def _adopt(self, router: Router) -> Self:
+        self.router_ = router
+        self.classes_ = router.classes
+        self.expert_names_ = router.expert_names
+        self.n_experts_ = len(router.expert_names)
+        columns = router.notes["columns"]
+        self.n_features_in_ = router.n_features if columns is None else len(columns)
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns, dtype=object)
+        return self
+
+    def _ready(self) -> Router:
+        if not hasattr(self, "router_"):
+            name = type(self).__name__
+            raise NotFittedError(f"This {name} is not fitted yet: call fit(X, y, experts=...) first, or {name}.load.")
+        return self.router_
+
+    def _scores(self, X: Any) -> Any:
+        return self._ready().scores(self._checked(X))
+
+    def _training_matrix(self, X: Any, y: ArrayLike) -> tuple[FloatArray, FeatureRecipe | None]:
+        if not hasattr(X, "columns"):
+            matrix, _ = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+            return _finite(matrix), None
+        validate_data(self, X, y, skip_check_array=True)
+        recipe = FeatureRecipe.learn(X)
+        return recipe.apply(X, source="X"), recipe
+
+    def _checked(self, X: Any) -> Any:
+        router = self._ready()
+        if hasattr(X, "columns") or router.recipe is not None:
+            if hasattr(X, "columns"):
+                validate_data(self, X, reset=False, skip_check_array=True)
+            return X if router.recipe is not None else np.asarray(X, dtype=np.float64)
+        return _finite(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
+
+
+def _finite(matrix: FloatArray) -> FloatArray:
+    if np.isfinite(matrix).all():
+        return matrix
+    row, column = np.argwhere(~np.isfinite(matrix))[0]
+    what = "NaN" if np.isnan(matrix[row, column]) else "inf"
+    raise InputError(
+        f"X contains {what} at row {row}, column {column}; expected finite numbers. Fill or drop such cells, "
+        "or pass a DataFrame, whose missing cells are filled."
+    )
+
+
+def _answers(experts: object, classes: Labels, *, n_items: int) -> tuple[IntArray, tuple[str, ...]]:
+    if experts is None:
+        return np.empty((n_items, 0), dtype=np.int64), ()
+    answer_idx = encode_answers(experts, classes)
+    if len(answer_idx) != n_items:
+        raise InputError(f"experts must have one row per item: {n_items} items, {len(answer_idx)} rows of answers.")
+    if answer_idx.shape[1] and not (answer_idx != MISSING).any():
+        raise InputError("experts: nobody answered anything; pass experts=None for a plain classifier.")
+    return answer_idx, names("experts", expert_names(experts), count=answer_idx.shape[1])
+
+
+def _warn_of_silent_experts(counts: IntArray, who: tuple[str, ...]) -> None:
+    silent = [name for name, count in zip(who, counts, strict=True) if count == 0]
+    if silent:
+        warnings.warn(
+            f"no answer of {listing(silent)} in the training rows: they are taken to be as good as the others on "
+            "average, and are never asked alone.",
+            stacklevel=3,
+        )
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Keep what JSON can hold."""
+    kept = (str, int, float, bool, type(None))
+    flat = {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()}
+    return {
+        key: value
+        for key, value in flat.items()
+        if isinstance(value, kept) or (isinstance(value, list) and all(isinstance(one, kept) for one in value))
+    }

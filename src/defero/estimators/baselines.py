@@ -1,0 +1,141 @@
+"""What a team is measured against: the model alone, the best expert, anybody, and a threshold on confidence."""
+
+from typing import Any
+
+from sklearn.utils import check_random_state
+
+from defero.core.errors import InputError
+from defero.core.labels import Labels
+from defero.decisions.rules import AlwaysAskBest, AskAtRandom, AskBelowThreshold, NeverAsk, Rule
+from defero.estimators.base import DeferralEstimator, Lesson
+from defero.estimators.two_stage import classes_of, fit_classifier, smoothed_share
+from defero.scorers.two_stage import TwoStageScorer
+
+
+class Baseline(DeferralEstimator):
+    """A classifier, and for each expert the share of right answers, the same for every item."""
+
+    classifier: Any
+
+    def _known_classes(self, labels: Labels) -> Labels:
+        return classes_of(self.classifier, labels)
+
+    def _learn(self, lesson: Lesson) -> TwoStageScorer:
+        return TwoStageScorer(fit_classifier(self.classifier, lesson), _shares(lesson))
+
+
+class ModelOnly(Baseline):
+    """The model answers everything.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+        Logistic regression on standardised features by default.
+
+    Examples
+    --------
+    >>> from defero.datasets import wedge
+    >>> cases = wedge(500, random_state=0)
+    >>> baseline = ModelOnly().fit(cases.features, cases.labels, experts=cases.answers)
+    >>> baseline.decide(cases.features).coverage()
+    1.0
+    """
+
+    def __init__(self, classifier: Any = None) -> None:
+        self.classifier = classifier
+
+    def _rule(self, lesson: Lesson) -> Rule:
+        return NeverAsk()
+
+
+class BestExpert(Baseline):
+    """The expert with the largest share of right answers in training answers everything.
+
+    Where that expert cannot be asked, the next best does, and the model where nobody can.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+        For `predict` and for items that no expert can answer.
+
+    Examples
+    --------
+    >>> from defero.datasets import wedge
+    >>> cases = wedge(500, random_state=0)
+    >>> baseline = BestExpert().fit(cases.features, cases.labels, experts=cases.answers)
+    >>> len(set(baseline.decide(cases.features).name))
+    1
+    """
+
+    def __init__(self, classifier: Any = None) -> None:
+        self.classifier = classifier
+
+    def _rule(self, lesson: Lesson) -> Rule:
+        return AlwaysAskBest()
+
+
+class RandomExpert(Baseline):
+    """A share of the items goes to an expert drawn at random among those who can be asked.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+    share : float
+        How many items are deferred: all by default; pass another system's deferral rate to compare at the same rate.
+    random_state : int, RandomState or None
+
+    Examples
+    --------
+    >>> from defero.datasets import wedge
+    >>> cases = wedge(500, random_state=0)
+    >>> baseline = RandomExpert(random_state=0).fit(cases.features, cases.labels, experts=cases.answers)
+    >>> int(baseline.decide(cases.features).load().min()) > 90
+    True
+    """
+
+    def __init__(self, classifier: Any = None, *, share: float = 1.0, random_state: Any = None) -> None:
+        self.classifier = classifier
+        self.share = share
+        self.random_state = random_state
+
+    def _rule(self, lesson: Lesson) -> Rule:
+        if not 0 <= self.share <= 1:
+            raise InputError(f"share must lie in [0, 1], got {self.share}.")
+        return AskAtRandom(share=float(self.share), seed=int(check_random_state(self.random_state).randint(2**31)))
+
+
+class ConfidenceThreshold(Baseline):
+    """The best expert is asked where the model is less sure than a threshold.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+    threshold : float, optional
+        The best expert's share of right answers in training by default: ask where the model says it is worse than that.
+
+    Examples
+    --------
+    >>> from defero.datasets import wedge
+    >>> cases = wedge(500, random_state=0)
+    >>> baseline = ConfidenceThreshold(threshold=0.5).fit(cases.features, cases.labels, experts=cases.answers)
+    >>> 0 < baseline.decide(cases.features).coverage() < 1
+    True
+    """
+
+    def __init__(self, classifier: Any = None, *, threshold: float | None = None) -> None:
+        self.classifier = classifier
+        self.threshold = threshold
+
+    def _rule(self, lesson: Lesson) -> Rule:
+        if self.threshold is not None:
+            if not 0 <= self.threshold <= 1:
+                raise InputError(f"threshold must lie in [0, 1], got {self.threshold}.")
+            return AskBelowThreshold(float(self.threshold))
+        return AskBelowThreshold(max(_shares(lesson), default=0.0))
+
+
+def _shares(lesson: Lesson) -> list[float]:
+    columns = range(lesson.correct.shape[1])
+    return [
+        smoothed_share(lesson.correct[lesson.observed[:, j], j], lesson.weight[lesson.observed[:, j]]) for j in columns
+    ]

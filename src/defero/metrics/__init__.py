@@ -1,0 +1,18 @@
+"""How good is the team? Pure functions on arrays; wherever a choice of experts is asked for, a Decision will do."""
+
+from defero.metrics.accuracy import recall_per_class, system_accuracy, system_labels, wilson_interval
+from defero.metrics.calibration import expected_calibration_error
+from defero.metrics.deferral import DeferralCurve, ExpertUsage, coverage, deferral_curve, expert_usage
+
+__all__ = [
+    "DeferralCurve",
+    "ExpertUsage",
+    "coverage",
+    "deferral_curve",
+    "expected_calibration_error",
+    "expert_usage",
+    "recall_per_class",
+    "system_accuracy",
+    "system_labels",
+    "wilson_interval",
+]

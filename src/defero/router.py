@@ -1,0 +1,307 @@
+"""Router: the whole chain from an item to who decides it; what is saved, loaded and served. numpy alone.
+
+The only module that knows the order of the stages.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from defero.core.checks import FloatArray, IntArray, availability, float_matrix, names
+from defero.core.errors import InputError, ModelFolderError, listing
+from defero.core.labels import MISSING, Labels, encode_answers, encode_labels, expert_names, find_classes
+from defero.core.results import Answer, Decision
+from defero.core.scores import Scores
+from defero.data.fingerprint import combined, row_fingerprints
+from defero.data.model_folder import read_folder, write_folder
+from defero.data.recipe import FeatureRecipe
+from defero.decisions.rules import MostLikelyRight, Rule, decide, rule_from_settings, rule_settings
+from defero.metrics.team import TeamRecord, team_record
+from defero.scorers import Scorer, unpack_scorer
+from defero.scorers.given import ArrayScorer, FunctionScorer
+from defero.scorers.pool import fill_with_pool_mean
+
+Fingerprints = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Router:
+    """Who should decide: features in, decisions out.
+
+    Estimators build one when they are fitted; `Router.load` reads one from a model folder;
+    `Router.from_probabilities` makes one from anybody's model.
+
+    Attributes
+    ----------
+    scorer : Scorer
+        Features to `Scores`.
+    classes : (K,)
+        In the labels' own type, sorted.
+    expert_names : J names
+    answer_counts : (J,) int
+        How many answers of each expert were learned from.
+    rule : Rule
+        How scores become a decision.
+    min_answers : int
+        An expert with fewer answers than this is not asked alone.
+    recipe : FeatureRecipe, optional
+        Turns a table's columns into numbers; None for models of plain matrices.
+    n_features : int, optional
+        Width of the matrix a model without a recipe takes.
+    seen : mapping
+        Which rows each stage has used ("fit"), as fingerprints.
+    notes : mapping
+        What else model.json tells: the label's column, the loss, the seed.
+    """
+
+    scorer: Scorer
+    classes: Labels
+    expert_names: tuple[str, ...]
+    answer_counts: IntArray
+    rule: Rule = field(default_factory=MostLikelyRight)
+    min_answers: int = 1
+    recipe: FeatureRecipe | None = None
+    n_features: int | None = None
+    seen: Mapping[str, Fingerprints] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        count = len(self.answer_counts)
+        object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=count))
+
+    @classmethod
+    def from_probabilities(
+        cls,
+        class_proba: Callable[[Any], ArrayLike] | ArrayLike,
+        expert_proba: Callable[[Any], ArrayLike] | ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        experts: ArrayLike | None = None,
+    ) -> "Router":
+        """Build a router on your own model.
+
+        Parameters
+        ----------
+        class_proba : callable or (n, K)
+            Features to P(y = k | x), or the probabilities of a fixed list of items.
+        expert_proba : callable or (n, J)
+            Features to P(expert j is right | x), or the same for that list.
+        classes : (K,), optional
+            0..K-1 by default. Needed where functions are given.
+        experts : J names, optional
+            `expert_0`, ... by default. Needed where functions are given.
+
+        Examples
+        --------
+        >>> router = Router.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]], experts=["ann"])
+        >>> router.decide().name.tolist()
+        ['model', 'ann']
+        """
+        scorer: Scorer
+        if callable(class_proba) and callable(expert_proba):
+            if classes is None or experts is None:
+                raise InputError("classes and experts must be given where class_proba and expert_proba are functions.")
+            scorer = FunctionScorer(class_proba, expert_proba)
+        elif callable(class_proba) or callable(expert_proba):
+            raise InputError("class_proba and expert_proba must both be functions, or both be arrays.")
+        else:
+            scores = Scores.from_probabilities(class_proba, expert_proba)
+            scorer = ArrayScorer(scores)
+            classes = np.arange(scores.n_classes) if classes is None else classes
+            experts = names("experts", None, count=scores.n_experts) if experts is None else experts
+        labels, who = find_classes(classes, name="classes"), tuple(str(name) for name in np.asarray(experts))
+        if not np.array_equal(labels, np.asarray(classes)):
+            raise InputError(
+                f"classes must be distinct and sorted like the columns, got {listing(np.asarray(classes))}."
+            )
+        return cls(scorer, labels, who, answer_counts=np.ones(len(who), dtype=np.int64))
+
+    # The chain: features -> scores -> decision -> answer.
+
+    def scores(self, X: Any = None) -> Scores:
+        """Return what the model believes of each item."""
+        return self.score_features(self.features(X))
+
+    def score_features(self, features: Any) -> Scores:
+        """Return what the model believes of items whose `features` are at hand."""
+        scores = self.scorer.score(features)
+        if (scores.n_classes, scores.n_experts) != (len(self.classes), len(self.expert_names)):
+            raise InputError(
+                f"expected {len(self.classes)} class and {len(self.expert_names)} expert columns, "
+                f"got {scores.n_classes} and {scores.n_experts}."
+            )
+        return fill_with_pool_mean(scores, self.answer_counts > 0)
+
+    def features(self, X: Any, *, source: str = "X", first_row: int = 0) -> Any:
+        """Return the matrix that the scorer takes: a table's columns go through the recipe, found by their names.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        source, first_row : str, int
+            What a message calls the table, and the number of its first row.
+        """
+        if isinstance(self.scorer, ArrayScorer | FunctionScorer):
+            return X
+        if self.recipe is not None:
+            if not hasattr(X, "columns"):
+                raise InputError(
+                    f"X must be a DataFrame with the columns of fit ({listing(self.recipe.inputs)}), "
+                    f"got {type(X).__name__}."
+                )
+            return self.recipe.apply(X, source=source, first_row=first_row)
+        matrix: FloatArray = float_matrix(source, X)
+        if matrix.shape[1] != self.n_features:
+            raise InputError(f"{source} has {matrix.shape[1]} features, but fit saw {self.n_features}.")
+        return matrix
+
+    def decide(self, X: Any = None, *, costs: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
+        """Say who should decide each item.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        costs : (J,) or (n, J), optional
+            What asking each expert costs, in units of one error.
+        available : (J,) or (n, J) bool, optional
+            Who can be asked.
+        """
+        return self.decide_scores(self.scores(X), costs=costs, available=available)
+
+    def decide_scores(
+        self, scores: Scores, *, costs: ArrayLike | None = None, available: ArrayLike | None = None
+    ) -> Decision:
+        """Decide on scores already at hand."""
+        proven = self.answer_counts >= self.min_answers
+        return decide(
+            scores, self.rule, expert_names=self.expert_names, costs=costs, available=available, proven=proven
+        )
+
+    def answer(
+        self,
+        X: Any,
+        answers: object,
+        *,
+        costs: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+    ) -> Answer:
+        """Give the team's label: the model's own, or that of the expert who decides.
+
+        Only experts whose answer is recorded in `answers` are asked.
+        """
+        scores = self.scores(X)
+        answer_idx = self.answer_numbers(answers, n_items=len(scores))
+        recorded = answer_idx != MISSING
+        open_to = recorded & availability(available, n_items=len(scores), n_experts=scores.n_experts)
+        decision = self.decide_scores(scores, costs=costs, available=open_to)
+        heard = np.zeros(answer_idx.shape, dtype=np.bool_)
+        rows = np.flatnonzero(decision.deferred)
+        heard[rows, decision.expert[rows]] = True
+        label_idx, confidence = scores.class_idx, scores.model_proba.copy()
+        label_idx[rows] = answer_idx[rows, decision.expert[rows]]
+        confidence[rows] = scores.expert_proba[rows, decision.expert[rows]]
+        return Answer(self.classes[label_idx], confidence, heard)
+
+    # What scikit-learn's users expect.
+
+    def predict(self, X: Any = None) -> Labels:
+        """Return the model's own label for each item."""
+        return self.classes[self.scores(X).class_idx]
+
+    def score(self, X: Any, y: ArrayLike, experts: object = None, *, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of items that the team gets right, asking only experts whose answer is recorded."""
+        label_idx = encode_labels(y, self.classes)
+        if experts is None:
+            experts = np.full((len(label_idx), len(self.expert_names)), None)
+        right = self.answer(X, experts).label == self.classes[label_idx]
+        return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+
+    def answer_numbers(self, answers: object, *, n_items: int) -> IntArray:
+        """Return recorded answers as class numbers (n, J), columns in this router's order."""
+        who = expert_names(answers)
+        if who is not None and who != self.expert_names:
+            if sorted(who) != sorted(self.expert_names):
+                raise InputError(
+                    f"experts: expected the experts of fit ({listing(self.expert_names)}), got {listing(who)}; "
+                    "leave a column blank for an expert who was not asked."
+                )
+            answers = answers[list(self.expert_names)]  # type: ignore[index]
+        answer_idx = encode_answers(answers, self.classes)
+        expected = (n_items, len(self.expert_names))
+        if answer_idx.shape != expected:
+            raise InputError(
+                f"experts must have shape {expected}, one row per item and one column for each expert of fit, "
+                f"got {answer_idx.shape}."
+            )
+        return answer_idx
+
+    # What came before: rows that must not be used again.
+
+    def mark_seen(self, stage: str, X: Any) -> "Router":
+        """Return a router that remembers these rows as used by a stage."""
+        return replace(self, seen={**self.seen, stage: row_fingerprints(X)})
+
+    def all_seen(self) -> Fingerprints:
+        """Return the fingerprints of every row that some stage has used."""
+        return np.concatenate([np.empty(0, np.uint64), *self.seen.values()])
+
+    # On disk.
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model folder: model.json and weights.safetensors, no pickle."""
+
+        def fill(draft: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+            settings, arrays = self.scorer.pack(draft)
+            return {
+                "kind": self.scorer.kind,
+                "classes": self.classes.tolist(),
+                "experts": list(self.expert_names),
+                "answer_counts": self.answer_counts.tolist(),
+                "min_answers": self.min_answers,
+                "rule": rule_settings(self.rule),
+                "n_features": self.n_features,
+                "recipe": None if self.recipe is None else self.recipe.to_dict(),
+                "data_fingerprint": combined(self.all_seen()),
+                "scorer": settings,
+                "notes": dict(self.notes),
+            }, {**arrays, **{f"seen.{stage}": rows for stage, rows in self.seen.items()}}
+
+        write_folder(Path(folder), fill)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Router":
+        """Read a model folder; a damaged or older one gives a clear error."""
+        path = Path(folder)
+        manifest, arrays = read_folder(path)
+        try:
+            recipe = manifest["recipe"]
+            return cls(
+                scorer=unpack_scorer(path, manifest["kind"], manifest["scorer"], arrays),
+                classes=find_classes(manifest["classes"], name="classes"),
+                expert_names=tuple(manifest["experts"]),
+                answer_counts=np.array(manifest["answer_counts"], dtype=np.int64),
+                rule=rule_from_settings(manifest["rule"]),
+                min_answers=manifest["min_answers"],
+                recipe=None if recipe is None else FeatureRecipe.from_dict(recipe),
+                n_features=manifest["n_features"],
+                seen={name.removeprefix("seen."): rows for name, rows in arrays.items() if name.startswith("seen.")},
+                notes=manifest["notes"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, ModelFolderError):
+                raise
+            raise ModelFolderError(
+                f"{path}: the model folder is damaged ({type(error).__name__}: {error}); fit again or restore it."
+            ) from error
+
+
+def judge(router: Router, X: Any, y: ArrayLike, answers: object) -> TeamRecord:
+    """Judge a router on cases whose labels and recorded answers are known, asking only experts who answered."""
+    scores = router.scores(X)
+    answer_idx = router.answer_numbers(answers, n_items=len(scores))
+    decision = router.decide_scores(scores, available=answer_idx != MISSING)
+    return team_record(scores, decision, encode_labels(y, router.classes), answer_idx, classes=router.classes)

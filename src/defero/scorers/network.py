@@ -1,0 +1,97 @@
+"""A linear model or a small network of dense layers, evaluated in numpy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from defero.core.checks import FloatArray
+from defero.core.scores import Scores
+from defero.scorers.links import LossName, scores_from_logits, softmax
+
+Layer = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkScorer:
+    """Standardise, pass through the ReLU layers of two branches, read class and expert logits off linear heads.
+
+    Attributes
+    ----------
+    loss : str
+        Which loss the logits were trained with.
+    center, scale : (d,)
+        The features' mean and spread on the training rows.
+    branches : mapping
+        "class" and "expert" -> hidden layers, each (weight (d_in, d_out), bias (d_out,)); none in a linear model.
+    heads : mapping
+        "class" -> ((d, K), (K,)), "expert" -> ((d, J), (J,)), and for "moe" "model" -> ((d, 1), (1,)).
+    reads_classes : bool
+        Do the experts' heads see the class posterior beside their own branch?
+    """
+
+    kind: ClassVar[str] = "network"
+    loss: LossName
+    center: FloatArray
+    scale: FloatArray
+    branches: Mapping[str, tuple[Layer, ...]]
+    heads: Mapping[str, Layer]
+    reads_classes: bool
+
+    def score(self, features: FloatArray) -> Scores:
+        """Return the scores of (n, d) features."""
+        standard = (features - self.center) / self.scale
+        class_logits = _affine(_relu_layers(standard, self.branches["class"]), self.heads["class"])
+        hidden = _relu_layers(standard, self.branches["expert"])
+        if self.reads_classes:
+            hidden = np.concatenate([hidden, softmax(class_logits)], axis=1)
+        model_logit = _affine(hidden, self.heads["model"])[:, 0] if "model" in self.heads else None
+        return scores_from_logits(
+            self.loss, class_logits, _affine(hidden, self.heads["expert"]), model_logit=model_logit
+        )
+
+    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+        """Return the settings that belong into model.json, and the arrays."""
+        named = {f"{name}.head": head for name, head in self.heads.items()}
+        for name, layers in self.branches.items():
+            named |= {f"{name}.layer{depth}": layer for depth, layer in enumerate(layers)}
+        arrays = {"center": self.center, "scale": self.scale}
+        for name, (weight, bias) in named.items():
+            arrays |= {f"{name}.weight": weight, f"{name}.bias": bias}
+        depths = {name: len(layers) for name, layers in self.branches.items()}
+        settings = {
+            "loss": self.loss,
+            "depths": depths,
+            "heads": sorted(self.heads),
+            "reads_classes": self.reads_classes,
+        }
+        return settings, arrays
+
+    @classmethod
+    def unpack(cls, folder: Path, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "NetworkScorer":
+        """Build from what `pack` returned."""
+
+        def layer(name: str) -> Layer:
+            return arrays[f"{name}.weight"], arrays[f"{name}.bias"]
+
+        branches = {
+            name: tuple(layer(f"{name}.layer{level}") for level in range(depth))
+            for name, depth in settings["depths"].items()
+        }
+        heads = {name: layer(f"{name}.head") for name in settings["heads"]}
+        return cls(
+            settings["loss"], arrays["center"], arrays["scale"], branches, heads, bool(settings["reads_classes"])
+        )
+
+
+def _affine(features: FloatArray, layer: Layer) -> FloatArray:
+    weight, bias = layer
+    return features @ weight + bias
+
+
+def _relu_layers(features: FloatArray, layers: tuple[Layer, ...]) -> FloatArray:
+    for layer in layers:
+        features = np.maximum(_affine(features, layer), 0.0)
+    return features

@@ -1,0 +1,66 @@
+"""One classifier for the label, one for each expert's being right: any objects with `predict_proba`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from defero.core.checks import FloatArray
+from defero.core.scores import Scores
+from defero.scorers.sklearn_parts import read_parts, write_parts
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStageScorer:
+    """Ask the classifier for P(y | x), and each expert's model for P(right | x).
+
+    Attributes
+    ----------
+    classifier : fitted classifier over K classes
+        Its columns are the classes in the router's order.
+    experts : J entries
+        A fitted classifier of "right or not", or a constant probability.
+    """
+
+    kind: ClassVar[str] = "two-stage"
+    classifier: Any
+    experts: Sequence[Any]
+
+    def score(self, features: FloatArray) -> Scores:
+        """Return the scores of (n, d) features."""
+        columns = [_right(expert, features) for expert in self.experts]
+        expert_proba = np.stack(columns, axis=1) if columns else np.empty((len(features), 0))
+        class_proba = np.asarray(self.classifier.predict_proba(features), dtype=np.float64)
+        return Scores.from_probabilities(_normalised(class_proba), np.clip(expert_proba, 0.0, 1.0))
+
+    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+        """Write the fitted parts without pickle; raises naming a type that cannot be trusted."""
+        constants = [float(e) if isinstance(e, float) else None for e in self.experts]
+        models = [None if isinstance(e, float) else e for e in self.experts]
+        write_parts(folder, {"classifier": self.classifier, "experts": models})
+        return {"constants": constants}, {}
+
+    @classmethod
+    def unpack(cls, folder: Path, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "TwoStageScorer":
+        """Read what `pack` wrote."""
+        parts = read_parts(folder)
+        experts = [
+            model if constant is None else float(constant)
+            for constant, model in zip(settings["constants"], parts["experts"], strict=True)
+        ]
+        return cls(parts["classifier"], experts)
+
+
+def _right(expert: Any, features: FloatArray) -> FloatArray:
+    if isinstance(expert, float):
+        return np.full(len(features), expert)
+    right = int(np.flatnonzero(np.asarray(expert.classes_).astype(bool))[0])
+    return np.asarray(expert.predict_proba(features), dtype=np.float64)[:, right]
+
+
+def _normalised(class_proba: FloatArray) -> FloatArray:
+    """Forgive single-precision classifiers a sum of 1 +- 1e-6."""
+    total = class_proba.sum(axis=1, keepdims=True)
+    return np.where(np.abs(total - 1) < 1e-3, class_proba / total, class_proba)
