@@ -1,9 +1,7 @@
 """Exact properties that hold for every loss, and agreement with slow twins written as loops."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+import slow_twins
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +9,6 @@ from hypothesis import strategies as st
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss, asymmetric_loss, decoupled_loss, moe_loss, ova_loss, softmax_loss
 from defero.losses.batch import check_batch
-
-_spec = importlib.util.spec_from_file_location("slow_twins", Path(__file__).with_name("slow_twins.py"))
-slow_twins = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(slow_twins)
 
 NAMES = ["softmax", "ova", "decoupled", "asymmetric", "moe"]
 every_loss = pytest.mark.parametrize("name", NAMES)

@@ -20,25 +20,24 @@ def evaluate(
     Rows that `fit` saw are found by their fingerprints and left out; a table of nothing else is refused. An expert
     can only be asked where their answer is recorded.
 
-    Example: defero evaluate model new_cases.csv
+    Example:
+
+    defero evaluate model new_cases.csv
     """
     from defero.core.errors import InputError, TableError
     from defero.data.fingerprint import held_out, row_fingerprints
+    from defero.data.formats import first_row
     from defero.data.wide import read_table
     from defero.router import Router, judge
 
     router = Router.load(model)
     truth = label or router.notes.get("label")
-    if router.recipe is None or truth is None:
-        raise InputError(f"{model}: was not fitted on a table; evaluate it in Python, or name the label with --label.")
-    columns = router.notes["columns"]
+    if router.recipe is None:
+        raise InputError(f"{model}: was fitted on a matrix, not on a table; call its score in Python.")
+    if truth is None:
+        raise InputError(f"{model}: was fitted in Python and does not know the label's column; name it with --label.")
     cases = read_table(
-        table,
-        label=truth,
-        experts=router.expert_names,
-        features=columns,
-        key=router.notes.get("key"),
-        classes=router.classes,
+        table, label=truth, experts=router.expert_names, features=router.notes["columns"], classes=router.classes
     )
     fresh = held_out(router.all_seen(), row_fingerprints(cases.features))
     if not fresh.any():
@@ -48,7 +47,7 @@ def evaluate(
         )
     left_out = int((~fresh).sum())
     test = cases.take(fresh)
-    record = judge(router, test.features, test.labels, test.answers)
+    record = judge(router, test.features, test.labels, test.answers, source=str(table), first_row=first_row(table))
     if as_json:
         emit({"model": str(model), "rows": len(cases), "seen_by_fit": left_out, "test": record.to_dict()})
         return

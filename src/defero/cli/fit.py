@@ -2,11 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from defero.cli.output import emit, show_record
+
+if TYPE_CHECKING:
+    from defero.conformal.targets import Target
+    from defero.core import ExpertTable
+    from defero.router import Router
 
 
 def fit(
@@ -22,42 +27,112 @@ def fit(
     key: Annotated[str | None, typer.Option(help="A column that names the cases; never a feature.")] = None,
     net: Annotated[str, typer.Option(help="linear or mlp.")] = "mlp",
     loss: Annotated[str, typer.Option(help="softmax, ova, decoupled, asymmetric, moe or auto.")] = "auto",
-    test_share: Annotated[float, typer.Option(help="Share of the cases kept out of training and judged.")] = 0.25,
-    seed: Annotated[int, typer.Option(help="Makes the run repeatable.")] = 0,
+    alpha: Annotated[float, typer.Option(help="How often a panel may break its promise.")] = 0.1,
+    target: Annotated[
+        str, typer.Option(help="A panel's promise: any-correct, all-correct or missed-share.")
+    ] = "any-correct",
+    test_share: Annotated[float, typer.Option(help="Share of the cases kept for the test.")] = 0.2,
+    seed: Annotated[int, typer.Option(help="Makes the run repeatable.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Train on most of a table's cases, judge the team on the rest, and save it.
+    """Train, calibrate, conformalise and test on four disjoint parts of a table, and save the team.
 
-    Example: defero fit cases.csv --label truth --experts dr_a,dr_b,dr_c --out model
+    Of the cases that are not kept for the test, five eighths are learned from; the others are shared between making
+    the probabilities honest and finding panels of experts that keep a promise.
+
+    Example:
+
+    defero fit cases.csv --label truth --experts dr_a,dr_b,dr_c --out model
     """
     from dataclasses import replace
 
     from defero.core.errors import InputError
+    from defero.data.model_folder import check_target
     from defero.data.wide import read_table
-    from defero.estimators.deferral import DeferralClassifier
     from defero.router import judge
 
+    _target(target)
+    if not 0 < alpha < 1:
+        raise InputError(f"--alpha must lie between 0 and 1, got {alpha:g}; for a promise of 90 % pass 0.1.")
     if not 0 < test_share < 1:
         raise InputError(f"--test-share must lie between 0 and 1, got {test_share:g}.")
+    check_target(out)
     cases = read_table(table, label=label, experts=_names(experts) or [], features=_names(features), key=key)
-    train, test = cases.split(1 - test_share, test_share, random_state=seed)
-    if not len(test):
-        raise InputError(f"{table}: {len(cases)} rows are too few to keep some for the test.")
+    train, held, panels, test = _parts(cases, table=table, label=label, test_share=test_share, seed=seed)
+    # Only now: torch takes seconds to load, and most mistakes have shown.
+    from defero import DeferralClassifier
+
     team = DeferralClassifier(net, loss=loss, random_state=seed, progress=sys.stderr.isatty() and not as_json)
     team.fit(train.features, train.labels, experts=train.answers)
+    if loss != "moe":  # its weights are no probabilities
+        team.calibrate(held.features, held.labels, experts=held.answers)
+        if cases.n_experts:
+            team.conformalize(panels.features, panels.labels, panels.answers, alpha=alpha, target=_target(target))
     router = team.router_
     router = replace(router, notes={**router.notes, "label": label, "key": key, "seed": seed})
     router.save(out)
     record = judge(router, test.features, test.labels, test.answers)
     uses = router.recipe.describe() if router.recipe is not None else []
     if as_json:
-        parts = {"train": len(train), "test": len(test)}
+        parts = {"train": len(train), "calibrate": len(held), "conformalize": len(panels), "test": len(test)}
         emit({"model": str(out), "rows": parts, "features": uses, "test": record.to_dict()})
         return
-    typer.echo(f"Trained on {len(train)} cases of {table}, {len(test)} kept for the test.")
+    typer.echo(
+        f"{len(cases)} cases of {table}: {len(train)} to learn from, {len(held)} to calibrate, {len(panels)} to "
+        f"conformalise, {len(test)} for the test."
+    )
     typer.echo("Features:\n" + "\n".join(f"  {sentence}" for sentence in uses) + "\n")
     show_record(record)
+    for name in _like_answers(router):
+        typer.echo(
+            f"note: {name} holds labels and is used as a feature; name an expert's column in --experts, "
+            "or leave it out with --features.",
+            err=True,
+        )
     typer.echo(f"\nSaved in {out}. Next: defero route {out} NEW_CASES --out decisions.csv")
+
+
+def _parts(cases: "ExpertTable", *, table: Path, label: str, test_share: float, seed: int) -> "tuple[ExpertTable, ...]":
+    """Cut the table in four, after checking that there is something to learn from and to judge by."""
+    from defero.core.errors import TableError, listing
+    from defero.data.formats import first_row
+    from defero.data.recipe import FeatureRecipe
+
+    # Training learns a recipe of its own; here a cell that cannot be used is told with the file and its row.
+    FeatureRecipe.learn(cases.features, source=str(table), first_row=first_row(table))
+    if cases.n_classes < 2:
+        raise TableError(
+            f"{table}: column {label}: the label is {cases.classes[0]!s} in every row, so there is nothing to learn."
+        )
+    if cases.classes.dtype.kind == "f" and (cases.classes % 1 != 0).any():
+        raise TableError(
+            f"{table}: column {label}: labels must be words or whole numbers, got {listing(cases.classes, most=3)}."
+        )
+    rest = 1 - test_share
+    train, held, panels, test = cases.split(0.625 * rest, 0.1875 * rest, 0.1875 * rest, test_share, random_state=seed)
+    if not (len(held) and len(panels) and len(test)):
+        raise TableError(
+            f"{table}: {len(cases)} rows are too few for four parts (learn, calibrate, conformalise, test); pass more."
+        )
+    if train.n_experts and not train.observed.any():
+        raise TableError(
+            f"{table}: no expert answered any of the cases to learn from; fill in answers, or pass --experts '' for a "
+            "model alone."
+        )
+    return train, held, panels, test
+
+
+def _like_answers(router: "Router") -> list[str]:
+    """Return the features whose cells are all labels: experts whom nobody named, or a copy of the truth."""
+    labels = {str(label) for label in router.classes.tolist()}
+    columns = () if router.recipe is None else router.recipe.columns
+    return [column.name for column in columns if set(getattr(column, "levels", ("",))) <= labels]
+
+
+def _target(name: str) -> "Target":
+    from defero.conformal.targets import check_target
+
+    return check_target(name)
 
 
 def _names(listed: str | None) -> list[str] | None:

@@ -18,6 +18,7 @@ app = typer.Typer(
     help="Learn from past cases who should decide the next one: the model, one expert, or a panel.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help starts in half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (demo, fit, evaluate, route):

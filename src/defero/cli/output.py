@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from defero.metrics.team import Share, TeamRecord
+    from defero.metrics.panel import PanelRecord
+    from defero.metrics.share import Share
+    from defero.metrics.team import TeamRecord
+
+_COLUMNS = """
+  right              on every case that they answered, were they alone
+  decides            the share of the cases that the team gives them
+  right there        on those cases
+  promised there     the mean probability of being right that the team went by, on those cases
+  calibration error  how far such probabilities are from the truth, on every case that they answered;
+                     chance alone makes it large where these are few"""
 
 
 def emit(value: dict[str, Any]) -> None:
@@ -53,7 +63,7 @@ def show_record(record: "TeamRecord") -> None:
     experts, all_recorded = record.experts, record.recorded == len(record.experts)
     rows = [
         ["team", with_interval(record.team), "", "", "", ""],
-        ["model alone", with_interval(record.model), percent(record.coverage), "", "", ""],
+        ["model", with_interval(record.model), percent(record.coverage), "", "", ""],
     ]
     for expert in experts:
         share = expert.asked.total / record.team.total if record.team.total else math.nan
@@ -68,7 +78,9 @@ def show_record(record: "TeamRecord") -> None:
             ]
         )
     typer.echo(f"On {record.team.total} held-out cases (95 % intervals):\n")
-    typer.echo(table(["", "right, answering alone", "decides", "right then", "promised", "calibration error"], rows))
+    typer.echo(table(["", "right", "decides", "right there", "promised there", "calibration error"], rows))
+    if experts:
+        typer.echo(_COLUMNS)
     typer.echo(
         f"\nThe team is right where the model alone is wrong on {record.only_team_right} cases, "
         f"and wrong where it is right on {record.only_model_right}."
@@ -78,6 +90,8 @@ def show_record(record: "TeamRecord") -> None:
             f"Only recorded answers can be asked for: {record.recorded:.1f} of {len(experts)} experts answered a case "
             "on average, and the team chose among those."
         )
+    if record.panel is not None:
+        show_panel(record.panel)
     if record.above_one > 0:
         typer.echo(f"Softmax estimates exceed 1 on {percent(record.above_one)} of the cells.")
     recall = [
@@ -85,3 +99,21 @@ def show_record(record: "TeamRecord") -> None:
         for label, team, model in zip(record.classes, record.team_recall, record.model_recall, strict=True)
     ]
     typer.echo("\n" + table(["class", "found by the team", "by the model"], recall))
+
+
+def show_panel(panel: "PanelRecord") -> None:
+    """Print what the panels promised and kept."""
+    kept = "-"
+    if not math.isnan(panel.kept):
+        kept = f"{percent(panel.kept)} ({100 * panel.low:.1f} to {100 * panel.high:.1f})"
+    least = "at most" if panel.target == "missed-share" else "at least"
+    typer.echo(f"\nPanels ({panel.target}). {panel.promise}")
+    typer.echo(
+        f"Promised {least} {percent(panel.asked_for)}, kept {kept} on the {panel.cases} of {panel.deferred} deferred "
+        "cases that a recorded expert got right."
+    )
+    if panel.deferred:
+        typer.echo(
+            f"A panel has {panel.raw_size:.1f} experts on average ({panel.filled_size:.1f} once empty ones get the top "
+            f"expert). With panels voting the team is right on {with_interval(panel.accuracy)}."
+        )

@@ -1,5 +1,6 @@
 """`defero route`: who should decide each row of a table, streamed."""
 
+import math
 import sys
 from collections import Counter
 from pathlib import Path
@@ -10,7 +11,7 @@ import typer
 from defero.cli.output import emit, percent
 
 if TYPE_CHECKING:
-    from defero.core import Decision, Scores
+    from defero.core import Decision, ExpertSets, Scores
     from defero.core.checks import FloatArray
     from defero.router import Router
 
@@ -27,11 +28,14 @@ def route(
 ) -> None:
     """Say for each case who should decide it, with probabilities and the reason.
 
-    Columns are found by name, in any order; those that training did not have are ignored.
+    Columns are found by name, in any order; those that the model does not know are ignored.
 
-    Example: defero route model new_cases.csv --out decisions.csv --cost dr_a=0.05
+    Example:
+
+    defero route model new_cases.csv --out decisions.csv --cost dr_a=0.05
     """
     from defero.core.errors import InputError
+    from defero.data.columns import no_such_column
     from defero.data.formats import first_row
     from defero.data.read import read_chunks
     from defero.data.write import write_decisions
@@ -40,6 +44,8 @@ def route(
     router = Router.load(model)
     if router.recipe is None:
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its decide in Python.")
+    if out.exists() and table.exists() and out.samefile(table):
+        raise InputError(f"--out {out}: is the table of cases itself; choose another name.")
     key = key or router.notes.get("key")
     costs = _fees(router, cost or [])
     available = _present(router, absent or [])
@@ -52,13 +58,19 @@ def route(
             names = list(map(str, chunk.columns))
             if key and key not in names:
                 if key != router.notes.get("key"):
-                    raise InputError(f"{table}: has no column {key} for --key; it has {', '.join(names)}.")
+                    raise no_such_column(key, names, source=str(table), role="the key")
                 key = None
             matrix = router.features(chunk, source=str(table), first_row=first_row(table))
             scores = router.score_features(matrix)
             decision = router.decide_scores(scores, costs=costs, available=available)
             first = {key: chunk[key].tolist()} if key else {"row": (chunk.index + first_row(table)).tolist()}
-            decisions.write({**first, **_columns(scores, decision)})
+            panels = None
+            if router.panel is not None:
+                panels = router.sets_of(scores, costs=costs if any(costs) else None, available=available)
+            columns = _columns(scores, decision, panels)
+            if key in columns:
+                raise InputError(f"--key {key}: the decisions have a column of that name of their own; rename the key.")
+            decisions.write({**first, **columns})
             loads.update(decision.name.tolist())
             ours = {router.notes.get("label"), router.notes.get("key"), key, *router.expert_names}
             ignored = tuple(name for name in router.recipe.extra(chunk) if name not in ours)
@@ -79,7 +91,7 @@ def route(
             {
                 "decisions": str(out),
                 "rows": rows,
-                "load": dict(loads),
+                "load": {name: loads[name] for name in ("model", *router.expert_names)},
                 "ignored_columns": list(ignored),
                 "notes": dict(said),
             }
@@ -89,17 +101,18 @@ def route(
     for name in ("model", *router.expert_names):
         typer.echo(f"  {name}: {loads[name]} ({percent(loads[name] / rows)})")
     if ignored:
-        typer.echo(f"note: columns that training did not have are ignored: {', '.join(ignored)}.", err=True)
+        typer.echo(f"note: columns that the model does not know are ignored: {', '.join(ignored)}.", err=True)
     for sentence, count in said.items():
         typer.echo(f"note: {sentence}, in {count} rows.", err=True)
 
 
-def _columns(scores: "Scores", decision: "Decision") -> dict[str, Any]:
+def _columns(scores: "Scores", decision: "Decision", panels: "ExpertSets | None") -> dict[str, Any]:
     """Lay out the decisions table: route, panel, probabilities, expected cost, reason."""
     who = decision.name
+    asked = who.tolist() if panels is None else ["; ".join(panels.members(i)) for i in range(len(who))]
     return {
         "route": who.tolist(),
-        "panel": ["" if name == "model" else name for name in who],
+        "panel": ["" if name == "model" else panel for name, panel in zip(who, asked, strict=True)],
         "p_model": _rounded(scores.model_proba),
         **{f"p_{name}": _rounded(scores.expert_proba[:, j]) for j, name in enumerate(decision.expert_names)},
         "expected_cost": _rounded(decision.expected_cost),
@@ -125,6 +138,8 @@ def _fees(router: "Router", given: list[str]) -> list[float]:
             fees[name] = float(fee)
         except ValueError:
             raise InputError(f"--cost {entry}: expected NAME=FEE with a number, such as {name}=0.05.") from None
+        if not math.isfinite(fees[name]):
+            raise InputError(f"--cost {entry}: the fee must be finite; to rule an expert out pass --absent {name}.")
     return list(fees.values())
 
 

@@ -1,5 +1,6 @@
 """Checks at the public edge: each returns a clean array or raises a sentence that names the argument."""
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,8 +15,8 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 
 def frozen(array: Array) -> Array:
-    """Return a read-only view, so that a value cannot change after it was checked."""
-    view = array.view()
+    """Return a read-only copy, so that a value cannot change after it was checked. Read-only already: no copy."""
+    view = array.copy() if array.flags.writeable else array.view()
     view.flags.writeable = False
     return view
 
@@ -88,7 +89,9 @@ def names(name: str, value: object, *, count: int) -> tuple[str, ...]:
     """Return distinct, non-empty names; `expert_0`, `expert_1`, ... where none are given."""
     if value is None:
         return tuple(f"expert_{j}" for j in range(count))
-    found = tuple(str(one) for one in value)  # type: ignore[attr-defined]
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputError(f"{name} must be a list of {count} names, got {value!r}.")
+    found = tuple(str(one) for one in value)
     if len(found) != count:
         raise InputError(f"{name} must be {count} names, one per column, got {len(found)}.")
     twice = sorted({one for one in found if found.count(one) > 1})

@@ -45,13 +45,13 @@ def find_classes(labels: ArrayLike, *, name: str = "y") -> Labels:
 
 
 def as_column(labels: ArrayLike, *, name: str) -> Labels:
-    """Return labels as a one-dimensional array, plain text as plain Python strings."""
-    array = np.asarray(labels)
+    """Return labels as a one-dimensional array, text as objects."""
+    array = _cells(labels, name=name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise InputError(f"{name} must have one axis (n,), one label per item, got shape {array.shape}.")
-    return array.astype(object) if array.dtype.kind in "US" else array
+    return array
 
 
 def encode_labels(labels: ArrayLike, classes: Labels, *, name: str = "y") -> IntArray:
@@ -85,7 +85,7 @@ def encode_answers(answers: object, classes: Labels, *, name: str = "experts") -
     """
     if hasattr(answers, "tocsr"):
         return _sparse_codes(answers, n_classes=len(classes), name=name)
-    array = _answer_matrix(answers, name=name)
+    array = answer_matrix(answers, name=name)
     codes = _codes(array, classes)
     if array.dtype.kind in "iu":
         codes[(codes == _NO_CLASS) & (array == -1)] = MISSING
@@ -107,18 +107,34 @@ def expert_names(answers: object) -> tuple[str, ...] | None:
     return None if columns is None else tuple(str(column) for column in columns)
 
 
-def _answer_matrix(answers: object, *, name: str) -> Labels:
+def answer_matrix(answers: object, *, name: str) -> Labels:
+    """Return answers as an array (n, J), text as objects, masked cells as None.
+
+    >>> answer_matrix(np.ma.array([[1, 2]], mask=[[False, True]]), name="answers").tolist()
+    [[1, None]]
+    """
     if isinstance(answers, np.ma.MaskedArray):
         filled = answers.data.astype(object)
         filled[np.ma.getmaskarray(answers)] = None
         answers = filled
-    array = np.asarray(answers)
+    array = _cells(answers, name=name)
     if array.ndim != 2:
         raise InputError(
             f"{name} must have two axes (n, J), one column per expert, got shape {array.shape}"
             + ("; for one expert pass a column: answers.reshape(-1, 1)." if array.ndim == 1 else ".")
         )
-    return array.astype(object) if array.dtype.kind in "US" else array
+    return array
+
+
+def _cells(values: object, *, name: str) -> Labels:
+    """Return an array in which each cell keeps its own type: numpy alone makes two texts of ["a", nan]."""
+    try:
+        array = np.asarray(values)
+        return np.asarray(values, dtype=object) if array.dtype.kind in "US" else array
+    except ValueError as error:
+        raise InputError(
+            f"{name} must have as many cells in each row as in the first, got rows that differ."
+        ) from error
 
 
 def _codes(array: Labels, classes: Labels) -> IntArray:

@@ -45,10 +45,13 @@ class Decision:
         n_experts = len(self.expert_names)
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=n_experts))
         for name in ("expert", "best_expert", "withheld"):
-            array = np.asarray(getattr(self, name), dtype=np.int64)
-            if array.ndim != 1 or (array.size and (array.min() < MODEL or array.max() >= n_experts)):
-                raise InputError(f"{name} must be (n,) numbers from -1 (the model) to {n_experts - 1}.")
-            object.__setattr__(self, name, frozen(array))
+            array = np.asarray(getattr(self, name))
+            whole = array.dtype.kind in "iu" or array.size == 0
+            if array.ndim != 1 or not whole or (array.size and (array.min() < MODEL or array.max() >= n_experts)):
+                raise InputError(f"{name} must be (n,) whole numbers from -1 (the model) to {n_experts - 1}.")
+            if len(array) != len(self.expert):
+                raise InputError(f"{name} must have {len(self.expert)} items like expert, got {len(array)}.")
+            object.__setattr__(self, name, frozen(array.astype(np.int64, copy=False)))
         for name in ("expected_cost", "model_value", "best_value"):
             array = np.asarray(getattr(self, name), dtype=np.float64)
             if array.shape != self.expert.shape:
@@ -82,14 +85,21 @@ class Decision:
         return np.bincount(self.expert[self.deferred], minlength=len(self.expert_names)).astype(np.int64)
 
     def _why(self, i: int) -> str:
-        model, best = f"model {self.model_value[i]:.3f}", int(self.best_expert[i])
+        best, asked = int(self.best_expert[i]), int(self.expert[i])
         tail = ""
         if self.withheld[i] != MODEL:
             tail = f"; insufficient evidence on {self.expert_names[self.withheld[i]]}"
         if best == MODEL:
             return f"no expert available{tail}"
+        model = f"model {self.model_value[i]:.3f}"
         expert = f"{self.expert_names[best]} {self.best_value[i]:.3f}"
-        return f"{expert} >= {model}{tail}" if self.expert[i] != MODEL else f"{model} > {expert}{tail}"
+        if asked == best and self.best_value[i] >= self.model_value[i]:
+            return f"{expert} >= {model}{tail}"
+        if asked == MODEL and self.model_value[i] > self.best_value[i]:
+            return f"{model} > {expert}{tail}"
+        # Baselines decide by something else than these numbers.
+        who = "model" if asked == MODEL else self.expert_names[asked]
+        return f"{who} by rule, with {model} and best expert {expert}{tail}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +111,8 @@ class ExpertSets:
     mask : (n, J) bool
         Is expert j in the set of item i?
     expert_names : J names
+    filled : (n,) bool
+        Was the set empty before its only member, the top expert, was added? Nowhere, where nothing is said.
 
     Examples
     --------
@@ -111,16 +123,29 @@ class ExpertSets:
 
     mask: BoolArray
     expert_names: tuple[str, ...]
+    filled: BoolArray = None  # type: ignore[assignment]  # an array of n once built
 
     def __post_init__(self) -> None:
         mask = np.asarray(self.mask)
         if mask.dtype != np.bool_ or mask.ndim != 2:
             raise InputError(f"mask must be (n, J) True or False, got shape {mask.shape} of {mask.dtype}.")
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=mask.shape[1]))
+        filled = np.zeros(len(mask), dtype=np.bool_) if self.filled is None else np.asarray(self.filled)
+        if filled.dtype != np.bool_ or filled.shape != (len(mask),):
+            raise InputError(
+                f"filled must be True or False for each of {len(mask)} items, "
+                f"got shape {filled.shape} of {filled.dtype}."
+            )
         object.__setattr__(self, "mask", frozen(mask))
+        object.__setattr__(self, "filled", frozen(filled))
 
     def __len__(self) -> int:
         return len(self.mask)
+
+    @property
+    def raw_mask(self) -> BoolArray:
+        """(n, J): the sets before empty ones were filled."""
+        return self.mask & ~self.filled[:, None]
 
     @property
     def size(self) -> IntArray:

@@ -45,8 +45,10 @@ class Scores:
         class_proba = probabilities("class_proba", self.class_proba)
         expert_proba = probabilities("expert_proba", self.expert_proba)
         expert_raw = float_matrix("expert_raw", self.expert_raw)
-        model_proba = probabilities("model_proba", np.atleast_2d(self.model_proba))[0]
         n_items = len(class_proba)
+        if np.ndim(self.model_proba) != 1:
+            raise InputError(f"model_proba must have one axis (n,), got shape {np.shape(self.model_proba)}.")
+        model_proba = probabilities("model_proba", np.atleast_2d(self.model_proba))[0]
         if class_proba.shape[1] == 0:
             raise InputError("class_proba must have at least one class, got no column.")
         off = np.abs(class_proba.sum(axis=1) - 1) > 1e-6
@@ -124,6 +126,16 @@ def logit(proba: FloatArray) -> FloatArray:
     """
     with np.errstate(divide="ignore"):
         return np.clip(np.log(proba) - np.log1p(-proba), -745.0, 745.0)
+
+
+def sigmoid(logits: FloatArray) -> FloatArray:
+    """Return 1 / (1 + exp(-logits)) without overflow.
+
+    >>> sigmoid(np.array([-1e4, 0.0, 1e4])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    small = np.exp(-np.abs(logits))
+    return np.where(logits >= 0, 1.0, small) / (1.0 + small)
 
 
 def split_columns(joined: FloatArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:

@@ -11,6 +11,7 @@ from defero.core.errors import InputError
 from defero.core.labels import (
     MISSING,
     Labels,
+    answer_matrix,
     as_column,
     encode_answers,
     encode_labels,
@@ -66,20 +67,25 @@ class ExpertTable:
         labels: Labels = as_column(self.labels, name="labels")
         if len(labels) == 0:
             raise InputError("labels must hold at least one item, got an empty table.")
-        classes: Labels = find_classes(labels if self.classes is None else self.classes, name="labels")
+        classes: Labels = (
+            find_classes(labels, name="labels") if self.classes is None else find_classes(self.classes, name="classes")
+        )
         label_idx = encode_labels(labels, classes, name="labels")
         answer_idx = encode_answers(self.answers, classes, name="answers")
         if len(answer_idx) != len(labels):
             raise InputError(
                 f"answers must have one row per label: {len(labels)} labels, {len(answer_idx)} rows of answers."
             )
-        if self.features is not None and len(self.features) != len(labels):
+        n_described = len(labels) if self.features is None else _n_rows(self.features)
+        if n_described != len(labels):
             raise InputError(
-                f"features must have one row per label: {len(labels)} labels, {len(self.features)} rows of features."
+                f"features must have one row per label: {len(labels)} labels, {n_described} rows of features."
             )
+        kept_whole = hasattr(self.answers, "columns") or hasattr(self.answers, "tocsr")
         given = expert_names(self.answers) if self.experts is None else self.experts
         self._set(
             labels=frozen(labels),
+            answers=self.answers if kept_whole else frozen(answer_matrix(self.answers, name="answers")),
             classes=frozen(classes),
             experts=names("experts", given, count=answer_idx.shape[1]),
             label_idx=frozen(label_idx),
@@ -115,11 +121,12 @@ class ExpertTable:
 
     def take(self, rows: ArrayLike) -> "ExpertTable":
         """Return the table of these rows (numbers or a mask), with the same classes and experts."""
-        chosen = np.arange(len(self))[np.asarray(rows)]
+        chosen = _row_numbers(rows, n_items=len(self))
+        answers = _rows(self.answers, chosen)
         part = object.__new__(ExpertTable)
         part._set(
             labels=frozen(self.labels[chosen]),
-            answers=_rows(self.answers, chosen),
+            answers=frozen(answers) if isinstance(answers, np.ndarray) else answers,
             features=None if self.features is None else _rows(self.features, chosen),
             classes=self.classes,
             experts=self.experts,
@@ -139,7 +146,30 @@ class ExpertTable:
         return tuple(self.take(part) for part in rows)
 
 
+def _row_numbers(rows: ArrayLike, *, n_items: int) -> IntArray:
+    array = np.asarray(rows)
+    if array.shape == (n_items,) and array.dtype.kind == "b":
+        return np.flatnonzero(array)
+    numbers = array.astype(np.int64) if array.dtype.kind in "iu" or array.shape == (0,) else None
+    if (
+        numbers is None
+        or numbers.ndim != 1
+        or (numbers.size and (numbers.min() < -n_items or numbers.max() >= n_items))
+    ):
+        raise InputError(
+            f"rows must be numbers below {n_items} or a mask of {n_items} True or False, "
+            f"got shape {array.shape} of {array.dtype}."
+        )
+    return np.arange(n_items)[numbers]
+
+
+def _n_rows(values: Any) -> int:
+    return int(values.shape[0]) if hasattr(values, "shape") else len(values)
+
+
 def _rows(values: Any, rows: IntArray) -> Any:
     if hasattr(values, "iloc"):
         return values.iloc[rows]
-    return values.tocsr()[rows] if hasattr(values, "tocsr") else np.asarray(values)[rows]
+    if hasattr(values, "tocsr"):
+        return values.tocsr()[rows]
+    return values[rows] if isinstance(values, np.ndarray) else np.asarray(values)[rows]

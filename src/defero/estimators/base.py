@@ -13,26 +13,28 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from defero.conformal.targets import Target
 from defero.core.checks import BoolArray, FloatArray, IntArray, names
 from defero.core.errors import InputError, ModelFolderError, listing
 from defero.core.labels import MISSING, Labels, encode_answers, encode_labels, expert_names, find_classes
-from defero.core.results import Answer, Decision
+from defero.core.results import Answer, Decision, ExpertSets
 from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule
-from defero.router import Router
+from defero.router import Router, Vote
 from defero.scorers import Scorer
 
 
 class Lesson(NamedTuple):
     """What an estimator learns from, checked and encoded.
 
-    features (n, d), labels (n,) in their own type, label_idx (n,), correct (n, J), observed (n, J),
+    features (n, d), labels (n,) in their own type, label_idx (n,) out of n_classes, correct (n, J), observed (n, J),
     weight (n,) and whether the weights were given.
     """
 
     features: FloatArray
     labels: Labels
     label_idx: IntArray
+    n_classes: int
     correct: BoolArray
     observed: BoolArray
     weight: FloatArray
@@ -90,6 +92,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             features=matrix,
             labels=labels,
             label_idx=label_idx,
+            n_classes=len(classes),
             correct=answer_idx == label_idx[:, None],
             observed=answer_idx != MISSING,
             weight=weight,
@@ -138,9 +141,97 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         """
         return self._ready().decide(self._checked(X), costs=costs, available=available)
 
-    def answer(self, X: Any, answers: object, *, costs: ArrayLike | None = None) -> Answer:
-        """Give the team's label for each item, asking only experts whose answer is recorded in `answers`."""
-        return self._ready().answer(self._checked(X), answers, costs=costs)
+    def calibrate(self, X: Any, y: ArrayLike, experts: object = None) -> Self:
+        """Recalibrate the model and every expert on rows that `fit` did not see; drops earlier panels.
+
+        Parameters
+        ----------
+        X, y, experts
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        router = self._ready()
+        answers = _nobody(len(column_or_1d(y)), router) if experts is None else experts
+        self.router_ = router.calibrate(self._checked(X), column_or_1d(y), answers)
+        return self
+
+    def conformalize(
+        self,
+        X: Any,
+        y: ArrayLike,
+        experts: object,
+        *,
+        alpha: float = 0.1,
+        target: Target = "any-correct",
+        costs: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Calibrate panels of experts on rows that neither `fit` nor `calibrate` saw; others raise.
+
+        Parameters
+        ----------
+        X, y, experts
+            As in `fit`. Only the deferred ones of these rows are used, so that the promise is for deferred items.
+        alpha : float
+            How often the promise may be broken.
+        target : "any-correct", "all-correct" or "missed-share"
+            What is promised: see `defero.conformal.ExpertSetPredictor`.
+        costs : (J,), optional
+            The fees that `decide` will be called with.
+        groups : (n,), optional
+            The same promise inside each group.
+
+        Returns
+        -------
+        self
+        """
+        self.router_ = self._ready().conformalize(
+            self._checked(X), column_or_1d(y), experts, alpha=alpha, target=target, costs=costs, groups=groups
+        )
+        return self
+
+    def predict_set(
+        self,
+        X: Any,
+        *,
+        fill_empty: bool = True,
+        costs: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> ExpertSets:
+        """Return whom to ask for each item, should it be deferred; `fill_empty` adds the top expert to an empty set."""
+        return self._ready().predict_set(
+            self._checked(X), fill_empty=fill_empty, costs=costs, available=available, groups=groups
+        )
+
+    def answer(
+        self,
+        X: Any,
+        answers: object,
+        *,
+        vote: Vote | None = None,
+        costs: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Answer:
+        """Give the team's label for each item, hearing only experts whose answer is recorded in `answers`.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        answers : (n, J)
+        vote : "bayes", "weighted", "majority" or "expert", optional
+            How a panel's answers are put together; "expert" asks one expert alone. "bayes" by default after
+            `conformalize`, else "expert".
+        costs, available, groups
+            As in `decide` and `predict_set`.
+        """
+        return self._ready().answer(
+            self._checked(X), answers, vote=vote, costs=costs, available=available, groups=groups
+        )
 
     def score(self, X: Any, y: ArrayLike, experts: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the system accuracy; only experts whose answer is recorded are asked.
@@ -169,8 +260,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             raise ModelFolderError(
                 f"{folder}: was written by {wrote}, not {cls.__name__}; use {wrote}.load or Router.load."
             )
-        known = cls._get_param_names()
-        estimator = cls(**{key: value for key, value in router.notes["parameters"].items() if key in known})
+        known = {key: value for key, value in router.notes["parameters"].items() if key in cls._get_param_names()}
+        estimator = cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in known.items()})
         return estimator._adopt(router)
 
     def _adopt(self, router: Router) -> Self:
@@ -219,6 +310,10 @@ def _finite(matrix: FloatArray) -> FloatArray:
         f"X contains {what} at row {row}, column {column}; expected finite numbers. Fill or drop such cells, "
         "or pass a DataFrame, whose missing cells are filled."
     )
+
+
+def _nobody(n_items: int, router: Router) -> Labels:
+    return np.full((n_items, len(router.expert_names)), None)
 
 
 def _answers(experts: object, classes: Labels, *, n_items: int) -> tuple[IntArray, tuple[str, ...]]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
+from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -79,6 +80,8 @@ def classes_of(classifier: Any, labels: Labels) -> Labels:
 def fit_classifier(classifier: Any, lesson: Lesson) -> Any:
     """Fit a copy of a classifier, the default one for None, on a lesson's labels."""
     weight = lesson.weight if lesson.weighted else None
+    if lesson.n_classes == 1:  # few classifiers take one class, and those that do disagree on their columns
+        return DummyClassifier(strategy="prior").fit(lesson.features, lesson.labels)
     return fit_weighted(_copy(classifier, "classifier"), lesson.features, lesson.labels, weight)
 
 

@@ -3,6 +3,7 @@
 from defero.metrics.accuracy import recall_per_class, system_accuracy, system_labels, wilson_interval
 from defero.metrics.calibration import expected_calibration_error
 from defero.metrics.deferral import DeferralCurve, ExpertUsage, coverage, deferral_curve, expert_usage
+from defero.metrics.sets import missed_share, set_coverage, set_size
 
 __all__ = [
     "DeferralCurve",
@@ -11,7 +12,10 @@ __all__ = [
     "deferral_curve",
     "expected_calibration_error",
     "expert_usage",
+    "missed_share",
     "recall_per_class",
+    "set_coverage",
+    "set_size",
     "system_accuracy",
     "system_labels",
     "wilson_interval",

@@ -11,32 +11,11 @@ from defero.core.checks import FloatArray, IntArray
 from defero.core.labels import MISSING
 from defero.core.results import Decision
 from defero.core.scores import Scores
-from defero.metrics.accuracy import recall_per_class, system_labels, wilson_interval
+from defero.metrics.accuracy import recall_per_class, system_labels
 from defero.metrics.calibration import expected_calibration_error
 from defero.metrics.deferral import expert_usage
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share of right answers with its 95 % Wilson interval."""
-
-    right: int
-    total: int
-
-    @property
-    def value(self) -> float:
-        """The share; nan where nothing was asked."""
-        return self.right / self.total if self.total else math.nan
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Lower and upper end."""
-        return wilson_interval(self.right, self.total)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        low, high = self.interval
-        return {"accuracy": _number(self.value), "low": _number(low), "high": _number(high), "n": self.total}
+from defero.metrics.panel import PanelRecord
+from defero.metrics.share import Share, number
 
 
 @dataclass(frozen=True)
@@ -55,8 +34,8 @@ class ExpertRecord:
             "name": self.name,
             "alone": self.alone.to_dict(),
             "asked": self.asked.to_dict(),
-            "promised_when_asked": _number(self.promised),
-            "calibration_error": _number(self.calibration_error),
+            "promised_when_asked": number(self.promised),
+            "calibration_error": number(self.calibration_error),
         }
 
 
@@ -79,6 +58,7 @@ class TeamRecord:
     above_one: float
     only_team_right: int
     only_model_right: int
+    panel: PanelRecord | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -88,14 +68,15 @@ class TeamRecord:
             "model": self.model.to_dict(),
             "only_team_right": self.only_team_right,
             "only_model_right": self.only_model_right,
-            "coverage": _number(self.coverage),
-            "recorded_answers_per_item": _number(self.recorded),
+            "coverage": number(self.coverage),
+            "recorded_answers_per_item": number(self.recorded),
             "experts": [expert.to_dict() for expert in self.experts],
             "recall": [
-                {"class": label, "team": _number(team), "model": _number(model)}
+                {"class": label, "team": number(team), "model": number(model)}
                 for label, team, model in zip(self.classes, self.team_recall, self.model_recall, strict=True)
             ],
-            "estimates_above_one": _number(self.above_one),
+            "estimates_above_one": number(self.above_one),
+            "panel": None if self.panel is None else self.panel.to_dict(),
         }
 
 
@@ -143,8 +124,3 @@ def team_record(
         only_team_right=int((team_right & ~model_right).sum()),
         only_model_right=int((model_right & ~team_right).sum()),
     )
-
-
-def _number(value: float) -> float | None:
-    """JSON has no nan."""
-    return None if math.isnan(value) else float(value)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from defero.core.checks import FloatArray
 from defero.scorers.links import LossName
@@ -68,12 +69,12 @@ class DenseNet(nn.Module):
         seen_by_experts = expert_widths[-1] + (n_classes if self.reads_classes else 0)
         self.heads = nn.ModuleDict(
             {
-                "class": _linear(class_widths[-1], n_classes, generator=None),
-                "expert": _linear(seen_by_experts, n_experts, generator=None),
+                "class": _Affine(class_widths[-1], n_classes, generator=None),
+                "expert": _Affine(seen_by_experts, n_experts, generator=None),
             }
         )
         if model_column:
-            self.heads["model"] = _linear(seen_by_experts, 1, generator=None)
+            self.heads["model"] = _Affine(seen_by_experts, 1, generator=None)
 
     def forward(self, features: Float[Tensor, "n d"]) -> Logits:
         """Return the logits of a batch."""
@@ -98,20 +99,25 @@ def _through(layers: nn.Module, features: Tensor) -> Tensor:
 
 
 def _relu_layers(widths: tuple[int, ...], generator: torch.Generator) -> nn.ModuleList:
-    return nn.ModuleList(_linear(wide, narrow, generator=generator) for wide, narrow in pairwise(widths))
+    return nn.ModuleList(_Affine(wide, narrow, generator=generator) for wide, narrow in pairwise(widths))
 
 
-def _linear(wide: int, narrow: int, *, generator: torch.Generator | None) -> nn.Linear:
-    layer = nn.utils.skip_init(nn.Linear, wide, narrow)
-    with torch.no_grad():
-        layer.bias.zero_()
-        if generator is None:
-            layer.weight.zero_()
-        else:
-            nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu", generator=generator)
-    return layer
+class _Affine(nn.Module):
+    """A linear layer that draws its weights from a generator of ours, or starts at zero; no columns are fine too."""
+
+    def __init__(self, wide: int, narrow: int, *, generator: torch.Generator | None) -> None:
+        super().__init__()
+        weight = torch.zeros(narrow, wide)
+        if generator is not None:
+            nn.init.kaiming_uniform_(weight, nonlinearity="relu", generator=generator)
+        self.weight = nn.Parameter(weight)
+        self.bias = nn.Parameter(torch.zeros(narrow))
+
+    def forward(self, features: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        return linear(features, self.weight, self.bias)
 
 
 def _arrays(layer: nn.Module) -> tuple[FloatArray, FloatArray]:
     weight, bias = layer.weight.detach().cpu(), layer.bias.detach().cpu()  # type: ignore[operator]
-    return weight.numpy().T.astype(np.float64), bias.numpy().astype(np.float64)
+    # C order, as a saved model has it: BLAS rounds the other order differently.
+    return np.ascontiguousarray(weight.numpy().T, dtype=np.float64), bias.numpy().astype(np.float64)

@@ -37,7 +37,10 @@ _SAVED = {
 def unpack_scorer(folder: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Scorer:
     """Build the scorer that a model folder describes."""
     if kind not in _SAVED:
-        raise ModelFolderError(f"{folder}: unknown kind of model {kind!r}; this version knows {', '.join(_SAVED)}.")
+        raise ModelFolderError(
+            f"{folder}: unknown kind of model {kind!r}; this version knows {', '.join(_SAVED)}: "
+            "install the defero that wrote it, or fit again."
+        )
     module, name = _SAVED[kind]
     scorer: Scorer = getattr(importlib.import_module(module), name).unpack(folder, settings, arrays)
     return scorer

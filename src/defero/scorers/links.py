@@ -6,7 +6,7 @@ import numpy as np
 
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError
-from defero.core.scores import Scores
+from defero.core.scores import Scores, sigmoid
 
 LossName = Literal["softmax", "ova", "decoupled", "asymmetric", "moe"]
 
@@ -57,16 +57,6 @@ def scores_from_logits(
     if loss == "asymmetric":
         log_odds = expert_logits - _log_rest(class_logits)[:, None]
     return Scores(class_proba, sigmoid(log_odds), model_proba, log_odds, "logit")
-
-
-def sigmoid(logits: FloatArray) -> FloatArray:
-    """Return 1 / (1 + exp(-logits)) without overflow.
-
-    >>> sigmoid(np.array([-1e4, 0.0, 1e4])).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    small = np.exp(-np.abs(logits))
-    return np.where(logits >= 0, 1.0, small) / (1.0 + small)
 
 
 def _log_sum_exp(logits: FloatArray) -> FloatArray:

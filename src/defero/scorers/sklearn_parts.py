@@ -8,7 +8,8 @@ from skops import io as skops_io
 from defero.core.errors import ModelFolderError
 
 PARTS = "parts.skops"
-# Beyond what skops trusts by itself: types of scikit-learn's own boosting and wrappers, named one by one.
+# Beyond what skops trusts by itself: types of scikit-learn's own, named one by one. None of them runs code when it is
+# read. A forged tree or neighbour index can still crash the process: load models from people you trust.
 ALLOWED = frozenset(
     {
         "sklearn._loss.link.Interval",
@@ -18,11 +19,18 @@ ALLOWED = frozenset(
         "sklearn._loss.loss.HalfMultinomialLoss",
         "sklearn._loss._loss.CyHalfBinomialLoss",
         "sklearn._loss._loss.CyHalfMultinomialLoss",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
         "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingClassifier",
         "sklearn.frozen._frozen.FrozenEstimator",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
         "sklearn.preprocessing._function_transformer.FunctionTransformer",
+        "sklearn.tree._tree.Tree",
+        "sklearn.utils._bunch.Bunch",
     }
 )
 
@@ -35,8 +43,8 @@ def write_parts(folder: Path, parts: dict[str, Any]) -> None:
     if strangers:
         target.unlink()
         raise ModelFolderError(
-            f"save: {', '.join(strangers)} cannot be saved safely, because loading it could run any code; "
-            "use scikit-learn's own classifiers, or keep the fitted object in your process."
+            f"save: {', '.join(strangers)} cannot be saved, because loading it could run any code; "
+            "use scikit-learn's own linear models, trees, forests or boosting, or keep the fitted object in memory."
         )
 
 

@@ -61,6 +61,6 @@ def _right(expert: Any, features: FloatArray) -> FloatArray:
 
 
 def _normalised(class_proba: FloatArray) -> FloatArray:
-    """Forgive single-precision classifiers a sum of 1 +- 1e-6."""
-    total = class_proba.sum(axis=1, keepdims=True)
-    return np.where(np.abs(total - 1) < 1e-3, class_proba / total, class_proba)
+    """Forgive single-precision classifiers a sum that is 1 but for rounding."""
+    off = np.abs(class_proba.sum(axis=1, keepdims=True) - 1)
+    return np.where((off > 1e-9) & (off < 1e-3), class_proba / class_proba.sum(axis=1, keepdims=True), class_proba)

@@ -1,6 +1,6 @@
 """What a loop trains on: features, labels, and who was right."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -54,13 +54,17 @@ class Examples:
         """Return these rows."""
         return Examples(*(getattr(self, field.name)[rows] for field in fields(self)))
 
+    def without_experts(self) -> "Examples":
+        """Return the same items with J = 0."""
+        return replace(self, correct=self.correct[:, :0], observed=self.observed[:, :0])
+
 
 def weighted_loss(net: DenseNet, loss: DeferralLoss, examples: Examples) -> Tensor:
-    """Return the weighted mean of the surrogate over the examples."""
+    """Return the weighted mean of the surrogate over the examples, for as many experts as these have."""
     logits = net(examples.features)
     values = loss(
         logits.classes,
-        logits.experts,
+        logits.experts[:, : examples.correct.shape[1]],
         examples.labels,
         examples.correct,
         observed=examples.observed,

@@ -54,7 +54,7 @@ def fit_full_batch(
         torch.cat([p.detach().reshape(-1) for p in parameters]).double().cpu().numpy(),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "gtol": 1e-6, "ftol": 1e-12, "maxcor": 20},
+        options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "gtol": 1e-6, "ftol": 1e-9, "maxcor": 20},
         callback=lambda _: on_step(last[0]),
     )
     _assign(parameters, found.x)

@@ -1,6 +1,5 @@
 """AdamW on mini-batches, stopped early: for networks with hidden layers."""
 
-import copy
 import math
 from collections.abc import Callable
 
@@ -9,6 +8,7 @@ import torch
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
+from defero.training.early_stopping import EarlyStopping, held_out_losses
 from defero.training.examples import Examples, weighted_loss
 
 WARM_UP = 0.1  # of all steps
@@ -28,10 +28,11 @@ def fit_mini_batch(
     generator: torch.Generator,
     on_step: Callable[[float], None],
 ) -> int:
-    """Train in place, keep the epoch with the least held-out loss, and return how many epochs were run.
+    """Train in place, keep the epochs with the least held-out loss, and return how many were run.
 
     The learning rate rises over the first tenth of the steps and falls to zero along a cosine. Training stops after
-    `patience` epochs without a better held-out loss; without held-out rows it runs to the end.
+    `patience` epochs without a better held-out loss of the classes or of the experts; without held-out rows it runs
+    to the end.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def fit_mini_batch(
     steps_per_epoch = math.ceil(len(train) / batch_size)
     optimiser = torch.optim.AdamW(net.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, _warm_cosine(max_epochs * steps_per_epoch))
-    best_loss, best_epoch, best_state = math.inf, 0, copy.deepcopy(net.state_dict())
+    stopping = EarlyStopping(patience=max_epochs if held_out is None else patience)
     for epoch in range(1, max_epochs + 1):
         net.train()
         order = torch.randperm(len(train), generator=generator).to(train.labels.device)
@@ -62,18 +63,16 @@ def fit_mini_batch(
             optimiser.step()
             schedule.step()
         net.eval()
-        with torch.no_grad():
-            current = weighted_loss(net, loss, train if held_out is None else held_out).item()
+        losses = held_out_losses(net, loss, train if held_out is None else held_out)
+        current = sum(losses.values())
         if not math.isfinite(current):
             raise InputError(
                 f"training diverged in epoch {epoch} (loss {current}); lower learning_rate={learning_rate:g}."
             )
         on_step(current)
-        if current < best_loss:
-            best_loss, best_epoch, best_state = current, epoch, copy.deepcopy(net.state_dict())
-        elif held_out is not None and epoch - best_epoch >= patience:
+        if stopping.watch(net, losses, epoch=epoch):
             break
-    net.load_state_dict(best_state)
+    stopping.restore(net)
     return epoch
 
 

@@ -9,23 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from defero.calibration import Calibrator
+from defero.conformal.targets import Target
 from defero.core.checks import FloatArray, IntArray, availability, float_matrix, names
 from defero.core.errors import InputError, ModelFolderError, listing
 from defero.core.labels import MISSING, Labels, encode_answers, encode_labels, expert_names, find_classes
-from defero.core.results import Answer, Decision
+from defero.core.results import Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.data.fingerprint import combined, row_fingerprints
-from defero.data.model_folder import read_folder, write_folder
+from defero.data.model_folder import MANIFEST, damaged, read_folder, write_folder
 from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule, decide, rule_from_settings, rule_settings
-from defero.metrics.team import TeamRecord, team_record
+from defero.router.panel import Panel, Vote
+from defero.router.seen import Fingerprints, refuse_seen
 from defero.scorers import Scorer, unpack_scorer
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.scorers.pool import fill_with_pool_mean
-
-Fingerprints = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,12 @@ class Router:
         Turns a table's columns into numbers; None for models of plain matrices.
     n_features : int, optional
         Width of the matrix a model without a recipe takes.
+    calibrator : Calibrator, optional
+        Makes the scores honest; fitted on rows that `fit` did not see.
+    panel : Panel, optional
+        Chooses panels; fitted on rows that neither `fit` nor `calibrate` saw.
     seen : mapping
-        Which rows each stage has used ("fit"), as fingerprints.
+        Which rows each stage has used ("fit", "calibrate", "conformalize"), as fingerprints.
     notes : mapping
         What else model.json tells: the label's column, the loss, the seed.
     """
@@ -66,6 +71,8 @@ class Router:
     min_answers: int = 1
     recipe: FeatureRecipe | None = None
     n_features: int | None = None
+    calibrator: Calibrator | None = None
+    panel: Panel | None = None
     seen: Mapping[str, Fingerprints] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -112,7 +119,12 @@ class Router:
             scores = Scores.from_probabilities(class_proba, expert_proba)
             scorer = ArrayScorer(scores)
             classes = np.arange(scores.n_classes) if classes is None else classes
-            experts = names("experts", None, count=scores.n_experts) if experts is None else experts
+            experts = names("experts", experts, count=scores.n_experts)
+            if len(np.asarray(classes)) != scores.n_classes:
+                raise InputError(
+                    f"classes must be {scores.n_classes} labels, one per column of class_proba, "
+                    f"got {len(np.asarray(classes))}."
+                )
         labels, who = find_classes(classes, name="classes"), tuple(str(name) for name in np.asarray(experts))
         if not np.array_equal(labels, np.asarray(classes)):
             raise InputError(
@@ -134,7 +146,8 @@ class Router:
                 f"expected {len(self.classes)} class and {len(self.expert_names)} expert columns, "
                 f"got {scores.n_classes} and {scores.n_experts}."
             )
-        return fill_with_pool_mean(scores, self.answer_counts > 0)
+        honest = scores if self.calibrator is None else self.calibrator.apply(scores)
+        return fill_with_pool_mean(honest, self.answer_counts > 0)
 
     def features(self, X: Any, *, source: str = "X", first_row: int = 0) -> Any:
         """Return the matrix that the scorer takes: a table's columns go through the recipe, found by their names.
@@ -181,20 +194,92 @@ class Router:
             scores, self.rule, expert_names=self.expert_names, costs=costs, available=available, proven=proven
         )
 
+    def predict_set(
+        self,
+        X: Any = None,
+        *,
+        fill_empty: bool = True,
+        costs: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> ExpertSets:
+        """Return whom to ask for each item, should it be deferred.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        fill_empty : bool
+            Add the top expert to an empty set.
+        costs, available
+            As in `decide`. Other fees than in `conformalize`, or absent experts, void the promise: a warning says so.
+        groups : (n,), optional
+            As in `conformalize`.
+        """
+        return self.sets_of(self.scores(X), fill_empty=fill_empty, costs=costs, available=available, groups=groups)
+
+    def sets_of(
+        self,
+        scores: Scores,
+        *,
+        fill_empty: bool = True,
+        costs: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> ExpertSets:
+        """Return the sets for scores already at hand."""
+        return self._panel().sets(
+            scores,
+            expert_names=self.expert_names,
+            fill_empty=fill_empty,
+            costs=costs,
+            available=available,
+            groups=groups,
+        )
+
     def answer(
         self,
         X: Any,
         answers: object,
         *,
+        vote: Vote | None = None,
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Answer:
-        """Give the team's label: the model's own, or that of the expert who decides.
+        """Give the team's label: the model's own, the panel's vote, or that of the expert who decides.
 
-        Only experts whose answer is recorded in `answers` are asked.
+        Only experts whose answer is recorded in `answers` are heard; where a panel's answers are all missing, the
+        model answers.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        answers : (n, J)
+            What the experts answered; missing where they were not asked.
+        vote : "bayes", "weighted", "majority" or "expert", optional
+            How a panel's answers are put together; "expert" asks one expert alone. "bayes" by default once there is
+            a panel, else "expert".
+        costs, available, groups
+            As in `decide` and `predict_set`.
         """
         scores = self.scores(X)
         answer_idx = self.answer_numbers(answers, n_items=len(scores))
+        chosen = vote or ("expert" if self.panel is None else "bayes")
+        if chosen == "expert":
+            return self._answer_of_one(scores, answer_idx, costs=costs, available=available)
+        deferred = self.decide_scores(scores, costs=costs, available=available).deferred
+        sets = self.sets_of(scores, costs=costs, available=available, groups=groups)
+        mask = sets.mask & deferred[:, None]
+        return self._panel().vote(scores, answer_idx, mask, classes=self.classes, vote=chosen)
+
+    def _panel(self) -> Panel:
+        if self.panel is None:
+            raise InputError("no panel yet: call conformalize(X, y, experts=..., alpha=..., target=...) first.")
+        return self.panel
+
+    def _answer_of_one(
+        self, scores: Scores, answer_idx: IntArray, *, costs: ArrayLike | None, available: ArrayLike | None
+    ) -> Answer:
         recorded = answer_idx != MISSING
         open_to = recorded & availability(available, n_items=len(scores), n_experts=scores.n_experts)
         decision = self.decide_scores(scores, costs=costs, available=open_to)
@@ -205,6 +290,47 @@ class Router:
         label_idx[rows] = answer_idx[rows, decision.expert[rows]]
         confidence[rows] = scores.expert_proba[rows, decision.expert[rows]]
         return Answer(self.classes[label_idx], confidence, heard)
+
+    # The stages after fit, each on rows of its own. Each returns a new router.
+
+    def calibrate(self, X: Any, y: ArrayLike, answers: object) -> "Router":
+        """Return a router whose scores are recalibrated on rows that no stage has seen; earlier panels are dropped."""
+        self._refuse_seen("calibrate", X)
+        raw = replace(self, calibrator=None, panel=None)
+        scores = raw.scorer.score(raw.features(X))
+        label_idx = encode_labels(y, self.classes)
+        answer_idx = self.answer_numbers(answers, n_items=len(scores))
+        fitted = Calibrator.fit(scores, label_idx, answer_idx == label_idx[:, None], answer_idx != MISSING)
+        return replace(raw, calibrator=fitted).mark_seen("calibrate", X)
+
+    def conformalize(
+        self,
+        X: Any,
+        y: ArrayLike,
+        answers: object,
+        *,
+        alpha: float = 0.1,
+        target: Target = "any-correct",
+        costs: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> "Router":
+        """Return a router that chooses panels with a promise, calibrated on the deferred ones of rows not seen before.
+
+        Whom to defer is settled by `decide` with these costs, item by item, before any label is looked at.
+        """
+        self._refuse_seen("conformalize", X)
+        scores = self.scores(X)
+        label_idx = encode_labels(y, self.classes)
+        answer_idx = self.answer_numbers(answers, n_items=len(scores))
+        deferred = self.decide_scores(scores, costs=costs).deferred
+        panel = Panel.fit(
+            scores, deferred, label_idx, answer_idx, alpha=alpha, target=target, costs=costs, groups=groups
+        )
+        return replace(self, panel=panel).mark_seen("conformalize", X)
+
+    def _refuse_seen(self, stage: str, X: Any) -> None:
+        if X is not None:
+            refuse_seen(stage, row_fingerprints(X), {name: rows for name, rows in self.seen.items() if name != stage})
 
     # What scikit-learn's users expect.
 
@@ -217,20 +343,20 @@ class Router:
         label_idx = encode_labels(y, self.classes)
         if experts is None:
             experts = np.full((len(label_idx), len(self.expert_names)), None)
-        right = self.answer(X, experts).label == self.classes[label_idx]
+        right = self.answer(X, experts, vote="expert").label == self.classes[label_idx]
         return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
     def answer_numbers(self, answers: object, *, n_items: int) -> IntArray:
         """Return recorded answers as class numbers (n, J), columns in this router's order."""
         who = expert_names(answers)
-        if who is not None and who != self.expert_names:
-            if sorted(who) != sorted(self.expert_names):
-                raise InputError(
-                    f"experts: expected the experts of fit ({listing(self.expert_names)}), got {listing(who)}; "
-                    "leave a column blank for an expert who was not asked."
-                )
-            answers = answers[list(self.expert_names)]  # type: ignore[index]
+        if who is not None and sorted(who) != sorted(self.expert_names):
+            raise InputError(
+                f"experts: expected the experts of fit ({listing(self.expert_names)}), got {listing(who)}; "
+                "leave a column blank for an expert who was not asked."
+            )
         answer_idx = encode_answers(answers, self.classes)
+        if who is not None:
+            answer_idx = answer_idx[:, [who.index(name) for name in self.expert_names]]
         expected = (n_items, len(self.expert_names))
         if answer_idx.shape != expected:
             raise InputError(
@@ -267,6 +393,8 @@ class Router:
                 "recipe": None if self.recipe is None else self.recipe.to_dict(),
                 "data_fingerprint": combined(self.all_seen()),
                 "scorer": settings,
+                "calibrator": None if self.calibrator is None else self.calibrator.settings(),
+                "panel": None if self.panel is None else self.panel.settings(),
                 "notes": dict(self.notes),
             }, {**arrays, **{f"seen.{stage}": rows for stage, rows in self.seen.items()}}
 
@@ -278,7 +406,7 @@ class Router:
         path = Path(folder)
         manifest, arrays = read_folder(path)
         try:
-            recipe = manifest["recipe"]
+            recipe, calibrator, panel = manifest["recipe"], manifest["calibrator"], manifest["panel"]
             return cls(
                 scorer=unpack_scorer(path, manifest["kind"], manifest["scorer"], arrays),
                 classes=find_classes(manifest["classes"], name="classes"),
@@ -288,20 +416,12 @@ class Router:
                 min_answers=manifest["min_answers"],
                 recipe=None if recipe is None else FeatureRecipe.from_dict(recipe),
                 n_features=manifest["n_features"],
+                calibrator=None if calibrator is None else Calibrator.from_settings(calibrator),
+                panel=None if panel is None else Panel.from_settings(panel),
                 seen={name.removeprefix("seen."): rows for name, rows in arrays.items() if name.startswith("seen.")},
                 notes=manifest["notes"],
             )
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, ModelFolderError):
-                raise
-            raise ModelFolderError(
-                f"{path}: the model folder is damaged ({type(error).__name__}: {error}); fit again or restore it."
-            ) from error
-
-
-def judge(router: Router, X: Any, y: ArrayLike, answers: object) -> TeamRecord:
-    """Judge a router on cases whose labels and recorded answers are known, asking only experts who answered."""
-    scores = router.scores(X)
-    answer_idx = router.answer_numbers(answers, n_items=len(scores))
-    decision = router.decide_scores(scores, available=answer_idx != MISSING)
-    return team_record(scores, decision, encode_labels(y, router.classes), answer_idx, classes=router.classes)
+        except ModelFolderError:
+            raise
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise damaged(path / MANIFEST, f"{type(error).__name__}: {error}") from error

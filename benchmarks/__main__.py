@@ -1,0 +1,33 @@
+"""`make bench`: run every benchmark, print the figures, and keep them in benchmarks/results/."""
+
+import json
+import platform
+import sys
+from pathlib import Path
+
+from benchmarks import panels, start_up
+from defero.data.model_folder import library_versions
+
+BENCHMARKS = {"panels": panels, "start_up": start_up}
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    """Run the benchmarks named on the command line, or all."""
+    for name in sys.argv[1:] or BENCHMARKS:
+        figures = BENCHMARKS[name].run()
+        facts = {
+            "command": f"make bench  # {name}",
+            "unit": "CPU seconds, one thread, best of five",
+            "machine": platform.machine(),
+            "versions": library_versions(),
+            "figures": figures,
+        }
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
+        print(f"{name}:")
+        for what, figure in figures.items():
+            print(f"  {what}: {figure}")
+
+
+main()

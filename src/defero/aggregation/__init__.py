@@ -1,0 +1,20 @@
+"""What the team says: votes that turn the answers of a panel into one `Answer`."""
+
+from defero.aggregation.bayes import bayes_vote
+from defero.aggregation.confusion import ConfusionMatrices
+from defero.aggregation.correlation import vote_discount
+from defero.aggregation.majority import majority_vote
+from defero.aggregation.sequential import PanelAnswer, expected_gain, sequential_panel
+from defero.aggregation.weighted import log_odds_weights, weighted_vote
+
+__all__ = [
+    "ConfusionMatrices",
+    "PanelAnswer",
+    "bayes_vote",
+    "expected_gain",
+    "log_odds_weights",
+    "majority_vote",
+    "sequential_panel",
+    "vote_discount",
+    "weighted_vote",
+]

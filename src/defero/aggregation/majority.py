@@ -1,0 +1,87 @@
+"""Majority vote: one expert, one vote."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.aggregation.arguments import (
+    answer_numbers,
+    class_count,
+    expert_probabilities,
+    heard_answers,
+    named,
+    optional_model,
+)
+from defero.aggregation.tally import at, first_best, strongest, tally
+from defero.core.errors import InputError
+from defero.core.results import Answer
+
+
+def majority_vote(
+    answers: ArrayLike,
+    mask: ArrayLike,
+    *,
+    n_classes: int,
+    expert_proba: ArrayLike | None = None,
+    class_proba: ArrayLike | None = None,
+    ties: Literal["confident", "smallest-label"] = "confident",
+    classes: ArrayLike | None = None,
+) -> Answer:
+    """Return the class that most of the experts heard have answered.
+
+    Parameters
+    ----------
+    answers : (n, J) int
+        Class numbers, -1 where missing.
+    mask : (n, J) bool
+        Whom to hear; those who have not answered are passed over.
+    n_classes : int
+        K.
+    expert_proba : (J,) or (n, J), optional
+        P(expert j is right | x), for ties.
+    class_proba : (n, K), optional
+        The model's P(y = k | x), for ties and for items on which nobody is heard: there the model answers.
+        Without it such an item is an error.
+    ties : "confident" or "smallest-label"
+        "confident": the side with the more confident expert, then the class that the model finds likelier,
+        then the first class; a step without its probabilities is passed over.
+        "smallest-label": the first class at once.
+    classes : (K,), optional
+        The labels' own values, in the order of the class numbers.
+
+    Returns
+    -------
+    Answer
+        Its confidence is the share of the votes heard that went to the label, which is not P(the label is
+        right); where nobody is heard it is the model's probability.
+
+    Examples
+    --------
+    >>> answers, everybody = np.array([[0, 1, 1], [0, 1, -1]]), np.full((2, 3), True)
+    >>> vote = majority_vote(answers, everybody, n_classes=2, expert_proba=[0.6, 0.9, 0.7])
+    >>> vote.label.tolist(), vote.confidence.round(3).tolist()
+    ([1, 1], [0.667, 0.5])
+    >>> majority_vote(answers, everybody, n_classes=2, ties="smallest-label").label.tolist()
+    [1, 0]
+    """
+    if ties not in ("confident", "smallest-label"):
+        raise InputError(f"ties must be 'confident' or 'smallest-label', got {ties!r}.")
+    n_classes = class_count(n_classes)
+    given = answer_numbers(answers, n_classes=n_classes)
+    heard = heard_answers(given, mask)
+    model = optional_model(class_proba, heard=heard, n_classes=n_classes)
+    votes = tally(given, heard, np.ones(given.shape), n_classes=n_classes)
+    criteria = [votes]
+    if ties == "confident" and expert_proba is not None:
+        confident = expert_probabilities(expert_proba, n_items=len(given), n_experts=given.shape[1])
+        criteria.append(strongest(given, heard, confident, n_classes=n_classes))
+    if ties == "confident" and model is not None:
+        criteria.append(model)
+    label_idx = first_best(*criteria)
+    confidence = at(votes, label_idx) / np.maximum(votes.sum(axis=1), 1)
+    if model is not None:
+        alone = ~heard.any(axis=1)
+        label_idx = np.where(alone, model.argmax(axis=1), label_idx)
+        confidence = np.where(alone, model.max(axis=1), confidence)
+    return Answer(named(label_idx, classes, n_classes=n_classes), confidence, heard)

@@ -1,0 +1,153 @@
+"""A panel that is asked one by one: the next question only where it is expected to be worth its cost."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.aggregation.arguments import (
+    EPS,
+    answers_and_model,
+    class_probabilities,
+    clip_width,
+    expert_probabilities,
+    named,
+)
+from defero.aggregation.tally import at, first_best, normalised
+from defero.aggregation.weighted import log_odds_weights
+from defero.core.checks import FloatArray, IntArray, availability, fees
+from defero.core.errors import InputError
+from defero.core.labels import MISSING
+from defero.core.results import Answer
+
+_NOTHING = 1e-12
+"""A gain below this is rounding, not a reason to ask."""
+
+
+@dataclass(frozen=True, eq=False)
+class PanelAnswer(Answer):
+    """An answer whose experts were asked one by one; `heard` says who was asked."""
+
+    @property
+    def n_asked(self) -> IntArray:
+        """(n,): how many experts were asked."""
+        return self.heard.sum(axis=1).astype(np.int64)
+
+
+def expected_gain(class_proba: ArrayLike, expert_proba: ArrayLike) -> FloatArray:
+    """Return how much one more answer is expected to raise P(the label is right), (n, J).
+
+    gain_j = sum_m max_y pi_y P(m | y) - max_y pi_y. With symmetric errors, a = p_j, b = (1 - p_j) / (K - 1),
+    and the most likely class t, the maximum over y is max(a pi_m, b pi_t) for m other than t, and
+    max(a pi_t, b pi_s) for m = t with the second class s: one sum over K instead of K times K.
+
+    Parameters
+    ----------
+    class_proba : (n, K)
+        pi, what is believed so far.
+    expert_proba : (J,) or (n, J)
+        P(expert j is right | x).
+
+    Examples
+    --------
+    >>> expected_gain([[0.75, 0.25]], [0.5, 0.75, 1.0]).tolist()  # 0.75 cannot change a mind, only certainty can
+    [[0.0, 0.0, 0.25]]
+    """
+    belief = class_probabilities(class_proba)
+    shape = np.shape(expert_proba)
+    n_experts = shape[-1] if shape else 0
+    return _gain(belief, expert_probabilities(expert_proba, n_items=len(belief), n_experts=n_experts))
+
+
+def sequential_panel(
+    answers: ArrayLike,
+    expert_proba: ArrayLike,
+    class_proba: ArrayLike,
+    *,
+    costs: ArrayLike | None,
+    available: ArrayLike | None = None,
+    max_questions: int | None = None,
+    classes: ArrayLike | None = None,
+    eps: float = EPS,
+) -> PanelAnswer:
+    """Ask the expert with the best expected gain minus cost, update the posterior, stop where nothing is gained.
+
+    Greedy by one step: a question that pays only together with the next one is not asked. Errors are taken for
+    symmetric and independent given the truth and the item, as in `bayes_vote`, whose answer on the experts
+    asked this is.
+
+    Parameters
+    ----------
+    answers : (n, J) int
+        Recorded class numbers, -1 where missing: only experts whose answer is recorded can be asked.
+    expert_proba : (J,) or (n, J)
+        P(expert j is right | x).
+    class_proba : (n, K)
+        The model's P(y = k | x), where the posterior starts.
+    costs : (J,) or (n, J), or None for free
+        What a question costs, in units of one error.
+    available : (J,) or (n, J) bool, optional
+        Who can be asked.
+    max_questions : int, optional
+        At most so many questions per item.
+    classes : (K,), optional
+        The labels' own values, in the order of the class numbers.
+    eps : float
+        Both kinds of probability are clipped to [eps, 1 - eps].
+
+    Returns
+    -------
+    PanelAnswer
+        Its confidence is the posterior of the label; `n_asked` the number of questions. Of experts worth the same
+        the first is asked.
+
+    Examples
+    --------
+    >>> panel = sequential_panel([[0, 1], [0, 1]], [0.9, 0.8], [[0.5, 0.5], [0.95, 0.05]], costs=[0.01, 0.01])
+    >>> panel.label.tolist(), panel.n_asked.tolist(), panel.confidence.round(3).tolist()
+    ([0, 0], [1, 0], [0.9, 0.95])
+    """
+    given, prior = answers_and_model(answers, class_proba)
+    n_items, n_experts, n_classes = *given.shape, prior.shape[1]
+    eps = clip_width(eps)
+    proba = np.clip(expert_probabilities(expert_proba, n_items=n_items, n_experts=n_experts), eps, 1 - eps)
+    fee = fees(costs, n_items=n_items, n_experts=n_experts)
+    askable = availability(available, n_items=n_items, n_experts=n_experts) & (given != MISSING)
+    heard = np.zeros(given.shape, dtype=np.bool_)
+    weights = log_odds_weights(proba, n_classes=n_classes, eps=eps)
+    log_belief = np.log(np.clip(prior, eps, 1 - eps))
+    open_idx = np.arange(n_items)
+    for _ in range(_most_questions(max_questions, n_experts=n_experts)):
+        worth = _gain(normalised(log_belief[open_idx]), proba[open_idx]) - fee[open_idx]
+        worth[~askable[open_idx] | heard[open_idx]] = -np.inf
+        asks = worth.max(axis=1) > _NOTHING
+        # Where nothing is worth asking now, nothing changes: the item is closed for good.
+        open_idx, expert = open_idx[asks], worth.argmax(axis=1)[asks]
+        heard[open_idx, expert] = True
+        log_belief[open_idx, given[open_idx, expert]] += weights[open_idx, expert]
+    label_idx = first_best(log_belief, prior)
+    belief = np.where(heard.any(axis=1, keepdims=True), normalised(log_belief), prior)
+    return PanelAnswer(named(label_idx, classes, n_classes=n_classes), at(belief, label_idx), heard)
+
+
+def _gain(belief: FloatArray, expert_proba: FloatArray) -> FloatArray:
+    """Return the closed form of `expected_gain`; one expert at a time, to hold (n, K) rather than (n, J, K)."""
+    n_classes = belief.shape[1]
+    gain = np.zeros(expert_proba.shape)
+    if n_classes == 1:
+        return gain
+    second, top = np.partition(belief, n_classes - 2, axis=1)[:, -2:].T
+    for j, right in enumerate(expert_proba.T):
+        other = (1 - right) / (n_classes - 1)
+        each = np.maximum(right[:, None] * belief, (other * top)[:, None]).sum(axis=1)
+        # The sum took max(a, b) pi_t for the answer t, where the second class stands instead of t itself.
+        gain[:, j] = each - np.maximum(right, other) * top + np.maximum(right * top, other * second) - top
+    return np.maximum(gain, 0)  # never negative but for rounding: who need not listen cannot lose
+
+
+def _most_questions(max_questions: int | None, *, n_experts: int) -> int:
+    if max_questions is None:
+        return n_experts
+    if max_questions != int(max_questions) or max_questions < 0:
+        raise InputError(f"max_questions must be a whole number of at least 0, got {max_questions}.")
+    return min(int(max_questions), n_experts)

@@ -1,0 +1,91 @@
+"""Weighted vote: each vote counts by how likely its expert is right."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.aggregation.arguments import (
+    EPS,
+    answer_numbers,
+    class_count,
+    clip_width,
+    discounts,
+    expert_probabilities,
+    heard_answers,
+    named,
+    optional_model,
+)
+from defero.aggregation.tally import at, first_best, normalised, tally
+from defero.core.checks import FloatArray
+from defero.core.results import Answer
+
+
+def log_odds_weights(expert_proba: FloatArray, *, n_classes: int, eps: float = EPS) -> FloatArray:
+    """Return the weight log(p (K - 1) / (1 - p)) of each vote, p clipped to [eps, 1 - eps].
+
+    It is log P(m = y) - log P(m = another given class) where errors fall on the K - 1 wrong classes alike:
+    0 for an expert who guesses (p = 1/K), negative for one who does worse.
+
+    >>> log_odds_weights(np.array([0.25, 0.75]), n_classes=4).round(3).tolist()
+    [0.0, 2.197]
+    """
+    proba = np.clip(expert_proba, eps, 1 - eps)
+    return np.log(proba) - np.log1p(-proba) + np.log(max(n_classes - 1, 1))
+
+
+def weighted_vote(
+    answers: ArrayLike,
+    mask: ArrayLike,
+    expert_proba: ArrayLike,
+    *,
+    n_classes: int,
+    class_proba: ArrayLike | None = None,
+    discount: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    eps: float = EPS,
+) -> Answer:
+    """Return the class with the largest sum of log-odds weights: the Bayes vote of a model that knows nothing.
+
+    Parameters
+    ----------
+    answers : (n, J) int
+        Class numbers, -1 where missing.
+    mask : (n, J) bool
+        Whom to hear; those who have not answered are passed over.
+    expert_proba : (J,) or (n, J)
+        P(expert j is right | x).
+    n_classes : int
+        K.
+    class_proba : (n, K), optional
+        The model's P(y = k | x): it breaks ties (then the first class wins) and answers where nobody is heard.
+        Without it such an item is an error. To weigh the model as well, use `bayes_vote`.
+    discount : (J,), optional
+        Weights in (0, 1] from `vote_discount`, for experts who err together.
+    classes : (K,), optional
+        The labels' own values, in the order of the class numbers.
+    eps : float
+        expert_proba is clipped to [eps, 1 - eps].
+
+    Returns
+    -------
+    Answer
+        Its confidence is P(the label is right) before the model is asked: exp(sum of weights), normalised
+        over the classes; where nobody is heard it is the model's probability.
+
+    Examples
+    --------
+    >>> vote = weighted_vote([[0, 1, 1]], [[True, True, True]], [0.9, 0.6, 0.6], n_classes=2)
+    >>> vote.label.tolist(), vote.confidence.round(3).tolist()  # odds 9 against 1.5 * 1.5
+    ([0], [0.8])
+    """
+    n_classes = class_count(n_classes)
+    given = answer_numbers(answers, n_classes=n_classes)
+    heard = heard_answers(given, mask)
+    proba = expert_probabilities(expert_proba, n_items=len(given), n_experts=given.shape[1])
+    model = optional_model(class_proba, heard=heard, n_classes=n_classes)
+    weights = log_odds_weights(proba, n_classes=n_classes, eps=clip_width(eps))
+    sums = tally(given, heard, weights * discounts(discount, n_experts=given.shape[1]), n_classes=n_classes)
+    label_idx = first_best(sums) if model is None else first_best(sums, model)
+    confidence = at(normalised(sums), label_idx)
+    if model is not None:
+        confidence = np.where(heard.any(axis=1), confidence, model.max(axis=1))
+    return Answer(named(label_idx, classes, n_classes=n_classes), confidence, heard)

@@ -1,0 +1,5 @@
+"""Honest probabilities: a held-out part of the cases sets right what the model claims of itself and of the experts."""
+
+from defero.calibration.calibrator import Calibrator
+
+__all__ = ["Calibrator"]

@@ -1,0 +1,7 @@
+"""Which experts to ask so that a promise holds: sets of experts with a finite-sample guarantee. numpy alone."""
+
+from defero.conformal.paper_sets import NaiveExpertSets, RegularizedExpertSets
+from defero.conformal.predictor import ExpertSetPredictor
+from defero.conformal.quantile import conformal_quantile
+
+__all__ = ["ExpertSetPredictor", "NaiveExpertSets", "RegularizedExpertSets", "conformal_quantile"]

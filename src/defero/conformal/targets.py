@@ -1,0 +1,85 @@
+"""Three things a set {j: s_j >= tau} can promise, each as the largest tau that keeps it.
+
+All three take `expert_proba` (n, J), the scores s, and `right` (n, J), who is known to have been right. Rows without
+a right expert are left out: the promise is for items that some expert gets right.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import numpy as np
+
+from defero.conformal.quantile import SLACK, conformal_quantile
+from defero.core.checks import BoolArray, FloatArray
+from defero.core.errors import InputError
+
+Target = Literal["all-correct", "missed-share", "any-correct"]
+
+
+def all_correct_threshold(expert_proba: FloatArray, right: BoolArray, *, alpha: float) -> float:
+    """Return tau so that, with probability at least 1 - alpha, every right expert is in the set.
+
+    The set holds them all where the lowest score among them, min over right j of s_j, is at least tau.
+
+    >>> all_correct_threshold(np.array([[0.9, 0.2], [0.8, 0.6]]), np.array([[True, False], [True, True]]), alpha=0.4)
+    0.6
+    """
+    lowest = np.where(right, expert_proba, np.inf).min(axis=1, initial=np.inf)
+    return -conformal_quantile(-lowest[right.any(axis=1)], alpha=alpha)
+
+
+def any_correct_threshold(expert_proba: FloatArray, right: BoolArray, *, alpha: float) -> float:
+    """Return tau so that, with probability at least 1 - alpha, at least one right expert is in the set.
+
+    The set holds one where the highest score among them, max over right j of s_j, is at least tau.
+
+    >>> any_correct_threshold(np.array([[0.9, 0.2], [0.8, 0.6]]), np.array([[True, False], [True, True]]), alpha=0.4)
+    0.8
+    """
+    highest = np.where(right, expert_proba, -np.inf).max(axis=1, initial=-np.inf)
+    return -conformal_quantile(-highest[right.any(axis=1)], alpha=alpha)
+
+
+def missed_share_threshold(scores: FloatArray, right: BoolArray, *, alpha: float) -> float:
+    """Return tau so that the expected share of right experts outside the set is at most alpha.
+
+    Conformal risk control (Angelopoulos et al. 2022) with the loss L_i = |right experts of i below tau| / |right
+    experts of i|, which is at most 1: the largest tau with (sum_i L_i + 1) / (n + 1) <= alpha. Only the scores of
+    right experts can be that tau, so one sort of them finds it exactly; there is no grid.
+
+    >>> missed_share_threshold(np.array([[0.9, 0.2], [0.8, 0.6]]), np.array([[True, False], [True, True]]), alpha=0.4)
+    0.6
+    >>> missed_share_threshold(np.array([[0.9, 0.2], [0.8, 0.6]]), np.array([[True, False], [True, True]]), alpha=0.5)
+    0.8
+    """
+    n_right = right.sum(axis=1)
+    n_right = n_right[n_right > 0]
+    budget = alpha * (len(n_right) + 1) - 1 + SLACK
+    if budget < 0:
+        return -math.inf
+    values, shares = scores[right], np.repeat(1 / n_right, n_right)
+    # Each pair weighs at least 1 / max(n_right), so this many of the lowest pass the budget: no need to sort the rest.
+    enough = math.floor(budget * n_right.max()) + 2
+    if enough < len(values):
+        low = np.argpartition(values, enough - 1)[:enough]
+        values, shares = values[low], shares[low]
+    order = np.argsort(values)
+    # The pair whose share passes the budget must stay in. Pairs tied with it stay in too, so ties need no care.
+    first_over = int(np.searchsorted(np.cumsum(shares[order]), budget, side="right"))
+    return float(values[order[first_over]]) if first_over < len(order) else math.inf
+
+
+THRESHOLDS: dict[Target, Callable[..., float]] = {
+    "all-correct": all_correct_threshold,
+    "missed-share": missed_share_threshold,
+    "any-correct": any_correct_threshold,
+}
+
+
+def check_target(target: str) -> Target:
+    """Return the target, or name the three there are."""
+    for known in get_args(Target):
+        if target == known:
+            return known
+    raise InputError(f"target must be 'all-correct', 'missed-share' or 'any-correct', got {target!r}.")

@@ -1,0 +1,119 @@
+"""What a panel promised, and what it kept on held-out cases."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks import BoolArray, IntArray
+from defero.core.labels import MISSING
+from defero.core.results import ExpertSets
+from defero.metrics.share import Share, number
+
+
+@dataclass(frozen=True)
+class PanelRecord:
+    """The panels of the deferred cases.
+
+    Attributes
+    ----------
+    promise : str
+        In words.
+    target, alpha : str, float
+    asked_for : float
+        The level promised: 1 - alpha kept, or for "missed-share" at most alpha missed.
+    kept : float
+        The level seen, on deferred cases that some recorded expert got right.
+    low, high : float
+        Its 95 % interval.
+    cases : int
+        How many such cases there were.
+    deferred : int
+    raw_size, filled_size : float
+        Experts per panel, before and after empty panels got the top expert.
+    accuracy : Share
+        The whole team's, with panels voting on what is deferred.
+    """
+
+    promise: str
+    target: str
+    alpha: float
+    asked_for: float
+    kept: float
+    low: float
+    high: float
+    cases: int
+    deferred: int
+    raw_size: float
+    filled_size: float
+    accuracy: Share
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        numbers = {name: number(getattr(self, name)) for name in ("kept", "low", "high", "raw_size", "filled_size")}
+        return {
+            "promise": self.promise,
+            "target": self.target,
+            "alpha": self.alpha,
+            "asked_for": self.asked_for,
+            **numbers,
+            "cases": self.cases,
+            "deferred": self.deferred,
+            "team_with_panels": self.accuracy.to_dict(),
+        }
+
+
+def panel_record(
+    sets: ExpertSets,
+    deferred: BoolArray,
+    said_idx: IntArray,
+    label_idx: IntArray,
+    answer_idx: IntArray,
+    *,
+    promise: str,
+    target: str,
+    alpha: float,
+) -> PanelRecord:
+    """Judge panels on cases whose labels and recorded answers are known.
+
+    Parameters
+    ----------
+    sets : ExpertSets of n items
+    deferred : (n,) bool
+        Which items a panel decides.
+    said_idx, label_idx : (n,) class numbers
+        What the team said with panels, and the truth.
+    answer_idx : (n, J) class numbers, -1 where missing
+    promise, target, alpha
+        Of the predictor that made the sets.
+    """
+    right = (answer_idx == label_idx[:, None]) & (answer_idx != MISSING)
+    rows = deferred & right.any(axis=1)
+    inside = (sets.raw_mask & right)[rows].sum(axis=1)
+    total = right[rows].sum(axis=1)
+    if target == "missed-share":
+        missed = 1 - inside / total
+        kept = float(missed.mean()) if rows.any() else math.nan
+        half = 1.96 * float(missed.std(ddof=1)) / math.sqrt(len(missed)) if len(missed) > 1 else math.nan
+        low, high = kept - half, kept + half
+    else:
+        hit = inside == total if target == "all-correct" else inside > 0
+        share = Share(int(hit.sum()), int(rows.sum()))
+        kept, (low, high) = share.value, share.interval
+    sizes = [mask[deferred].sum(axis=1) for mask in (sets.raw_mask, sets.mask)]
+    raw_size, filled_size = (float(size.mean()) if len(size) else math.nan for size in sizes)
+    return PanelRecord(
+        promise=promise,
+        target=target,
+        alpha=alpha,
+        asked_for=alpha if target == "missed-share" else 1 - alpha,
+        kept=kept,
+        low=low,
+        high=high,
+        cases=int(rows.sum()),
+        deferred=int(deferred.sum()),
+        raw_size=raw_size,
+        filled_size=filled_size,
+        accuracy=Share(int(np.sum(said_idx == label_idx)), len(label_idx)),
+    )

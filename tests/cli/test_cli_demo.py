@@ -1,0 +1,54 @@
+"""`defero demo`: what it prints and leaves behind. Trained for a few epochs only: the numbers are another test's."""
+
+import json
+import re
+
+import pytest
+from clinic import run
+
+from defero.cli.demo import mean_and_half_width
+from defero.estimators.deferral import DeferralClassifier
+
+
+@pytest.fixture
+def quick(monkeypatch, tmp_path):
+    def train_little(net, **options):
+        return DeferralClassifier(net, max_epochs=3, **options)
+
+    monkeypatch.setattr("defero.estimators.deferral.DeferralClassifier", train_little)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_it_compares_and_leaves_a_model_behind(quick):
+    result = json.loads(run("demo", "--seeds", 2, "--json").out)
+    human = run("demo", "--seeds", 2, "--out", "again")
+    assert (human.code, human.err) == (0, "")
+    assert (result["seeds"], len(result["experts"])) == (2, 10)
+    shown = {"the team": result["team"], "the model alone": result["model"], **result["experts"]}
+    for name, share in shown.items():
+        assert re.search(rf"^{name} +{100 * share:.1f} %$", human.out, re.MULTILINE)
+    low, high = 100 * result["gain_low"], 100 * result["gain_high"]
+    assert f"{100 * result['gain']:+.2f} points (95 % interval {low:+.2f} to {high:+.2f}" in human.out
+    assert result["gain"] == pytest.approx(result["team"] - result["model"])
+    assert f"The model decides {100 * result['coverage']:.1f} % of the cases itself" in human.out
+    command = human.out.splitlines()[-1].split()
+    assert command == ["defero", "route", "again/model", "again/cases.csv", "--out", "again/decisions.csv"]
+    assert run(*command[1:]).out.startswith(f"{result['cases']} decisions in again/decisions.csv:")
+    judged = json.loads(run("evaluate", "defero-demo/model", "defero-demo/cases.csv", "--json").out)
+    assert (judged["rows"], judged["seen_by_fit"]) == (result["cases"], 0)
+
+
+@pytest.mark.parametrize(("options", "said"), [(["--seeds", 1], "'--seeds'"), (["--seed", -1], "'--seed'")])
+def test_a_wrong_option_is_told(quick, options, said):
+    outcome = run("demo", *options)
+    assert outcome.code == 2
+    assert f"Invalid value for {said}" in outcome.err
+    assert list(quick.iterdir()) == []
+
+
+def test_the_interval_is_students():
+    """By hand: 0, 2 and 4 have the standard deviation 2, and t(0.975, 2) is 4.3027."""
+    mean, half_width = mean_and_half_width([0.0, 2.0, 4.0])
+    assert mean == 2
+    assert half_width == pytest.approx(4.302653 * 2 / 3**0.5)

@@ -1,0 +1,253 @@
+"""`defero fit`: what it prints and saves, and every wrong input in one sentence at exit status 2."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from clinic import DOCTORS, FIT, enter, lesions, run, trained
+
+from defero import Router
+
+
+@pytest.fixture
+def folder(tmp_path_factory, tmp_path, monkeypatch):
+    return enter(tmp_path_factory, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def cases():
+    return lesions()
+
+
+def fit(table, *options):
+    return run("fit", table, *FIT, "--out", "other", *options)
+
+
+def test_it_trains_judges_and_saves(tmp_path_factory):
+    folder, printed = trained(tmp_path_factory)
+    parts = "81 to learn from, 23 to calibrate, 24 to conformalise, 32 for the test."
+    assert f"160 cases of {folder / 'cases.csv'}: {parts}" in printed
+    assert "age: a number; blank cells become" in printed
+    assert re.search(r"site: 4 categories \(.*trunk.*\)\.", printed)
+    assert "case: " not in printed
+    assert "On 32 held-out cases (95 % intervals):" in printed
+    assert "Only recorded answers can be asked for:" in printed
+    assert printed.endswith(f"Next: defero route {folder / 'model'} NEW_CASES --out decisions.csv\n")
+    assert re.search(r"Promised at least 90\.0 %, kept \d+\.\d % \(.*\) on the \d+ of \d+ deferred cases", printed)
+    router = Router.load(folder / "model")
+    assert set(router.seen) == {"fit", "calibrate", "conformalize"}
+    assert router.panel.predictor.alpha == 0.1
+    assert router.expert_names == tuple(DOCTORS)
+    assert router.classes.tolist() == ["benign", "malign"]
+    assert router.notes["label"] == "truth"
+
+
+def test_json_says_what_the_table_says(folder, tmp_path_factory):
+    outcome = fit("cases.csv", "--json")
+    result = json.loads(outcome.out)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert result["rows"] == {"train": 81, "calibrate": 23, "conformalize": 24, "test": 32}
+    human = trained(tmp_path_factory)[1]
+    for name, share in [("team", result["test"]["team"]), ("model", result["test"]["model"])]:
+        shown = rf"{100 * share['accuracy']:.1f} %  \({100 * share['low']:.1f} to {100 * share['high']:.1f}\)"
+        assert re.search(rf"^{name} +{shown}", human, re.MULTILINE)
+    for expert in result["test"]["experts"]:
+        decides = f"{100 * expert['asked']['n'] / 32:.1f} %"
+        promised = f"{100 * expert['promised_when_asked']:.1f} %"
+        alone = f"{100 * expert['alone']['accuracy']:.1f} %"
+        assert re.search(rf"^{expert['name']} +{alone} .* {decides} .* {promised} ", human, re.MULTILINE)
+    for line in result["features"]:
+        assert line in human
+
+
+def test_a_seed_settles_everything(folder):
+    weights = [
+        fit("cases.csv", "--seed", seed) and (folder / "other/weights.safetensors").read_bytes() for seed in (0, 5)
+    ]
+    assert weights[0] == (folder / "model/weights.safetensors").read_bytes()
+    assert weights[1] != weights[0]
+
+
+def test_a_wrong_answer_is_told_in_one_sentence(folder, cases):
+    """In a process of its own, as a person would see it; torch is not loaded for that."""
+    cases.loc[15, "dr_b"] = "maybe"
+    cases.to_csv("cases.csv", index=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "defero", "fit", "cases.csv", *FIT, "--out", "other"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "cases.csv: row 17, column dr_b: answer 'maybe' is not one of benign, malign" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_near_miss_is_offered(folder, cases):
+    cases.loc[15, "dr_b"] = "beningn"
+    cases.to_csv("cases.csv", index=False)
+    assert fit("cases.csv").err.endswith("is not one of benign, malign; did you mean 'benign'?\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--label", "thruth"],
+            "cases.csv: no column 'thruth' for the label; did you mean 'truth'? The columns are case",
+        ),
+        (["--experts", "dr_a,drb"], "cases.csv: no column 'drb' for an expert; did you mean 'dr_b'? The columns are"),
+        (["--experts", "dr_a,dr_a"], "cases.csv: column 'dr_a' is named twice as an expert; name it once."),
+        (["--features", "age,dr_a"], "cases.csv: column 'dr_a' is named as an expert and as a feature; choose one."),
+        (["--features", "agee"], "cases.csv: no column 'agee' for a feature; did you mean 'age'?"),
+        (["--key", "site"], "cases.csv: column site: the key 'face' stands in rows"),
+        (["--test-share", "1.5"], "--test-share must lie between 0 and 1, got 1.5."),
+        (
+            ["--test-share", "0.0001"],
+            "cases.csv: 160 rows are too few for four parts (learn, calibrate, conformalise, test)",
+        ),
+        (["--alpha", "1"], "--alpha must lie between 0 and 1, got 1; for a promise of 90 % pass 0.1."),
+        (["--target", "best"], "target must be 'all-correct', 'missed-share' or 'any-correct', got 'best'."),
+        (["--net", "deep"], "net must be 'linear' or 'mlp', got 'deep'."),
+        (["--loss", "hinge"], "loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
+        (["--seed", "-1"], "Invalid value for '--seed'"),
+        (["--out", "no/model"], "no/model: the folder"),
+        (
+            ["--out", "cases.csv"],
+            "cases.csv: exists and is no model folder; choose another name, it was left as it is.",
+        ),
+        (["--speed", "fast"], "No such option: --speed"),
+    ],
+)
+def test_a_wrong_option_is_told(folder, options, message):
+    outcome = fit("cases.csv", *options)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.out == ""
+    assert not (folder / "other").exists()
+
+
+def write_empty(path, cases):
+    path.write_text("")
+
+
+def write_header(path, cases):
+    path.write_text("age,truth\n")
+
+
+def write_one_class(path, cases):
+    cases[cases.truth == "benign"].assign(**dict.fromkeys(DOCTORS, "benign")).to_csv(path, index=False)
+
+
+def write_silence(path, cases):
+    cases.assign(**dict.fromkeys(DOCTORS)).to_csv(path, index=False)
+
+
+def write_measurements(path, cases):
+    cases.assign(truth=[0.5, 1.5] * 80, **dict.fromkeys(DOCTORS)).to_csv(path, index=False)
+
+
+def write_no_label(path, cases):
+    cases.assign(truth=cases.truth.mask(cases.index == 3)).to_csv(path, index=False)
+
+
+def write_infinity(path, cases):
+    cases.assign(size_mm=cases.size_mm.mask(cases.index == 15, float("inf"))).to_csv(path, index=False)
+
+
+def write_no_feature(path, cases):
+    cases.assign(age=1, size_mm=2, site="arm").to_csv(path, index=False)
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (write_infinity, "table.csv: row 17, column size_mm: 'inf' is not a finite number; leave the cell blank"),
+        (write_no_feature, "table.csv: no column can be used as a feature (age: the same in every row; size_mm: the"),
+        (write_empty, "table.csv: is empty."),
+        (write_header, "table.csv: has a header but no rows."),
+        (write_one_class, "table.csv: column truth: the label is benign in every row, so there is nothing to learn."),
+        (write_silence, "table.csv: no expert answered any of the cases to learn from; fill in answers, or pass"),
+        (write_measurements, "table.csv: column truth: labels must be words or whole numbers, got 0.5, 1.5."),
+        (write_no_label, "table.csv: row 5, column truth: the label is blank; fill it in or drop the row."),
+    ],
+)
+def test_a_table_to_learn_nothing_from_is_told(folder, cases, write, message):
+    write(folder / "table.csv", cases)
+    outcome = fit("table.csv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"defero: {message}")
+
+
+def test_a_missing_file_and_a_strange_one_are_told(folder):
+    assert fit("none.csv").err == "defero: none.csv: no such file.\n"
+    assert "cases.xlsx: the name's ending tells no kind of table" in fit("cases.xlsx").err
+
+
+def test_a_folder_in_the_way_is_told_before_training(folder, monkeypatch):
+    (folder / "other").mkdir()
+    (folder / "other" / "letter.txt").write_text("dear")
+    monkeypatch.setattr("defero.data.wide.read_frame", None)
+    outcome = fit("cases.csv")
+    assert (outcome.code, outcome.err) == (
+        2,
+        "defero: other: exists and is no model folder; choose another name, it was left as it is.\n",
+    )
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_silent_expert_is_noted(folder, cases):
+    cases.assign(dr_b=None).to_csv("cases.csv", index=False)
+    outcome = fit("cases.csv")
+    assert outcome.code == 0
+    assert "note: no answer of dr_b in the training rows" in outcome.err
+    assert re.search(r"^dr_b +- +0\.0 % +- +- +-$", outcome.out, re.MULTILINE)
+
+
+def test_a_doctor_nobody_named_is_noted(folder):
+    outcome = fit("cases.csv", "--experts", "dr_a,dr_b")
+    assert outcome.code == 0
+    assert outcome.err == (
+        "note: dr_c holds labels and is used as a feature; name an expert's column in --experts, or leave it out with "
+        "--features.\n"
+    )
+
+
+def test_no_experts_is_a_model_alone(folder):
+    outcome = fit("cases.csv", "--experts", "", "--features", "age,size_mm,site")
+    assert outcome.code == 0
+    assert re.search(r"^model .* 100\.0 %$", outcome.out, re.MULTILINE)
+
+
+def test_softmax_estimates_above_one_are_told(folder, cases):
+    cases.assign(**dict.fromkeys(DOCTORS, cases.truth)).to_csv("cases.csv", index=False)
+    assert "Softmax estimates exceed 1 on" in fit("cases.csv", "--loss", "softmax").out
+
+
+def test_labels_of_numbers_are_numbers(folder, cases):
+    grades = {"benign": 1, "malign": 2}
+    numbers = cases.assign(**{name: cases[name].map(grades) for name in [*DOCTORS, "truth"]})
+    pd.DataFrame(numbers).to_csv("numbers.csv", index=False)
+    assert fit("numbers.csv").code == 0
+    assert Router.load("other").classes.tolist() == [1, 2]
+    numbers.loc[15, "dr_b"] = 3
+    numbers.to_csv("numbers.csv", index=False)
+    assert fit("numbers.csv").err == "defero: numbers.csv: row 17, column dr_b: answer '3.0' is not one of 1, 2.\n"
+
+
+def test_without_torch_it_says_what_to_install(folder):
+    program = "import sys; sys.modules['torch'] = None; from defero.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "fit", "cases.csv", *FIT, "--out", "other"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "defero: DeferralClassifier needs PyTorch: pip install 'defero[train]'.\n"

@@ -1,0 +1,209 @@
+"""`defero route`: who decides each row, in any format, whatever the order of columns or the size of the pieces."""
+
+import functools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from clinic import DOCTORS, enter, lesions, run
+
+from defero import Router
+from defero.data import read as reading
+from defero.data.read import read_frame
+
+COLUMNS = ["case", "route", "panel", "p_model", "p_dr_a", "p_dr_b", "p_dr_c", "expected_cost", "reason"]
+
+
+@pytest.fixture
+def folder(tmp_path_factory, tmp_path, monkeypatch):
+    return enter(tmp_path_factory, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def new(folder):
+    """New cases: no label, no answers."""
+    table = lesions().drop(columns=[*DOCTORS, "truth"]).assign(age=lambda frame: frame.age + 1)
+    table.to_csv("new.csv", index=False)
+    return table
+
+
+def route(table="new.csv", *options, out="decisions.csv"):
+    return run("route", "model", table, "--out", out, *options)
+
+
+def test_every_row_gets_a_decision(new):
+    outcome = route()
+    decisions = read_frame("decisions.csv")
+    assert outcome.code == 0
+    assert list(decisions.columns) == COLUMNS
+    assert decisions["case"].tolist() == new["case"].tolist()
+    router = Router.load("model")
+    decision = router.decide(new)
+    assert decisions.route.tolist() == decision.name.tolist()
+    assert decisions.reason.tolist() == decision.reason
+    np.testing.assert_allclose(decisions.p_dr_b, router.scores(new).expert_proba[:, 1], atol=1e-6)
+    np.testing.assert_allclose(decisions.expected_cost, decision.expected_cost, atol=1e-6)
+    sets = router.predict_set(new)
+    panels = ["; ".join(sets.members(i)) if asked else "" for i, asked in enumerate(decision.deferred)]
+    assert decisions.panel.fillna("").tolist() == panels
+    for name in ("model", *DOCTORS):
+        n = int((decision.name == name).sum())
+        assert f"  {name}: {n} ({100 * n / 160:.1f} %)\n" in outcome.out
+    blank = int(new.size_mm.isna().sum())
+    assert outcome.err == f"note: size_mm: blank, filled with the training median, in {blank} rows.\n"
+
+
+def test_json_says_what_the_table_says(new):
+    human, result = route().out, json.loads(route("new.csv", "--json").out)
+    assert (result["rows"], result["decisions"], result["ignored_columns"]) == (160, "decisions.csv", [])
+    assert sum(result["load"].values()) == 160
+    for name in ("model", *DOCTORS):
+        assert f"  {name}: {result['load'][name]} (" in human
+
+
+def test_the_order_of_the_columns_does_not_matter(folder, new):
+    route(out="plain.csv")
+    new[["site", "size_mm", "case", "age"]].to_csv("turned.csv", index=False)
+    route("turned.csv", out="turned_decisions.csv")
+    assert (folder / "plain.csv").read_bytes() == (folder / "turned_decisions.csv").read_bytes()
+
+
+def test_pieces_of_any_size_give_the_same_file(folder, new, monkeypatch):
+    outcome = route(out="whole.csv")
+    for rows in (1, 7, 160):
+        monkeypatch.setattr(reading, "read_chunks", functools.partial(reading.read_chunks, rows=rows))
+        pieces = route(out="pieces.csv")
+        assert (folder / "pieces.csv").read_bytes() == (folder / "whole.csv").read_bytes()
+        assert pieces.err == outcome.err
+        assert pieces.out == outcome.out.replace("whole.csv", "pieces.csv")
+        monkeypatch.undo()
+        monkeypatch.chdir(folder)
+
+
+def test_a_wrong_cell_in_a_later_piece_is_told_with_its_row(folder, new, monkeypatch):
+    new.astype({"age": object}).assign(age=lambda t: t.age.mask(t.index == 98, "old")).to_csv("new.csv", index=False)
+    monkeypatch.setattr(reading, "read_chunks", functools.partial(reading.read_chunks, rows=10))
+    outcome = route()
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "new.csv: row 100, column age: 'old' is not a number" in outcome.err
+    assert not (folder / "decisions.csv").exists()
+
+
+@pytest.mark.parametrize("ending", ["tsv", "jsonl", "parquet", "csv.gz"])
+def test_decisions_in_every_format_say_the_same(new, ending):
+    route()
+    assert route(out=f"decisions.{ending}").code == 0
+    plain, other = read_frame("decisions.csv"), read_frame(f"decisions.{ending}")
+    pd.testing.assert_frame_equal(plain.fillna({"panel": ""}), other.fillna({"panel": ""}), check_dtype=False)
+
+
+@pytest.mark.parametrize("ending", ["tsv", "jsonl", "parquet"])
+def test_tables_in_every_format_are_decided_alike(folder, new, ending):
+    route(out="plain.csv")
+    if ending == "tsv":
+        new.to_csv("new.tsv", sep="\t", index=False)
+    elif ending == "jsonl":
+        new.to_json("new.jsonl", orient="records", lines=True)
+    else:
+        new.to_parquet("new.parquet", index=False)
+    route(f"new.{ending}", out="other.csv")
+    assert (folder / "plain.csv").read_bytes() == (folder / "other.csv").read_bytes()
+
+
+def test_a_missing_column_is_told_with_the_nearest_name(new):
+    new.rename(columns={"site": "sites"}).to_csv("new.csv", index=False)
+    outcome = route()
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "defero: new.csv: no column 'site', which training had; did you mean 'sites'?\n"
+
+
+def test_an_extra_column_is_ignored_and_said(folder, new):
+    route(out="plain.csv")
+    new.assign(ward="7b", nurse="kim").to_csv("new.csv", index=False)
+    outcome = route(out="extra.csv")
+    assert "note: columns that the model does not know are ignored: ward, nurse.\n" in outcome.err
+    assert (folder / "plain.csv").read_bytes() == (folder / "extra.csv").read_bytes()
+    assert json.loads(route("new.csv", "--json").out)["ignored_columns"] == ["ward", "nurse"]
+
+
+def test_columns_of_the_past_are_no_extra_columns(folder):
+    assert "ignored" not in route("cases.csv").err
+
+
+def test_a_new_category_is_said(new):
+    new.assign(site=new.site.mask(new.index < 3, "knee")).to_csv("new.csv", index=False)
+    assert "note: site: a category never seen in training, in 3 rows.\n" in route().err
+
+
+def test_without_a_key_rows_are_numbered_as_in_the_file(new):
+    new.drop(columns="case").to_csv("new.csv", index=False)
+    assert route().code == 0
+    assert read_frame("decisions.csv")["row"].tolist() == list(range(2, 162))
+
+
+def test_another_key_can_be_named(new):
+    new.assign(patient=[f"00{number}" for number in range(160)]).to_csv("new.csv", index=False)
+    assert route("new.csv", "--key", "patient").code == 0
+    assert read_frame("decisions.csv", as_text=["patient"]).patient.tolist()[:2] == ["000", "001"]
+    missing = route("new.csv", "--key", "patent")
+    assert (missing.code, missing.out) == (2, "")
+    assert "new.csv: no column 'patent' for the key; did you mean 'patient'?" in missing.err
+    new.assign(route="north").to_csv("new.csv", index=False)
+    clash = route("new.csv", "--key", "route")
+    assert clash.code == 2
+    assert "--key route: the decisions have a column of that name of their own; rename the key." in clash.err
+
+
+@pytest.mark.filterwarnings("ignore:the panel's promise does not hold")
+def test_fees_and_absences_enter_here(new):
+    plain = json.loads(route("new.csv", "--json").out)["load"]
+    assert min(plain.values()) > 0
+    dear = json.loads(route("new.csv", "--json", "--cost", "dr_a=1.5").out)["load"]
+    assert dear["dr_a"] == 0
+    away = json.loads(route("new.csv", "--json", "--absent", "dr_a").out)["load"]
+    assert away == dear
+    both = json.loads(route("new.csv", "--json", "--absent", "dr_a", "--absent", "dr_b").out)["load"]
+    assert (both["dr_a"], both["dr_b"]) == (0, 0)
+    route("new.csv", *(word for name in DOCTORS for word in ("--absent", name)))
+    decisions = read_frame("decisions.csv")
+    assert set(decisions.route) == {"model"}
+    assert set(decisions.reason) == {"no expert available"}
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [(["--cost", "dr_a=0.1"], "other fees than in conformalize"), (["--absent", "dr_b"], "absent experts")],
+)
+@pytest.mark.filterwarnings("always:the panel's promise does not hold")
+def test_what_voids_the_promise_is_said(new, options, why):
+    assert f"note: the panel's promise does not hold with {why}; conformalize anew." in route("new.csv", *options).err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--cost", "dr_x=1"], "--cost dr_x=1: no expert dr_x; the model knows dr_a, dr_b, dr_c."),
+        (["--cost", "dr_a"], "--cost dr_a: expected NAME=FEE with a number, such as dr_a=0.05."),
+        (["--cost", "dr_a=much"], "--cost dr_a=much: expected NAME=FEE with a number, such as dr_a=0.05."),
+        (["--cost", "dr_a=nan"], "--cost dr_a=nan: the fee must be finite; to rule an expert out pass --absent dr_a."),
+        (["--absent", "dr_x"], "--absent dr_x: no such expert; the model knows dr_a, dr_b, dr_c."),
+        (["--out", "new.csv"], "--out new.csv: is the table of cases itself; choose another name."),
+        (["--out", "d.xlsx"], "d.xlsx: the name's ending tells no kind of table; the known endings are .csv,"),
+        (["--out", "no/d.csv"], "no/d.csv: the folder no does not exist; make it first."),
+    ],
+)
+def test_a_wrong_option_is_told(folder, new, options, message):
+    before = (folder / "new.csv").read_bytes()
+    outcome = run("route", "model", "new.csv", "--out", "d.csv", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"defero: {message}")
+    assert sorted(path.name for path in folder.iterdir()) == ["cases.csv", "model", "new.csv"]
+    assert (folder / "new.csv").read_bytes() == before
+
+
+def test_an_empty_table_is_told(folder):
+    (folder / "new.csv").write_text("")
+    assert route().err == "defero: new.csv: is empty.\n"
+    (folder / "new.csv").write_text("age,site,size_mm\n")
+    assert route().err == "defero: new.csv: has a header but no rows.\n"

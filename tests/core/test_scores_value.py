@@ -1,0 +1,111 @@
+"""Scores: checked once, frozen, and the one place where class and expert columns meet."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from defero.core.errors import InputError
+from defero.core.scores import Scores, join_columns, logit, split_columns
+from defero.scorers.links import sigmoid
+
+GOOD = {
+    "class_proba": [[0.75, 0.25], [0.5, 0.5]],
+    "expert_proba": [[0.5, 1.0, 0.0], [0.5, 0.5, 0.5]],
+    "model_proba": [0.75, 0.5],
+    "expert_raw": np.zeros((2, 3)),
+    "link": "logit",
+}
+
+
+def test_the_obvious_questions():
+    scores = Scores(**GOOD)
+    assert (len(scores), scores.n_classes, scores.n_experts) == (2, 2, 3)
+    assert scores.class_idx.tolist() == [0, 0]
+    assert scores.above_one() == 0
+    assert np.isnan(Scores.from_probabilities([[1.0]], np.empty((1, 0))).above_one())
+
+
+def test_no_items_are_scores_too():
+    scores = Scores.from_probabilities(np.empty((0, 2)), np.empty((0, 3)))
+    assert (len(scores), scores.class_idx.shape, scores.expert_value.shape) == (0, (0,), (0, 3))
+
+
+def test_nothing_can_be_assigned_or_written():
+    mine = np.array(GOOD["class_proba"])
+    scores = Scores(**{**GOOD, "class_proba": mine})
+    mine[0] = [0.0, 1.0]
+    assert scores.class_proba[0].tolist() == [0.75, 0.25]
+    for name in GOOD:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(scores, name, None)
+    for array in (scores.class_proba, scores.expert_proba, scores.model_proba, scores.expert_raw):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"class_proba": [0.5, 0.5]}, r"class_proba must have two axes \(n, columns\), got shape \(2,\)"),
+        ({"class_proba": [["a"], ["b"]]}, "class_proba must be numbers of shape .n, columns., got something else"),
+        (
+            {"class_proba": [[np.nan, 1], [0, 1]]},
+            "class_proba must be finite, got nan at row 0, column 0; fill or drop",
+        ),
+        ({"class_proba": [[2.0, -1.0], [0, 1]]}, "class_proba must lie in .0, 1., got 2 at row 0, column 0; pass prob"),
+        ({"class_proba": [[0.5, 0.5], [0.5, 0.6]]}, "class_proba must add up to 1 in each row, got 1.1 in row 1; are"),
+        ({"class_proba": np.empty((2, 0))}, "class_proba must have at least one class, got no column"),
+        ({"expert_proba": [[0.5, 1.5, 0], [0, 0, 0]]}, "expert_proba must lie in .0, 1., got 1.5 at row 0, column 1"),
+        ({"expert_proba": [[0.5, 1, 0]]}, "expert_proba must have 2 rows like class_proba, got 1"),
+        ({"expert_raw": np.zeros((2, 2))}, r"expert_raw must have the shape \(2, 3\) of expert_proba, got \(2, 2\)"),
+        ({"expert_raw": np.zeros((1, 3))}, "expert_raw must have 2 rows like class_proba, got 1"),
+        ({"expert_raw": np.full((2, 3), -np.inf)}, "expert_raw must be finite, got -inf at row 0, column 0"),
+        ({"model_proba": [0.5]}, "model_proba must have 2 rows like class_proba, got 1"),
+        ({"model_proba": [0.5, 1.5]}, "model_proba must lie in .0, 1., got 1.5"),
+        ({"model_proba": [[0.5, 0.5], [0, 0]]}, r"model_proba must have one axis \(n,\), got shape \(2, 2\)"),
+        ({"link": "probit"}, "link must be 'logit', 'log' or 'weight', got 'probit'"),
+    ],
+)
+def test_what_is_wrong_is_said(change, message):
+    with pytest.raises(InputError, match=message):
+        Scores(**{**GOOD, **change})
+
+
+def test_a_log_link_ranks_beyond_one():
+    raw = np.log([[2.0, 3.0, 0.5]])
+    scores = Scores([[1.0]], np.minimum(np.exp(raw), 1), [1.0], raw, "log")
+    np.testing.assert_allclose(scores.expert_value, [[2.0, 3.0, 0.5]])
+    assert scores.above_one() == pytest.approx(2 / 3)
+    assert np.isfinite(Scores([[1.0]], [[1.0]], [1.0], [[1e4]], "log").expert_value).all()
+
+
+@pytest.mark.parametrize("link", ["logit", "weight"])
+def test_other_links_rank_by_the_probability(link):
+    scores = Scores(**{**GOOD, "link": link, "expert_raw": np.ones((2, 3))})
+    assert np.array_equal(scores.expert_value, scores.expert_proba)
+
+
+@given(arrays(float, (5,), elements=st.floats(0, 1)))
+def test_logit_is_finite_and_undone_by_the_sigmoid(proba):
+    back = sigmoid(logit(proba))
+    assert np.isfinite(logit(proba)).all()
+    np.testing.assert_allclose(back, proba, rtol=1e-9, atol=1e-300)
+
+
+@given(st.integers(1, 4), st.integers(0, 4))
+def test_columns_joined_and_cut_are_the_same(n_classes, n_experts):
+    classes, experts = np.arange(2.0 * n_classes).reshape(2, -1), -np.ones((2, n_experts))
+    joined = join_columns(classes, experts)
+    back = split_columns(joined, n_classes=n_classes)
+    assert np.array_equal(back[0], classes)
+    assert np.array_equal(back[1], experts)
+
+
+@pytest.mark.parametrize("n_classes", [0, 4])
+def test_columns_are_cut_where_there_are_some(n_classes):
+    with pytest.raises(InputError, match=rf"n_classes must lie in 1\.\.3 for 3 columns, got {n_classes}"):
+        split_columns(np.zeros((2, 3)), n_classes=n_classes)

@@ -1,0 +1,65 @@
+"""What the README shows is what happens: its code runs, and its numbers are those of this machine, nearly."""
+
+import contextlib
+import io
+import json
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+def block(after, language=""):
+    """Return the first fenced block with this language after a heading."""
+    found = re.search(rf"```{language}\n(.*?)```", README[README.index(after) :], re.S)
+    return found.group(1)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The demo in full, as `make demo` runs it, told as JSON."""
+    from defero.cli.main import app
+
+    told = io.StringIO()
+    folder = tmp_path_factory.mktemp("demo")
+    with contextlib.redirect_stdout(told), pytest.raises(SystemExit, match="0"):
+        app(["demo", "--json", "--out", str(folder)])
+    return json.loads(told.getvalue())
+
+
+def test_the_team_beats_the_model_and_every_expert(demo):
+    assert demo["seeds"] == 10
+    assert demo["gain_low"] > 0, "the paired 95 % interval of team minus model must lie above 0"
+    assert demo["team_above_every_expert"]
+
+
+def test_the_printed_demo_is_the_real_one(demo):
+    printed = block("## The demo")
+    assert list(re.findall(r"^(knows_\d_\d)", printed, re.M)) == list(demo["experts"])
+    shares = [float(n) / 100 for n in re.findall(r"(\d+\.\d) %$", printed, re.M)]
+    assert shares == pytest.approx([demo["team"], demo["model"], *demo["experts"].values()], abs=0.006)
+    gain = [float(n) / 100 for n in re.findall(r"[+-]\d\.\d\d", printed)]
+    assert gain == pytest.approx([demo["gain"], demo["gain_low"], demo["gain_high"]], abs=0.003)
+
+
+def test_the_ten_lines_of_python_print_what_stands_below_them(tmp_path):
+    script = tmp_path / "readme.py"
+    script.write_text(block("## In Python", "python"))
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        runpy.run_path(str(script))
+    expected = re.search(r"```\n(team .*?)```", README, re.S).group(1)
+    # Words must be the same; numbers may differ in the last digits from one processor to another.
+    assert NUMBER.sub("#", told.getvalue()) == NUMBER.sub("#", expected)
+    numbers = [[float(n) for n in NUMBER.findall(text)] for text in (told.getvalue(), expected)]
+    assert numbers[0] == pytest.approx(numbers[1], abs=0.02)
+
+
+def test_readme_names_only_files_that_are_there():
+    root = Path(__file__).parents[2]
+    for target in re.findall(r"\]\(([^)]+)\)", README):
+        assert (root / target).is_file(), target

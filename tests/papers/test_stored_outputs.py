@@ -1,0 +1,67 @@
+"""Reading stored runs: from a small folder made here."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from defero.core.errors import InputError
+from defero.papers.verma2023.stored_outputs import list_runs, outputs_folder, read_run
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "verma2023_outputs"
+    made.mkdir()
+    np.savez(
+        made / "a.npz",
+        logits=np.arange(10, dtype=np.float32).reshape(2, 5),
+        expert_preds=np.array([[0, 1], [1, 1]], dtype=np.int16),
+        labels=np.array([0, 1], dtype=np.int16),
+    )
+    plain = {"experiment": "x", "method": "ova", "config_name": "k", "config_value": 2, "K": 3, "J": 2, "N": 2}
+    entries = [
+        {**plain, "file": "a.npz", "seed": 436, "conf_kind": "logits", "has_logits": True, "published_conformal": None},
+        {**plain, "file": "b.npz", "seed": "", "conf_kind": "logits", "has_logits": True},
+    ]
+    (made / "index.json").write_text(json.dumps({"entries": entries}), encoding="utf-8")
+    return made
+
+
+def test_a_run_has_classes_experts_answers_and_labels(folder):
+    (entry,) = list_runs(folder)
+    run = read_run(folder, entry)
+    assert (entry.setting, entry.seed, entry.published_size) == (2.0, 436, {})
+    assert run.class_logits.tolist() == [[0, 1, 2], [5, 6, 7]]
+    assert run.expert_logits.tolist() == [[3, 4], [8, 9]]
+    assert run.expert_correct.tolist() == [[True, False], [True, True]]
+    assert len(run) == 2
+
+
+def test_runs_of_one_seed_whose_files_are_there(folder):
+    (folder / "b.npz").touch()
+    assert [entry.seed for entry in list_runs(folder)] == [436, None]
+    assert [entry.file for entry in list_runs(folder, seed=436)] == ["a.npz"]
+    assert list_runs(folder, seed=1) == ()
+
+
+def test_the_folder_is_found_through_the_environment(folder, monkeypatch):
+    monkeypatch.setenv("DEFERO_DATA", str(folder.parent))
+    assert outputs_folder() == folder
+    monkeypatch.setenv("DEFERO_DATA", str(folder))
+    with pytest.raises(InputError, match=r"must hold index\.json"):
+        outputs_folder()
+    monkeypatch.delenv("DEFERO_DATA")
+    with pytest.raises(InputError, match="DEFERO_DATA is not set: let it name the folder"):
+        outputs_folder()
+
+
+def test_what_cannot_be_read_is_named(folder):
+    (entry,) = list_runs(folder)
+    with pytest.raises(InputError, match=r"a\.npz holds no logits"):
+        read_run(folder, replace(entry, has_logits=False))
+    with pytest.raises(InputError, match=r"b\.npz is not there"):
+        read_run(folder, replace(entry, file="b.npz"))
+    with pytest.raises(InputError, match=r"must hold logits \(2, 6\) and answers \(2, 3\), got \(2, 5\) and \(2, 2\)"):
+        read_run(folder, replace(entry, n_experts=3))

@@ -1,0 +1,169 @@
+"""The stages after fit: calibrate, conformalize, panels and votes, each on rows of its own."""
+
+import numpy as np
+import pytest
+
+from defero import DeferralClassifier, InputError, Router, TwoStageDeferral
+from defero.datasets import wedge
+from defero.metrics import expected_calibration_error, missed_share, set_coverage
+from defero.router import judge
+
+PARTS = [wedge(n, random_state=seed) for seed, n in enumerate((1_500, 1_000, 1_500, 4_000))]
+TRAIN, CAL, CONF, TEST = PARTS
+
+
+@pytest.fixture(scope="module")
+def team():
+    return DeferralClassifier(loss="ova", random_state=0).fit(TRAIN.features, TRAIN.labels, experts=TRAIN.answers)
+
+
+@pytest.fixture(scope="module")
+def ready(team):
+    router = team.router_.calibrate(CAL.features, CAL.labels, CAL.answers)
+    return router.conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.1, target="any-correct")
+
+
+def test_calibration_makes_probabilities_honest():
+    skewed = Router.from_probabilities(
+        lambda x: np.full((len(x), 2), 0.5), lambda x: np.full((len(x), 1), 0.95), classes=[0, 1], experts=["ann"]
+    )
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2_000)
+    answers = np.where(rng.random(2_000) < 0.7, y, 1 - y)[:, None]
+    x = np.arange(2_000.0)[:, None]
+    honest = skewed.calibrate(x[:1_000], y[:1_000], answers[:1_000])
+    proba = honest.scores(x[1_000:]).expert_proba[:, 0]
+    assert expected_calibration_error(proba, answers[1_000:, 0] == y[1_000:]) < 0.05
+
+
+@pytest.mark.parametrize("target", ["any-correct", "all-correct", "missed-share"])
+def test_the_promise_is_kept_on_deferred_items(team, target):
+    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.1, target=target)
+    rows = router.decide(TEST.features).deferred
+    sets = router.predict_set(TEST.features, fill_empty=False)
+    mask, correct = sets.mask[rows], (TEST.answers == TEST.labels[:, None])[rows]
+    se = 3 * np.sqrt(0.09 / 2_000)  # of the test part, and as much again for the calibration part
+    if target == "missed-share":
+        assert missed_share(mask, correct) <= 0.1 + 2 * se
+    else:
+        assert set_coverage(mask, correct, target=target) >= 0.9 - 2 * se
+
+
+def test_groups_keep_the_promise_each(team):
+    where = [np.where(part.features[:, 0] < 0.3, "low", "high") for part in (CONF, TEST)]
+    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.2, groups=where[0])
+    rows = router.decide(TEST.features).deferred
+    mask = router.predict_set(TEST.features, fill_empty=False, groups=where[1]).mask
+    correct = TEST.answers == TEST.labels[:, None]
+    for group in ("low", "high"):
+        chosen = rows & (where[1] == group)
+        assert set_coverage(mask[chosen], correct[chosen], target="any-correct") >= 0.72
+
+
+def test_rows_that_an_earlier_stage_saw_are_refused(team, ready):
+    with pytest.raises(InputError, match="calibrate: 1500 of 1500 rows were seen by fit, and nothing can be promised"):
+        team.router_.calibrate(TRAIN.features, TRAIN.labels, TRAIN.answers)
+    with pytest.raises(InputError, match="conformalize: 1000 of 1000 rows were seen by fit or calibrate"):
+        ready.conformalize(CAL.features, CAL.labels, CAL.answers)
+    one = np.vstack([TRAIN.features[:1], CONF.features[1:]])
+    with pytest.raises(InputError, match="conformalize: 1 of 1500 rows were seen by fit"):
+        team.router_.conformalize(one, CONF.labels, CONF.answers)
+
+
+def test_rows_that_only_look_alike_are_not_refused():
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 12, (900, 2)).astype(float), rng.integers(0, 2, 900)
+    answers = np.where(rng.random((900, 2)) < 0.8, y[:, None], 1 - y[:, None])
+    team = DeferralClassifier().fit(x[:300], y[:300], experts=answers[:300])
+    team.calibrate(x[300:600], y[300:600], experts=answers[300:600])
+    team.conformalize(x[600:], y[600:], experts=answers[600:])
+    assert team.predict_set(x).mask.shape == (900, 2)
+
+
+def test_calibrating_anew_drops_the_panel(team, ready):
+    assert ready.panel is not None
+    again = ready.calibrate(CAL.features, CAL.labels, CAL.answers)
+    assert again.panel is None
+    with pytest.raises(InputError, match="no panel yet: call conformalize"):
+        again.predict_set(TEST.features)
+
+
+def test_what_voids_the_promise_warns(ready):
+    with pytest.warns(UserWarning, match="does not hold with other fees than in conformalize; conformalize anew"):
+        ready.predict_set(TEST.features, costs=[0.1, 0, 0, 0])
+    with pytest.warns(UserWarning, match="does not hold with absent experts"):
+        sets = ready.predict_set(TEST.features, available=[True, True, True, False])
+    assert not sets.mask[:, 3].any()
+    fees = [0.1, 0.0, 0.0, 0.0]
+    same = ready.conformalize(CONF.features, CONF.labels, CONF.answers, costs=fees)
+    same.predict_set(TEST.features, costs=fees)
+
+
+@pytest.mark.parametrize("vote", ["bayes", "weighted", "majority", "expert"])
+def test_votes_hear_the_panel_and_nobody_else(ready, vote):
+    gone = np.random.default_rng(0).random(TEST.answers.shape) < 0.3
+    answers = np.where(gone, -1, TEST.answers)
+    said = ready.answer(TEST.features, answers, vote=vote)
+    assert not (said.heard & gone).any()
+    assert np.mean(said.label == TEST.labels) > 0.75
+    if vote != "expert":
+        deferred = ready.decide(TEST.features).deferred
+        panel = ready.predict_set(TEST.features).mask & deferred[:, None] & ~gone
+        np.testing.assert_array_equal(said.heard, panel)
+
+
+def test_the_default_vote_is_one_expert_before_and_bayes_after_conformalize(team, ready):
+    one, many = team.router_.answer(TEST.features, TEST.answers), ready.answer(TEST.features, TEST.answers)
+    assert one.heard.sum(axis=1).max() == 1
+    np.testing.assert_array_equal(many.label, ready.answer(TEST.features, TEST.answers, vote="bayes").label)
+    with pytest.raises(InputError, match="vote must be one of bayes, weighted, majority, expert, got 'loudest'"):
+        ready.answer(TEST.features, TEST.answers, vote="loudest")
+
+
+def test_the_score_does_not_depend_on_the_panel(team, ready):
+    plain = team.router_.calibrate(CAL.features, CAL.labels, CAL.answers)
+    arguments = (TEST.features, TEST.labels, TEST.answers)
+    assert ready.score(*arguments) == plain.score(*arguments)
+
+
+def test_calibrator_and_panel_survive_the_folder(ready, tmp_path):
+    ready.save(tmp_path / "model")
+    again = Router.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.scores(TEST.features).expert_raw, ready.scores(TEST.features).expert_raw)
+    np.testing.assert_array_equal(again.predict_set(TEST.features).mask, ready.predict_set(TEST.features).mask)
+    assert again.panel.predictor.promise() == ready.panel.predictor.promise()
+    np.testing.assert_array_equal(
+        again.answer(TEST.features, TEST.answers).label, ready.answer(TEST.features, TEST.answers).label
+    )
+
+
+def test_a_mixture_of_experts_cannot_be_calibrated_or_conformalised():
+    moe = DeferralClassifier("mlp", loss="moe", max_epochs=2, random_state=0)
+    moe.fit(TRAIN.features, TRAIN.labels, experts=TRAIN.answers)
+    with pytest.raises(InputError, match="weights are no probabilities and cannot be calibrated"):
+        moe.calibrate(CAL.features, CAL.labels, experts=CAL.answers)
+    with pytest.raises(InputError, match="cannot be conformalised"):
+        moe.conformalize(CONF.features, CONF.labels, experts=CONF.answers)
+
+
+def test_every_estimator_has_the_stages():
+    for estimator in (TwoStageDeferral(), DeferralClassifier(loss="softmax")):
+        estimator.fit(TRAIN.features, TRAIN.labels, experts=TRAIN.answers)
+        estimator.calibrate(CAL.features, CAL.labels, experts=CAL.answers)
+        estimator.conformalize(CONF.features, CONF.labels, experts=CONF.answers, alpha=0.2, target="missed-share")
+        sets = estimator.predict_set(TEST.features)
+        assert sets.size.min() >= 1
+        assert estimator.answer(TEST.features, TEST.answers).label.shape == (4_000,)
+
+
+def test_the_judge_tells_what_was_promised_and_kept(ready):
+    record = judge(ready, TEST.features, TEST.labels, TEST.answers)
+    panel = record.panel
+    assert panel.asked_for == 0.9
+    assert panel.low <= panel.kept <= panel.high
+    rows = ready.decide(TEST.features).deferred
+    sets = ready.predict_set(TEST.features, fill_empty=False)
+    correct = (TEST.answers == TEST.labels[:, None])[rows]
+    assert panel.kept == pytest.approx(set_coverage(sets.mask[rows], correct, target="any-correct"))
+    assert panel.raw_size == pytest.approx(sets.size[rows].mean())
+    assert panel.accuracy.value == np.mean(ready.answer(TEST.features, TEST.answers).label == TEST.labels)
