@@ -34,7 +34,23 @@ _HOMES = {
     "TwoStageDeferral": "defero.estimators.two_stage",
     "read_table": "defero.data",
 }
-_ROOMS = ("core", "data", "datasets", "decisions", "estimators", "experts", "losses", "metrics", "nets", "training")
+_ROOMS = (
+    "aggregation",
+    "calibration",
+    "conformal",
+    "core",
+    "data",
+    "datasets",
+    "decisions",
+    "estimators",
+    "experts",
+    "losses",
+    "metrics",
+    "nets",
+    "router",
+    "scorers",
+    "training",
+)
 
 __all__ = [
     "Answer",

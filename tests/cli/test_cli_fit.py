@@ -38,7 +38,7 @@ def test_it_trains_judges_and_saves(tmp_path_factory):
     assert printed.endswith(f"Next: defero route {folder / 'model'} NEW_CASES --out decisions.csv\n")
     assert re.search(r"Promised at least 90\.0 %, kept \d+\.\d % \(.*\) on the \d+ of \d+ deferred cases", printed)
     router = Router.load(folder / "model")
-    assert set(router.seen) == {"fit", "calibrate", "conformalize"}
+    assert {"fit", "calibrate", "conformalize"} < set(router.seen)
     assert router.panel.predictor.alpha == 0.1
     assert router.expert_names == tuple(DOCTORS)
     assert router.classes.tolist() == ["benign", "malign"]

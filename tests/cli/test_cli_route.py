@@ -11,6 +11,7 @@ from clinic import DOCTORS, enter, lesions, run
 from defero import Router
 from defero.data import read as reading
 from defero.data.read import read_frame
+from defero.router.panel import with_decider
 
 COLUMNS = ["case", "route", "panel", "p_model", "p_dr_a", "p_dr_b", "p_dr_c", "expected_cost", "reason"]
 
@@ -44,8 +45,9 @@ def test_every_row_gets_a_decision(new):
     assert decisions.reason.tolist() == decision.reason
     np.testing.assert_allclose(decisions.p_dr_b, router.scores(new).expert_proba[:, 1], atol=1e-6)
     np.testing.assert_allclose(decisions.expected_cost, decision.expected_cost, atol=1e-6)
-    sets = router.predict_set(new)
-    panels = ["; ".join(sets.members(i)) if asked else "" for i, asked in enumerate(decision.deferred)]
+    heard = with_decider(router.predict_set(new), decision)
+    panels = ["; ".join(name for name, on in zip(DOCTORS, row, strict=True) if on) for row in heard]
+    assert all(who in panel for who, panel in zip(decision.name, panels, strict=True) if who != "model")
     assert decisions.panel.fillna("").tolist() == panels
     for name in ("model", *DOCTORS):
         n = int((decision.name == name).sum())

@@ -59,6 +59,11 @@ def test_adding_experts_leaves_the_classifier_alone(loss):
     crowd = DeferralClassifier("mlp", loss=loss, random_state=0).fit(X, Y, experts=np.hstack([M] * 5))
     np.testing.assert_array_equal(alone.predict_proba(X), team.predict_proba(X))
     np.testing.assert_array_equal(alone.predict_proba(X), crowd.predict_proba(X))
+    hasty = {"loss": loss, "random_state": 0, "patience": 1}
+    one = DeferralClassifier("mlp", **hasty).fit(X, Y, experts=M[:, :1])
+    np.testing.assert_array_equal(
+        one.predict_proba(X), DeferralClassifier("mlp", **hasty).fit(X, Y, experts=np.hstack([M] * 5)).predict_proba(X)
+    )
 
 
 def test_no_experts_is_a_plain_classifier():
@@ -122,6 +127,15 @@ def test_fees_and_absence_need_no_training():
     free, dear = team.decide(X), team.decide(X, costs=np.full(4, 0.3))
     assert dear.coverage() > free.coverage()
     assert (team.decide(X, available=[False, True, True, True]).expert != 0).all()
+
+
+def test_sample_weight_moves_a_network_as_far_as_it_should():
+    """Half of the weight lies on y = 1, which a tenth of the rows have: P(y = 1) must come out near one half."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(4_000, 2)), (rng.random(4_000) < 0.1).astype(int)
+    weight = np.where(y == 1, (y == 0).sum() / (y == 1).sum(), 1.0)
+    mlp = DeferralClassifier("mlp", random_state=0).fit(x, y, sample_weight=weight)
+    assert mlp.predict_proba(x)[:, 1].mean() == pytest.approx(0.5, abs=0.05)
 
 
 def test_sample_weight_is_taken():

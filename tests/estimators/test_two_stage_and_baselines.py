@@ -44,6 +44,12 @@ def test_fitted_expert_models_are_used_as_they_are():
     np.testing.assert_array_equal(team.predict_expert_proba(X)[:, 2], models[2].predict_proba(X)[:, 1])
 
 
+def test_a_fitted_expert_model_must_speak_of_right_and_wrong():
+    signs = [FrozenEstimator(LogisticRegression().fit(X, np.where(M[:, j] == Y, 1, -1))) for j in range(4)]
+    with pytest.raises(InputError, match=r"must have the classes 0 \(wrong\), 1 \(right\), got -1, 1"):
+        TwoStageDeferral(None, signs).fit(X, Y, experts=M)
+
+
 def test_an_expert_who_is_always_right_is_not_certain():
     answers = M.copy()
     answers[:, 0] = Y

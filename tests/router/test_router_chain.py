@@ -193,6 +193,6 @@ def test_a_judge_counts_what_score_counts(router, cases):
 
 def test_rows_that_a_stage_has_used_are_remembered(router, cases):
     assert len(router.seen["fit"]) == 120
-    more = router.mark_seen("calibrate", cases.features[:5] + 1)
+    more = router.mark_seen("calibrate", cases.features[:5] + 1, np.zeros(5, int), np.zeros((5, 3), int))
     assert len(more.all_seen()) == 125
     assert len(router.all_seen()) == 120

@@ -73,16 +73,17 @@ def test_rows_that_an_earlier_stage_saw_are_refused(team, ready):
 def test_rows_that_only_look_alike_are_not_refused():
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 12, (900, 2)).astype(float), rng.integers(0, 2, 900)
-    answers = np.where(rng.random((900, 2)) < 0.8, y[:, None], 1 - y[:, None])
+    answers = np.where(rng.random((900, 6)) < 0.6, y[:, None], 1 - y[:, None])
     team = DeferralClassifier().fit(x[:300], y[:300], experts=answers[:300])
     team.calibrate(x[300:600], y[300:600], experts=answers[300:600])
     team.conformalize(x[600:], y[600:], experts=answers[600:])
-    assert team.predict_set(x).mask.shape == (900, 2)
+    assert team.predict_set(x).mask.shape == (900, 6)
 
 
 def test_calibrating_anew_drops_the_panel(team, ready):
     assert ready.panel is not None
-    again = ready.calibrate(CAL.features, CAL.labels, CAL.answers)
+    with pytest.warns(UserWarning, match="calibrate drops the panel's thresholds; call conformalize again"):
+        again = ready.calibrate(CAL.features, CAL.labels, CAL.answers)
     assert again.panel is None
     with pytest.raises(InputError, match="no panel yet: call conformalize"):
         again.predict_set(TEST.features)
@@ -109,6 +110,8 @@ def test_votes_hear_the_panel_and_nobody_else(ready, vote):
     if vote != "expert":
         deferred = ready.decide(TEST.features).deferred
         panel = ready.predict_set(TEST.features).mask & deferred[:, None] & ~gone
+        who = ready.decide(TEST.features).expert
+        panel[np.flatnonzero(deferred), who[deferred]] = ~gone[deferred, who[deferred]]
         np.testing.assert_array_equal(said.heard, panel)
 
 
@@ -167,3 +170,82 @@ def test_the_judge_tells_what_was_promised_and_kept(ready):
     assert panel.kept == pytest.approx(set_coverage(sets.mask[rows], correct, target="any-correct"))
     assert panel.raw_size == pytest.approx(sets.size[rows].mean())
     assert panel.accuracy.value == np.mean(ready.answer(TEST.features, TEST.answers).label == TEST.labels)
+
+
+def test_whoever_decides_is_on_the_panel_fees_or_not(team):
+    fees = [0.0, 0.3, 0.0, 0.1]
+    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.4, costs=fees)
+    decision = router.decide(TEST.features, costs=fees)
+    heard = router.answer(TEST.features, TEST.answers, costs=fees).heard
+    rows = np.flatnonzero(decision.deferred)
+    assert heard[rows, decision.expert[rows]].all()
+    assert not heard[~decision.deferred].any()
+
+
+def test_a_silent_expert_is_never_alone_on_a_panel():
+    answers = [np.column_stack([np.full(len(part.labels), -1), part.answers[:, :1]]) for part in PARTS]
+    silent = DeferralClassifier()
+    with pytest.warns(UserWarning, match="no answer of expert_0"):
+        silent.fit(TRAIN.features, TRAIN.labels, experts=answers[0])
+    silent.conformalize(CONF.features, CONF.labels, answers[2], alpha=0.3)
+    sets = silent.predict_set(TEST.features)
+    assert (sets.mask[:, 1] | ~sets.mask[:, 0]).all()
+    assert sets.size.min() >= 1
+
+
+def test_a_promise_for_a_smaller_pool(team):
+    there = [True, True, True, False]
+    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, available=there)
+    sets = router.predict_set(TEST.features, available=there)
+    assert not sets.mask[:, 3].any()
+    with pytest.warns(UserWarning, match="does not hold with absent experts"):
+        router.predict_set(TEST.features, available=[False, True, True, False])
+    with pytest.raises(InputError, match=r"available must have one entry per expert \(J,\) here"):
+        team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, available=np.ones((1_500, 4), bool))
+
+
+def test_fees_for_each_item_that_equal_those_of_conformalize_do_not_warn(team):
+    fees = np.array([0.1, 0.0, 0.0, 0.0])
+    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, costs=fees)
+    router.predict_set(TEST.features, costs=np.tile(fees, (4_000, 1)))
+
+
+def test_reuse_is_found_by_labels_and_answers_where_features_repeat():
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(0, 4, (1_000, 2)).astype(float), rng.integers(0, 3, 1_000)
+    answers = rng.integers(0, 3, (1_000, 12))
+    team = DeferralClassifier().fit(x, y, experts=answers)
+    with pytest.raises(InputError, match="conformalize: 1000 of 1000 rows were seen by fit"):
+        team.conformalize(x, y, experts=answers)
+    few = DeferralClassifier().fit(x, y, experts=answers[:, :1])
+    with pytest.warns(UserWarning, match="reuse of rows of fit cannot be told from coincidence"):
+        few.conformalize(x, y, experts=answers[:, :1])
+
+
+def test_groups_are_checked_and_judged(team):
+    groups = np.where(CONF.features[:, 0] < 0.3, 1, 2)
+    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, groups=groups)
+    assert judge(router, TEST.features, TEST.labels, TEST.answers).panel is None
+    there = np.where(TEST.features[:, 0] < 0.3, 1, 2)
+    assert judge(router, TEST.features, TEST.labels, TEST.answers, groups=there).panel.kept > 0.85
+    one = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, groups=np.ones(1_500))
+    assert judge(one, TEST.features, TEST.labels, TEST.answers).panel is None
+    with pytest.raises(InputError, match=r"groups must have shape \(1500,\), one group per item, got \(3,\)"):
+        team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, groups=[1, 2, 3])
+
+
+def test_somebody_elses_probabilities_can_be_calibrated_and_conformalised():
+    texts = np.array([f"case {i}" for i in range(600)])
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    answers = np.where(rng.random((600, 2)) < 0.8, y[:, None], 1 - y[:, None])
+    router = Router.from_probabilities(
+        lambda x: np.full((len(x), 2), 0.5), lambda x: np.full((len(x), 2), 0.7), classes=[0, 1], experts=["a", "b"]
+    )
+    router = router.calibrate(texts[:200], y[:200], answers[:200])
+    router = router.conformalize(texts[200:400], y[200:400], answers[200:400])
+    assert router.predict_set(texts[400:]).size.min() >= 1
+    with pytest.raises(InputError, match="conformalize: 200 of 200 rows were seen by calibrate"):
+        router.conformalize(texts[:200], y[:200], answers[:200])
+    fixed = Router.from_probabilities(np.full((200, 2), 0.5), np.full((200, 2), 0.7))
+    assert fixed.calibrate(None, y[:200], answers[:200]).scores().expert_proba.mean() > 0.7

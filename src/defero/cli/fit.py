@@ -64,11 +64,13 @@ def fit(
 
     team = DeferralClassifier(net, loss=loss, random_state=seed, progress=sys.stderr.isatty() and not as_json)
     team.fit(train.features, train.labels, experts=train.answers)
-    if loss != "moe":  # its weights are no probabilities
-        team.calibrate(held.features, held.labels, experts=held.answers)
-        if cases.n_experts:
-            team.conformalize(panels.features, panels.labels, panels.answers, alpha=alpha, target=_target(target))
     router = team.router_
+    if loss != "moe":  # its weights are no probabilities
+        router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
+        if cases.n_experts:
+            router = router.conformalize(
+                panels.features, panels.labels, panels.answers, alpha=alpha, target=_target(target), disjoint=True
+            )
     router = replace(router, notes={**router.notes, "label": label, "key": key, "seed": seed})
     router.save(out)
     record = judge(router, test.features, test.labels, test.answers)

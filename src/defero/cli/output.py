@@ -114,6 +114,7 @@ def show_panel(panel: "PanelRecord") -> None:
     )
     if panel.deferred:
         typer.echo(
-            f"A panel has {panel.raw_size:.1f} experts on average ({panel.filled_size:.1f} once empty ones get the top "
-            f"expert). With panels voting the team is right on {with_interval(panel.accuracy)}."
+            f"A panel has {panel.raw_size:.1f} ± {panel.raw_size_half:.1f} experts on average, "
+            f"{panel.filled_size:.1f} ± {panel.filled_size_half:.1f} once empty ones get the top expert. "
+            f"With panels voting the team is right on {with_interval(panel.accuracy)}."
         )

@@ -11,8 +11,8 @@ import typer
 from defero.cli.output import emit, percent
 
 if TYPE_CHECKING:
-    from defero.core import Decision, ExpertSets, Scores
-    from defero.core.checks import FloatArray
+    from defero.core import Decision, Scores
+    from defero.core.checks import BoolArray, FloatArray
     from defero.router import Router
 
 
@@ -40,6 +40,7 @@ def route(
     from defero.data.read import read_chunks
     from defero.data.write import write_decisions
     from defero.router import Router
+    from defero.router.panel import with_decider
 
     router = Router.load(model)
     if router.recipe is None:
@@ -65,8 +66,8 @@ def route(
             decision = router.decide_scores(scores, costs=costs, available=available)
             first = {key: chunk[key].tolist()} if key else {"row": (chunk.index + first_row(table)).tolist()}
             panels = None
-            if router.panel is not None:
-                panels = router.sets_of(scores, costs=costs if any(costs) else None, available=available)
+            if router.panel is not None and not router.panel.grouped:
+                panels = with_decider(router.sets_of(scores, costs=costs, available=available), decision)
             columns = _columns(scores, decision, panels)
             if key in columns:
                 raise InputError(f"--key {key}: the decisions have a column of that name of their own; rename the key.")
@@ -106,10 +107,10 @@ def route(
         typer.echo(f"note: {sentence}, in {count} rows.", err=True)
 
 
-def _columns(scores: "Scores", decision: "Decision", panels: "ExpertSets | None") -> dict[str, Any]:
+def _columns(scores: "Scores", decision: "Decision", panels: "BoolArray | None") -> dict[str, Any]:
     """Lay out the decisions table: route, panel, probabilities, expected cost, reason."""
     who = decision.name
-    asked = who.tolist() if panels is None else ["; ".join(panels.members(i)) for i in range(len(who))]
+    asked = who.tolist() if panels is None else _joined(panels, decision.expert_names)
     return {
         "route": who.tolist(),
         "panel": ["" if name == "model" else panel for name, panel in zip(who, asked, strict=True)],
@@ -118,6 +119,10 @@ def _columns(scores: "Scores", decision: "Decision", panels: "ExpertSets | None"
         "expected_cost": _rounded(decision.expected_cost),
         "reason": decision.reason,
     }
+
+
+def _joined(panels: "BoolArray", names: tuple[str, ...]) -> list[str]:
+    return ["; ".join(name for name, inside in zip(names, row, strict=True) if inside) for row in panels]
 
 
 def _rounded(values: "FloatArray") -> list[float]:

@@ -114,7 +114,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 "columns": None if recipe is None else [str(name) for name in X.columns],
             },
         )
-        return self._adopt(router.mark_seen("fit", X))
+        return self._adopt(router.mark_seen("fit", X, label_idx, answer_idx))
 
     def predict(self, X: Any) -> Labels:
         """Return the model's own label for each item, (n,)."""
@@ -167,6 +167,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         alpha: float = 0.1,
         target: Target = "any-correct",
         costs: ArrayLike | None = None,
+        available: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         """Calibrate panels of experts on rows that neither `fit` nor `calibrate` saw; others raise.
@@ -181,6 +182,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             What is promised: see `defero.conformal.ExpertSetPredictor`.
         costs : (J,), optional
             The fees that `decide` will be called with.
+        available : (J,) bool, optional
+            Who will be there to be asked, where that is not everybody.
         groups : (n,), optional
             The same promise inside each group.
 
@@ -189,7 +192,14 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         self.router_ = self._ready().conformalize(
-            self._checked(X), column_or_1d(y), experts, alpha=alpha, target=target, costs=costs, groups=groups
+            self._checked(X),
+            column_or_1d(y),
+            experts,
+            alpha=alpha,
+            target=target,
+            costs=costs,
+            available=available,
+            groups=groups,
         )
         return self
 

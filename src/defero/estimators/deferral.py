@@ -17,6 +17,7 @@ from defero.training.examples import Examples
 from defero.training.full_batch import fit_full_batch
 from defero.training.mini_batch import fit_mini_batch
 from defero.training.progress import progress_bar
+from defero.training.threads import threads_for
 
 ADVISED_LOSS: Literal["decoupled"] = "decoupled"
 _LOSSES = ("softmax", "ova", "decoupled", "asymmetric", "moe", "auto")
@@ -150,7 +151,11 @@ class DeferralClassifier(DeferralEstimator):
         order = torch.randperm(len(examples), generator=generator).to(examples.labels.device)
         kept = round(len(examples) * self.validation_fraction)
         held_out = examples.take(order[:kept]) if kept else None
-        with progress_bar(epochs, what=f"fit {loss.name}", shown=self.progress) as on_step:
+        widest = max(examples.features.shape[1], *self.hidden, *self.expert_hidden)
+        with (
+            threads_for(batch_size, widest=widest),
+            progress_bar(epochs, what=f"fit {loss.name}", shown=self.progress) as on_step,
+        ):
             fit_mini_batch(
                 net,
                 loss,

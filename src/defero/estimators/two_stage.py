@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from defero.core.checks import FloatArray
-from defero.core.errors import InputError
+from defero.core.errors import InputError, listing
 from defero.core.labels import Labels, find_classes
 from defero.estimators.base import DeferralEstimator, Lesson
 from defero.scorers.two_stage import TwoStageScorer
@@ -65,6 +65,11 @@ class TwoStageDeferral(DeferralEstimator):
         rows = lesson.observed[:, j] & (lesson.weight > 0)
         right = lesson.correct[rows, j]
         if isinstance(model, FrozenEstimator):
+            if list(model.classes_) != [0, 1]:
+                known = listing(model.classes_)
+                raise InputError(
+                    f"expert_model: a fitted model must have the classes 0 (wrong), 1 (right), got {known}."
+                )
             return model
         if len(np.unique(right)) < 2:
             return smoothed_share(right, lesson.weight[rows])

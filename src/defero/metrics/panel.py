@@ -9,6 +9,7 @@ import numpy as np
 from defero.core.checks import BoolArray, IntArray
 from defero.core.labels import MISSING
 from defero.core.results import ExpertSets
+from defero.metrics.accuracy import wilson_interval
 from defero.metrics.share import Share, number
 
 
@@ -32,6 +33,8 @@ class PanelRecord:
     deferred : int
     raw_size, filled_size : float
         Experts per panel, before and after empty panels got the top expert.
+    raw_size_half, filled_size_half : float
+        Half the width of their 95 % intervals.
     accuracy : Share
         The whole team's, with panels voting on what is deferred.
     """
@@ -47,11 +50,14 @@ class PanelRecord:
     deferred: int
     raw_size: float
     filled_size: float
+    raw_size_half: float
+    filled_size_half: float
     accuracy: Share
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        numbers = {name: number(getattr(self, name)) for name in ("kept", "low", "high", "raw_size", "filled_size")}
+        sizes = ("raw_size", "filled_size", "raw_size_half", "filled_size_half")
+        numbers = {name: number(getattr(self, name)) for name in ("kept", "low", "high", *sizes)}
         return {
             "promise": self.promise,
             "target": self.target,
@@ -93,16 +99,16 @@ def panel_record(
     inside = (sets.raw_mask & right)[rows].sum(axis=1)
     total = right[rows].sum(axis=1)
     if target == "missed-share":
-        missed = 1 - inside / total
-        kept = float(missed.mean()) if rows.any() else math.nan
-        half = 1.96 * float(missed.std(ddof=1)) / math.sqrt(len(missed)) if len(missed) > 1 else math.nan
-        low, high = kept - half, kept + half
+        # Shares in [0, 1] vary at most as much as hits and misses of the same mean: Wilson errs on the safe side.
+        missed = float((1 - inside / total).sum())
+        kept = missed / len(total) if len(total) else math.nan
+        low, high = wilson_interval(missed, len(total))
     else:
         hit = inside == total if target == "all-correct" else inside > 0
         share = Share(int(hit.sum()), int(rows.sum()))
         kept, (low, high) = share.value, share.interval
-    sizes = [mask[deferred].sum(axis=1) for mask in (sets.raw_mask, sets.mask)]
-    raw_size, filled_size = (float(size.mean()) if len(size) else math.nan for size in sizes)
+    raw_size, raw_half = _mean_and_half_width(sets.raw_mask[deferred].sum(axis=1))
+    filled_size, filled_half = _mean_and_half_width(sets.mask[deferred].sum(axis=1))
     return PanelRecord(
         promise=promise,
         target=target,
@@ -115,5 +121,13 @@ def panel_record(
         deferred=int(deferred.sum()),
         raw_size=raw_size,
         filled_size=filled_size,
+        raw_size_half=raw_half,
+        filled_size_half=filled_half,
         accuracy=Share(int(np.sum(said_idx == label_idx)), len(label_idx)),
     )
+
+
+def _mean_and_half_width(values: IntArray) -> tuple[float, float]:
+    if len(values) < 2:
+        return (float(values[0]) if len(values) else math.nan), math.nan
+    return float(values.mean()), 1.96 * float(values.std(ddof=1)) / math.sqrt(len(values))

@@ -3,6 +3,7 @@
 The only module that knows the order of the stages.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,8 +23,8 @@ from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.model_folder import MANIFEST, damaged, read_folder, write_folder
 from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule, decide, rule_from_settings, rule_settings
-from defero.router.panel import Panel, Vote
-from defero.router.seen import Fingerprints, refuse_seen
+from defero.router.panel import Panel, Vote, with_decider
+from defero.router.seen import ANSWERED, Fingerprints, refuse_seen, with_answers
 from defero.scorers import Scorer, unpack_scorer
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.scorers.pool import fill_with_pool_mean
@@ -58,7 +59,8 @@ class Router:
     panel : Panel, optional
         Chooses panels; fitted on rows that neither `fit` nor `calibrate` saw.
     seen : mapping
-        Which rows each stage has used ("fit", "calibrate", "conformalize"), as fingerprints.
+        Which rows each stage has used ("fit", "calibrate", "conformalize"), as fingerprints of their features, and
+        with labels and answers.
     notes : mapping
         What else model.json tells: the label's column, the loss, the seed.
     """
@@ -230,6 +232,7 @@ class Router:
         return self._panel().sets(
             scores,
             expert_names=self.expert_names,
+            proven=self.answer_counts >= self.min_answers,
             fill_empty=fill_empty,
             costs=costs,
             available=available,
@@ -267,10 +270,9 @@ class Router:
         chosen = vote or ("expert" if self.panel is None else "bayes")
         if chosen == "expert":
             return self._answer_of_one(scores, answer_idx, costs=costs, available=available)
-        deferred = self.decide_scores(scores, costs=costs, available=available).deferred
+        decision = self.decide_scores(scores, costs=costs, available=available)
         sets = self.sets_of(scores, costs=costs, available=available, groups=groups)
-        mask = sets.mask & deferred[:, None]
-        return self._panel().vote(scores, answer_idx, mask, classes=self.classes, vote=chosen)
+        return self._panel().vote(scores, answer_idx, with_decider(sets, decision), classes=self.classes, vote=chosen)
 
     def _panel(self) -> Panel:
         if self.panel is None:
@@ -293,44 +295,56 @@ class Router:
 
     # The stages after fit, each on rows of its own. Each returns a new router.
 
-    def calibrate(self, X: Any, y: ArrayLike, answers: object) -> "Router":
-        """Return a router whose scores are recalibrated on rows that no stage has seen; earlier panels are dropped."""
-        self._refuse_seen("calibrate", X)
+    def calibrate(self, X: Any, y: ArrayLike, experts: object, *, disjoint: bool = False) -> "Router":
+        """Return a router whose scores are recalibrated on rows that no stage has seen; drops an earlier panel.
+
+        With `disjoint` the caller vouches for that, having cut one table into parts; else it is checked.
+        """
         raw = replace(self, calibrator=None, panel=None)
         scores = raw.scorer.score(raw.features(X))
         label_idx = encode_labels(y, self.classes)
-        answer_idx = self.answer_numbers(answers, n_items=len(scores))
+        answer_idx = self.answer_numbers(experts, n_items=len(scores))
+        raw = raw.mark_seen("calibrate", X, label_idx, answer_idx, disjoint=disjoint)
         fitted = Calibrator.fit(scores, label_idx, answer_idx == label_idx[:, None], answer_idx != MISSING)
-        return replace(raw, calibrator=fitted).mark_seen("calibrate", X)
+        if self.panel is not None:
+            warnings.warn("calibrate drops the panel's thresholds; call conformalize again.", stacklevel=2)
+        return replace(raw, calibrator=fitted)
 
     def conformalize(
         self,
         X: Any,
         y: ArrayLike,
-        answers: object,
+        experts: object,
         *,
         alpha: float = 0.1,
         target: Target = "any-correct",
         costs: ArrayLike | None = None,
+        available: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        disjoint: bool = False,
     ) -> "Router":
         """Return a router that chooses panels with a promise, calibrated on the deferred ones of rows not seen before.
 
-        Whom to defer is settled by `decide` with these costs, item by item, before any label is looked at.
+        Whom to defer is settled by `decide` with these costs and experts, item by item, before any label is looked at.
+        `disjoint` is as in `calibrate`.
         """
-        self._refuse_seen("conformalize", X)
         scores = self.scores(X)
         label_idx = encode_labels(y, self.classes)
-        answer_idx = self.answer_numbers(answers, n_items=len(scores))
-        deferred = self.decide_scores(scores, costs=costs).deferred
+        answer_idx = self.answer_numbers(experts, n_items=len(scores))
+        marked = self.mark_seen("conformalize", X, label_idx, answer_idx, disjoint=disjoint)
+        deferred = self.decide_scores(scores, costs=costs, available=available).deferred
         panel = Panel.fit(
-            scores, deferred, label_idx, answer_idx, alpha=alpha, target=target, costs=costs, groups=groups
+            scores,
+            deferred,
+            label_idx,
+            answer_idx,
+            alpha=alpha,
+            target=target,
+            costs=costs,
+            available=available,
+            groups=groups,
         )
-        return replace(self, panel=panel).mark_seen("conformalize", X)
-
-    def _refuse_seen(self, stage: str, X: Any) -> None:
-        if X is not None:
-            refuse_seen(stage, row_fingerprints(X), {name: rows for name, rows in self.seen.items() if name != stage})
+        return replace(marked, panel=panel)
 
     # What scikit-learn's users expect.
 
@@ -367,13 +381,30 @@ class Router:
 
     # What came before: rows that must not be used again.
 
-    def mark_seen(self, stage: str, X: Any) -> "Router":
-        """Return a router that remembers these rows as used by a stage."""
-        return replace(self, seen={**self.seen, stage: row_fingerprints(X)})
+    def mark_seen(
+        self, stage: str, X: Any, label_idx: IntArray, answer_idx: IntArray, *, disjoint: bool = False
+    ) -> "Router":
+        """Return a router that remembers these rows as used by a stage; raises where an earlier stage used them.
+
+        With `disjoint` the caller vouches that none did, having cut one table into parts.
+        """
+        if X is None:  # a router on arrays: there are no rows to tell apart
+            return self
+        table = X if hasattr(X, "columns") else np.asarray(X)
+        rows = row_fingerprints(table[:, None] if not hasattr(X, "columns") and table.ndim == 1 else table)
+        whole = with_answers(rows, label_idx, answer_idx)
+        for kind, found in (("", rows), (ANSWERED, whole)):
+            earlier = {name: seen for name, seen in self.seen.items() if name.endswith(ANSWERED) == bool(kind)}
+            earlier.pop(stage + kind, None)
+            by_stage = {name.removesuffix(ANSWERED): seen for name, seen in earlier.items()}
+            if not disjoint:
+                refuse_seen(stage, found, by_stage, tell_doubt=found is whole)
+        return replace(self, seen={**self.seen, stage: rows, stage + ANSWERED: whole})
 
     def all_seen(self) -> Fingerprints:
-        """Return the fingerprints of every row that some stage has used."""
-        return np.concatenate([np.empty(0, np.uint64), *self.seen.values()])
+        """Return the fingerprints of the features of every row that some stage has used."""
+        plain = [rows for name, rows in self.seen.items() if not name.endswith(ANSWERED)]
+        return np.concatenate([np.empty(0, np.uint64), *plain])
 
     # On disk.
 

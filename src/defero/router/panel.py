@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.aggregation import bayes_vote, majority_vote, vote_discount, weighted_vote
+from defero.conformal.inputs import group_names
 from defero.conformal.predictor import ExpertSetPredictor
 from defero.conformal.targets import Target
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
-from defero.core.results import Answer, ExpertSets
+from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
+from defero.decisions.rules import best_expert
 
 Vote = Literal["bayes", "weighted", "majority", "expert"]
 
@@ -30,12 +32,15 @@ class Panel:
         Calibrated on deferred items.
     costs : (J,) fees at that time, or None
         The promise is for these.
+    available : (J,) who could be asked at that time, or None for everybody
+        The promise is for at least these.
     discount : (J,)
         How much each expert's vote counts beside others who err alike.
     """
 
     predictor: ExpertSetPredictor
     costs: tuple[float, ...] | None
+    available: tuple[bool, ...] | None
     discount: FloatArray
 
     @classmethod
@@ -49,46 +54,80 @@ class Panel:
         alpha: float,
         target: Target,
         costs: ArrayLike | None,
+        available: ArrayLike | None,
         groups: ArrayLike | None,
     ) -> "Panel":
         """Calibrate on the deferred ones of n items; votes are discounted on all of them."""
         if scores.link == "weight":
             raise InputError("a mixture of experts' weights are no probabilities: it cannot be conformalised.")
-        if costs is not None and np.ndim(costs) != 1:
-            raise InputError("costs must be one fee per expert (J,) here: the promise is for those fees.")
+        for name, value in (("costs", costs), ("available", available)):
+            if value is not None and np.shape(value) != (scores.n_experts,):
+                raise InputError(f"{name} must have one entry per expert (J,) here: the promise is for those.")
+        named = None if groups is None else np.array(group_names(groups, n_items=len(scores)), dtype=object)
         correct, observed = answer_idx == label_idx[:, None], answer_idx != MISSING
+        if available is not None:  # an absent expert is nobody whom the sets could promise
+            observed = observed & np.asarray(available, dtype=np.bool_)
         predictor = ExpertSetPredictor(target=target, alpha=alpha).fit(
             scores.expert_proba[deferred],
             correct[deferred],
             observed=None if observed.all() else observed[deferred],
-            groups=None if groups is None else np.asarray(groups)[deferred],
+            groups=None if named is None else named[deferred],
         )
-        fees = None if costs is None else tuple(float(fee) for fee in np.asarray(costs))
-        return cls(predictor, fees, vote_discount(answer_idx, label_idx, scores.expert_proba))
+        fees_then = None if costs is None else tuple(float(fee) for fee in np.asarray(costs))
+        present = None if available is None else tuple(bool(one) for one in np.asarray(available))
+        return cls(predictor, fees_then, present, vote_discount(answer_idx, label_idx, scores.expert_proba))
+
+    @property
+    def grouped(self) -> bool:
+        """Was the promise made inside groups?"""
+        return None not in self.predictor.n_rows_
+
+    def promise(self) -> str:
+        """Say in one sentence what is promised, and to whom."""
+        return self.predictor.promise().replace("For new items", "For new deferred items", 1)
 
     def sets(
         self,
         scores: Scores,
         *,
         expert_names: tuple[str, ...],
+        proven: BoolArray,
         fill_empty: bool,
         costs: ArrayLike | None,
         available: ArrayLike | None,
         groups: ArrayLike | None,
     ) -> ExpertSets:
-        """Return whom to ask for each item; warns where the promise does not hold."""
-        now = np.zeros(len(expert_names)) if costs is None else np.asarray(costs, dtype=np.float64)
-        then = np.zeros(len(expert_names)) if self.costs is None else np.array(self.costs)
-        why = [] if np.array_equal(now, then) else ["other fees than in conformalize"]
-        if available is not None and not np.asarray(available).all():
+        """Return whom to ask for each item; warns where the promise does not hold.
+
+        With `fill_empty`, a set that is empty, or holds only experts who have not proven themselves, gets the best
+        proven expert who can be asked, fees counted.
+        """
+        shape = {"n_items": len(scores), "n_experts": scores.n_experts}
+        fee, can = fees(costs, **shape), availability(available, **shape)
+        can_then = np.ones(scores.n_experts, np.bool_) if self.available is None else np.array(self.available)
+        why = []
+        if (fee != fees(self.costs, **shape)).any():
+            why.append("other fees than in conformalize")
+        if (can_then & ~can).any():
             why.append("absent experts")
         if why:
             warnings.warn(
                 f"the panel's promise does not hold with {' and '.join(why)}; conformalize anew.", stacklevel=4
             )
-        return self.predictor.predict(
-            scores.expert_proba, groups=groups, fill_empty=fill_empty, available=available, expert_names=expert_names
+        raw = self.predictor.predict(
+            scores.expert_proba,
+            groups=groups,
+            fill_empty=False,
+            available=can & can_then,
+            expert_names=expert_names,
         )
+        if not fill_empty:
+            return raw
+        best, _ = best_expert(np.where(can & proven, scores.expert_value - fee, -np.inf))
+        filled = ~(raw.mask & proven).any(axis=1) & (best != MODEL)
+        mask = raw.mask.copy()
+        mask[filled, best[filled]] = True
+        return ExpertSets(mask, expert_names, filled)
 
     def vote(self, scores: Scores, answer_idx: IntArray, mask: BoolArray, *, classes: Labels, vote: Vote) -> Answer:
         """Put the answers of the experts in a mask (n, J) together; the model answers where there are none."""
@@ -115,11 +154,29 @@ class Panel:
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""
         costs = None if self.costs is None else list(self.costs)
-        return {"predictor": self.predictor.settings(), "costs": costs, "discount": self.discount.tolist()}
+        available = None if self.available is None else list(self.available)
+        return {
+            "predictor": self.predictor.settings(),
+            "costs": costs,
+            "available": available,
+            "discount": self.discount.tolist(),
+        }
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "Panel":
         """Return the panel that `settings()` described."""
         costs = None if settings["costs"] is None else tuple(settings["costs"])
+        available = None if settings["available"] is None else tuple(bool(one) for one in settings["available"])
         predictor = ExpertSetPredictor.from_settings(settings["predictor"])
-        return cls(predictor, costs, np.array(settings["discount"], dtype=np.float64))
+        return cls(predictor, costs, available, np.array(settings["discount"], dtype=np.float64))
+
+
+def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:
+    """Return the panels of the deferred items, (n, J), each with the expert whom the decision names.
+
+    Adding an expert never breaks a promise.
+    """
+    mask = sets.mask & decision.deferred[:, None]
+    rows = np.flatnonzero(decision.deferred)
+    mask[rows, decision.expert[rows]] = True
+    return mask

@@ -1,18 +1,28 @@
 """Rows that an earlier stage has used: nothing can be promised on those."""
 
 import math
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from defero.core.checks import IntArray
 from defero.core.errors import InputError
-from defero.data.fingerprint import held_out
+from defero.data.fingerprint import held_out, row_fingerprints
 
 Fingerprints = NDArray[np.uint64]
+ANSWERED = "+answers"
+"""Marks fingerprints of rows with their labels and answers."""
 
 
-def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprints]) -> None:
+def with_answers(rows: Fingerprints, label_idx: IntArray, answer_idx: IntArray) -> Fingerprints:
+    """Return fingerprints of rows together with their labels and answers: these tell more rows apart."""
+    halves = [rows >> np.uint64(32), rows & np.uint64(0xFFFFFFFF)]
+    return row_fingerprints(np.column_stack([*halves, label_idx, answer_idx]).astype(np.float64))
+
+
+def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprints], *, tell_doubt: bool) -> None:
     """Raise where rows were used by an earlier stage.
 
     In a table with few distinct feature values different cases look alike. If a share d of the earlier rows repeats
@@ -26,6 +36,8 @@ def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprin
     rows : (n,) fingerprints
     earlier : mapping
         The fingerprints that each earlier stage has used.
+    tell_doubt : bool
+        Warn where rows repeat so often that the check cannot tell.
     """
     used = np.concatenate([np.empty(0, np.uint64), *earlier.values()])
     shared = int((~held_out(used, rows)).sum())
@@ -35,4 +47,10 @@ def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprin
         raise InputError(
             f"{stage}: {shared} of {len(rows)} rows were seen by {' or '.join(earlier)}, and nothing can be promised "
             "on those; pass rows of their own."
+        )
+    if tell_doubt and shared and by_chance >= 0.5 * len(rows):
+        warnings.warn(
+            f"{stage}: so many rows repeat that reuse of rows of {' or '.join(earlier)} cannot be told from "
+            "coincidence; make sure that the parts are disjoint.",
+            stacklevel=5,
         )

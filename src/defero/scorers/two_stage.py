@@ -56,8 +56,7 @@ class TwoStageScorer:
 def _right(expert: Any, features: FloatArray) -> FloatArray:
     if isinstance(expert, float):
         return np.full(len(features), expert)
-    right = int(np.flatnonzero(np.asarray(expert.classes_).astype(bool))[0])
-    return np.asarray(expert.predict_proba(features), dtype=np.float64)[:, right]
+    return np.asarray(expert.predict_proba(features), dtype=np.float64)[:, 1]
 
 
 def _normalised(class_proba: FloatArray) -> FloatArray:

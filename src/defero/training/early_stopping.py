@@ -51,13 +51,17 @@ class EarlyStopping:
         """Take note of an epoch; return whether to stop."""
         for part, value in losses.items():
             best = self.best.setdefault(part, _Best())
-            if value < best.loss:
+            # A part whose patience ran out is settled, however long the other one goes on.
+            if value < best.loss and epoch - best.epoch <= self.patience:
                 state = {name: tensor.clone() for name, tensor in net.state_dict().items() if _belongs(name, part)}
                 self.best[part] = _Best(value, epoch, state)
         return all(epoch - best.epoch >= self.patience for best in self.best.values())
 
     def restore(self, net: DenseNet) -> None:
-        """Put each part back to its best epoch."""
+        """Put each part back to its best epoch.
+
+        The experts' heads then read the class posterior of another epoch than the one they were chosen at.
+        """
         for best in self.best.values():
             net.load_state_dict(best.state, strict=False)
 

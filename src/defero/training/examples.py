@@ -59,8 +59,11 @@ class Examples:
         return replace(self, correct=self.correct[:, :0], observed=self.observed[:, :0])
 
 
-def weighted_loss(net: DenseNet, loss: DeferralLoss, examples: Examples) -> Tensor:
-    """Return the weighted mean of the surrogate over the examples, for as many experts as these have."""
+def weighted_loss(net: DenseNet, loss: DeferralLoss, examples: Examples, *, mean_weight: float | None = None) -> Tensor:
+    """Return the weighted mean of the surrogate over the examples, for as many experts as these have.
+
+    `mean_weight` is that of all the data a batch is drawn from, so that a batch of light items counts less than others.
+    """
     logits = net(examples.features)
     values = loss(
         logits.classes,
@@ -70,4 +73,5 @@ def weighted_loss(net: DenseNet, loss: DeferralLoss, examples: Examples) -> Tens
         observed=examples.observed,
         model_logit=logits.model,
     )
-    return (values * examples.weight).sum() / examples.weight.sum()
+    total = examples.weight.sum() if mean_weight is None else mean_weight * len(examples)
+    return (values * examples.weight).sum() / total

@@ -49,16 +49,15 @@ def fit_mini_batch(
     steps_per_epoch = math.ceil(len(train) / batch_size)
     optimiser = torch.optim.AdamW(net.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, _warm_cosine(max_epochs * steps_per_epoch))
+    mean_weight = train.weight.mean().item()
     stopping = EarlyStopping(patience=max_epochs if held_out is None else patience)
     for epoch in range(1, max_epochs + 1):
         net.train()
         order = torch.randperm(len(train), generator=generator).to(train.labels.device)
         for rows in order.split(batch_size):
             batch = train.take(rows)
-            if not batch.weight.any():
-                continue
             optimiser.zero_grad(set_to_none=True)
-            value = weighted_loss(net, loss, batch)
+            value = weighted_loss(net, loss, batch, mean_weight=mean_weight)
             value.backward()
             optimiser.step()
             schedule.step()
