@@ -47,7 +47,7 @@ def test_json_says_what_the_table_says(folder):
         rf"^model +{100 * model:.1f} %  \(.*\) +{100 * result['test']['coverage']:.1f} %", human, re.MULTILINE
     )
     for line in result["test"]["recall"]:
-        shown = rf"^{line['class']} +{100 * line['team']:.1f} % +{100 * line['model']:.1f} %$"
+        shown = rf"^{line['class']} +{line['n']} +{100 * line['team']:.1f} % +{100 * line['model']:.1f} %$"
         assert re.search(shown, human, re.MULTILINE)
     panel = result["test"]["panel"]
     assert (panel["target"], panel["alpha"]) == ("any-correct", 0.1)

@@ -36,7 +36,7 @@ def test_it_trains_judges_and_saves(tmp_path_factory):
     assert "On 32 held-out cases (95 % intervals):" in printed
     assert "Only recorded answers can be asked for:" in printed
     assert printed.endswith(f"Next: defero route {folder / 'model'} NEW_CASES --out decisions.csv\n")
-    assert re.search(r"Promised at least 90\.0 %, kept \d+\.\d % \(.*\) on the \d+ of \d+ deferred cases", printed)
+    assert re.search(r"Promised at least 90\.0 %, kept \d+\.\d % \(.*\)\. \d+ cases would be deferred if", printed)
     router = Router.load(folder / "model")
     assert {"fit", "calibrate", "conformalize"} < set(router.seen)
     assert router.panel.predictor.alpha == 0.1
@@ -227,6 +227,34 @@ def test_no_experts_is_a_model_alone(folder):
 def test_softmax_estimates_above_one_are_told(folder, cases):
     cases.assign(**dict.fromkeys(DOCTORS, cases.truth)).to_csv("cases.csv", index=False)
     assert "Softmax estimates exceed 1 on" in fit("cases.csv", "--loss", "softmax").out
+
+
+def test_a_label_that_is_a_typo_is_asked_about(folder, cases):
+    cases.loc[3, "truth"] = "Malign "
+    cases.loc[4, "truth"] = "xyz"
+    cases.to_csv("typo.csv", index=False)
+    outcome = fit("typo.csv")
+    assert "note: label 'Malign' stands in 1 of 160 rows and cannot be learned; did you mean 'malign'?" in outcome.err
+    assert "note: label 'xyz' stands in 1 of 160 rows and cannot be learned.\n" in outcome.err
+    assert "Classes: Malign (1), benign (" in outcome.out
+
+
+def test_a_column_that_names_the_cases_is_asked_about(folder, cases):
+    cases.assign(mrn=range(1000, 1160)).to_csv("ids.csv", index=False)
+    assert "note: mrn differs in every row; if it names the cases, pass --key mrn." in fit("ids.csv").err
+
+
+def test_dates_are_not_used(folder, cases):
+    cases.assign(visit=["2024-03-01", "2024-04-01"] * 80).to_csv("dates.csv", index=False)
+    assert "visit: not used, dates are not used." in fit("dates.csv").out
+
+
+def test_fees_at_fit_are_those_of_route(folder):
+    assert fit("cases.csv", "--cost", "dr_a=0.2").code == 0
+    assert Router.load("other").panel.costs == (0.2, 0.0, 0.0)
+    told = run("route", "other", "cases.csv", "--out", "d.csv", "--json")
+    assert json.loads(told.out)["promise_holds"]
+    assert told.err == ""
 
 
 def test_labels_of_numbers_are_numbers(folder, cases):

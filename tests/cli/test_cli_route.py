@@ -13,7 +13,7 @@ from defero.data import read as reading
 from defero.data.read import read_frame
 from defero.router.panel import with_decider
 
-COLUMNS = ["case", "route", "panel", "p_model", "p_dr_a", "p_dr_b", "p_dr_c", "expected_cost", "reason"]
+COLUMNS = ["case", "route", "panel", "model_says", "p_model", "p_dr_a", "p_dr_b", "p_dr_c", "expected_cost", "reason"]
 
 
 @pytest.fixture
@@ -49,6 +49,7 @@ def test_every_row_gets_a_decision(new):
     panels = ["; ".join(name for name, on in zip(DOCTORS, row, strict=True) if on) for row in heard]
     assert all(who in panel for who, panel in zip(decision.name, panels, strict=True) if who != "model")
     assert decisions.panel.fillna("").tolist() == panels
+    assert decisions.model_says.tolist() == router.predict(new).tolist()
     for name in ("model", *DOCTORS):
         n = int((decision.name == name).sum())
         assert f"  {name}: {n} ({100 * n / 160:.1f} %)\n" in outcome.out
@@ -185,7 +186,8 @@ def test_what_voids_the_promise_is_said(new, options, why):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--cost", "dr_x=1"], "--cost dr_x=1: no expert dr_x; the model knows dr_a, dr_b, dr_c."),
+        (["--cost", "dr_x=1"], "--cost dr_x=1: no expert dr_x; there are dr_a, dr_b, dr_c."),
+        (["--cost", "dr_a=-1"], "--cost dr_a=-1: a fee must not be negative."),
         (["--cost", "dr_a"], "--cost dr_a: expected NAME=FEE with a number, such as dr_a=0.05."),
         (["--cost", "dr_a=much"], "--cost dr_a=much: expected NAME=FEE with a number, such as dr_a=0.05."),
         (["--cost", "dr_a=nan"], "--cost dr_a=nan: the fee must be finite; to rule an expert out pass --absent dr_a."),

@@ -13,9 +13,9 @@ README = (Path(__file__).parents[2] / "README.md").read_text()
 NUMBER = re.compile(r"-?\d+\.\d+")
 
 
-def block(after, language=""):
-    """Return the first fenced block with this language after a heading."""
-    found = re.search(rf"```{language}\n(.*?)```", README[README.index(after) :], re.S)
+def block(after):
+    """Return the first fenced block after a heading."""
+    found = re.search(r"```\n(.*?)```", README[README.index(after) :], re.S)
     return found.group(1)
 
 
@@ -46,17 +46,21 @@ def test_the_printed_demo_is_the_real_one(demo):
     assert gain == pytest.approx([demo["gain"], demo["gain_low"], demo["gain_high"]], abs=0.003)
 
 
-def test_the_ten_lines_of_python_print_what_stands_below_them(tmp_path):
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.S)
+
+
+@pytest.mark.parametrize("example", range(2))
+def test_the_python_prints_what_stands_below_it(tmp_path, example):
+    code, expected = EXAMPLES[example]
     script = tmp_path / "readme.py"
-    script.write_text(block("## In Python", "python"))
+    script.write_text(code)
     told = io.StringIO()
     with contextlib.redirect_stdout(told):
         runpy.run_path(str(script))
-    expected = re.search(r"```\n(team .*?)```", README, re.S).group(1)
     # Words must be the same; numbers may differ in the last digits from one processor to another.
     assert NUMBER.sub("#", told.getvalue()) == NUMBER.sub("#", expected)
     numbers = [[float(n) for n in NUMBER.findall(text)] for text in (told.getvalue(), expected)]
-    assert numbers[0] == pytest.approx(numbers[1], abs=0.02)
+    assert numbers[0] == pytest.approx(numbers[1], abs=0.11 if example else 0.02)
 
 
 def test_readme_names_only_files_that_are_there():

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from defero.cli.output import emit, show_record
+from defero.cli.route import fees_of
 
 if TYPE_CHECKING:
     from defero.conformal.targets import Target
     from defero.core import ExpertTable
     from defero.router import Router
 
+FEW_ROWS = 5
+MANY_ROWS = 50
+
 
 def fit(
-    table: Annotated[
-        Path, typer.Argument(help="CSV, TSV, JSON lines or Parquet (CSV and TSV also .gz): one row per case.")
-    ],
+    table: Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines (each also .gz) or Parquet: one row per case.")],
     label: Annotated[str, typer.Option(help="The column with the truth.")],
     experts: Annotated[str, typer.Option(help="The experts' columns, with commas between; blank = not asked.")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
@@ -31,6 +33,7 @@ def fit(
     target: Annotated[
         str, typer.Option(help="A panel's promise: any-correct, all-correct or missed-share.")
     ] = "any-correct",
+    cost: Annotated[list[str] | None, typer.Option(help="NAME=FEE in units of one error; repeat for several.")] = None,
     test_share: Annotated[float, typer.Option(help="Share of the cases kept for the test.")] = 0.2,
     seed: Annotated[int, typer.Option(help="Makes the run repeatable.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -58,6 +61,7 @@ def fit(
         raise InputError(f"--test-share must lie between 0 and 1, got {test_share:g}.")
     check_target(out)
     cases = read_table(table, label=label, experts=_names(experts) or [], features=_names(features), key=key)
+    fees = fees_of(cases.experts, cost or [])
     train, held, panels, test = _parts(cases, table=table, label=label, test_share=test_share, seed=seed)
     # Only now: torch takes seconds to load, and most mistakes have shown.
     from defero import DeferralClassifier
@@ -69,7 +73,13 @@ def fit(
         router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
         if cases.n_experts:
             router = router.conformalize(
-                panels.features, panels.labels, panels.answers, alpha=alpha, target=_target(target), disjoint=True
+                panels.features,
+                panels.labels,
+                panels.answers,
+                alpha=alpha,
+                target=_target(target),
+                costs=fees if any(fees) else None,
+                disjoint=True,
             )
     router = replace(router, notes={**router.notes, "label": label, "key": key, "seed": seed})
     router.save(out)
@@ -83,8 +93,11 @@ def fit(
         f"{len(cases)} cases of {table}: {len(train)} to learn from, {len(held)} to calibrate, {len(panels)} to "
         f"conformalise, {len(test)} for the test."
     )
+    typer.echo(f"Classes: {', '.join(f'{name} ({n})' for name, n in _class_counts(cases).items())}.")
     typer.echo("Features:\n" + "\n".join(f"  {sentence}" for sentence in uses) + "\n")
     show_record(record)
+    for sentence in (*_rare_labels(cases), *_like_ids(cases)):
+        typer.echo(f"note: {sentence}", err=True)
     for name in _like_answers(router):
         typer.echo(
             f"note: {name} holds labels and is used as a feature; name an expert's column in --experts, "
@@ -122,6 +135,34 @@ def _parts(cases: "ExpertTable", *, table: Path, label: str, test_share: float, 
             "model alone."
         )
     return train, held, panels, test
+
+
+def _class_counts(cases: "ExpertTable") -> dict[str, int]:
+    counts = [int((cases.label_idx == k).sum()) for k in range(cases.n_classes)]
+    return dict(zip(map(str, cases.classes.tolist()), counts, strict=True))
+
+
+def _rare_labels(cases: "ExpertTable") -> list[str]:
+    """Return a sentence for each label that a few rows have: a typo makes a class of its own."""
+    from difflib import get_close_matches
+
+    counts = _class_counts(cases)
+    sentences = []
+    for name, count in counts.items():
+        if count < FEW_ROWS:
+            others = {other.casefold().strip(): other for other in counts if counts[other] > count}
+            near = get_close_matches(name.casefold().strip(), others, n=1, cutoff=0.75)
+            hint = f"; did you mean {others[near[0]]!r}?" if near else "."
+            sentences.append(f"label {name!r} stands in {count} of {len(cases)} rows and cannot be learned{hint}")
+    return sentences
+
+
+def _like_ids(cases: "ExpertTable") -> list[str]:
+    """Return a sentence for each column of whole numbers in which no two rows are equal."""
+    frame = cases.features
+    columns = [name for name in frame.columns if frame[name].dtype.kind in "iu" and len(frame) >= MANY_ROWS]
+    same = [name for name in columns if frame[name].nunique() == len(frame)]
+    return [f"{name} differs in every row; if it names the cases, pass --key {name}." for name in same]
 
 
 def _like_answers(router: "Router") -> list[str]:

@@ -19,6 +19,8 @@ _COLUMNS = """
   calibration error  how far such probabilities are from the truth, on every case that they answered;
                      chance alone makes it large where these are few"""
 
+FEW_CASES = 50
+
 
 def emit(value: dict[str, Any]) -> None:
     """Print one JSON object to standard output."""
@@ -95,10 +97,14 @@ def show_record(record: "TeamRecord") -> None:
     if record.above_one > 0:
         typer.echo(f"Softmax estimates exceed 1 on {percent(record.above_one)} of the cells.")
     recall = [
-        [str(label), percent(team), percent(model)]
-        for label, team, model in zip(record.classes, record.team_recall, record.model_recall, strict=True)
+        [str(label), str(count), percent(team), percent(model)]
+        for label, count, team, model in zip(
+            record.classes, record.class_counts, record.team_recall, record.model_recall, strict=True
+        )
     ]
-    typer.echo("\n" + table(["class", "found by the team", "by the model"], recall))
+    typer.echo("\n" + table(["class", "cases", "found by the team", "by the model"], recall))
+    if record.team.total < FEW_CASES:
+        typer.echo(f"\n{record.team.total} cases are too few to judge by: look at the intervals.")
 
 
 def show_panel(panel: "PanelRecord") -> None:
@@ -109,8 +115,8 @@ def show_panel(panel: "PanelRecord") -> None:
     least = "at most" if panel.target == "missed-share" else "at least"
     typer.echo(f"\nPanels ({panel.target}). {panel.promise}")
     typer.echo(
-        f"Promised {least} {percent(panel.asked_for)}, kept {kept} on the {panel.cases} of {panel.deferred} deferred "
-        "cases that a recorded expert got right."
+        f"Promised {least} {percent(panel.asked_for)}, kept {kept}. {panel.deferred} cases would be deferred if "
+        f"everybody could be asked; these are the {panel.cases} of them that a recorded expert got right."
     )
     if panel.deferred:
         typer.echo(

@@ -13,6 +13,7 @@ from defero.cli.output import emit, percent
 if TYPE_CHECKING:
     from defero.core import Decision, Scores
     from defero.core.checks import BoolArray, FloatArray
+    from defero.core.labels import Labels
     from defero.router import Router
 
 
@@ -48,7 +49,9 @@ def route(
     if out.exists() and table.exists() and out.samefile(table):
         raise InputError(f"--out {out}: is the table of cases itself; choose another name.")
     key = key or router.notes.get("key")
-    costs = _fees(router, cost or [])
+    costs = fees_of(router.expert_names, cost or [])
+    if not cost and router.panel is not None and router.panel.costs is not None:
+        costs = list(router.panel.costs)
     available = _present(router, absent or [])
     loads: Counter[str] = Counter()
     said: Counter[str] = Counter()
@@ -68,7 +71,7 @@ def route(
             panels = None
             if router.panel is not None and not router.panel.grouped:
                 panels = with_decider(router.sets_of(scores, costs=costs, available=available), decision)
-            columns = _columns(scores, decision, panels)
+            columns = _columns(scores, decision, panels, router.classes)
             if key in columns:
                 raise InputError(f"--key {key}: the decisions have a column of that name of their own; rename the key.")
             decisions.write({**first, **columns})
@@ -91,6 +94,7 @@ def route(
         emit(
             {
                 "decisions": str(out),
+                "promise_holds": _promise_holds(router, costs, available),
                 "rows": rows,
                 "load": {name: loads[name] for name in ("model", *router.expert_names)},
                 "ignored_columns": list(ignored),
@@ -107,18 +111,27 @@ def route(
         typer.echo(f"note: {sentence}, in {count} rows.", err=True)
 
 
-def _columns(scores: "Scores", decision: "Decision", panels: "BoolArray | None") -> dict[str, Any]:
-    """Lay out the decisions table: route, panel, probabilities, expected cost, reason."""
+def _columns(scores: "Scores", decision: "Decision", panels: "BoolArray | None", classes: "Labels") -> dict[str, Any]:
+    """Lay out the decisions table: route, panel, the model's answer, probabilities, expected cost, reason."""
     who = decision.name
     asked = who.tolist() if panels is None else _joined(panels, decision.expert_names)
     return {
         "route": who.tolist(),
         "panel": ["" if name == "model" else panel for name, panel in zip(who, asked, strict=True)],
+        "model_says": classes[scores.class_idx].tolist(),
         "p_model": _rounded(scores.model_proba),
         **{f"p_{name}": _rounded(scores.expert_proba[:, j]) for j, name in enumerate(decision.expert_names)},
         "expected_cost": _rounded(decision.expected_cost),
         "reason": decision.reason,
     }
+
+
+def _promise_holds(router: "Router", costs: list[float], available: list[bool]) -> bool:
+    """Tell whether the panels were calibrated for these fees and these experts."""
+    if router.panel is None or router.panel.grouped:
+        return False
+    then = router.panel.costs or (0.0,) * len(costs)
+    return all(available) and tuple(costs) == tuple(then)
 
 
 def _joined(panels: "BoolArray", names: tuple[str, ...]) -> list[str]:
@@ -131,18 +144,23 @@ def _rounded(values: "FloatArray") -> list[float]:
     return rounded
 
 
-def _fees(router: "Router", given: list[str]) -> list[float]:
+def fees_of(experts: tuple[str, ...], given: list[str]) -> list[float]:
+    """Read NAME=FEE entries; 0 for whoever is not named."""
     from defero.core.errors import InputError
 
-    fees = dict.fromkeys(router.expert_names, 0.0)
+    fees = dict.fromkeys(experts, 0.0)
     for entry in given:
-        name, _, fee = entry.partition("=")
+        name, equals, fee = entry.partition("=")
+        if not equals:
+            raise InputError(f"--cost {entry}: expected NAME=FEE with a number, such as {experts[0]}=0.05.")
         if name not in fees:
-            raise InputError(f"--cost {entry}: no expert {name}; the model knows {', '.join(router.expert_names)}.")
+            raise InputError(f"--cost {entry}: no expert {name}; there are {', '.join(experts)}.")
         try:
             fees[name] = float(fee)
         except ValueError:
             raise InputError(f"--cost {entry}: expected NAME=FEE with a number, such as {name}=0.05.") from None
+        if fees[name] < 0:
+            raise InputError(f"--cost {entry}: a fee must not be negative.")
         if not math.isfinite(fees[name]):
             raise InputError(f"--cost {entry}: the fee must be finite; to rule an expert out pass --absent {name}.")
     return list(fees.values())

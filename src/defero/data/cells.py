@@ -67,6 +67,9 @@ def _number_text(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 2**63 else repr(value)
 
 
+_ISO_DATE = re.compile(r"\s*\d{4}-\d{2}(-\d{2}([ T]\d{2}:\d{2}.*)?)?\s*$")
+
+
 def column_kind(column: Any) -> Kind:
     """Tell what a column holds. Numbers written as text are text; numbers beside text are text.
 
@@ -85,6 +88,8 @@ def column_kind(column: Any) -> Kind:
         return "empty"
     if any(not isinstance(cell, str) and number_of(cell) is None for cell in said.values()):
         return "date" if all(hasattr(cell, "isoformat") for cell in said.values()) else "other"
+    if set(said) == {str} and all(_ISO_DATE.match(cell) for cell in cells if not is_blank(cell)):
+        return "date"
     return "text" if str in said or str(dtype) == "category" else "number"
 
 

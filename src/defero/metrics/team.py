@@ -53,6 +53,7 @@ class TeamRecord:
     recorded: float
     experts: tuple[ExpertRecord, ...]
     classes: tuple[object, ...]
+    class_counts: tuple[int, ...]
     team_recall: FloatArray
     model_recall: FloatArray
     above_one: float
@@ -72,8 +73,10 @@ class TeamRecord:
             "recorded_answers_per_item": number(self.recorded),
             "experts": [expert.to_dict() for expert in self.experts],
             "recall": [
-                {"class": label, "team": number(team), "model": number(model)}
-                for label, team, model in zip(self.classes, self.team_recall, self.model_recall, strict=True)
+                {"class": label, "n": count, "team": number(team), "model": number(model)}
+                for label, count, team, model in zip(
+                    self.classes, self.class_counts, self.team_recall, self.model_recall, strict=True
+                )
             ],
             "estimates_above_one": number(self.above_one),
             "panel": None if self.panel is None else self.panel.to_dict(),
@@ -118,6 +121,7 @@ def team_record(
         recorded=float(observed.sum() / len(label_idx)) if len(label_idx) else math.nan,
         experts=tuple(experts),
         classes=tuple(classes.tolist()),
+        class_counts=tuple(np.bincount(label_idx, minlength=len(classes)).tolist()),
         team_recall=recall_per_class(label_idx, said, numbers),
         model_recall=recall_per_class(label_idx, scores.class_idx, numbers),
         above_one=scores.above_one(),

@@ -99,8 +99,8 @@ class Panel:
     ) -> ExpertSets:
         """Return whom to ask for each item; warns where the promise does not hold.
 
-        With `fill_empty`, a set that is empty, or holds only experts who have not proven themselves, gets the best
-        proven expert who can be asked, fees counted.
+        Experts who have not proven themselves are on no panel. With `fill_empty`, an empty set gets the best expert
+        who can be asked, fees counted.
         """
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
         fee, can = fees(costs, **shape), availability(available, **shape)
@@ -118,13 +118,13 @@ class Panel:
             scores.expert_proba,
             groups=groups,
             fill_empty=False,
-            available=can & can_then,
+            available=can & can_then & proven,
             expert_names=expert_names,
         )
         if not fill_empty:
             return raw
         best, _ = best_expert(np.where(can & proven, scores.expert_value - fee, -np.inf))
-        filled = ~(raw.mask & proven).any(axis=1) & (best != MODEL)
+        filled = ~raw.mask.any(axis=1) & (best != MODEL)
         mask = raw.mask.copy()
         mask[filled, best[filled]] = True
         return ExpertSets(mask, expert_names, filled)
