@@ -249,3 +249,14 @@ def test_somebody_elses_probabilities_can_be_calibrated_and_conformalised():
         router.conformalize(texts[:200], y[:200], answers[:200])
     fixed = Router.from_probabilities(np.full((200, 2), 0.5), np.full((200, 2), 0.7))
     assert fixed.calibrate(None, y[:200], answers[:200]).scores().expert_proba.mean() > 0.7
+
+
+def test_fees_and_absences_by_name(team):
+    router = team.router_
+    named = router.decide(TEST.features, costs={"expert_1": 0.3}, available={"expert_0": False})
+    plain = router.decide(TEST.features, costs=[0, 0.3, 0, 0], available=[False, True, True, True])
+    np.testing.assert_array_equal(named.expert, plain.expert)
+    with pytest.raises(InputError, match="costs: no expert dr_who; there are expert_0, expert_1, expert_2, expert_3"):
+        router.decide(TEST.features, costs={"dr_who": 1.0})
+    panel = router.conformalize(CONF.features, CONF.labels, CONF.answers, costs={"expert_1": 0.3}).panel
+    assert panel.costs == (0.0, 0.3, 0.0, 0.0)

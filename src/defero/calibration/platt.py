@@ -13,8 +13,8 @@ from defero.core.scores import Link, sigmoid
 
 EXPERT_SPREAD = 0.3
 """tau: how far an expert's log slope and intercept are expected to lie from the pooled ones."""
-POOLED_SPREAD = 2.0
-"""The same of the pooled fit around the identity: weak, a handful of answers outweigh it."""
+POOLED_SPREAD = 0.5
+"""The same of the pooled fit around the identity: a few dozen answers move it half of the way that hundreds would."""
 _MAX_STEPS = 200
 _LONGEST_STEP = 2.0
 _SMALL_STEP = 1e-10
@@ -89,7 +89,7 @@ def fit_platt(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *
 
         sum_i log loss(correct_ij, sigmoid(a_j u_ij + b_j)) + ((log a_j - log a)^2 + (b_j - b)^2) / (2 tau^2);
 
-    the pooled (a, b) minimises the same sum over all experts with the identity (1, 0) at its centre and tau = 2.
+    the pooled (a, b) minimises the same sum over all experts with the identity (1, 0) at its centre and tau = 0.5.
     An expert with few answers keeps near the pooled fit, one with none has it, one with hundreds has their own.
 
     Parameters

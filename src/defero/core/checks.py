@@ -1,6 +1,6 @@
 """Checks at the public edge: each returns a clean array or raises a sentence that names the argument."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -102,3 +102,17 @@ def names(name: str, value: object, *, count: int) -> tuple[str, ...]:
     if "" in found:
         raise InputError(f"{name} must not be empty, got an empty name in column {found.index('')}.")
     return found
+
+
+def by_name(name: str, value: object, experts: tuple[str, ...], *, default: float | bool) -> Any:
+    """Return a mapping from experts' names as a list in their order; anything else as it is.
+
+    >>> by_name("costs", {"bob": 0.1}, ("ann", "bob"), default=0.0)
+    [0.0, 0.1]
+    """
+    if not isinstance(value, Mapping):
+        return value
+    strangers = [str(who) for who in value if who not in experts]
+    if strangers:
+        raise InputError(f"{name}: no expert {', '.join(strangers)}; there are {', '.join(experts)}.")
+    return [value.get(who, default) for who in experts]

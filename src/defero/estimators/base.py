@@ -134,9 +134,9 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : (n, d) array or DataFrame
-        costs : (J,) or (n, J), optional
+        costs : (J,), (n, J) or {name: fee}, optional
             What asking each expert costs, in units of one error.
-        available : (J,) or (n, J) bool, optional
+        available : (J,) or (n, J) bool, or {name: bool}, optional
             Who can be asked.
         """
         return self._ready().decide(self._checked(X), costs=costs, available=available)

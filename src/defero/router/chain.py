@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from defero.calibration import Calibrator
 from defero.conformal.targets import Target
-from defero.core.checks import FloatArray, IntArray, availability, float_matrix, names
+from defero.core.checks import FloatArray, IntArray, availability, by_name, float_matrix, names
 from defero.core.errors import InputError, ModelFolderError, listing
 from defero.core.labels import MISSING, Labels, encode_answers, encode_labels, expert_names, find_classes
 from defero.core.results import Answer, Decision, ExpertSets
@@ -180,9 +180,9 @@ class Router:
         Parameters
         ----------
         X : (n, d) array or DataFrame
-        costs : (J,) or (n, J), optional
+        costs : (J,), (n, J) or {name: fee}, optional
             What asking each expert costs, in units of one error.
-        available : (J,) or (n, J) bool, optional
+        available : (J,) or (n, J) bool, or {name: bool}, optional
             Who can be asked.
         """
         return self.decide_scores(self.scores(X), costs=costs, available=available)
@@ -191,6 +191,7 @@ class Router:
         self, scores: Scores, *, costs: ArrayLike | None = None, available: ArrayLike | None = None
     ) -> Decision:
         """Decide on scores already at hand."""
+        costs, available = self._terms(costs, available)
         proven = self.answer_counts >= self.min_answers
         return decide(
             scores, self.rule, expert_names=self.expert_names, costs=costs, available=available, proven=proven
@@ -229,6 +230,7 @@ class Router:
         groups: ArrayLike | None = None,
     ) -> ExpertSets:
         """Return the sets for scores already at hand."""
+        costs, available = self._terms(costs, available)
         return self._panel().sets(
             scores,
             expert_names=self.expert_names,
@@ -266,6 +268,7 @@ class Router:
             As in `decide` and `predict_set`.
         """
         scores = self.scores(X)
+        costs, available = self._terms(costs, available)
         answer_idx = self.answer_numbers(answers, n_items=len(scores))
         chosen = vote or ("expert" if self.panel is None else "bayes")
         if chosen == "expert":
@@ -273,6 +276,11 @@ class Router:
         decision = self.decide_scores(scores, costs=costs, available=available)
         sets = self.sets_of(scores, costs=costs, available=available, groups=groups)
         return self._panel().vote(scores, answer_idx, with_decider(sets, decision), classes=self.classes, vote=chosen)
+
+    def _terms(self, costs: Any, available: Any) -> tuple[Any, Any]:
+        """Take fees and absences by the experts' names as well as in their order."""
+        fees = by_name("costs", costs, self.expert_names, default=0.0)
+        return fees, by_name("available", available, self.expert_names, default=True)
 
     def _panel(self) -> Panel:
         if self.panel is None:
@@ -331,6 +339,7 @@ class Router:
         scores = self.scores(X)
         label_idx = encode_labels(y, self.classes)
         answer_idx = self.answer_numbers(experts, n_items=len(scores))
+        costs, available = self._terms(costs, available)
         marked = self.mark_seen("conformalize", X, label_idx, answer_idx, disjoint=disjoint)
         deferred = self.decide_scores(scores, costs=costs, available=available).deferred
         panel = Panel.fit(
