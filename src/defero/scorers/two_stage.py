@@ -56,7 +56,8 @@ class TwoStageScorer:
 def _right(expert: Any, features: FloatArray) -> FloatArray:
     if isinstance(expert, float):
         return np.full(len(features), expert)
-    return np.asarray(expert.predict_proba(features), dtype=np.float64)[:, 1]
+    right = list(expert.classes_).index(1)  # by its name, not its place; True is 1 too
+    return np.asarray(expert.predict_proba(features), dtype=np.float64)[:, right]
 
 
 def _normalised(class_proba: FloatArray) -> FloatArray:
