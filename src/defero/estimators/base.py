@@ -233,9 +233,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : (n, d) array or DataFrame
         answers : (n, J)
-        vote : "bayes", "weighted", "majority" or "expert", optional
-            How a panel's answers are put together; "expert" asks one expert alone. "bayes" by default after
-            `conformalize`, else "expert".
+        vote : "bayes", "confusion", "weighted", "majority", "sequential" or "expert", optional
+            How answers are put together: see `Router.answer`. "bayes" by default after `conformalize`, else "expert".
         costs, available, groups
             As in `decide` and `predict_set`.
         """

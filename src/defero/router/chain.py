@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.aggregation import sequential_panel
 from defero.calibration import Calibrator
 from defero.conformal.targets import Target
-from defero.core.checks import FloatArray, IntArray, availability, by_name, float_matrix, names
+from defero.core.checks import BoolArray, FloatArray, IntArray, availability, by_name, float_matrix, names
 from defero.core.errors import InputError, ModelFolderError, listing
 from defero.core.labels import MISSING, Labels, encode_answers, encode_labels, expert_names, find_classes
 from defero.core.results import Answer, Decision, ExpertSets
@@ -261,9 +262,11 @@ class Router:
         X : (n, d) array or DataFrame
         answers : (n, J)
             What the experts answered; missing where they were not asked.
-        vote : "bayes", "weighted", "majority" or "expert", optional
-            How a panel's answers are put together; "expert" asks one expert alone. "bayes" by default once there is
-            a panel, else "expert".
+        vote : "bayes", "confusion", "weighted", "majority", "sequential" or "expert", optional
+            How a panel's answers are put together: by P(expert is right | x), or by what each expert answers for each
+            class ("confusion", which looks at the class and not at the item). "sequential" asks one expert after the
+            other, while the expected gain is worth the fee, and "expert" one alone; both need no panel. "bayes" by
+            default once there is a panel, else "expert".
         costs, available, groups
             As in `decide` and `predict_set`.
         """
@@ -273,9 +276,24 @@ class Router:
         chosen = vote or ("expert" if self.panel is None else "bayes")
         if chosen == "expert":
             return self._answer_of_one(scores, answer_idx, costs=costs, available=available)
+        if chosen == "sequential":
+            return sequential_panel(
+                answer_idx,
+                scores.expert_proba,
+                scores.class_proba,
+                costs=costs,
+                available=self._open_to(answer_idx, available),
+                classes=self.classes,
+            )
         decision = self.decide_scores(scores, costs=costs, available=available)
         sets = self.sets_of(scores, costs=costs, available=available, groups=groups)
         return self._panel().vote(scores, answer_idx, with_decider(sets, decision), classes=self.classes, vote=chosen)
+
+    def _open_to(self, answer_idx: IntArray, available: Any) -> BoolArray:
+        """Return who can be asked, (n, J): available, proven, and with a recorded answer."""
+        n_items, n_experts = answer_idx.shape
+        there = availability(available, n_items=n_items, n_experts=n_experts)
+        return there & (answer_idx != MISSING) & (self.answer_counts >= self.min_answers)
 
     def _terms(self, costs: Any, available: Any) -> tuple[Any, Any]:
         """Take fees and absences by the experts' names as well as in their order."""
@@ -290,9 +308,7 @@ class Router:
     def _answer_of_one(
         self, scores: Scores, answer_idx: IntArray, *, costs: ArrayLike | None, available: ArrayLike | None
     ) -> Answer:
-        recorded = answer_idx != MISSING
-        open_to = recorded & availability(available, n_items=len(scores), n_experts=scores.n_experts)
-        decision = self.decide_scores(scores, costs=costs, available=open_to)
+        decision = self.decide_scores(scores, costs=costs, available=self._open_to(answer_idx, available))
         heard = np.zeros(answer_idx.shape, dtype=np.bool_)
         rows = np.flatnonzero(decision.deferred)
         heard[rows, decision.expert[rows]] = True

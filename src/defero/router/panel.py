@@ -3,23 +3,23 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation import bayes_vote, majority_vote, vote_discount, weighted_vote
+from defero.aggregation import ConfusionMatrices, bayes_vote, majority_vote, vote_discount, weighted_vote
 from defero.conformal.inputs import group_names
 from defero.conformal.predictor import ExpertSetPredictor
 from defero.conformal.targets import Target
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
-from defero.core.errors import InputError
+from defero.core.errors import InputError, listing
 from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.decisions.rules import best_expert
 
-Vote = Literal["bayes", "weighted", "majority", "expert"]
+Vote = Literal["bayes", "confusion", "weighted", "majority", "sequential", "expert"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +36,15 @@ class Panel:
         The promise is for at least these.
     discount : (J,)
         How much each expert's vote counts beside others who err alike.
+    confusion : ConfusionMatrices
+        What each expert answers for each true class, for the vote "confusion".
     """
 
     predictor: ExpertSetPredictor
     costs: tuple[float, ...] | None
     available: tuple[bool, ...] | None
     discount: FloatArray
+    confusion: ConfusionMatrices
 
     @classmethod
     def fit(
@@ -75,7 +78,9 @@ class Panel:
         )
         fees_then = None if costs is None else tuple(float(fee) for fee in np.asarray(costs))
         present = None if available is None else tuple(bool(one) for one in np.asarray(available))
-        return cls(predictor, fees_then, present, vote_discount(answer_idx, label_idx, scores.expert_proba))
+        discount = vote_discount(answer_idx, label_idx, scores.expert_proba)
+        confusion = ConfusionMatrices.fit(answer_idx, label_idx, scores.n_classes)
+        return cls(predictor, fees_then, present, discount, confusion)
 
     @property
     def grouped(self) -> bool:
@@ -134,6 +139,16 @@ class Panel:
         experts, model = scores.expert_proba, scores.class_proba
         if vote == "bayes":
             return bayes_vote(answer_idx, mask, experts, model, discount=self.discount, classes=classes)
+        if vote == "confusion":
+            return bayes_vote(
+                answer_idx,
+                mask,
+                experts,
+                model,
+                confusion=self.confusion,
+                discount=self.discount,
+                classes=classes,
+            )
         n_classes = len(classes)
         if vote == "weighted":
             return weighted_vote(
@@ -149,7 +164,7 @@ class Panel:
             return majority_vote(
                 answer_idx, mask, n_classes=n_classes, expert_proba=experts, class_proba=model, classes=classes
             )
-        raise InputError(f"vote must be one of bayes, weighted, majority, expert, got {vote!r}.")
+        raise InputError(f"vote must be one of {listing(get_args(Vote))}, got {vote!r}.")
 
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""
@@ -160,6 +175,8 @@ class Panel:
             "costs": costs,
             "available": available,
             "discount": self.discount.tolist(),
+            "confusion": self.confusion.proba.tolist(),
+            "enough": self.confusion.enough.tolist(),
         }
 
     @classmethod
@@ -168,7 +185,8 @@ class Panel:
         costs = None if settings["costs"] is None else tuple(settings["costs"])
         available = None if settings["available"] is None else tuple(bool(one) for one in settings["available"])
         predictor = ExpertSetPredictor.from_settings(settings["predictor"])
-        return cls(predictor, costs, available, np.array(settings["discount"], dtype=np.float64))
+        confusion = ConfusionMatrices(np.array(settings["confusion"]), np.array(settings["enough"], dtype=np.bool_))
+        return cls(predictor, costs, available, np.array(settings["discount"], dtype=np.float64), confusion)
 
 
 def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:
