@@ -77,10 +77,11 @@ def test_the_promise_is_kept_for_observed_experts_only(half_observed, target, al
         assert np.mean(among_all) < 1 - alpha - 10 * np.std(among_all) / np.sqrt(REPETITIONS)
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.2])
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_promise_is_kept_inside_each_group(target):
+def test_the_promise_is_kept_inside_each_group(target, alpha):
     """Two groups with other laws: calibrated together, one of them is failed; with groups, none."""
-    rng, alpha = np.random.default_rng(3), 0.1
+    rng = np.random.default_rng(3)
     found = {power: [] for power in (0.5, 3.0)}
     pooled = {power: [] for power in found}
     groups = np.repeat(list(found), N), np.repeat(list(found), N_FRESH)
@@ -98,4 +99,4 @@ def test_the_promise_is_kept_inside_each_group(target):
             pooled[power].append(kept(target, together.mask[rows], correct[1][rows]))
     for means in found.values():
         check(target, alpha, means)
-    assert min(np.mean(means) for means in pooled.values()) < 1 - alpha - 0.01
+    assert min(np.mean(means) for means in pooled.values()) < 1 - alpha - 0.1 * alpha
