@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from defero.core.errors import ModelFolderError
-from defero.data.model_folder import MANIFEST, WEIGHTS, check_target, library_versions, read_folder, write_folder
+from defero.data.model_folder import MANIFEST, WEIGHTS, check_writable, library_versions, read_folder, write_folder
 
 ARRAYS = {"weight": np.arange(6.0).reshape(2, 3), "seen.fit": np.array([1, 2**63], dtype=np.uint64)}
 
@@ -111,7 +111,7 @@ def test_what_was_put_beside_a_model_is_not_deleted(model):
 def test_a_file_in_the_way_is_left_as_it_is(tmp_path):
     (tmp_path / "file").write_text("text")
     with pytest.raises(ModelFolderError, match="file: exists and is no model folder"):
-        check_target(tmp_path / "file")
+        check_writable(tmp_path / "file")
     with pytest.raises(ModelFolderError, match=r"no/model: the folder .*no does not exist; make it first"):
         write(tmp_path / "no" / "model")
 

@@ -44,7 +44,10 @@ def test_called_again_it_draws_afresh():
 
 def test_a_law_over_a_human_ignores_the_truth():
     human = 1 - LABELS % 2
-    law = lambda labels, rng: annotator_flip(human, p_flip=0.0, n_classes=2, rng=rng)  # noqa: E731
+
+    def law(labels, rng):
+        return annotator_flip(human, p_flip=0.0, n_classes=2, rng=rng)
+
     assert simulate_pool(LABELS % 2, [law], rng=np.random.default_rng(0))[:, 0].tolist() == human.tolist()
 
 

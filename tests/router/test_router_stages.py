@@ -272,3 +272,20 @@ def test_asking_one_after_the_other_needs_no_panel_and_minds_the_fees(team):
     assert np.mean(free.label == TEST.labels) > np.mean(team.predict(TEST.features) == TEST.labels) + 0.1
     one = team.router_.answer(TEST.features, TEST.answers, vote="sequential", available={"expert_0": False})
     assert not one.heard[:, 0].any()
+
+
+def test_the_promise_is_about_experts_who_can_be_on_a_panel():
+    """Expert 0 answers nothing in training and everything later: on no panel, and not missed by the promise."""
+    late = TRAIN.answers.copy()
+    late[:, 0] = -1
+    team = DeferralClassifier()
+    with pytest.warns(UserWarning, match="no answer of expert_0"):
+        team.fit(TRAIN.features, TRAIN.labels, experts=late)
+    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, target="missed-share")
+    assert not router.predict_set(TEST.features, fill_empty=False).mask[:, 0].any()
+    panel = judge(router, TEST.features, TEST.labels, TEST.answers).panel
+    assert panel.low <= 0.1
+    without = team.router_.conformalize(
+        CONF.features, CONF.labels, np.where(np.arange(4) == 0, -1, CONF.answers), target="missed-share"
+    )
+    assert without.panel.predictor.thresholds_ == router.panel.predictor.thresholds_

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError
-from defero.core.scores import sigmoid
-from defero.scorers.links import scores_from_logits, softmax
+from defero.core.scores import sigmoid, softmax
+from defero.scorers.links import scores_from_logits
 
 LOSSES = ["softmax", "ova", "decoupled", "asymmetric", "moe"]
 

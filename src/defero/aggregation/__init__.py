@@ -5,11 +5,13 @@ from defero.aggregation.confusion import ConfusionMatrices
 from defero.aggregation.correlation import vote_discount
 from defero.aggregation.majority import majority_vote
 from defero.aggregation.sequential import PanelAnswer, expected_gain, sequential_panel
+from defero.aggregation.single import answer_of_decider
 from defero.aggregation.weighted import log_odds_weights, weighted_vote
 
 __all__ = [
     "ConfusionMatrices",
     "PanelAnswer",
+    "answer_of_decider",
     "bayes_vote",
     "expected_gain",
     "log_odds_weights",

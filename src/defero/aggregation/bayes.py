@@ -13,11 +13,12 @@ from defero.aggregation.arguments import (
     named,
 )
 from defero.aggregation.confusion import ConfusionMatrices
-from defero.aggregation.tally import at, first_best, normalised, tally
+from defero.aggregation.tally import at, first_best, tally
 from defero.aggregation.weighted import log_odds_weights
 from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.results import Answer
+from defero.core.scores import softmax
 
 
 def bayes_vote(
@@ -81,7 +82,7 @@ def bayes_vote(
         log_posterior += _confusion_evidence(given, heard & known, confusion, share)
     label_idx = first_best(log_posterior, prior)
     # Nobody heard: the model's own number, not the clipped one.
-    posterior = np.where(heard.any(axis=1, keepdims=True), normalised(log_posterior), prior)
+    posterior = np.where(heard.any(axis=1, keepdims=True), softmax(log_posterior), prior)
     return Answer(named(label_idx, classes, n_classes=n_classes), at(posterior, label_idx), heard)
 
 

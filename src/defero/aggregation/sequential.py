@@ -13,12 +13,13 @@ from defero.aggregation.arguments import (
     expert_probabilities,
     named,
 )
-from defero.aggregation.tally import at, first_best, normalised
+from defero.aggregation.tally import at, first_best
 from defero.aggregation.weighted import log_odds_weights
 from defero.core.checks import FloatArray, IntArray, availability, fees
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.results import Answer
+from defero.core.scores import softmax
 
 _NOTHING = 1e-12
 """A gain below this is rounding, not a reason to ask."""
@@ -118,7 +119,7 @@ def sequential_panel(
     log_belief = np.log(np.clip(prior, eps, 1 - eps))
     open_idx = np.arange(n_items)
     for _ in range(_most_questions(max_questions, n_experts=n_experts)):
-        worth = _gain(normalised(log_belief[open_idx]), proba[open_idx]) - fee[open_idx]
+        worth = _gain(softmax(log_belief[open_idx]), proba[open_idx]) - fee[open_idx]
         worth[~askable[open_idx] | heard[open_idx]] = -np.inf
         asks = worth.max(axis=1) > _NOTHING
         # Where nothing is worth asking now, nothing changes: the item is closed for good.
@@ -126,7 +127,7 @@ def sequential_panel(
         heard[open_idx, expert] = True
         log_belief[open_idx, given[open_idx, expert]] += weights[open_idx, expert]
     label_idx = first_best(log_belief, prior)
-    belief = np.where(heard.any(axis=1, keepdims=True), normalised(log_belief), prior)
+    belief = np.where(heard.any(axis=1, keepdims=True), softmax(log_belief), prior)
     return PanelAnswer(named(label_idx, classes, n_classes=n_classes), at(belief, label_idx), heard)
 
 

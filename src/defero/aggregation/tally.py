@@ -50,9 +50,3 @@ def first_best(*criteria: FloatArray) -> IntArray:
 def at(values: FloatArray, label_idx: IntArray) -> FloatArray:
     """Return each item's value at its class, (n,)."""
     return values[np.arange(len(values)), label_idx]
-
-
-def normalised(log_values: FloatArray) -> FloatArray:
-    """Return exp(values) scaled so that each row adds up to 1, (n, K)."""
-    shifted = np.exp(log_values - log_values.max(axis=1, keepdims=True))
-    return shifted / shifted.sum(axis=1, keepdims=True)

@@ -14,9 +14,10 @@ from defero.aggregation.arguments import (
     named,
     optional_model,
 )
-from defero.aggregation.tally import at, first_best, normalised, tally
+from defero.aggregation.tally import at, first_best, tally
 from defero.core.checks import FloatArray
 from defero.core.results import Answer
+from defero.core.scores import softmax
 
 
 def log_odds_weights(expert_proba: FloatArray, *, n_classes: int, eps: float = EPS) -> FloatArray:
@@ -85,7 +86,7 @@ def weighted_vote(
     weights = log_odds_weights(proba, n_classes=n_classes, eps=clip_width(eps))
     sums = tally(given, heard, weights * discounts(discount, n_experts=given.shape[1]), n_classes=n_classes)
     label_idx = first_best(sums) if model is None else first_best(sums, model)
-    confidence = at(normalised(sums), label_idx)
+    confidence = at(softmax(sums), label_idx)
     if model is not None:
         confidence = np.where(heard.any(axis=1), confidence, model.max(axis=1))
     return Answer(named(label_idx, classes, n_classes=n_classes), confidence, heard)

@@ -7,9 +7,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from defero.calibration.inputs import cells, label_numbers
+from defero.calibration.inputs import label_numbers
 from defero.calibration.platt import PlattMaps, fit_platt
 from defero.calibration.temperature import apply_temperature, fit_temperature
+from defero.core.checks import true_or_false
 from defero.core.errors import InputError
 from defero.core.scores import Scores, sigmoid
 
@@ -62,7 +63,7 @@ class Calibrator:
         """
         shape = scores.expert_raw.shape
         labels = label_numbers(label_idx, n_items=len(scores), n_classes=scores.n_classes)
-        right, seen = cells("correct", correct, shape=shape), cells("observed", observed, shape=shape)
+        right, seen = true_or_false("correct", correct, shape=shape), true_or_false("observed", observed, shape=shape)
         return cls(
             experts=fit_platt(scores.expert_raw, right, seen, link=scores.link),
             temperature=fit_temperature(scores.class_proba, labels, prior=HONEST_ITEMS),

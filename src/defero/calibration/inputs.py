@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError
 
 
@@ -40,17 +40,3 @@ def row_weights(value: ArrayLike | None, *, n_items: int) -> FloatArray:
     if not (np.isfinite(array) & (array >= 0)).all():
         raise InputError("weight must be finite and not negative; pass 0 for an item that does not count.")
     return array
-
-
-def cells(name: str, value: ArrayLike, *, shape: tuple[int, ...]) -> BoolArray:
-    """Return True or False for each item and expert, (n, J).
-
-    >>> cells("observed", [[1, 0]], shape=(1, 2)).tolist()
-    [[True, False]]
-    """
-    array = np.asarray(value)
-    if array.shape != shape:
-        raise InputError(f"{name} must have the shape {shape} of the experts' scores, got {array.shape}.")
-    if array.dtype != np.bool_ and (array.dtype.kind not in "iuf" or not np.isin(array, (0, 1)).all()):
-        raise InputError(f"{name} must be True or False (or 1 or 0) in each cell, got other values.")
-    return array.astype(np.bool_, copy=False)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from defero.calibration.inputs import label_numbers, row_weights
 from defero.core.checks import FloatArray, probabilities
 from defero.core.errors import InputError
+from defero.core.scores import softmax
 
 COLDEST, HOTTEST = 0.05, 20.0
 _ZERO = -20.0
@@ -59,7 +60,7 @@ def fit_temperature(
     of_label = logs[np.arange(n_items), labels]
     if prior and weights.sum() > 0:
         share = prior / float(weights.sum())
-        expected = (_softmax(logs) * logs).sum(axis=1)
+        expected = (softmax(logs) * logs).sum(axis=1)
         of_label, weights = (of_label + share * expected) / (1 + share), weights * (1 + share)
     scale = float(weights @ np.abs(logs).max(axis=1, initial=0.0))
     if abs(_slopes(logs, of_label, weights, 1.0)[0]) <= 1e-12 * scale:
@@ -88,7 +89,7 @@ def apply_temperature(class_proba: ArrayLike, temperature: float) -> FloatArray:
     """
     if not (math.isfinite(temperature) and temperature > 0):
         raise InputError(f"temperature must be positive and finite, got {temperature}.")
-    return _softmax(_log(probabilities("class_proba", class_proba)) / temperature)
+    return softmax(_log(probabilities("class_proba", class_proba)) / temperature)
 
 
 def _log(proba: FloatArray) -> FloatArray:
@@ -101,12 +102,7 @@ def _log(proba: FloatArray) -> FloatArray:
 
 def _slopes(logs: FloatArray, of_label: FloatArray, weights: FloatArray, inverse: float) -> tuple[float, float]:
     """Return the first and second derivative of the log loss by 1 / T; `of_label` (n,) is log p of each label."""
-    proba = _softmax(inverse * logs)
+    proba = softmax(inverse * logs)
     mean = (proba * logs).sum(axis=1)
     variance = (proba * (logs - mean[:, None]) ** 2).sum(axis=1)
     return float(weights @ (mean - of_label)), float(weights @ variance)
-
-
-def _softmax(logits: FloatArray) -> FloatArray:
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True)

@@ -50,7 +50,7 @@ def fit(
     from dataclasses import replace
 
     from defero.core.errors import InputError
-    from defero.data.model_folder import check_target
+    from defero.data.model_folder import check_writable
     from defero.data.wide import read_table
     from defero.router import judge
 
@@ -59,7 +59,7 @@ def fit(
         raise InputError(f"--alpha must lie between 0 and 1, got {alpha:g}; for a promise of 90 % pass 0.1.")
     if not 0 < test_share < 1:
         raise InputError(f"--test-share must lie between 0 and 1, got {test_share:g}.")
-    check_target(out)
+    check_writable(out)
     cases = read_table(table, label=label, experts=_names(experts) or [], features=_names(features), key=key)
     fees = fees_of(cases.experts, cost or [])
     train, held, panels, test = _parts(cases, table=table, label=label, test_share=test_share, seed=seed)

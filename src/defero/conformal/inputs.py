@@ -5,7 +5,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray
+from defero.core.checks import BoolArray, true_or_false
 from defero.core.errors import InputError
 from defero.core.labels import is_missing
 
@@ -19,8 +19,8 @@ def known_right(correct: ArrayLike, observed: ArrayLike | None, *, shape: tuple[
     >>> known_right([[1, 1]], [[True, False]], shape=(1, 2)).tolist()
     [[True, False]]
     """
-    right = _cells("correct", correct, shape=shape)
-    return right if observed is None else right & _cells("observed", observed, shape=shape)
+    right = true_or_false("correct", correct, shape=shape)
+    return right if observed is None else right & true_or_false("observed", observed, shape=shape)
 
 
 def group_names(groups: ArrayLike, *, n_items: int) -> list[Group]:
@@ -37,12 +37,3 @@ def group_names(groups: ArrayLike, *, n_items: int) -> list[Group]:
         if is_missing(one):
             raise InputError(f"groups must name a group for each item, got {one} for item {found.index(one)}.")
     return found
-
-
-def _cells(name: str, value: ArrayLike, *, shape: tuple[int, ...]) -> BoolArray:
-    array = np.asarray(value)
-    if array.shape != shape:
-        raise InputError(f"{name} must have the shape {shape} of expert_proba, got {array.shape}.")
-    if array.dtype != np.bool_ and (array.dtype.kind not in "iuf" or not np.isin(array, (0, 1)).all()):
-        raise InputError(f"{name} must be True or False (or 1 or 0) in each cell, got other values.")
-    return array.astype(np.bool_, copy=False)

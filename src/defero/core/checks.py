@@ -104,6 +104,20 @@ def names(name: str, value: object, *, count: int) -> tuple[str, ...]:
     return found
 
 
+def true_or_false(name: str, value: ArrayLike, *, shape: tuple[int, ...]) -> BoolArray:
+    """Return True or False for each item and expert; the numbers 0 and 1 are taken too.
+
+    >>> true_or_false("observed", [[1, 0]], shape=(1, 2)).tolist()
+    [[True, False]]
+    """
+    array = np.asarray(value)
+    if array.shape != shape:
+        raise InputError(f"{name} must have the shape {shape} of the experts' scores, got {array.shape}.")
+    if array.dtype != np.bool_ and (array.dtype.kind not in "iuf" or not np.isin(array, (0, 1)).all()):
+        raise InputError(f"{name} must be True or False (or 1 or 0) in each cell, got other values.")
+    return array.astype(np.bool_, copy=False)
+
+
 def by_name(name: str, value: object, experts: tuple[str, ...], *, default: float | bool) -> Any:
     """Return a mapping from experts' names as a list in their order; anything else as it is.
 

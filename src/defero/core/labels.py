@@ -1,5 +1,7 @@
 """Labels of any type, and experts' answers among them, as class numbers 0..K-1; a missing answer is -1."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -101,6 +103,29 @@ def encode_answers(answers: object, classes: Labels, *, name: str = "experts") -
     return codes
 
 
+def encode_recorded(answers: object, classes: Labels, *, experts: tuple[str, ...], n_items: int) -> IntArray:
+    """Return recorded answers of known experts as class numbers (n, J), columns in the order of `experts`.
+
+    A data frame's columns are found by name, in any order; they must be those experts and no others.
+    """
+    who = expert_names(answers)
+    if who is not None and sorted(who) != sorted(experts):
+        raise InputError(
+            f"experts: expected the experts of fit ({listing(experts)}), got {listing(who)}; "
+            "leave a column blank for an expert who was not asked."
+        )
+    answer_idx = encode_answers(answers, classes)
+    if who is not None:
+        answer_idx = answer_idx[:, [who.index(name) for name in experts]]
+    expected = (n_items, len(experts))
+    if answer_idx.shape != expected:
+        raise InputError(
+            f"experts must have shape {expected}, one row per item and one column for each expert of fit, "
+            f"got {answer_idx.shape}."
+        )
+    return answer_idx
+
+
 def expert_names(answers: object) -> tuple[str, ...] | None:
     """Return the column names of a data frame of answers; None where there are none."""
     columns = getattr(answers, "columns", None)
@@ -160,8 +185,8 @@ def _codes(array: Labels, classes: Labels) -> IntArray:
     return codes.reshape(array.shape)
 
 
-def _sparse_codes(answers: object, *, n_classes: int, name: str) -> IntArray:
-    codes: IntArray = np.asarray(answers.toarray(), dtype=np.int64) - 1  # type: ignore[attr-defined]
+def _sparse_codes(answers: Any, *, n_classes: int, name: str) -> IntArray:
+    codes: IntArray = np.asarray(answers.toarray(), dtype=np.int64) - 1
     if codes.size and (codes.max() >= n_classes or codes.min() < MISSING):
         row, column = np.argwhere((codes >= n_classes) | (codes < MISSING))[0]
         raise InputError(

@@ -1,6 +1,6 @@
 """What comes out: who decides (Decision), who is asked (ExpertSets), what the team says (Answer)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -123,14 +123,16 @@ class ExpertSets:
 
     mask: BoolArray
     expert_names: tuple[str, ...]
-    filled: BoolArray = None  # type: ignore[assignment]  # an array of n once built
+    filled: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     def __post_init__(self) -> None:
         mask = np.asarray(self.mask)
         if mask.dtype != np.bool_ or mask.ndim != 2:
             raise InputError(f"mask must be (n, J) True or False, got shape {mask.shape} of {mask.dtype}.")
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=mask.shape[1]))
-        filled = np.zeros(len(mask), dtype=np.bool_) if self.filled is None else np.asarray(self.filled)
+        filled = np.asarray(self.filled)
+        if filled.dtype == np.bool_ and filled.size == 0:
+            filled = np.zeros(len(mask), dtype=np.bool_)
         if filled.dtype != np.bool_ or filled.shape != (len(mask),):
             raise InputError(
                 f"filled must be True or False for each of {len(mask)} items, "

@@ -138,6 +138,16 @@ def sigmoid(logits: FloatArray) -> FloatArray:
     return np.where(logits >= 0, 1.0, small) / (1.0 + small)
 
 
+def softmax(logits: FloatArray) -> FloatArray:
+    """Return exp(logits) normalised to rows that add up to 1.
+
+    >>> softmax(np.array([[1e4, 1e4]])).tolist()
+    [[0.5, 0.5]]
+    """
+    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)
+
+
 def split_columns(joined: FloatArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
     """Cut (n, K + J) outputs into (n, K) classes and (n, J) experts.
 

@@ -32,7 +32,7 @@ def write_folder(folder: Path, fill: Callable[[Path], tuple[Mapping[str, Any], A
     fill : callable
         Given an empty folder, writes whatever files it needs and returns the manifest and the arrays.
     """
-    check_target(folder)
+    check_writable(folder)
     target = folder.resolve()
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
@@ -52,7 +52,7 @@ def write_folder(folder: Path, fill: Callable[[Path], tuple[Mapping[str, Any], A
         raise
 
 
-def check_target(folder: Path) -> None:
+def check_writable(folder: Path) -> None:
     """Raise unless a model may be written there: over nothing, an empty folder, or a model and nothing else."""
     parent = folder.resolve().parent
     if not parent.is_dir():

@@ -1,7 +1,7 @@
 """The rules: one that is right (`MostLikelyRight`), and the baselines it is measured against."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -92,7 +92,7 @@ _RULES: dict[str, type[Any]] = {
 
 def rule_settings(rule: Rule) -> dict[str, Any]:
     """Return what model.json keeps of a rule."""
-    return {"name": rule.name, **asdict(rule)}  # type: ignore[call-overload]
+    return {"name": rule.name, **vars(rule)}
 
 
 def rule_from_settings(settings: Mapping[str, Any]) -> Rule:

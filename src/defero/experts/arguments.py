@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,14 +11,14 @@ from defero.core.checks import BoolArray, IntArray
 from defero.core.errors import InputError
 
 
-def whole_number(name: str, value: object, *, least: int) -> int:
+def whole_number(name: str, value: Any, *, least: int) -> int:
     """Return an int that is not below `least`.
 
     >>> whole_number("n_classes", np.int64(3), least=2)
     3
     """
     try:
-        number = operator.index(value)  # type: ignore[arg-type]
+        number = operator.index(value)
     except TypeError as error:
         raise InputError(f"{name} must be a whole number, got {value!r}.") from error
     if number < least:

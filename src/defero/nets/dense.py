@@ -1,7 +1,7 @@
 """A linear model, or two small branches of dense layers, on a matrix of features."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -87,13 +87,17 @@ class DenseNet(nn.Module):
 
     def to_scorer(self, loss: LossName, *, center: FloatArray, scale: FloatArray) -> NetworkScorer:
         """Hand the weights over to numpy."""
-        branches = {name: tuple(_arrays(layer) for layer in layers) for name, layers in self.branches.items()}  # type: ignore[attr-defined]
+        branches = {name: tuple(map(_arrays, _layers(part))) for name, part in self.branches.items()}
         heads = {name: _arrays(head) for name, head in self.heads.items()}
         return NetworkScorer(loss, center, scale, branches, heads, self.reads_classes)
 
 
-def _through(layers: nn.Module, features: Tensor) -> Tensor:
-    for layer in layers:  # type: ignore[attr-defined]
+def _layers(branch: nn.Module) -> nn.ModuleList:
+    return cast(nn.ModuleList, branch)
+
+
+def _through(branch: nn.Module, features: Tensor) -> Tensor:
+    for layer in _layers(branch):
         features = layer(features).relu()
     return features
 
@@ -118,6 +122,7 @@ class _Affine(nn.Module):
 
 
 def _arrays(layer: nn.Module) -> tuple[FloatArray, FloatArray]:
-    weight, bias = layer.weight.detach().cpu(), layer.bias.detach().cpu()  # type: ignore[operator]
+    affine = cast(_Affine, layer)
+    weight, bias = affine.weight.detach().cpu(), affine.bias.detach().cpu()
     # C order, as a saved model has it: BLAS rounds the other order differently.
     return np.ascontiguousarray(weight.numpy().T, dtype=np.float64), bias.numpy().astype(np.float64)

@@ -12,22 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation import sequential_panel
+from defero.aggregation import answer_of_decider, sequential_panel
 from defero.calibration import Calibrator
 from defero.conformal.targets import Target
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, by_name, float_matrix, names
-from defero.core.errors import InputError, ModelFolderError, listing
-from defero.core.labels import MISSING, Labels, encode_answers, encode_labels, expert_names, find_classes
+from defero.core.errors import InputError, listing
+from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.data.fingerprint import combined, row_fingerprints
-from defero.data.model_folder import MANIFEST, damaged, read_folder, write_folder
 from defero.data.recipe import FeatureRecipe
-from defero.decisions.rules import MostLikelyRight, Rule, decide, rule_from_settings, rule_settings
+from defero.decisions.rules import MostLikelyRight, Rule, decide
 from defero.router.panel import Panel, Vote, with_decider
-from defero.router.seen import ANSWERED, Fingerprints, refuse_seen, with_answers
-from defero.scorers import Scorer, unpack_scorer
-from defero.scorers.given import ArrayScorer, FunctionScorer
+from defero.router.seen import Fingerprints, features_seen, seen_after
+from defero.router.storage import read_router, write_router
+from defero.scorers import Scorer
+from defero.scorers.given import ArrayScorer, FunctionScorer, given_scorer
 from defero.scorers.pool import fill_with_pool_mean
 
 
@@ -111,29 +110,13 @@ class Router:
         >>> router.decide().name.tolist()
         ['model', 'ann']
         """
-        scorer: Scorer
-        if callable(class_proba) and callable(expert_proba):
-            if classes is None or experts is None:
-                raise InputError("classes and experts must be given where class_proba and expert_proba are functions.")
-            scorer = FunctionScorer(class_proba, expert_proba)
-        elif callable(class_proba) or callable(expert_proba):
-            raise InputError("class_proba and expert_proba must both be functions, or both be arrays.")
-        else:
-            scores = Scores.from_probabilities(class_proba, expert_proba)
-            scorer = ArrayScorer(scores)
-            classes = np.arange(scores.n_classes) if classes is None else classes
-            experts = names("experts", experts, count=scores.n_experts)
-            if len(np.asarray(classes)) != scores.n_classes:
-                raise InputError(
-                    f"classes must be {scores.n_classes} labels, one per column of class_proba, "
-                    f"got {len(np.asarray(classes))}."
-                )
-        labels, who = find_classes(classes, name="classes"), tuple(str(name) for name in np.asarray(experts))
-        if not np.array_equal(labels, np.asarray(classes)):
-            raise InputError(
-                f"classes must be distinct and sorted like the columns, got {listing(np.asarray(classes))}."
-            )
+        scorer, labels, who = given_scorer(class_proba, expert_proba, classes=classes, experts=experts)
         return cls(scorer, labels, who, answer_counts=np.ones(len(who), dtype=np.int64))
+
+    @property
+    def proven(self) -> BoolArray:
+        """(J,): who has given enough answers to be asked."""
+        return self.answer_counts >= self.min_answers
 
     # The chain: features -> scores -> decision -> answer.
 
@@ -193,9 +176,8 @@ class Router:
     ) -> Decision:
         """Decide on scores already at hand."""
         costs, available = self._terms(costs, available)
-        proven = self.answer_counts >= self.min_answers
         return decide(
-            scores, self.rule, expert_names=self.expert_names, costs=costs, available=available, proven=proven
+            scores, self.rule, expert_names=self.expert_names, costs=costs, available=available, proven=self.proven
         )
 
     def predict_set(
@@ -235,7 +217,7 @@ class Router:
         return self._panel().sets(
             scores,
             expert_names=self.expert_names,
-            proven=self.answer_counts >= self.min_answers,
+            proven=self.proven,
             fill_empty=fill_empty,
             costs=costs,
             available=available,
@@ -275,7 +257,8 @@ class Router:
         answer_idx = self.answer_numbers(answers, n_items=len(scores))
         chosen = vote or ("expert" if self.panel is None else "bayes")
         if chosen == "expert":
-            return self._answer_of_one(scores, answer_idx, costs=costs, available=available)
+            decision = self.decide_scores(scores, costs=costs, available=self._open_to(answer_idx, available))
+            return answer_of_decider(scores, decision, answer_idx, classes=self.classes)
         if chosen == "sequential":
             return sequential_panel(
                 answer_idx,
@@ -293,7 +276,7 @@ class Router:
         """Return who can be asked, (n, J): available, proven, and with a recorded answer."""
         n_items, n_experts = answer_idx.shape
         there = availability(available, n_items=n_items, n_experts=n_experts)
-        return there & (answer_idx != MISSING) & (self.answer_counts >= self.min_answers)
+        return there & (answer_idx != MISSING) & self.proven
 
     def _terms(self, costs: Any, available: Any) -> tuple[Any, Any]:
         """Take fees and absences by the experts' names as well as in their order."""
@@ -304,18 +287,6 @@ class Router:
         if self.panel is None:
             raise InputError("no panel yet: call conformalize(X, y, experts=..., alpha=..., target=...) first.")
         return self.panel
-
-    def _answer_of_one(
-        self, scores: Scores, answer_idx: IntArray, *, costs: ArrayLike | None, available: ArrayLike | None
-    ) -> Answer:
-        decision = self.decide_scores(scores, costs=costs, available=self._open_to(answer_idx, available))
-        heard = np.zeros(answer_idx.shape, dtype=np.bool_)
-        rows = np.flatnonzero(decision.deferred)
-        heard[rows, decision.expert[rows]] = True
-        label_idx, confidence = scores.class_idx, scores.model_proba.copy()
-        label_idx[rows] = answer_idx[rows, decision.expert[rows]]
-        confidence[rows] = scores.expert_proba[rows, decision.expert[rows]]
-        return Answer(self.classes[label_idx], confidence, heard)
 
     # The stages after fit, each on rows of its own. Each returns a new router.
 
@@ -367,6 +338,7 @@ class Router:
             target=target,
             costs=costs,
             available=available,
+            proven=self.proven,
             groups=groups,
         )
         return replace(marked, panel=panel)
@@ -387,22 +359,7 @@ class Router:
 
     def answer_numbers(self, answers: object, *, n_items: int) -> IntArray:
         """Return recorded answers as class numbers (n, J), columns in this router's order."""
-        who = expert_names(answers)
-        if who is not None and sorted(who) != sorted(self.expert_names):
-            raise InputError(
-                f"experts: expected the experts of fit ({listing(self.expert_names)}), got {listing(who)}; "
-                "leave a column blank for an expert who was not asked."
-            )
-        answer_idx = encode_answers(answers, self.classes)
-        if who is not None:
-            answer_idx = answer_idx[:, [who.index(name) for name in self.expert_names]]
-        expected = (n_items, len(self.expert_names))
-        if answer_idx.shape != expected:
-            raise InputError(
-                f"experts must have shape {expected}, one row per item and one column for each expert of fit, "
-                f"got {answer_idx.shape}."
-            )
-        return answer_idx
+        return encode_recorded(answers, self.classes, experts=self.expert_names, n_items=n_items)
 
     # What came before: rows that must not be used again.
 
@@ -413,71 +370,19 @@ class Router:
 
         With `disjoint` the caller vouches that none did, having cut one table into parts.
         """
-        if X is None:  # a router on arrays: there are no rows to tell apart
-            return self
-        table = X if hasattr(X, "columns") else np.asarray(X)
-        rows = row_fingerprints(table[:, None] if not hasattr(X, "columns") and table.ndim == 1 else table)
-        whole = with_answers(rows, label_idx, answer_idx)
-        for kind, found in (("", rows), (ANSWERED, whole)):
-            earlier = {name: seen for name, seen in self.seen.items() if name.endswith(ANSWERED) == bool(kind)}
-            earlier.pop(stage + kind, None)
-            by_stage = {name.removesuffix(ANSWERED): seen for name, seen in earlier.items()}
-            if not disjoint:
-                refuse_seen(stage, found, by_stage, tell_doubt=found is whole)
-        return replace(self, seen={**self.seen, stage: rows, stage + ANSWERED: whole})
+        return replace(self, seen=seen_after(self.seen, stage, X, label_idx, answer_idx, disjoint=disjoint))
 
     def all_seen(self) -> Fingerprints:
         """Return the fingerprints of the features of every row that some stage has used."""
-        plain = [rows for name, rows in self.seen.items() if not name.endswith(ANSWERED)]
-        return np.concatenate([np.empty(0, np.uint64), *plain])
+        return features_seen(self.seen)
 
     # On disk.
 
     def save(self, folder: str | Path) -> None:
         """Write the model folder: model.json and weights.safetensors, no pickle."""
-
-        def fill(draft: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-            settings, arrays = self.scorer.pack(draft)
-            return {
-                "kind": self.scorer.kind,
-                "classes": self.classes.tolist(),
-                "experts": list(self.expert_names),
-                "answer_counts": self.answer_counts.tolist(),
-                "min_answers": self.min_answers,
-                "rule": rule_settings(self.rule),
-                "n_features": self.n_features,
-                "recipe": None if self.recipe is None else self.recipe.to_dict(),
-                "data_fingerprint": combined(self.all_seen()),
-                "scorer": settings,
-                "calibrator": None if self.calibrator is None else self.calibrator.settings(),
-                "panel": None if self.panel is None else self.panel.settings(),
-                "notes": dict(self.notes),
-            }, {**arrays, **{f"seen.{stage}": rows for stage, rows in self.seen.items()}}
-
-        write_folder(Path(folder), fill)
+        write_router(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> "Router":
         """Read a model folder; a damaged or older one gives a clear error."""
-        path = Path(folder)
-        manifest, arrays = read_folder(path)
-        try:
-            recipe, calibrator, panel = manifest["recipe"], manifest["calibrator"], manifest["panel"]
-            return cls(
-                scorer=unpack_scorer(path, manifest["kind"], manifest["scorer"], arrays),
-                classes=find_classes(manifest["classes"], name="classes"),
-                expert_names=tuple(manifest["experts"]),
-                answer_counts=np.array(manifest["answer_counts"], dtype=np.int64),
-                rule=rule_from_settings(manifest["rule"]),
-                min_answers=manifest["min_answers"],
-                recipe=None if recipe is None else FeatureRecipe.from_dict(recipe),
-                n_features=manifest["n_features"],
-                calibrator=None if calibrator is None else Calibrator.from_settings(calibrator),
-                panel=None if panel is None else Panel.from_settings(panel),
-                seen={name.removeprefix("seen."): rows for name, rows in arrays.items() if name.startswith("seen.")},
-                notes=manifest["notes"],
-            )
-        except ModelFolderError:
-            raise
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise damaged(path / MANIFEST, f"{type(error).__name__}: {error}") from error
+        return read_router(Path(folder), cls)

@@ -49,12 +49,13 @@ def judge(
     sets = router.sets_of(scores, **terms, groups=groups)
     mask = with_decider(sets, decision)
     said = panel.vote(scores, answer_idx, mask, classes=router.classes, vote="bayes").label
+    eligible = router.proven if panel.available is None else router.proven & np.array(panel.available)
     kept = panel_record(
         sets,
         decision.deferred,
         encode_labels(said, router.classes),
         label_idx,
-        answer_idx,
+        np.where(eligible, answer_idx, MISSING),
         promise=panel.promise(),
         target=panel.predictor.target,
         alpha=panel.predictor.alpha,

@@ -58,26 +58,29 @@ class Panel:
         target: Target,
         costs: ArrayLike | None,
         available: ArrayLike | None,
+        proven: BoolArray,
         groups: ArrayLike | None,
     ) -> "Panel":
-        """Calibrate on the deferred ones of n items; votes are discounted on all of them."""
+        """Calibrate on the deferred ones of n items; votes are discounted on all of them.
+
+        The promise is about the experts who can be on a panel: those who are there and have proven themselves.
+        """
         if scores.link == "weight":
             raise InputError("a mixture of experts' weights are no probabilities: it cannot be conformalised.")
         for name, value in (("costs", costs), ("available", available)):
             if value is not None and np.shape(value) != (scores.n_experts,):
                 raise InputError(f"{name} must have one entry per expert (J,) here: the promise is for those.")
         named = None if groups is None else np.array(group_names(groups, n_items=len(scores)), dtype=object)
-        correct, observed = answer_idx == label_idx[:, None], answer_idx != MISSING
-        if available is not None:  # an absent expert is nobody whom the sets could promise
-            observed = observed & np.asarray(available, dtype=np.bool_)
+        present = None if available is None else tuple(bool(one) for one in np.asarray(available))
+        eligible = proven if present is None else proven & np.array(present)
+        correct, observed = answer_idx == label_idx[:, None], (answer_idx != MISSING) & eligible
         predictor = ExpertSetPredictor(target=target, alpha=alpha).fit(
             scores.expert_proba[deferred],
             correct[deferred],
-            observed=None if observed.all() else observed[deferred],
+            observed=observed[deferred],
             groups=None if named is None else named[deferred],
         )
         fees_then = None if costs is None else tuple(float(fee) for fee in np.asarray(costs))
-        present = None if available is None else tuple(bool(one) for one in np.asarray(available))
         discount = vote_discount(answer_idx, label_idx, scores.expert_proba)
         confusion = ConfusionMatrices.fit(answer_idx, label_idx, scores.n_classes)
         return cls(predictor, fees_then, present, discount, confusion)

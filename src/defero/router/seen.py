@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,47 @@ from defero.data.fingerprint import held_out, row_fingerprints
 Fingerprints = NDArray[np.uint64]
 ANSWERED = "+answers"
 """Marks fingerprints of rows with their labels and answers."""
+
+
+def seen_after(
+    seen: Mapping[str, Fingerprints],
+    stage: str,
+    X: Any,
+    label_idx: IntArray,
+    answer_idx: IntArray,
+    *,
+    disjoint: bool,
+) -> dict[str, Fingerprints]:
+    """Return what has been seen once a stage has used these rows; raises where an earlier stage used them.
+
+    Parameters
+    ----------
+    seen : mapping
+        So far: for each stage the fingerprints of its rows' features, and with labels and answers.
+    stage : str
+        Its own earlier rows are replaced.
+    X, label_idx, answer_idx
+        The rows. X is None for a router on arrays: there are no rows to tell apart.
+    disjoint : bool
+        The caller vouches that no earlier stage used them.
+    """
+    if X is None:
+        return dict(seen)
+    table = X if hasattr(X, "columns") else np.asarray(X)
+    rows = row_fingerprints(table[:, None] if table.ndim == 1 else table)
+    whole = with_answers(rows, label_idx, answer_idx)
+    before = {name: found for name, found in seen.items() if name not in (stage, stage + ANSWERED)}
+    if not disjoint:
+        plain = {name: found for name, found in before.items() if not name.endswith(ANSWERED)}
+        refuse_seen(stage, rows, plain, tell_doubt=False)
+        refuse_seen(stage, whole, {name: before[name + ANSWERED] for name in plain}, tell_doubt=True)
+    return {**before, stage: rows, stage + ANSWERED: whole}
+
+
+def features_seen(seen: Mapping[str, Fingerprints]) -> Fingerprints:
+    """Return the fingerprints of the features of every row that some stage has used."""
+    plain = [rows for name, rows in seen.items() if not name.endswith(ANSWERED)]
+    return np.concatenate([np.empty(0, np.uint64), *plain])
 
 
 def with_answers(rows: Fingerprints, label_idx: IntArray, answer_idx: IntArray) -> Fingerprints:

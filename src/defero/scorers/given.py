@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray
-from defero.core.errors import InputError
+from defero.core.checks import FloatArray, names
+from defero.core.errors import InputError, listing
+from defero.core.labels import Labels, find_classes
 from defero.core.scores import Scores
 
 _NOT_OURS = (
@@ -53,3 +55,37 @@ class ArrayScorer:
     def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
         """Refuse: there is no model."""
         raise InputError(_NOT_OURS)
+
+
+def given_scorer(
+    class_proba: Callable[[Any], ArrayLike] | ArrayLike,
+    expert_proba: Callable[[Any], ArrayLike] | ArrayLike,
+    *,
+    classes: ArrayLike | None,
+    experts: ArrayLike | None,
+) -> tuple[FunctionScorer | ArrayScorer, Labels, tuple[str, ...]]:
+    """Return a scorer on two functions or two arrays, with its classes (K,) and the J experts' names.
+
+    For arrays, classes are 0..K-1 and experts `expert_0`, ... where nothing is said; functions need both.
+    """
+    scorer: FunctionScorer | ArrayScorer
+    if callable(class_proba) and callable(expert_proba):
+        if classes is None or experts is None:
+            raise InputError("classes and experts must be given where class_proba and expert_proba are functions.")
+        scorer = FunctionScorer(class_proba, expert_proba)
+    elif callable(class_proba) or callable(expert_proba):
+        raise InputError("class_proba and expert_proba must both be functions, or both be arrays.")
+    else:
+        scores = Scores.from_probabilities(class_proba, expert_proba)
+        scorer = ArrayScorer(scores)
+        classes = np.arange(scores.n_classes) if classes is None else classes
+        experts = names("experts", experts, count=scores.n_experts)
+        if len(np.asarray(classes)) != scores.n_classes:
+            raise InputError(
+                f"classes must be {scores.n_classes} labels, one per column of class_proba, "
+                f"got {len(np.asarray(classes))}."
+            )
+    labels = find_classes(classes, name="classes")
+    if not np.array_equal(labels, np.asarray(classes)):
+        raise InputError(f"classes must be distinct and sorted like the columns, got {listing(np.asarray(classes))}.")
+    return scorer, labels, tuple(str(name) for name in np.asarray(experts))

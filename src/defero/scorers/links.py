@@ -6,7 +6,7 @@ import numpy as np
 
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError
-from defero.core.scores import Scores, sigmoid
+from defero.core.scores import Scores, sigmoid, softmax
 
 LossName = Literal["softmax", "ova", "decoupled", "asymmetric", "moe"]
 
@@ -64,16 +64,6 @@ def _log_sum_exp(logits: FloatArray) -> FloatArray:
     safe = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):  # no column at all: log 0 = -inf is the right value
         return safe + np.log(np.exp(logits - safe[:, None]).sum(axis=1))
-
-
-def softmax(logits: FloatArray) -> FloatArray:
-    """Return exp(logits) normalised to rows that add up to 1.
-
-    >>> softmax(np.array([[1e4, 1e4]])).tolist()
-    [[0.5, 0.5]]
-    """
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True)
 
 
 def _log_rest(class_logits: FloatArray) -> FloatArray:

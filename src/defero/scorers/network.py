@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from defero.core.checks import FloatArray
-from defero.core.scores import Scores
-from defero.scorers.links import LossName, scores_from_logits, softmax
+from defero.core.scores import Scores, softmax
+from defero.scorers.links import LossName, scores_from_logits
 
 Layer = tuple[FloatArray, FloatArray]
 
