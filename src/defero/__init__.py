@@ -47,6 +47,8 @@ _ROOMS = (
     "losses",
     "metrics",
     "nets",
+    "plotting",
+    "report",
     "router",
     "scorers",
     "training",

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks import BoolArray, IntArray
-from defero.core.labels import MISSING
-from defero.core.results import ExpertSets
+from defero.core.checks import IntArray
+from defero.core.errors import InputError
+from defero.core.trial import Trial
 from defero.metrics.accuracy import wilson_interval
 from defero.metrics.share import Share, number
 
@@ -70,31 +70,13 @@ class PanelRecord:
         }
 
 
-def panel_record(
-    sets: ExpertSets,
-    deferred: BoolArray,
-    said_idx: IntArray,
-    label_idx: IntArray,
-    answer_idx: IntArray,
-    *,
-    promise: str,
-    target: str,
-    alpha: float,
-) -> PanelRecord:
-    """Judge panels on cases whose labels and recorded answers are known.
-
-    Parameters
-    ----------
-    sets : ExpertSets of n items
-    deferred : (n,) bool
-        Which items a panel decides.
-    said_idx, label_idx : (n,) class numbers
-        What the team said with panels, and the truth.
-    answer_idx : (n, J) class numbers, -1 where missing
-    promise, target, alpha
-        Of the predictor that made the sets.
-    """
-    right = (answer_idx == label_idx[:, None]) & (answer_idx != MISSING)
+def panel_record(trial: Trial) -> PanelRecord:
+    """Judge the panels of a trial on its deferred cases."""
+    if trial.panel is None:
+        raise InputError("the trial has no panel; call conformalize before judging panels.")
+    panel, deferred = trial.panel, trial.panel.deferred
+    sets, target, alpha = panel.sets, panel.target, panel.alpha
+    right = trial.expert_correct & panel.eligible
     rows = deferred & right.any(axis=1)
     inside = (sets.raw_mask & right)[rows].sum(axis=1)
     total = right[rows].sum(axis=1)
@@ -110,7 +92,7 @@ def panel_record(
     raw_size, raw_half = _mean_and_half_width(sets.raw_mask[deferred].sum(axis=1))
     filled_size, filled_half = _mean_and_half_width(sets.mask[deferred].sum(axis=1))
     return PanelRecord(
-        promise=promise,
+        promise=panel.promise,
         target=target,
         alpha=alpha,
         asked_for=alpha if target == "missed-share" else 1 - alpha,
@@ -123,7 +105,7 @@ def panel_record(
         filled_size=filled_size,
         raw_size_half=raw_half,
         filled_size_half=filled_half,
-        accuracy=Share(int(np.sum(said_idx == label_idx)), len(label_idx)),
+        accuracy=Share(int(np.sum(panel.said_idx == trial.label_idx)), len(trial)),
     )
 
 

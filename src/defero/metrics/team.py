@@ -5,16 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from defero.core.checks import FloatArray, IntArray
-from defero.core.labels import MISSING
-from defero.core.results import Decision
-from defero.core.scores import Scores
-from defero.metrics.accuracy import recall_per_class, system_labels
+from defero.core.checks import FloatArray
+from defero.core.trial import Trial
+from defero.metrics.accuracy import recall_per_class
 from defero.metrics.calibration import expected_calibration_error
-from defero.metrics.deferral import expert_usage
-from defero.metrics.panel import PanelRecord
+from defero.metrics.panel import PanelRecord, panel_record
 from defero.metrics.share import Share, number
 
 
@@ -83,48 +79,37 @@ class TeamRecord:
         }
 
 
-def team_record(
-    scores: Scores, decision: Decision, label_idx: IntArray, answer_idx: IntArray, *, classes: NDArray[Any]
-) -> TeamRecord:
-    """Judge decisions on cases whose labels and recorded answers are known.
-
-    Parameters
-    ----------
-    scores : Scores of n items
-    decision : Decision
-        Made among the experts whose answer is recorded.
-    label_idx : (n,) class numbers
-    answer_idx : (n, J) class numbers, -1 where missing
-    classes : (K,)
-    """
-    numbers = np.arange(len(classes))
-    said = system_labels(decision.expert, scores.class_idx, answer_idx)
-    team_right, model_right = said == label_idx, scores.class_idx == label_idx
-    correct, observed = answer_idx == label_idx[:, None], answer_idx != MISSING
-    usage = expert_usage(decision.expert, answer_idx, label_idx, len(decision.expert_names))
+def team_record(trial: Trial) -> TeamRecord:
+    """Judge a team's decisions on cases whose labels and recorded answers are known."""
+    scores, decision, label_idx = trial.scores, trial.decision, trial.label_idx
+    numbers = np.arange(len(trial.classes))
+    team_right, model_right = trial.team_correct, trial.model_correct
+    correct, observed = trial.expert_correct, trial.observed
     experts = []
-    for j, name in enumerate(decision.expert_names):
+    for j, name in enumerate(trial.expert_names):
         answered, asked = observed[:, j], decision.expert == j
         experts.append(
             ExpertRecord(
                 name=name,
                 alone=Share(int(correct[answered, j].sum()), int(answered.sum())),
-                asked=Share(int(correct[asked, j].sum()), int(usage.load[j])),
+                asked=Share(int(correct[asked, j].sum()), int(asked.sum())),
                 calibration_error=expected_calibration_error(scores.expert_proba[answered, j], correct[answered, j]),
                 promised=float(scores.expert_proba[asked, j].mean()) if asked.any() else math.nan,
             )
         )
     return TeamRecord(
-        team=Share(int(team_right.sum()), len(label_idx)),
-        model=Share(int(model_right.sum()), len(label_idx)),
+        team=Share(int(team_right.sum()), len(trial)),
+        model=Share(int(model_right.sum()), len(trial)),
         coverage=decision.coverage(),
-        recorded=float(observed.sum() / len(label_idx)) if len(label_idx) else math.nan,
+        recorded=float(observed.sum() / len(trial)) if len(trial) else math.nan,
         experts=tuple(experts),
-        classes=tuple(classes.tolist()),
-        class_counts=tuple(np.bincount(label_idx, minlength=len(classes)).tolist()),
-        team_recall=recall_per_class(label_idx, said, numbers),
+        classes=tuple(trial.classes.tolist()),
+        class_counts=tuple(np.bincount(label_idx, minlength=len(trial.classes)).tolist()),
+        team_recall=recall_per_class(label_idx, trial.said_idx, numbers),
         model_recall=recall_per_class(label_idx, scores.class_idx, numbers),
-        above_one=scores.above_one(),
+        # Calibration hides the softmax estimate's fault from its users, not from the judge.
+        above_one=trial.uncalibrated.above_one(),
         only_team_right=int((team_right & ~model_right).sum()),
         only_model_right=int((model_right & ~team_right).sum()),
+        panel=None if trial.panel is None else panel_record(trial),
     )

@@ -1,0 +1,137 @@
+"""Trial: a team on held-out cases, what it believed, whom it asked, what everybody said, and the truth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from defero.core.checks import BoolArray, FloatArray, IntArray, frozen
+from defero.core.errors import InputError
+from defero.core.labels import MISSING, Labels
+from defero.core.results import Decision, ExpertSets
+from defero.core.scores import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class PanelTrial:
+    """The panels of a trial.
+
+    Attributes
+    ----------
+    sets : ExpertSets of n items
+        Whom to ask, should the item be deferred.
+    deferred : (n,) bool
+        Which items a panel decides: by the rule that was calibrated, whoever's answer is recorded.
+    said_idx : (n,) class numbers
+        What the team says where panels vote on what is deferred.
+    eligible : (J,) bool
+        Who can be on a panel; the promise is about them.
+    promise, target, alpha : str, str, float
+        What was promised, in words and as it was asked for.
+    """
+
+    sets: ExpertSets
+    deferred: BoolArray
+    said_idx: IntArray
+    eligible: BoolArray
+    promise: str
+    target: str
+    alpha: float
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A team on n held-out cases whose labels and recorded answers are known.
+
+    Attributes
+    ----------
+    classes : (K,)
+        In the labels' own type.
+    label_idx : (n,) class numbers
+        The truth.
+    answer_idx : (n, J) class numbers, -1 where none is recorded
+    scores : Scores of n items
+        What the team believed when it decided.
+    decision : Decision
+        Made among the experts whose answer is recorded.
+    uncalibrated : Scores
+        The same before calibration; `scores` itself where there is none.
+    panel : PanelTrial, optional
+
+    Examples
+    --------
+    >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
+    >>> whom = Decision(np.array([-1, 0]), ("ann",), np.array([0.1, 0.2]), np.array([0.9, 0.5]),
+    ...                 np.array([0, 0]), np.array([0.8, 0.8]), np.array([-1, -1]))
+    >>> trial = Trial(np.array(["no", "yes"]), np.array([0, 1]), np.array([[0], [1]]), scores, whom, scores)
+    >>> trial.team_correct.tolist(), trial.model_correct.tolist()
+    ([True, True], [True, False])
+    """
+
+    classes: Labels
+    label_idx: IntArray
+    answer_idx: IntArray
+    scores: Scores
+    decision: Decision
+    uncalibrated: Scores
+    panel: PanelTrial | None = None
+
+    def __post_init__(self) -> None:
+        n_items, n_experts = len(self.scores), self.scores.n_experts
+        if np.shape(self.answer_idx) != (n_items, n_experts):
+            raise InputError(f"answer_idx must have shape ({n_items}, {n_experts}), got {np.shape(self.answer_idx)}.")
+        for name in ("label_idx", "decision", "uncalibrated"):
+            if len(getattr(self, name)) != n_items:
+                raise InputError(f"{name} must have {n_items} items like scores, got {len(getattr(self, name))}.")
+        asked = np.flatnonzero(self.decision.deferred)
+        silent = self.answer_idx[asked, self.decision.expert[asked]] == MISSING
+        if silent.any():
+            raise InputError(
+                f"decision: item {asked[silent][0]} goes to an expert without a recorded answer; "
+                "decide among those who answered (available=)."
+            )
+        object.__setattr__(self, "label_idx", frozen(np.asarray(self.label_idx, dtype=np.int64)))
+        object.__setattr__(self, "answer_idx", frozen(np.asarray(self.answer_idx, dtype=np.int64)))
+
+    def __len__(self) -> int:
+        return len(self.label_idx)
+
+    @property
+    def expert_names(self) -> tuple[str, ...]:
+        """J names."""
+        return self.decision.expert_names
+
+    @property
+    def observed(self) -> BoolArray:
+        """(n, J): is expert j's answer recorded?"""
+        return self.answer_idx != MISSING
+
+    @property
+    def expert_correct(self) -> BoolArray:
+        """(n, J): was expert j right? False where no answer is recorded."""
+        return self.answer_idx == self.label_idx[:, None]
+
+    @property
+    def model_correct(self) -> BoolArray:
+        """(n,): is the model's own label right?"""
+        return self.scores.class_idx == self.label_idx
+
+    @property
+    def said_idx(self) -> IntArray:
+        """(n,): what the team says, the model's label or the answer of the expert who decides."""
+        said = self.scores.class_idx.copy()
+        asked = np.flatnonzero(self.decision.deferred)
+        said[asked] = self.answer_idx[asked, self.decision.expert[asked]]
+        return said
+
+    @property
+    def team_correct(self) -> BoolArray:
+        """(n,): is that right?"""
+        return self.said_idx == self.label_idx
+
+    @property
+    def promised(self) -> FloatArray:
+        """(n,): P(right) of whoever decides, the model or the expert."""
+        promised = self.scores.model_proba.copy()
+        asked = np.flatnonzero(self.decision.deferred)
+        promised[asked] = self.scores.expert_proba[asked, self.decision.expert[asked]]
+        return promised
