@@ -9,7 +9,7 @@ READY := $(VENV)/.ready-$(shell cat pyproject.toml constraints.txt | cksum | cut
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 WORKERS ?= 2
 
-.PHONY: help setup demo test check unit slow bench clean
+.PHONY: help setup demo test check unit browser slow bench clean
 help:            ## this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*##/\t/'
 
@@ -36,10 +36,13 @@ check: setup     ## ruff, mypy --strict, import-linter
 	$(BIN)/lint-imports
 
 unit: setup      ## the tests and every example in the docs
-	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -m "not slow"
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -m "not slow and not browser"
+
+browser: setup   ## the reports in the system's Chromium, at every width, light, dark and printed
+	$(ONE_THREAD) $(BIN)/pytest -m browser tests/browser
 
 slow: setup      ## the statistical studies whose results are committed in tests/statistical/results
-	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -m slow
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -m "slow and not browser"
 
 bench: setup     ## speed, beside a plain formulation in the same run
 	$(ONE_THREAD) $(BIN)/python -m benchmarks

@@ -5,10 +5,17 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import panels, start_up
+from benchmarks import calibration, experts, million_rows, panels, start_up, text_crowds
 from defero.data.model_folder import library_versions
 
-BENCHMARKS = {"panels": panels, "start_up": start_up}
+BENCHMARKS = {
+    "calibration": calibration,
+    "experts": experts,
+    "million_rows": million_rows,
+    "panels": panels,
+    "start_up": start_up,
+    "text_crowds": text_crowds,
+}
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -18,7 +25,7 @@ def main() -> None:
         figures = BENCHMARKS[name].run()
         facts = {
             "command": f"make bench  # {name}",
-            "unit": "CPU seconds, one thread, best of five",
+            "unit": "CPU seconds, one thread, best of five, where a figure names no other",
             "machine": platform.machine(),
             "versions": library_versions(),
             "figures": figures,

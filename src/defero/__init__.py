@@ -44,6 +44,7 @@ _ROOMS = (
     "decisions",
     "estimators",
     "experts",
+    "heads",
     "losses",
     "metrics",
     "nets",

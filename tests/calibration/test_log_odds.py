@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.calibration.log_odds import CORNER, compress, log_odds
+from defero.calibration.log_odds import CORNER, SHARP_CORNER, compress, log_odds
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 
@@ -54,6 +54,13 @@ def test_the_log_link_against_its_formula():
     t = 1 - np.exp(raw)
     slow = raw - np.log(t / 2 + np.sqrt(t**2 / 4 + CORNER**2))
     np.testing.assert_allclose(log_odds(raw, "log"), slow, rtol=0, atol=1e-9)
+
+
+def test_a_sharp_corner_passes_scores_on():
+    raw = np.concatenate([np.linspace(-30, 5, 7_001), EXTREMES])
+    claimed = sigmoid(log_odds(raw, "log", corner=SHARP_CORNER))
+    assert np.abs(np.exp(np.minimum(raw, 0)) - claimed).max() <= 2e-6
+    assert (np.diff(log_odds(np.unique(raw), "log", corner=SHARP_CORNER)) > 0).all()
 
 
 def test_compressing_is_odd_and_moves_no_probability():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from defero.calibration.temperature import apply_temperature, fit_temperature
+from defero.calibration.temperature import apply_temperature, choose_temperature, fit_temperature
 from defero.core.errors import InputError
 
 
@@ -123,3 +123,19 @@ def test_probabilities_that_underflow_to_zero_keep_their_rank():
 def test_a_temperature_is_positive():
     with pytest.raises(InputError, match="temperature must be positive and finite, got 0"):
         apply_temperature([[0.5, 0.5]], 0.0)
+
+
+def test_an_honest_model_is_left_alone():
+    """Fifty draws of 200 labels: few are touched, and those not far; one that boasts is always cooled."""
+    left, cooled = [], []
+    for seed in range(50):
+        logits, labels = draw_classes(200, seed=seed)
+        left.append(choose_temperature(softmax(logits), labels, prior=10))
+        cooled.append(choose_temperature(softmax(2.5 * logits), labels, prior=10))
+    assert np.mean(np.array(left) == 1) >= 0.85
+    assert min(cooled) > 1.5
+
+
+def test_too_few_labels_leave_the_model_alone():
+    assert choose_temperature([[0.99, 0.01]] * 19, [1] * 19) == 1.0
+    assert choose_temperature(np.empty((0, 2)), []) == 1.0

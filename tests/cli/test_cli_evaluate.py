@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 
+import numpy as np
 import pandas as pd
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run, trained
@@ -31,7 +32,8 @@ def seen_rows(folder):
 
 def test_the_table_of_fit_is_judged_on_its_held_out_part(folder, tmp_path_factory):
     outcome = run("evaluate", "model", "cases.csv")
-    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.code == 0
+    assert outcome.err == "note: size_mm: blank, filled with the training median, in 1 rows.\n"
     note, _, record = outcome.out.partition("\n\n")
     assert note == "128 of 160 rows were seen by fit and are left out."
     assert record.strip() in trained(tmp_path_factory)[1]
@@ -47,7 +49,7 @@ def test_json_says_what_the_table_says(folder):
         rf"^model +{100 * model:.1f} %  \(.*\) +{100 * result['test']['coverage']:.1f} %", human, re.MULTILINE
     )
     for line in result["test"]["recall"]:
-        shown = rf"^{line['class']} +{line['n']} +{100 * line['team']:.1f} % +{100 * line['model']:.1f} %$"
+        shown = rf"^{line['class']} +{line['n']} +{100 * line['team']:.1f} % .* {100 * line['model']:.1f} %"
         assert re.search(shown, human, re.MULTILINE)
     panel = result["test"]["panel"]
     assert (panel["target"], panel["alpha"]) == ("any-correct", 0.1)
@@ -55,6 +57,116 @@ def test_json_says_what_the_table_says(folder):
     assert f"A panel has {panel['raw_size']:.1f} ± {panel['raw_size_half']:.1f} experts on average" in human
     gained, lost = result["test"]["only_team_right"], result["test"]["only_model_right"]
     assert f"wrong on {gained} cases, and wrong where it is right on {lost}." in human
+
+
+def test_the_gain_and_its_doubts_are_told(folder):
+    test = json.loads(run("evaluate", "model", "cases.csv", "--json").out)["test"]
+    human = run("evaluate", "model", "cases.csv").out
+    gain = test["team_minus_model"]
+    shown = f"{100 * gain['difference']:+.1f}  ({100 * gain['low']:+.1f} to {100 * gain['high']:+.1f})"
+    assert f"Team minus model, in points: {shown}; McNemar's p = {gain['p_value']:.2g}." in human
+    for expert in test["experts"]:
+        ends = [100 * expert[name] for name in ("smooth_error", "smooth_error_low", "smooth_error_high")]
+        shown = r"{:.1f} %  \({:.1f} to {:.1f}\)".format(*ends)
+        assert re.search(rf"^{expert['name']} .* {shown}$", human, re.MULTILINE)
+    notes = [line.removeprefix("note: ") for line in human.splitlines() if line.startswith("note: ")]
+    assert notes == test["cautions"]
+    assert notes[0] == "32 cases are too few to judge by: look at the intervals."
+
+
+def test_the_seed_settles_the_draws(folder):
+    told = [run("evaluate", "model", "cases.csv", "--json", "--seed", seed).out for seed in (0, 0, 4)]
+    assert told[0] == told[1]
+    first, other = (json.loads(text)["test"] for text in told[1:])
+    assert first["team"] == other["team"]
+    assert first["experts"][0]["smooth_error_high"] != other["experts"][0]["smooth_error_high"]
+    assert "Invalid value for '--seed'" in run("evaluate", "model", "cases.csv", "--seed", "-1").err
+
+
+def test_two_teams_are_compared_on_rows_that_neither_saw(folder):
+    other = ["--label", "truth", "--experts", "dr_b,dr_c", "--features", "age,size_mm,site", "--seed", "2"]
+    assert run("fit", "cases.csv", *other, "--out", "other").code == 0
+    result = json.loads(run("evaluate", "model", "cases.csv", "--against", "other", "--json").out)
+    rival = result["against"][0]
+    fresh = {}
+    for name, experts in [("model", DOCTORS), ("other", DOCTORS[1:])]:
+        router = Router.load(folder / name)
+        table = read_table("cases.csv", label="truth", experts=experts, features=router.notes["columns"])
+        fresh[name] = router, table, held_out(router.all_seen(), row_fingerprints(table.features))
+    common = fresh["model"][2] & fresh["other"][2]
+    right = {}
+    for name, (router, table, _) in fresh.items():
+        rows = table.take(common)
+        right[name] = router.answer(rows.features, rows.answers, vote="expert").label == rows.labels
+    assert 0 < rival["n"] == common.sum() < 32
+    assert rival["first"] == pytest.approx(right["model"].mean())
+    assert rival["second"] == pytest.approx(right["other"].mean())
+    assert rival["only_first"] == (right["model"] & ~right["other"]).sum()
+    assert rival["p_value_adjusted"] == rival["p_value"]
+    human = run("evaluate", "model", "cases.csv", "--against", "other").out
+    difference = f"{100 * rival['difference']:+.1f}  ({100 * rival['low']:+.1f} to {100 * rival['high']:+.1f})"
+    assert "On the cases that neither team saw (95 % intervals, paired bootstrap; McNemar's exact p):" in human
+    assert re.search(rf"^other +{rival['n']} .*{re.escape(difference)} +{rival['p_value']:.3g}$", human, re.MULTILINE)
+    assert "Holm" not in human
+
+
+def test_several_comparisons_are_adjusted(folder):
+    lesions(300, seed=9).to_csv("fresh.csv", index=False)
+    fit = ["--label", "truth", "--experts", "dr_c", "--features", "size_mm", "--alpha", "0.5"]
+    assert run("fit", "cases.csv", *fit, "--out", "weak").code == 0
+    options = ["--against", "weak", "--against", "model"]
+    result = json.loads(run("evaluate", "model", "fresh.csv", *options, "--json").out)
+    weak, same = result["against"]
+    assert (same["difference"], same["p_value"], same["n"]) == (0, 1, result["test"]["items"])
+    assert weak["p_value_adjusted"] == pytest.approx(min(1, 2 * weak["p_value"]))
+    human = run("evaluate", "model", "fresh.csv", *options).out
+    assert re.search(r"^against +cases +this team +the other +difference, in points +p +p, adjusted$", human, re.M)
+    assert human.endswith("The p values are adjusted for being 2 (Holm).\n")
+
+
+def test_teams_that_cannot_be_compared_are_told(folder, cases):
+    cases.assign(biopsy=cases.truth).drop(columns="truth").to_csv("biopsies.csv", index=False)
+    other = ["--label", "biopsy", "--experts", "dr_a", "--features", "age"]
+    assert run("fit", "biopsies.csv", *other, "--out", "biopsy").code == 0
+    lesions(20, seed=9).to_csv("fresh.csv", index=False)
+    assert run("evaluate", "model", "fresh.csv", "--against", "biopsy").err == (
+        "defero: --against biopsy: was fitted on the label column 'biopsy', model on 'truth'; if one column holds the "
+        "truth for both, name it with --label.\n"
+    )
+    assert run("evaluate", "model", "fresh.csv", "--against", "biopsy", "--label", "truth").code == 0
+    shades = cases.replace({"benign": "pale", "malign": "dark"})
+    shades.to_csv("shades.csv", index=False)
+    assert run("fit", "shades.csv", *FIT, "--out", "shades").code == 0
+    assert run("evaluate", "model", "fresh.csv", "--against", "shades").err == (
+        "defero: --against shades: has the classes dark, pale, model has benign, malign; only teams with the same "
+        "classes can be compared, so fit one of them anew.\n"
+    )
+    missing = run("evaluate", "model", "fresh.csv", "--against", "none")
+    assert (missing.code, missing.out) == (2, "")
+    assert "none: no such model folder" in missing.err
+
+
+def test_a_table_without_the_other_teams_columns_is_told(folder, cases):
+    fit = ["--label", "truth", "--experts", "dr_d", "--features", "age,site"]
+    cases.rename(columns={"dr_c": "dr_d"}).to_csv("others.csv", index=False)
+    assert run("fit", "others.csv", *fit, "--out", "other").code == 0
+    outcome = run("evaluate", "model", "cases.csv", "--against", "other")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("defero: --against other: cases.csv: no column 'dr_d' for an expert; did you mean")
+
+
+def test_rows_that_one_of_two_teams_saw_cannot_compare_them(folder, cases):
+    cases[~seen_rows(folder)].to_csv("rest.csv", index=False)
+    answers, frame = cases[DOCTORS], cases[["age", "size_mm", "site"]]
+    half = np.flatnonzero(~seen_rows(folder))
+    DeferralClassifier("linear").fit(frame.iloc[half], cases.truth.iloc[half], experts=answers.iloc[half]).save("rest")
+    outcome = run("evaluate", "model", "cases.csv", "--against", "rest")
+    assert (outcome.code, outcome.err) == (
+        2,
+        "defero: --against rest: no row of cases.csv is new to both model and rest; pass other cases.\n",
+    )
+    seen = run("evaluate", "model", "rest.csv", "--against", "rest")
+    assert seen.err.startswith("defero: --against rest: rest.csv: all 32 rows were seen by fit")
 
 
 def test_only_rows_that_fit_saw_are_refused(folder, cases):
@@ -159,3 +271,10 @@ def test_a_damaged_model_is_told(folder, command):
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.err.startswith(f"defero: {message}")
     assert not (folder / "decisions.csv").exists()
+
+
+def test_a_column_that_is_not_used_makes_no_new_case(folder, cases):
+    cases.assign(visit="2024-03-01").to_csv("cases.csv", index=False)
+    assert run("fit", "cases.csv", *FIT, "--out", "dated").code == 0
+    cases.assign(visit="2025-03-01").to_csv("cases.csv", index=False)
+    assert run("evaluate", "dated", "cases.csv").out.startswith("128 of 160 rows were seen by fit and are left out.")

@@ -113,8 +113,8 @@ def test_a_near_miss_is_offered(folder, cases):
         ),
         (["--alpha", "1"], "--alpha must lie between 0 and 1, got 1; for a promise of 90 % pass 0.1."),
         (["--target", "best"], "target must be 'all-correct', 'missed-share' or 'any-correct', got 'best'."),
-        (["--net", "deep"], "net must be 'linear' or 'mlp', got 'deep'."),
-        (["--loss", "hinge"], "loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
+        (["--net", "deep"], "--net must be one of linear, mlp, got 'deep'."),
+        (["--loss", "hinge"], "--loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
         (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--out", "no/model"], "no/model: the folder"),
         (
@@ -218,15 +218,68 @@ def test_a_doctor_nobody_named_is_noted(folder):
     )
 
 
+@pytest.mark.filterwarnings("default")
+def test_a_copy_of_the_truth_is_noted_whatever_its_type(folder, cases):
+    truth = cases.truth.eq("malign").astype(int)
+    coded = cases.assign(
+        truth=truth,
+        gold=truth.mask(cases.index == 7, 1 - truth),
+        wet=cases.index % 2,
+        dry=1 - cases.index % 2,
+        **{name: cases[name].map({"benign": 0, "malign": 1}) for name in DOCTORS},
+    )
+    coded.to_csv("coded.csv", index=False)
+    told = fit("coded.csv").err
+    assert (
+        "note: gold equals the label in 99.4 % of the rows and is used as a feature; if it is a copy of the truth, "
+        "every figure here is too good: leave it out with --features.\n"
+    ) in told
+    assert "note: wet, dry hold labels and are used as features; name an expert's column in --experts, or leave" in told
+    words = cases.assign(gold=cases.truth.mask(cases.index == 9, "unclear"))
+    words.to_csv("words.csv", index=False)
+    assert "note: gold equals the label in 99.4 % of the rows" in fit("words.csv").err
+
+
+def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
+    from defero.cli.fit_checks import LOSSES, NETS
+    from defero.estimators import deferral
+
+    assert LOSSES == deferral._LOSSES
+    for net in NETS:
+        deferral.DeferralClassifier(net)._check_options()
+    monkeypatch.setattr("defero.data.cases.read_frame", None)
+    assert fit("none.csv", "--net", "deep").err == "defero: --net must be one of linear, mlp, got 'deep'.\n"
+    assert fit("none.csv", "--loss", "hinge").err.startswith("defero: --loss must be one of softmax, ova,")
+
+
+def test_options_without_effect_are_noted(folder):
+    outcome = fit("cases.csv", "--loss", "moe", "--alpha", "0.2", "--cost", "dr_a=0.1")
+    assert outcome.code == 0
+    assert "note: --alpha, --cost have no effect with --loss moe: its weights promise nothing" in outcome.err
+    assert "no effect" not in fit("cases.csv", "--loss", "moe").err
+
+
+def test_fees_need_somebody_to_pay(folder):
+    alone = ["--experts", "", "--features", "age"]
+    assert fit("cases.csv", *alone, "--cost", "a").err == (
+        "defero: --cost a: there are no experts to be paid; leave it out.\n"
+    )
+    assert fit("cases.csv", *alone).code == 0
+    assert run("route", "other", "cases.csv", "--out", "d.csv", "--absent", "a").err == (
+        "defero: --absent a: the model knows no experts; leave it out.\n"
+    )
+
+
 def test_no_experts_is_a_model_alone(folder):
     outcome = fit("cases.csv", "--experts", "", "--features", "age,size_mm,site")
     assert outcome.code == 0
-    assert re.search(r"^model .* 100\.0 %$", outcome.out, re.MULTILINE)
+    assert re.search(r"^model .*\) +100\.0 % ", outcome.out, re.MULTILINE)
 
 
 def test_softmax_estimates_above_one_are_told(folder, cases):
     cases.assign(**dict.fromkeys(DOCTORS, cases.truth)).to_csv("cases.csv", index=False)
-    assert "Softmax estimates exceed 1 on" in fit("cases.csv", "--loss", "softmax").out
+    printed = fit("cases.csv", "--loss", "softmax").out
+    assert "estimates exceeded 1 before recalibration, a fault of the softmax loss." in printed
 
 
 def test_a_label_that_is_a_typo_is_asked_about(folder, cases):

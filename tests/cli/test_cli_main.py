@@ -9,7 +9,7 @@ from clinic import DOCTORS, enter, lesions, run
 from defero import DeferralClassifier, __version__
 from defero.core.errors import InputError
 
-COMMANDS = ["demo", "fit", "evaluate", "route"]
+COMMANDS = ["demo", "fit", "evaluate", "report", "route"]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_help_has_an_example_in_one_line(command):
 def test_every_command_is_listed():
     outcome = run("--help")
     assert outcome.code == 0
-    assert all(f"\n  {command}" in outcome.out for command in COMMANDS)
+    assert all(f"\n  {command}" in outcome.out for command in [*COMMANDS, "datasets"])
 
 
 def test_the_version_is_the_packages():
@@ -90,7 +90,8 @@ def test_import_and_help_load_nothing_heavy():
 import sys
 import defero
 from defero.cli.main import main
-for words in (["--help"], ["fit", "--help"], ["route", "--help"], ["evaluate", "--help"], ["demo", "--help"]):
+commands = ("fit", "route", "evaluate", "report", "demo", "datasets")
+for words in (["--help"], *([command, "--help"] for command in commands)):
     sys.argv = ["defero", *words]
     try:
         main()

@@ -52,7 +52,7 @@ def test_every_row_gets_a_decision(new):
     assert decisions.model_says.tolist() == router.predict(new).tolist()
     for name in ("model", *DOCTORS):
         n = int((decision.name == name).sum())
-        assert f"  {name}: {n} ({100 * n / 160:.1f} %)\n" in outcome.out
+        assert f"  {name}: {n} ({100 * (n / 160):.1f} %)\n" in outcome.out
     blank = int(new.size_mm.isna().sum())
     assert outcome.err == f"note: size_mm: blank, filled with the training median, in {blank} rows.\n"
 
@@ -152,6 +152,8 @@ def test_another_key_can_be_named(new):
     missing = route("new.csv", "--key", "patent")
     assert (missing.code, missing.out) == (2, "")
     assert "new.csv: no column 'patent' for the key; did you mean 'patient'?" in missing.err
+    new.drop(columns="case").to_csv("keyless.csv", index=False)
+    assert "keyless.csv: no column 'case' for the key" in route("keyless.csv", "--key", "case").err
     new.assign(route="north").to_csv("new.csv", index=False)
     clash = route("new.csv", "--key", "route")
     assert clash.code == 2
@@ -192,6 +194,7 @@ def test_what_voids_the_promise_is_said(new, options, why):
         (["--cost", "dr_a=much"], "--cost dr_a=much: expected NAME=FEE with a number, such as dr_a=0.05."),
         (["--cost", "dr_a=nan"], "--cost dr_a=nan: the fee must be finite; to rule an expert out pass --absent dr_a."),
         (["--absent", "dr_x"], "--absent dr_x: no such expert; the model knows dr_a, dr_b, dr_c."),
+        (["--control", "dx"], "--control dx: is a question of a Label Studio export, and new.csv is read as table"),
         (["--out", "new.csv"], "--out new.csv: is the table of cases itself; choose another name."),
         (["--out", "d.xlsx"], "d.xlsx: the name's ending tells no kind of table; the known endings are .csv,"),
         (["--out", "no/d.csv"], "no/d.csv: the folder no does not exist; make it first."),

@@ -177,7 +177,7 @@ def test_the_median_of_huge_numbers_is_finite():
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
-        ([f"the patient said {place}" for place in range(60)], "free text is not used"),
+        ([f"the patient said {place}" for place in range(60)], "free text; name it with text= (--text) to use it"),
         ([f"{place / 7:.3f}" for place in range(60)], "numbers stored as text; convert them to numbers"),
         (
             ["NA"] + [f"{place / 7:.3f}" for place in range(60)],
@@ -317,3 +317,20 @@ def test_a_part_of_a_table_names_the_rows_of_the_whole():
     named = part.set_axis(["p", "q"], axis=0)
     with pytest.raises(TableError, match=r"row 3, column dose: 'x' is not a number"):
         recipe.apply(named, first_row=2)
+
+
+def test_the_check_raises_what_learning_would_and_reads_no_text(monkeypatch):
+    monkeypatch.setattr("defero.data.recipe.learn_words", None)
+    frame = pd.DataFrame({"age": [30, 40], "letter": ["dear", "sir"]})
+    FeatureRecipe.check(frame, text=["letter"])
+    FeatureRecipe.check(frame[["letter"]], text=["letter"])
+    FeatureRecipe.check(frame.assign(age=1)[["age", "letter"]])
+    for bad, message in [
+        (frame.assign(age=[1, np.inf]), "a.csv: row 3, column age: 'inf' is not a finite number"),
+        (frame.assign(letter=[1, 2]), "a.csv: column letter is named as text and holds numbers"),
+        (frame.rename(columns={"letter": "text"}), "a.csv: no column 'letter' for the text"),
+    ]:
+        with pytest.raises(TableError, match=message):
+            FeatureRecipe.check(bad, text="letter", source="a.csv", first_row=2)
+    with pytest.raises(TableError, match=r"no column can be used as a feature \(age: the same in every row\)"):
+        FeatureRecipe.check(pd.DataFrame({"age": [1, 1]}))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError, TableError
-from defero.data.fingerprint import combined, held_out, row_fingerprints
+from defero.data.fingerprint import combined, held_out, row_fingerprints, text_fingerprints
 
 CELLS = st.one_of(st.none(), st.sampled_from(["a", "b", "NA", "1", "01"]), st.integers(-3, 3), st.floats(-2, 2))
 HASHES = st.lists(st.integers(0, 5), max_size=30).map(lambda values: np.array(values, dtype=np.uint64))
@@ -155,3 +155,10 @@ def test_what_is_no_table_is_refused():
         row_fingerprints(np.zeros(3))
     with pytest.raises(TableError, match="two columns are called 'a'"):
         row_fingerprints(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_texts_have_fingerprints_of_their_own():
+    found = text_fingerprints(["7", "07", "7", ""])
+    assert found.dtype == np.uint64
+    assert found[0] == found[2]
+    assert len(set(found.tolist())) == 3

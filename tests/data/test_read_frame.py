@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import defero.data
 from defero.core.errors import InputError, TableError
 from defero.data.formats import first_row
 from defero.data.read import read_chunks, read_frame
@@ -231,3 +232,22 @@ def test_recipe_and_fingerprints_load_without_pandas():
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(ImportError, match="cannot import name 'nothing'"):
         exec("from defero.data import nothing")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "read_label_studio",
+        "read_prodigy",
+        "read_long",
+        "join_answers",
+        "majority_labels",
+        "tasks_with_decisions",
+        "write_label_studio",
+        "LongAnswers",
+        "table_from_long",
+    ],
+)
+def test_what_reads_annotations_is_exported(name):
+    assert name in defero.data.__all__
+    assert getattr(defero.data, name).__name__ == name

@@ -115,7 +115,7 @@ def test_usage_equals_the_obvious_loop(data, n_items, n_experts):
     answers = np.array([data.draw(column) for _ in range(n_experts)], dtype=int).T.reshape(n_items, n_experts)
     choice = st.lists(st.integers(-1, n_experts - 1), min_size=n_items, max_size=n_items)
     expert = np.array(data.draw(choice), dtype=int)
-    usage = expert_usage(expert, answers, labels, n_experts)
+    usage = expert_usage(expert, answers, labels)
     for j in range(n_experts):
         items = [i for i in range(n_items) if expert[i] == j]
         right = sum(bool(answers[i, j] == labels[i]) for i in items)
@@ -149,7 +149,6 @@ def test_usage_without_experts_is_empty():
         (lambda: deferral_curve([True, True], [True, True], [0.0, np.nan]), "gain .* got NaN for item 1"),
         (lambda: deferral_curve([0.3], [True], [0.0]), "model_correct must be True or False"),
         (lambda: deferral_curve([[True]], [True], [0.0]), r"model_correct must have one axis \(n,\)"),
-        (lambda: expert_usage([0], [[1]], [1], 2), "n_experts must be 1, the number of columns of answers, got 2"),
         (lambda: expert_usage([0], [[-1]], [1]), "item 0 was deferred to expert 0, who has no recorded answer"),
         (lambda: expert_usage([0], [[1]], [1, 2]), "labels must have 1 items"),
         (lambda: expert_usage([0], [[1]], ["a"]), "answers must have the form of labels"),

@@ -185,7 +185,7 @@ def test_an_expert_without_answers_is_the_mean_of_the_others_and_never_asked(cas
 
 
 def test_a_judge_counts_what_score_counts(router, cases):
-    record = judge(router, cases.features, cases.labels, cases.answers)
+    record = judge(router, cases.features, cases.labels, cases.answers, disjoint=True)
     assert record.team.value == router.score(cases.features, cases.labels, cases.answers)
     assert record.model.value == np.mean(router.predict(cases.features) == cases.labels)
     assert record.recorded == pytest.approx(cases.observed.sum() / 120)

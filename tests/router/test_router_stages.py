@@ -6,7 +6,7 @@ import pytest
 from defero import DeferralClassifier, InputError, Router, TwoStageDeferral
 from defero.datasets import wedge
 from defero.metrics import expected_calibration_error, missed_share, set_coverage
-from defero.router import judge
+from defero.router import judge, try_out
 
 PARTS = [wedge(n, random_state=seed) for seed, n in enumerate((1_500, 1_000, 1_500, 4_000))]
 TRAIN, CAL, CONF, TEST = PARTS
@@ -225,10 +225,17 @@ def test_reuse_is_found_by_labels_and_answers_where_features_repeat():
         few.conformalize(x, y, experts=answers[:, :1])
 
 
+@pytest.mark.parametrize(("part", "stage"), [(TRAIN, "fit"), (CAL, "calibrate"), (CONF, "conformalize")])
+def test_no_stage_is_judged_on_its_own_rows(ready, part, stage):
+    with pytest.raises(InputError, match=f"judge: {len(part)} of {len(part)} rows were seen by .*{stage}"):
+        judge(ready, part.features, part.labels, part.answers)
+
+
 def test_groups_are_checked_and_judged(team):
     groups = np.where(CONF.features[:, 0] < 0.3, 1, 2)
     router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, groups=groups)
     assert judge(router, TEST.features, TEST.labels, TEST.answers).panel is None
+    assert "calibrated inside groups" in try_out(router, TEST.features, TEST.labels, TEST.answers).panel_note
     there = np.where(TEST.features[:, 0] < 0.3, 1, 2)
     assert judge(router, TEST.features, TEST.labels, TEST.answers, groups=there).panel.kept > 0.85
     one = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, groups=np.ones(1_500))

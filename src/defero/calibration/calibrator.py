@@ -3,31 +3,51 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.calibration.choice import ChosenMaps, choose_maps
+from defero.calibration.describe import calibration_sentences
 from defero.calibration.inputs import label_numbers
+from defero.calibration.isotonic import IsotonicMaps, fit_isotonic
+from defero.calibration.maps import ExpertMaps, Method, Untouched
 from defero.calibration.platt import PlattMaps, fit_platt
-from defero.calibration.temperature import apply_temperature, fit_temperature
-from defero.core.checks import true_or_false
+from defero.calibration.temperature import (
+    apply_temperature,
+    choose_temperature,
+    fit_temperature,
+    largest_class_pays,
+)
+from defero.calibration.venn_abers import VennAbersMaps, fit_venn_abers
+from defero.core.checks import BoolArray, FloatArray, true_or_false
 from defero.core.errors import InputError
-from defero.core.scores import Scores, sigmoid
+from defero.core.scores import Link, Scores, sigmoid
 
 HONEST_ITEMS = 10.0
 """How many items' worth of belief that the model is honest already."""
+_FITS = {"auto": choose_maps, "platt": fit_platt, "isotonic": fit_isotonic, "venn-abers": fit_venn_abers}
+_KINDS = {kind.method: kind for kind in (ChosenMaps, PlattMaps, IsotonicMaps, VennAbersMaps, Untouched)}
 
 
 @dataclass(frozen=True)
 class Calibrator:
-    """A temperature for the model's classes, and a slope and an intercept for each expert.
+    """A temperature for the model's classes, and a map for each expert.
 
     Attributes
     ----------
     temperature : float
         Class probabilities become softmax(log p / temperature).
-    experts : PlattMaps
-        How each expert's raw score becomes the probability that they are right.
+    experts : ExpertMaps
+        How each expert's raw score becomes the probability that they are right; `experts.methods` names the methods.
+    n_labels : int, optional
+        How many items it was fitted on.
+    n_answers : J ints, optional
+        How many answers of each expert.
+    keeps_model : bool
+        Leave `model_proba` as it is, instead of the largest calibrated class probability. These differ for
+        one-vs-all, where it is the largest sigmoid.
 
     Examples
     --------
@@ -40,17 +60,28 @@ class Calibrator:
     >>> honest = calibrator.apply(scores)
     >>> honest.model_proba[:1].round(2).tolist(), honest.expert_proba[:1].round(2).tolist()
     ([0.75], [[0.75]])
+    >>> for sentence in calibrator.describe(["ann"]):
+    ...     print(sentence)
+    Looked at 400 cases. The model: its class probabilities get temperature 2.62 (it claimed too much).
+    Experts: Platt's map for ann; 400 answers.
     """
 
     temperature: float
-    experts: PlattMaps
+    experts: ExpertMaps
+    n_labels: int | None = None
+    n_answers: tuple[int, ...] | None = None
+    keeps_model: bool = False
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
             raise InputError(f"temperature must be positive and finite, got {self.temperature}.")
+        if self.n_answers is not None and len(self.n_answers) != self.experts.n_experts:
+            raise InputError(f"n_answers must be {self.experts.n_experts} numbers, got {len(self.n_answers)}.")
 
     @classmethod
-    def fit(cls, scores: Scores, label_idx: ArrayLike, correct: ArrayLike, observed: ArrayLike) -> "Calibrator":
+    def fit(
+        cls, scores: Scores, label_idx: ArrayLike, correct: ArrayLike, observed: ArrayLike, *, method: Method = "auto"
+    ) -> "Calibrator":
         """Fit on cases that the model has not learned from.
 
         Parameters
@@ -60,22 +91,94 @@ class Calibrator:
             The class number of each label.
         correct, observed : (n, J) bool
             Was expert j right on item i; did they answer at all?
+        method : "auto", "platt", "isotonic", "venn-abers" or "none"
+            For the experts. "auto" leaves alone what is honest already (see `choose_maps`), the model's own
+            probabilities too; the others give the classes a temperature, "none" nothing to anybody.
         """
+        if method not in get_args(Method):
+            raise InputError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}.")
         shape = scores.expert_raw.shape
         labels = label_numbers(label_idx, n_items=len(scores), n_classes=scores.n_classes)
         right, seen = true_or_false("correct", correct, shape=shape), true_or_false("observed", observed, shape=shape)
+        fit_classes = {"auto": choose_temperature, "none": _one}.get(method, fit_temperature)
+        temperature = fit_classes(scores.class_proba, labels, prior=HONEST_ITEMS)
         return cls(
-            experts=fit_platt(scores.expert_raw, right, seen, link=scores.link),
-            temperature=fit_temperature(scores.class_proba, labels, prior=HONEST_ITEMS),
+            experts=_fit_experts(scores.expert_raw, right, seen, link=scores.link, method=method),
+            temperature=temperature,
+            keeps_model=method == "none"
+            or (method == "auto" and temperature == 1.0 and not largest_class_pays(scores, labels)),
+            n_labels=len(labels),
+            n_answers=tuple(seen.sum(axis=0).tolist()),
         )
 
     def apply(self, scores: Scores) -> Scores:
-        """Return calibrated scores; no class and, within one expert, no item changes its rank.
+        """Return calibrated scores; no class and, within one expert, no item changes its rank (ties may appear).
 
         `model_proba` becomes the largest calibrated class probability (for one-vs-all too, where it was the largest
-        sigmoid), so that the model and the experts are compared as calibrated probabilities. `expert_raw` becomes
-        the calibrated log-odds, link "logit".
+        sigmoid), so that the model and the experts are compared as calibrated probabilities; it stays where the model
+        is left alone (`keeps_model`). `expert_raw` becomes the calibrated log-odds, link "logit".
         """
+        self._check(scores)
+        class_proba = scores.class_proba
+        if self.temperature != 1.0:
+            class_proba = apply_temperature(class_proba, self.temperature)
+        logits = self.experts.logits(scores.expert_raw)
+        model_proba = scores.model_proba if self.keeps_model else class_proba.max(axis=1)
+        return Scores(class_proba, sigmoid(logits), model_proba, logits, "logit")
+
+    def width(self, scores: Scores) -> FloatArray:
+        """Return how far apart Venn-Abers' two probabilities lie, (n, J); nan for experts of other methods.
+
+        One of the two is calibrated, and nobody knows which: a wide pair says that few answers were like this one.
+        """
+        self._check(scores)
+        return self.experts.width(scores.expert_raw)
+
+    def describe(self, expert_names: ArrayLike | None = None) -> list[str]:
+        """Return what was done to the model and to the experts, in words; experts by number without names."""
+        given = range(self.experts.n_experts) if expert_names is None else np.asarray(expert_names).tolist()
+        names = [f"expert {one}" if isinstance(one, int) else str(one) for one in given]
+        if len(names) != self.experts.n_experts:
+            raise InputError(f"expert_names must be {self.experts.n_experts} names, got {len(names)}.")
+        return calibration_sentences(
+            self.temperature, self.experts.methods, names, n_labels=self.n_labels, n_answers=self.n_answers
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything that was fitted, in types that JSON knows.
+
+        >>> Calibrator(1.5, Untouched("logit", 2), 30, (30, 7)).settings()
+        {'temperature': 1.5,
+         'experts': {'method': 'none', 'link': 'logit', 'n_experts': 2},
+         'n_labels': 30, 'n_answers': [30, 7], 'keeps_model': False}
+        """
+        return {
+            "temperature": self.temperature,
+            "experts": self.experts.settings(),
+            "n_labels": self.n_labels,
+            "n_answers": None if self.n_answers is None else list(self.n_answers),
+            "keeps_model": self.keeps_model,
+        }
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> "Calibrator":
+        """Return the calibrator that `settings()` described."""
+        try:
+            method = settings["experts"]["method"]
+            if method not in _KINDS:
+                raise InputError(f"method must be one of {', '.join(_KINDS)}, got {method!r}.")
+            n_labels, n_answers = settings.get("n_labels"), settings.get("n_answers")
+            return cls(
+                float(settings["temperature"]),
+                _KINDS[method].from_settings(settings["experts"]),
+                None if n_labels is None else int(n_labels),
+                None if n_answers is None else tuple(int(one) for one in n_answers),
+                bool(settings.get("keeps_model", False)),
+            )
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InputError(f"settings must be what settings() returns, got something else: {error!r}.") from error
+
+    def _check(self, scores: Scores) -> None:
         if scores.n_experts != self.experts.n_experts:
             raise InputError(
                 f"scores must be of the {self.experts.n_experts} experts of fit, got {scores.n_experts} columns."
@@ -85,26 +188,16 @@ class Calibrator:
                 f"scores must have the link {self.experts.link!r} of fit, got {scores.link!r}; "
                 "pass the scores as the model gives them, not calibrated ones."
             )
-        class_proba = apply_temperature(scores.class_proba, self.temperature)
-        logits = self.experts.logits(scores.expert_raw)
-        return Scores(class_proba, sigmoid(logits), class_proba.max(axis=1), logits, "logit")
 
-    def settings(self) -> dict[str, Any]:
-        """Return everything that was fitted, in types that JSON knows.
 
-        >>> Calibrator(1.5, PlattMaps("logit", (0.5,), (0.0,), (0.5, 0.0))).settings()
-        {'temperature': 1.5,
-         'experts': {'method': 'platt', 'link': 'logit', 'slope': [0.5], 'intercept': [0.0], 'pooled': [0.5, 0.0]}}
-        """
-        return {"temperature": self.temperature, "experts": self.experts.settings()}
+def _fit_experts(
+    expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *, link: Link, method: Method
+) -> ExpertMaps:
+    """Return the maps of a method; the identity where nobody answered anything."""
+    if method == "none" or (method != "platt" and not observed.any()):
+        return Untouched(link, expert_raw.shape[1])
+    return _FITS[method](expert_raw, correct, observed, link=link)
 
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> "Calibrator":
-        """Return the calibrator that `settings()` described."""
-        try:
-            method = settings["experts"]["method"]
-            if method != "platt":
-                raise InputError(f"method must be 'platt', got {method!r}.")
-            return cls(float(settings["temperature"]), PlattMaps.from_settings(settings["experts"]))
-        except (LookupError, TypeError, ValueError) as error:
-            raise InputError(f"settings must be what settings() returns, got something else: {error!r}.") from error
+
+def _one(class_proba: FloatArray, label_idx: ArrayLike, *, prior: float) -> float:
+    return 1.0

@@ -12,17 +12,19 @@ LINEAR_TO = 20.0
 """Log-odds up to here stay as they are; sigmoid(-20) is 2e-9."""
 CORNER = 0.02
 """How far sigmoid(log_odds(z, "log")) may stay below min(1, exp(z)), which has a corner at z = 0."""
-_LARGEST_EXPONENT = 700.0  # exp(709.8) is the last finite one
+SHARP_CORNER = 1e-6
+"""The same where a score is only passed on: no two scores become equal, and none moves by more than this."""
+_LARGEST_EXPONENT = 680.0  # exp(709.8) is the last finite one, and it is divided by twice a corner
 
 
-def log_odds(raw: FloatArray, link: Link) -> FloatArray:
+def log_odds(raw: FloatArray, link: Link, *, corner: float = CORNER) -> FloatArray:
     """Return u(raw), increasing in raw, with sigmoid(u) what the raw score claims as a probability.
 
     Link "logit": u = z, compressed beyond +-20. Link "log", where z is a log-probability that may pass 0:
     the odds of exp(z) are exp(z) / (1 - exp(z)), whose denominator is not positive for z >= 0. It is replaced by
     the smooth positive h(t) = t / 2 + sqrt(t^2 / 4 + eps^2) of t = 1 - exp(z), so that
 
-        u(z) = z - log h(1 - exp(z)) = z - log eps + arcsinh((exp(z) - 1) / (2 eps)),  eps = 0.02.
+        u(z) = z - log h(1 - exp(z)) = z - log eps + arcsinh((exp(z) - 1) / (2 eps)),  eps = corner.
 
     Both terms increase, hence u does: u = z - eps^2 far below 0, -log eps at 0, 2 z - 2 log eps far above.
     As h(t) lies between max(t, 0) and max(t, 0) + eps, sigmoid(u) lies within eps below min(1, exp(z)).
@@ -31,6 +33,8 @@ def log_odds(raw: FloatArray, link: Link) -> FloatArray:
     ----------
     raw : (n, J)
     link : "logit" or "log"
+    corner : float
+        How far sigmoid(u) may stay below min(1, exp(z)) for link "log".
 
     >>> log_odds(np.array([[-3.0, 3.0]]), "logit").tolist()
     [[-3.0, 3.0]]
@@ -43,7 +47,7 @@ def log_odds(raw: FloatArray, link: Link) -> FloatArray:
     if link == "logit":
         return compress(raw)
     excess = np.expm1(np.minimum(raw, _LARGEST_EXPONENT))
-    return compress(raw - math.log(CORNER) + np.arcsinh(excess / (2 * CORNER)))
+    return compress(raw - math.log(corner) + np.arcsinh(excess / (2 * corner)))
 
 
 def compress(logits: FloatArray) -> FloatArray:

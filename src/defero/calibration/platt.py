@@ -1,31 +1,38 @@
 """Platt scaling of each expert's score, every expert's fit drawn towards that of all experts together."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from defero.calibration.log_odds import log_odds
+from defero.calibration.maps import checked_link, no_width
+from defero.calibration.scoring import ROUGH, Columns
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.errors import InputError
-from defero.core.scores import Link, sigmoid
+from defero.core.scores import Link
 
-EXPERT_SPREAD = 0.3
-"""tau: how far an expert's log slope and intercept are expected to lie from the pooled ones."""
+EXPERT_SPREADS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""tau: how far an expert's log slope and intercept may be expected to lie from the pooled ones; the answers choose."""
+USUAL_SPREAD = 0.1
+"""The tau expected before any answer is seen, give or take a factor of e."""
 POOLED_SPREAD = 0.5
 """The same of the pooled fit around the identity: a few dozen answers move it half of the way that hundreds would."""
-_MAX_STEPS = 200
-_LONGEST_STEP = 2.0
-_SMALL_STEP = 1e-10
+SHIFTS = (-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.4, 1.8)
+"""Where the search for the shift of link "log" begins."""
+_SPREAD_ONCE = 0.3  # in folders from before the answers chose it; there was no shift
+_ENOUGH_CELLS = 5_000  # for a shift, which is one number for all experts
 
 
 @dataclass(frozen=True)
 class PlattMaps:
-    """P(expert j is right) = sigmoid(slope_j u + intercept_j), with u = `log_odds(raw, link)` and slope_j > 0.
+    """P(expert j is right) = sigmoid(slope_j u + intercept_j), with u = `log_odds(raw - shift, link)` and slope_j > 0.
 
-    Slope 1 and intercept 0 are the identity: sigmoid(raw) for link "logit", min(1, exp(raw)) for link "log"
-    (within 0.02 below it, see `log_odds`).
+    Slope 1, intercept 0 and shift 0 are the identity: sigmoid(raw) for link "logit", min(1, exp(raw)) for link "log"
+    (within 0.02 below it, see `log_odds`). The shift undoes estimates that are all too large by a factor of
+    exp(shift), the softmax loss's fault: no slope and intercept can, as where the estimate passes 1 is part of u.
 
     Attributes
     ----------
@@ -34,26 +41,42 @@ class PlattMaps:
     slope, intercept : J numbers each
     pooled : (slope, intercept)
         Of all experts together: what an expert gets who has given no answers.
+    shift : float
+        The same for all experts; 0 for link "logit", where an intercept says as much.
+    spread : float
+        The tau that the answers have chosen.
     """
 
     link: Link
     slope: tuple[float, ...]
     intercept: tuple[float, ...]
     pooled: tuple[float, float]
+    shift: float = 0.0
+    spread: float = USUAL_SPREAD
+    method: ClassVar[str] = "platt"
 
     def __post_init__(self) -> None:
-        numbers = np.array([*self.slope, *self.intercept, *self.pooled])
+        numbers = np.array([*self.slope, *self.intercept, *self.pooled, self.shift, self.spread])
         if len(self.slope) != len(self.intercept) or len(self.pooled) != 2 or not np.isfinite(numbers).all():
             raise InputError("slope, intercept and pooled must be J, J and 2 finite numbers.")
         if min([*self.slope, self.pooled[0]]) <= 0:
             raise InputError(f"slope must be positive for each expert, got {list(self.slope)}.")
-        if self.link not in ("logit", "log"):
-            raise InputError(f"link must be 'logit' or 'log', got {self.link!r}.")
+        checked_link(self.link)
 
     @property
     def n_experts(self) -> int:
         """J."""
         return len(self.slope)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Platt's, J times."""
+        return (self.method,) * self.n_experts
+
+    def take(self, experts: tuple[int, ...]) -> "PlattMaps":
+        """Return the maps of some experts."""
+        slope, intercept = (tuple(one[j] for j in experts) for one in (self.slope, self.intercept))
+        return replace(self, slope=slope, intercept=intercept)
 
     def logits(self, expert_raw: FloatArray) -> FloatArray:
         """Return the calibrated log-odds, (n, J).
@@ -61,16 +84,22 @@ class PlattMaps:
         >>> PlattMaps("logit", (0.5,), (1.0,), (1.0, 0.0)).logits(np.array([[4.0]])).tolist()
         [[3.0]]
         """
-        return log_odds(expert_raw, self.link) * np.array(self.slope) + np.array(self.intercept)
+        return log_odds(expert_raw - self.shift, self.link) * np.array(self.slope) + np.array(self.intercept)
+
+    def width(self, expert_raw: FloatArray) -> FloatArray:
+        """Return nan, (n, J)."""
+        return no_width(expert_raw)
 
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""
         return {
-            "method": "platt",
+            "method": self.method,
             "link": self.link,
             "slope": list(self.slope),
             "intercept": list(self.intercept),
             "pooled": list(self.pooled),
+            "shift": self.shift,
+            "spread": self.spread,
         }
 
     @classmethod
@@ -79,18 +108,21 @@ class PlattMaps:
         slope, intercept, pooled = (
             tuple(float(one) for one in settings[key]) for key in ("slope", "intercept", "pooled")
         )
-        return cls(settings["link"], slope, intercept, (pooled[0], pooled[1]))
+        shift, spread = float(settings.get("shift", 0.0)), float(settings.get("spread", _SPREAD_ONCE))
+        return cls(settings["link"], slope, intercept, (pooled[0], pooled[1]), shift, spread)
 
 
 def fit_platt(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *, link: Link) -> PlattMaps:
     """Fit slope a_j > 0 and intercept b_j of each expert on the answers that were observed.
 
-    Expert j minimises, over their observed items, with tau = 0.3 and the pooled (a, b),
+    Expert j minimises, over their observed items, with the pooled (a, b),
 
         sum_i log loss(correct_ij, sigmoid(a_j u_ij + b_j)) + ((log a_j - log a)^2 + (b_j - b)^2) / (2 tau^2);
 
-    the pooled (a, b) minimises the same sum over all experts with the identity (1, 0) at its centre and tau = 0.5.
-    An expert with few answers keeps near the pooled fit, one with none has it, one with hundreds has their own.
+    the pooled (a, b), and the shift inside u for link "log", minimise the same sum over all experts with the identity
+    at its centre and 0.5 for tau. An expert with few answers keeps near the pooled fit, one with none has it, one with
+    hundreds has their own. How much experts differ is seen from the answers: tau is the one of 0.05, 0.1, 0.2, 0.4,
+    0.8 and 1.6 under which they are most likely (empirical Bayes, by Laplace's method).
 
     Parameters
     ----------
@@ -102,78 +134,67 @@ def fit_platt(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *
 
     Examples
     --------
+    >>> from defero.core.scores import sigmoid
     >>> raw = np.array([[2.0], [2.0], [2.0], [-2.0]] * 500)
     >>> right = np.array([[True], [True], [False], [False]] * 500)
     >>> maps = fit_platt(raw, right, np.ones_like(right), link="logit")
     >>> sigmoid(maps.logits(np.array([[2.0]]))).round(2).tolist()
     [[0.67]]
     """
-    u = log_odds(expert_raw, link)
-    pooled = _fit_columns(
-        u[observed][:, None],
-        correct[observed][:, None],
-        np.ones((int(observed.sum()), 1), dtype=np.bool_),
-        centre=np.zeros(2),
-        spread=POOLED_SPREAD,
-    )[0]
-    each = _fit_columns(u, correct, observed, centre=pooled, spread=EXPERT_SPREAD)
+    checked_link(link)
+    shift = _fit_shift(expert_raw[observed], correct[observed]) if link == "log" else 0.0
+    u = log_odds(expert_raw - shift, link)
+    pooled = _all_as_one(u[observed], correct[observed]).minimum()[0]
+    spread, each = _fit_each(u, correct, observed, pooled)
     return PlattMaps(
         link,
         slope=tuple(np.exp(each[:, 0]).tolist()),
         intercept=tuple(each[:, 1].tolist()),
         pooled=(float(np.exp(pooled[0])), float(pooled[1])),
+        shift=shift,
+        spread=spread,
     )
 
 
-def _fit_columns(
-    u: FloatArray, correct: BoolArray, observed: BoolArray, *, centre: FloatArray, spread: float
-) -> FloatArray:
-    """Return (log a, b) of each column, (J, 2): scoring steps from the centre, each halved until the loss falls."""
-    fitted = np.tile(centre, (u.shape[1], 1))
-    loss = _loss(fitted, u, correct, observed, centre, spread)
-    for _ in range(_MAX_STEPS):
-        step, slope = _scoring_step(fitted, u, correct, observed, centre, spread)
-        if np.abs(step).max(initial=0.0) < _SMALL_STEP:
-            break
-        size = np.ones(len(fitted))
-        for _ in range(60):
-            new_loss = _loss(fitted + size[:, None] * step, u, correct, observed, centre, spread)
-            # 1e-12: near the minimum a sum of thousands of logarithms no longer shows that it falls.
-            worse = new_loss > loss + 1e-4 * size * slope + 1e-12 * (1 + loss)
-            if not worse.any():
-                break
-            size[worse] /= 2
-        fitted, loss = fitted + size[:, None] * step, new_loss
-    return fitted
+def _all_as_one(u: FloatArray, correct: BoolArray) -> Columns:
+    """Return observed cells, (m,) each, as one column, drawn to the identity."""
+    return Columns(u, correct, np.zeros(len(u), dtype=np.int64), 1, np.zeros(2), POOLED_SPREAD)
 
 
-def _loss(
-    fitted: FloatArray, u: FloatArray, correct: BoolArray, observed: BoolArray, centre: FloatArray, spread: float
-) -> FloatArray:
-    """Return the penalised log loss of each column, (J,)."""
-    logits = np.exp(fitted[:, 0]) * u + fitted[:, 1]
-    each = np.logaddexp(0.0, np.where(correct, -logits, logits))
-    return each.sum(axis=0, where=observed) + ((fitted - centre) ** 2).sum(axis=1) / (2 * spread**2)
+def _fit_each(u: FloatArray, correct: BoolArray, observed: BoolArray, pooled: FloatArray) -> tuple[float, FloatArray]:
+    """Return the spread under which the answers are most likely, and each expert's (log a, b) with it."""
+    start = np.tile(pooled, (u.shape[1], 1))
+    likely: dict[float, float] = {}
+    for spread in EXPERT_SPREADS if observed.any() else ():
+        columns = Columns.of(u, correct, observed, centre=pooled, spread=spread)
+        start = columns.minimum(start, small_step=ROUGH)
+        likely[spread] = columns.evidence(start) - math.log(spread / USUAL_SPREAD) ** 2 / 2
+    best = max(likely, key=likely.__getitem__, default=USUAL_SPREAD)
+    return best, Columns.of(u, correct, observed, centre=pooled, spread=best).minimum()
 
 
-def _scoring_step(
-    fitted: FloatArray, u: FloatArray, correct: BoolArray, observed: BoolArray, centre: FloatArray, spread: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return each column's Newton step (J, 2) and the slope of the loss along it (J,).
+def _fit_shift(raw: FloatArray, correct: BoolArray) -> float:
+    """Return the shift of the best pooled fit of observed cells, (m,) each: from a grid's best, half steps either side.
 
-    The second derivatives are the expected ones (Fisher's): positive definite wherever the search stands, while the
-    loss is not convex in log a.
+    The loss has more than one minimum in the shift, and a grid is not lost in the wrong one.
     """
-    by_log_slope = np.exp(fitted[:, 0]) * u
-    proba = sigmoid(by_log_slope + fitted[:, 1])
-    gap = np.where(observed, proba - correct, 0.0)
-    bend = np.where(observed, proba * (1 - proba), 0.0)
-    gradient = np.stack([(gap * by_log_slope).sum(axis=0), gap.sum(axis=0)], axis=1) + (fitted - centre) / spread**2
-    h_aa = (bend * by_log_slope**2).sum(axis=0) + 1 / spread**2
-    h_ab = (bend * by_log_slope).sum(axis=0)
-    h_bb = bend.sum(axis=0) + 1 / spread**2
-    g_a, g_b = gradient.T
-    step = np.stack([h_ab * g_b - h_bb * g_a, h_ab * g_a - h_aa * g_b], axis=1) / (h_aa * h_bb - h_ab**2)[:, None]
-    # Where all answers are certain the second derivatives vanish, and the step would leap.
-    step /= np.maximum(np.abs(step).max(axis=1, keepdims=True) / _LONGEST_STEP, 1.0)
-    return step, (gradient * step).sum(axis=1)
+    if not len(raw):
+        return 0.0
+    if len(raw) > _ENOUGH_CELLS:  # some at random: tables come in an order
+        some = np.random.default_rng(0).choice(len(raw), _ENOUGH_CELLS, replace=False)
+        raw, correct = raw[some], correct[some]
+    found: dict[float, float] = {}
+    start = np.zeros((1, 2))
+
+    def loss(shift: float) -> float:
+        nonlocal start
+        if shift not in found:
+            pool = _all_as_one(log_odds(raw - shift, "log"), correct)
+            start = pool.minimum(start, small_step=ROUGH)
+            found[shift] = float(pool.loss(start)[0]) + shift**2 / (2 * POOLED_SPREAD**2)
+        return found[shift]
+
+    best = min(SHIFTS, key=loss)
+    for step in (0.1, 0.05, 0.025):
+        best = min((best, best - step, best + step), key=loss)
+    return best

@@ -3,17 +3,21 @@
 import math
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from defero.cli.output import emit, percent, table
 
+if TYPE_CHECKING:
+    from defero.core import ExpertTable
+    from defero.router import Router
+
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where to leave the table of cases and a trained model.")] = Path(
-        "defero-demo"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Where to leave the table of cases, a trained model and its report.")
+    ] = Path("defero-demo"),
     seeds: Annotated[int, typer.Option(help="How many independent repetitions.", min=2)] = 10,
     seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -27,8 +31,6 @@ def demo(
 
     defero demo --seeds 10
     """
-    from dataclasses import replace
-
     from defero import DeferralClassifier
     from defero.datasets.digits import digits_team
 
@@ -46,9 +48,8 @@ def demo(
             typer.echo(f"\rrepetition {repetition + 1} of {seeds} ", nl=repetition + 1 == seeds, err=True)
     gain, half_width = mean_and_half_width([t - m for t, m in zip(teams, models, strict=True)])
     each = [sum(column) / seeds for column in zip(*experts, strict=True)]
-    out.mkdir(parents=True, exist_ok=True)
-    replace(team.router_, notes={**team.router_.notes, "label": "digit"}).save(out / "model")
-    test.features.assign(digit=test.labels).join(test.answers).to_csv(out / "cases.csv", index=False)
+    fresh = _leave(team.router_, test, out=out, seed=seed)
+    page = _report(out, seed=seed)
     result = {
         "seeds": seeds,
         "cases": len(test),
@@ -60,6 +61,8 @@ def demo(
         "experts": dict(zip(test.experts, each, strict=True)),
         "team_above_every_expert": min(teams) > max(max(row) for row in experts),
         "coverage": sum(coverages) / seeds,
+        "left_cases": fresh,
+        "report": None if page is None else str(page),
     }
     if as_json:
         emit(result)
@@ -73,8 +76,39 @@ def demo(
         f"{100 * (gain + half_width):+.2f}, paired over the repetitions)."
     )
     typer.echo(f"The model decides {percent(result['coverage'])} of the cases itself and asks for the rest.")
-    typer.echo(f"\nLeft in {out}/: cases.csv and model/. Who should decide each case?")
+    if page is None:
+        typer.echo("\nThere is no report without matplotlib: pip install 'defero[report]'")
+    else:
+        typer.echo(f"\nThe last team as a page to read in a browser: {page}")
+    typer.echo(f"Left in {out}/: that team as model/, calibrated and with panels on half of its held-out digits, and")
+    typer.echo(f"the other {fresh} as cases.csv. Who should decide each of them?")
     typer.echo(f"  defero route {out}/model {out}/cases.csv --out {out}/decisions.csv")
+
+
+def _leave(router: "Router", test: "ExpertTable", *, out: Path, seed: int) -> int:
+    """Finish a team on half of its held-out cases, save it, and write the other half; return how many those are."""
+    from dataclasses import replace
+
+    held, panels, fresh = test.split(0.25, 0.25, 0.5, random_state=seed)
+    router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
+    router = router.conformalize(panels.features, panels.labels, panels.answers, disjoint=True)
+    out.mkdir(parents=True, exist_ok=True)
+    replace(router, notes={**router.notes, "label": "digit"}).save(out / "model")
+    fresh.features.assign(digit=fresh.labels).join(fresh.answers).to_csv(out / "cases.csv", index=False)
+    return len(fresh)
+
+
+def _report(out: Path, *, seed: int) -> Path | None:
+    """Write the report of what was left in a folder; None where there is nothing to draw it with."""
+    from defero.cli.report import NEEDS_MATPLOTLIB, write_report
+
+    try:
+        write_report(out / "model", out / "cases.csv", out=out / "report.html", seed=seed)
+    except ImportError as error:
+        if str(error) != NEEDS_MATPLOTLIB:
+            raise
+        return None
+    return out / "report.html"
 
 
 def mean_and_half_width(values: list[float]) -> tuple[float, float]:

@@ -1,56 +1,55 @@
-"""`defero evaluate`: a saved team on cases it has not seen."""
+"""`defero evaluate`: a saved team on cases it has not seen, alone or beside other teams."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from defero.cli.against import compare_teams, show_rivals
+from defero.cli.held_out import judge_held_out
 from defero.cli.output import emit, show_record
+from defero.cli.reading import Answer, Answers, ControlName, Expert, FileFormat, Given, Item, Key, Label, Majority
 
 
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     table: Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")],
-    label: Annotated[str | None, typer.Option(help="The column with the truth. Default: as in fit.")] = None,
-    seed: Annotated[int, typer.Option(help="Taken by every command; nothing is drawn at random here.")] = 0,
+    label: Label = None,
+    answers: Answers = None,
+    item: Item = None,
+    expert: Expert = None,
+    answer: Answer = None,
+    key: Key = None,
+    majority_label: Majority = False,
+    file_format: FileFormat = None,
+    control: ControlName = None,
+    against: Annotated[
+        list[Path] | None, typer.Option(help="Another model folder to compare with; repeat for several.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Settles the draws of the intervals.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Judge a saved team on cases that its training did not see.
 
-    Rows that `fit` saw are found by their fingerprints and left out; a table of nothing else is refused. An expert
-    can only be asked where their answer is recorded.
+    Rows that `fit` saw are found by their fingerprints and left out, and so are rows of a group that it saw where it
+    was told --group; a table of nothing else is refused. An expert can only be asked where their answer is recorded.
+    With --against, the two teams are compared case by case on the rows that neither saw. Whatever is not said here,
+    such as the label's column, is as in `fit`.
 
     Example:
 
-    defero evaluate model new_cases.csv
+    defero evaluate model new_cases.csv --against older_model
     """
-    from defero.core.errors import InputError, TableError
-    from defero.data.fingerprint import held_out, row_fingerprints
-    from defero.data.formats import first_row
-    from defero.data.wide import read_table
-    from defero.router import Router, judge
-
-    router = Router.load(model)
-    truth = label or router.notes.get("label")
-    if router.recipe is None:
-        raise InputError(f"{model}: was fitted on a matrix, not on a table; call its score in Python.")
-    if truth is None:
-        raise InputError(f"{model}: was fitted in Python and does not know the label's column; name it with --label.")
-    cases = read_table(
-        table, label=truth, experts=router.expert_names, features=router.notes["columns"], classes=router.classes
-    )
-    fresh = held_out(router.all_seen(), row_fingerprints(cases.features))
-    if not fresh.any():
-        raise TableError(
-            f"{table}: all {len(cases)} rows were seen by fit, and a team cannot be judged on what it learned from; "
-            "pass other cases."
-        )
-    left_out = int((~fresh).sum())
-    test = cases.take(fresh)
-    record = judge(router, test.features, test.labels, test.answers, source=str(table), first_row=first_row(table))
+    given = Given(label, answers, item, expert, answer, key, majority_label, file_format, control)
+    judged = judge_held_out(model, table, given=given, seed=seed)
+    rivals = compare_teams(judged, against or [], given=given, seed=seed)
     if as_json:
-        emit({"model": str(model), "rows": len(cases), "seen_by_fit": left_out, "test": record.to_dict()})
+        emit({**judged.to_dict(), "against": [rival.to_dict() for rival in rivals]})
         return
-    if left_out:
-        typer.echo(f"{left_out} of {len(cases)} rows were seen by fit and are left out.\n")
-    show_record(record)
+    if judged.left_out_sentence():
+        typer.echo(f"{judged.left_out_sentence()}\n")
+    show_record(judged.record)
+    for sentence in judged.notes:
+        typer.echo(f"note: {sentence}", err=True)
+    if rivals:
+        show_rivals(rivals)

@@ -1,44 +1,92 @@
-"""`defero fit`: from a table of answers to a model folder."""
+"""`defero fit`: from a file of answers to a model folder."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from defero.cli.output import emit, show_record
+from defero.cli.fit_checks import ALPHA, TARGET, check_options, checked_parts, without_effect
+from defero.cli.fit_notes import class_counts, notes_on, sizes_sentence
+from defero.cli.held_out import with_majority
+from defero.cli.known_groups import seen_groups
+from defero.cli.output import emit, show_lines, show_record
+from defero.cli.reading import (
+    Answer,
+    Answers,
+    ControlName,
+    Expert,
+    FileFormat,
+    Item,
+    Key,
+    Label,
+    Majority,
+    format_of,
+    in_options,
+    listed,
+)
 from defero.cli.route import fees_of
 
 if TYPE_CHECKING:
     from defero.conformal.targets import Target
     from defero.core import ExpertTable
+    from defero.data.case_file import CaseFile, Cases
+    from defero.metrics.team import TeamRecord
     from defero.router import Router
 
-FEW_ROWS = 5
-MANY_ROWS = 50
+MOST_SHOWN = 12
 
 
 def fit(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines (each also .gz) or Parquet: one row per case.")],
-    label: Annotated[str, typer.Option(help="The column with the truth.")],
-    experts: Annotated[str, typer.Option(help="The experts' columns, with commas between; blank = not asked.")],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, TSV, JSON lines (each also .gz) or Parquet with one row per case; or an export of Label Studio "
+            "(.json) or Prodigy (--format prodigy)."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
+    label: Label = None,
+    experts: Annotated[
+        str | None,
+        typer.Option(
+            help="The experts' columns, with commas between; blank cell = not asked. Of --answers: who counts."
+        ),
+    ] = None,
+    answers: Answers = None,
+    item: Item = None,
+    expert: Expert = None,
+    answer: Answer = None,
+    text: Annotated[list[str] | None, typer.Option(help="A feature column of text; repeat for several.")] = None,
     features: Annotated[
         str | None, typer.Option(help="Feature columns, with commas between. Default: all others.")
     ] = None,
-    key: Annotated[str | None, typer.Option(help="A column that names the cases; never a feature.")] = None,
+    key: Key = None,
+    majority_label: Majority = False,
+    group: Annotated[
+        str | None, typer.Option(help="A column, such as the patient, of which no value comes into two parts.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(help="A column of dates or numbers: learn from the earliest, test on the latest.")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="A column that says train, test, val, ... : which part a case is in.")
+    ] = None,
+    file_format: FileFormat = None,
+    control: ControlName = None,
     net: Annotated[str, typer.Option(help="linear or mlp.")] = "mlp",
     loss: Annotated[str, typer.Option(help="softmax, ova, decoupled, asymmetric, moe or auto.")] = "auto",
-    alpha: Annotated[float, typer.Option(help="How often a panel may break its promise.")] = 0.1,
-    target: Annotated[
-        str, typer.Option(help="A panel's promise: any-correct, all-correct or missed-share.")
-    ] = "any-correct",
+    alpha: Annotated[float, typer.Option(help="How often a panel may break its promise.")] = ALPHA,
+    target: Annotated[str, typer.Option(help="A panel's promise: any-correct, all-correct or missed-share.")] = TARGET,
     cost: Annotated[list[str] | None, typer.Option(help="NAME=FEE in units of one error; repeat for several.")] = None,
-    test_share: Annotated[float, typer.Option(help="Share of the cases kept for the test.")] = 0.2,
+    test_share: Annotated[
+        float | None, typer.Option(help="Share of the cases kept for the test. Default: 0.2.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Makes the run repeatable.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Train, calibrate, conformalise and test on four disjoint parts of a table, and save the team.
+    """Train, calibrate, conformalise and test on four disjoint parts of a file, and save the team.
 
     Of the cases that are not kept for the test, five eighths are learned from; the others are shared between making
     the probabilities honest and finding panels of experts that keep a promise.
@@ -46,137 +94,133 @@ def fit(
     Example:
 
     defero fit cases.csv --label truth --experts dr_a,dr_b,dr_c --out model
+
+    With one row per answer in a file of its own, and texts to be judged:
+
+    defero fit items.csv --answers log.csv --label gold --text text --out model
     """
-    from dataclasses import replace
-
-    from defero.core.errors import InputError
+    from defero.conformal.targets import check_target
+    from defero.data.case_file import CaseFile
+    from defero.data.cases import read_cases
     from defero.data.model_folder import check_writable
-    from defero.data.wide import read_table
-    from defero.router import judge
 
-    _target(target)
-    if not 0 < alpha < 1:
-        raise InputError(f"--alpha must lie between 0 and 1, got {alpha:g}; for a promise of 90 % pass 0.1.")
-    if not 0 < test_share < 1:
-        raise InputError(f"--test-share must lie between 0 and 1, got {test_share:g}.")
+    check_options(net=net, loss=loss, target=target, alpha=alpha, test_share=test_share, split=split)
     check_writable(out)
-    cases = read_table(table, label=label, experts=_names(experts) or [], features=_names(features), key=key)
-    fees = fees_of(cases.experts, cost or [])
-    train, held, panels, test = _parts(cases, table=table, label=label, test_share=test_share, seed=seed)
+    apart = ((group, "the group"), (time, "the time"), (split, "the split"))
+    file = CaseFile(
+        path=table,
+        format=format_of(table, file_format),
+        label=label,
+        majority=majority_label,
+        experts=listed(experts),
+        answers=answers,
+        item=item,
+        annotator=expert,
+        answer=answer,
+        features=listed(features),
+        text=tuple(text or ()),
+        key=key,
+        apart=tuple((name, role) for name, role in apart if name is not None),
+        control=control,
+    )
+    with in_options():
+        cases = read_cases(file)
+    fees = fees_of(cases.table.experts, cost or [])
+    cuts = {"group": group, "time": time, "split": split}
+    parts = checked_parts(cases, file, test_share=test_share, cuts=cuts, seed=seed)
+    groups = None if group is None else cases.apart.loc[parts[0].features.index, group].astype(str).to_numpy()
+    shown = sys.stderr.isatty() and not as_json
+    router = _trained(parts[0], file, groups=groups, net=net, loss=loss, seed=seed, shown=shown)
+    if loss != "moe":  # its weights are no probabilities
+        router = _honest(router, parts, alpha=alpha, target=check_target(target), fees=fees)
+    notes = {**router.notes, **_notes(file, cases, cuts=cuts, seed=seed)}
+    router = replace(router, notes=notes, seen={**router.seen, **seen_groups(cases, parts[:3], group=group)})
+    router.save(out)
+    said = without_effect(loss, alpha=alpha, target=target, fees=fees)
+    _tell(file, cases, parts, router, out=out, cuts=cuts, said=said, as_json=as_json)
+
+
+def _trained(
+    train: "ExpertTable", file: "CaseFile", *, groups: Any, net: str, loss: str, seed: int, shown: bool
+) -> "Router":
     # Only now: torch takes seconds to load, and most mistakes have shown.
     from defero import DeferralClassifier
 
-    team = DeferralClassifier(net, loss=loss, random_state=seed, progress=sys.stderr.isatty() and not as_json)
-    team.fit(train.features, train.labels, experts=train.answers)
-    router = team.router_
-    if loss != "moe":  # its weights are no probabilities
-        router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
-        if cases.n_experts:
-            router = router.conformalize(
-                panels.features,
-                panels.labels,
-                panels.answers,
-                alpha=alpha,
-                target=_target(target),
-                costs=fees if any(fees) else None,
-                disjoint=True,
-            )
-    router = replace(router, notes={**router.notes, "label": label, "key": key, "seed": seed})
-    router.save(out)
-    record = judge(router, test.features, test.labels, test.answers)
-    uses = router.recipe.describe() if router.recipe is not None else []
-    if as_json:
-        parts = {"train": len(train), "calibrate": len(held), "conformalize": len(panels), "test": len(test)}
-        emit({"model": str(out), "rows": parts, "features": uses, "test": record.to_dict()})
-        return
-    typer.echo(
-        f"{len(cases)} cases of {table}: {len(train)} to learn from, {len(held)} to calibrate, {len(panels)} to "
-        f"conformalise, {len(test)} for the test."
+    text = list(file.text) or None
+    team = DeferralClassifier(net, loss=loss, text=text, random_state=seed, progress=shown)
+    return team.fit(train.features, train.labels, experts=train.answers, groups=groups).router_
+
+
+def _honest(
+    router: "Router", parts: "tuple[ExpertTable, ...]", *, alpha: float, target: "Target", fees: list[float]
+) -> "Router":
+    _, held, panels, _ = parts
+    router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
+    if not router.expert_names:
+        return router
+    return router.conformalize(
+        panels.features,
+        panels.labels,
+        panels.answers,
+        alpha=alpha,
+        target=target,
+        costs=fees if any(fees) else None,
+        disjoint=True,
     )
-    typer.echo(f"Classes: {', '.join(f'{name} ({n})' for name, n in _class_counts(cases).items())}.")
-    typer.echo("Features:\n" + "\n".join(f"  {sentence}" for sentence in uses) + "\n")
-    show_record(record)
-    for sentence in (*_rare_labels(cases), *_like_ids(cases)):
+
+
+def _notes(file: "CaseFile", cases: "Cases", *, cuts: dict[str, str | None], seed: int) -> dict[str, Any]:
+    """Return what the model remembers of its file: how to read the next one, and what its labels are worth."""
+    control = cases.control
+    return {
+        "label": file.label,
+        "key": cases.key,
+        "seed": seed,
+        "format": file.format,
+        "answers": "long" if file.answers is not None else None,
+        "majority_label": cases.n_majority > 0,
+        "control": None
+        if control is None
+        else {"from_name": control.from_name, "to_name": control.to_name, "kind": control.kind},
+        **cuts,
+    }
+
+
+def _tell(
+    file: "CaseFile",
+    cases: "Cases",
+    parts: "tuple[ExpertTable, ...]",
+    router: "Router",
+    *,
+    out: Path,
+    cuts: dict[str, str | None],
+    said: list[str],
+    as_json: bool,
+) -> None:
+    from defero.router import judge
+
+    test = parts[3]
+    record = with_majority(judge(router, test.features, test.labels, test.answers, disjoint=True), cases)
+    uses = router.recipe.describe() if router.recipe is not None else []
+    honest = [] if router.calibrator is None else router.calibrator.describe(router.expert_names)
+    notes = [*cases.notes, *said, *notes_on(cases, router)]
+    if as_json:
+        names = ("train", "calibrate", "conformalize", "test")
+        told = {"model": str(out), "rows": dict(zip(names, map(len, parts), strict=True)), "features": uses}
+        emit({**told, "calibration": honest, "notes": notes, "test": record.to_dict()})
+        return
+    typer.echo(sizes_sentence(file, cases, parts, cuts))
+    _tell_more(cases, uses, honest, record)
+    for sentence in notes:
         typer.echo(f"note: {sentence}", err=True)
-    for name in _like_answers(router):
-        typer.echo(
-            f"note: {name} holds labels and is used as a feature; name an expert's column in --experts, "
-            "or leave it out with --features.",
-            err=True,
-        )
     typer.echo(f"\nSaved in {out}. Next: defero route {out} NEW_CASES --out decisions.csv")
 
 
-def _parts(cases: "ExpertTable", *, table: Path, label: str, test_share: float, seed: int) -> "tuple[ExpertTable, ...]":
-    """Cut the table in four, after checking that there is something to learn from and to judge by."""
-    from defero.core.errors import TableError, listing
-    from defero.data.formats import first_row
-    from defero.data.recipe import FeatureRecipe
+def _tell_more(cases: "Cases", uses: list[str], honest: list[str], record: "TeamRecord") -> None:
+    from defero.core.errors import listing
 
-    # Training learns a recipe of its own; here a cell that cannot be used is told with the file and its row.
-    FeatureRecipe.learn(cases.features, source=str(table), first_row=first_row(table))
-    if cases.n_classes < 2:
-        raise TableError(
-            f"{table}: column {label}: the label is {cases.classes[0]!s} in every row, so there is nothing to learn."
-        )
-    if cases.classes.dtype.kind == "f" and (cases.classes % 1 != 0).any():
-        raise TableError(
-            f"{table}: column {label}: labels must be words or whole numbers, got {listing(cases.classes, most=3)}."
-        )
-    rest = 1 - test_share
-    train, held, panels, test = cases.split(0.625 * rest, 0.1875 * rest, 0.1875 * rest, test_share, random_state=seed)
-    if not (len(held) and len(panels) and len(test)):
-        raise TableError(
-            f"{table}: {len(cases)} rows are too few for four parts (learn, calibrate, conformalise, test); pass more."
-        )
-    if train.n_experts and not train.observed.any():
-        raise TableError(
-            f"{table}: no expert answered any of the cases to learn from; fill in answers, or pass --experts '' for a "
-            "model alone."
-        )
-    return train, held, panels, test
-
-
-def _class_counts(cases: "ExpertTable") -> dict[str, int]:
-    counts = [int((cases.label_idx == k).sum()) for k in range(cases.n_classes)]
-    return dict(zip(map(str, cases.classes.tolist()), counts, strict=True))
-
-
-def _rare_labels(cases: "ExpertTable") -> list[str]:
-    """Return a sentence for each label that a few rows have: a typo makes a class of its own."""
-    from difflib import get_close_matches
-
-    counts = _class_counts(cases)
-    sentences = []
-    for name, count in counts.items():
-        if count < FEW_ROWS:
-            others = {other.casefold().strip(): other for other in counts if counts[other] > count}
-            near = get_close_matches(name.casefold().strip(), others, n=1, cutoff=0.75)
-            hint = f"; did you mean {others[near[0]]!r}?" if near else "."
-            sentences.append(f"label {name!r} stands in {count} of {len(cases)} rows and cannot be learned{hint}")
-    return sentences
-
-
-def _like_ids(cases: "ExpertTable") -> list[str]:
-    """Return a sentence for each column of whole numbers in which no two rows are equal."""
-    frame = cases.features
-    columns = [name for name in frame.columns if frame[name].dtype.kind in "iu" and len(frame) >= MANY_ROWS]
-    same = [name for name in columns if frame[name].nunique() == len(frame)]
-    return [f"{name} differs in every row; if it names the cases, pass --key {name}." for name in same]
-
-
-def _like_answers(router: "Router") -> list[str]:
-    """Return the features whose cells are all labels: experts whom nobody named, or a copy of the truth."""
-    labels = {str(label) for label in router.classes.tolist()}
-    columns = () if router.recipe is None else router.recipe.columns
-    return [column.name for column in columns if set(getattr(column, "levels", ("",))) <= labels]
-
-
-def _target(name: str) -> "Target":
-    from defero.conformal.targets import check_target
-
-    return check_target(name)
-
-
-def _names(listed: str | None) -> list[str] | None:
-    return None if listed is None else [name.strip() for name in listed.split(",") if name.strip()]
+    typer.echo(f"Classes: {listing(f'{name} ({n})' for name, n in class_counts(cases.table).items())}.")
+    typer.echo("Features:")
+    show_lines([f"  {sentence}" for sentence in uses], most=MOST_SHOWN, what="columns")
+    typer.echo("".join(f"{sentence}\n" for sentence in honest))
+    show_record(record)

@@ -8,9 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from defero import __version__
+from defero.cli.datasets import app as datasets_app
 from defero.cli.demo import demo
 from defero.cli.evaluate import evaluate
 from defero.cli.fit import fit
+from defero.cli.report import report
 from defero.cli.route import route
 
 app = typer.Typer(
@@ -21,8 +23,9 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help starts in half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, fit, evaluate, route):
+for command in (demo, fit, evaluate, report, route):
     app.command()(command)
+app.add_typer(datasets_app)
 
 
 def _show_version(wanted: bool) -> None:

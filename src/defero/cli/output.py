@@ -7,19 +7,26 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defero.metrics.member import ExpertRecord, ModelCalibration
+    from defero.metrics.paired import Comparison
     from defero.metrics.panel import PanelRecord
     from defero.metrics.share import Share
     from defero.metrics.team import TeamRecord
 
 _COLUMNS = """
-  right              on every case that they answered, were they alone
-  decides            the share of the cases that the team gives them
-  right there        on those cases
-  promised there     the mean probability of being right that the team went by, on those cases
-  calibration error  how far such probabilities are from the truth, on every case that they answered;
-                     chance alone makes it large where these are few"""
+  right           on every case that they answered, were they alone
+  decides         the share of the cases that the team gives them
+  right there     on those cases"""
+_PROMISES = """\
+  promised there  the mean probability of being right that the team went by, on those cases
+  smooth error    how far such probabilities are from the truth, on every case that they answered;
+                  chance alone makes it large where these are few"""
+_WEIGHTS = """
+This team goes by weights, which are no probabilities: nothing is promised of anybody."""
 
-FEW_CASES = 50
+MOST_ROWS = 20
 
 
 def emit(value: dict[str, Any]) -> None:
@@ -60,51 +67,94 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def show_lines(lines: "Sequence[str]", *, most: int, what: str) -> None:
+    """Print lines; of too many the first."""
+    shown = lines if len(lines) <= most else lines[:most]
+    typer.echo("\n".join(shown))
+    if len(shown) < len(lines):
+        typer.echo(f"  ... and {len(lines) - len(shown)} more {what}; --json tells of all.")
+
+
+def points(gain: "Comparison") -> str:
+    """Write a difference of two shares in points, with its interval where there is one."""
+    if math.isnan(gain.difference):
+        return "-"
+    ends = "" if math.isnan(gain.low) else f"  ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
+    return f"{100 * gain.difference:+.1f}{ends}"
+
+
 def show_record(record: "TeamRecord") -> None:
     """Print a team's record for a person."""
-    experts, all_recorded = record.experts, record.recorded == len(record.experts)
-    rows = [
-        ["team", with_interval(record.team), "", "", "", ""],
-        ["model", with_interval(record.model), percent(record.coverage), "", "", ""],
-    ]
-    for expert in experts:
-        share = expert.asked.total / record.team.total if record.team.total else math.nan
-        rows.append(
-            [
-                expert.name,
-                with_interval(expert.alone),
-                percent(share),
-                percent(expert.asked.value),
-                percent(expert.promised),
-                percent(expert.calibration_error),
-            ]
-        )
     typer.echo(f"On {record.team.total} held-out cases (95 % intervals):\n")
-    typer.echo(table(["", "right", "decides", "right there", "promised there", "calibration error"], rows))
-    if experts:
-        typer.echo(_COLUMNS)
-    typer.echo(
-        f"\nThe team is right where the model alone is wrong on {record.only_team_right} cases, "
-        f"and wrong where it is right on {record.only_model_right}."
-    )
-    if not all_recorded:
+    _show_members(record)
+    if record.experts:
         typer.echo(
-            f"Only recorded answers can be asked for: {record.recorded:.1f} of {len(experts)} experts answered a case "
-            "on average, and the team chose among those."
+            f"\nTeam minus model, in points: {points(record.gain)}; McNemar's p = {record.gain.p_value:.2g}.\n"
+            f"The team is right where the model alone is wrong on {record.only_team_right} cases, "
+            f"and wrong where it is right on {record.only_model_right}."
+        )
+    if record.recorded != len(record.experts):
+        typer.echo(
+            f"Only recorded answers can be asked for: {record.recorded:.1f} of {len(record.experts)} experts answered "
+            "a case on average, and the team chose among those."
         )
     if record.panel is not None:
         show_panel(record.panel)
-    if record.above_one > 0:
-        typer.echo(f"Softmax estimates exceed 1 on {percent(record.above_one)} of the cells.")
-    recall = [
-        [str(label), str(count), percent(team), percent(model)]
-        for label, count, team, model in zip(
-            record.classes, record.class_counts, record.team_recall, record.model_recall, strict=True
-        )
+    if record.panel_note is not None:
+        typer.echo(f"\n{record.panel_note}")
+    _show_recall(record)
+    if record.cautions:
+        typer.echo("\n" + "\n".join(f"note: {sentence}" for sentence in record.cautions))
+
+
+def _show_members(record: "TeamRecord") -> None:
+    """Print the team, the model and the experts; of many experts those who are asked most."""
+    model = record.model_calibration
+    promising = record.estimates == "probabilities"
+    shown = _largest([expert.asked.total for expert in record.experts])
+    lines: list[tuple[str, Share, Share, ExpertRecord | ModelCalibration]]
+    lines = [("model", record.model, model.decided, model)]
+    lines += [(one.name, one.alone, one.asked, one) for one in (record.experts[j] for j in shown)]
+    rows = [["team", with_interval(record.team), "", "", *(["", ""] if promising else [])]]
+    for name, alone, there, member in lines:
+        decides = there.total / record.team.total if record.team.total else math.nan
+        told = [name, with_interval(alone), percent(decides), percent(there.value)]
+        rows.append([*told, percent(member.promised), _error(member)] if promising else told)
+    head = ["", "right", "decides", "right there", *(["promised there", "smooth error"] if promising else [])]
+    typer.echo(table(head, rows))
+    if len(shown) < len(record.experts):
+        typer.echo(f"... and {len(record.experts) - len(shown)} experts who are asked less; --json tells of all.")
+    typer.echo(_COLUMNS)
+    typer.echo(_PROMISES if promising else _WEIGHTS)
+
+
+def _show_recall(record: "TeamRecord") -> None:
+    """Print how much of each class is found; of many classes the most frequent."""
+    shown = _largest(record.class_counts)
+    rows = [
+        [str(found.label), str(found.team.total), with_interval(found.team), with_interval(found.model)]
+        for found in (record.recall[k] for k in shown)
     ]
-    typer.echo("\n" + table(["class", "cases", "found by the team", "by the model"], recall))
-    if record.team.total < FEW_CASES:
-        typer.echo(f"\n{record.team.total} cases are too few to judge by: look at the intervals.")
+    typer.echo("\n" + table(["class", "cases", "found by the team", "by the model"], rows))
+    if len(shown) < len(record.recall):
+        typer.echo(f"... and {len(record.recall) - len(shown)} rarer classes; --json tells of all.")
+
+
+def _largest(counts: "Sequence[int]") -> list[int]:
+    """Return which to show, in their own order: all, or of too many the largest.
+
+    >>> _largest([3, 1, 2])
+    [0, 1, 2]
+    """
+    order = sorted(range(len(counts)), key=lambda place: -counts[place])
+    return sorted(order[:MOST_ROWS]) if len(counts) > MOST_ROWS else list(range(len(counts)))
+
+
+def _error(member: "ExpertRecord | ModelCalibration") -> str:
+    """Write a smooth calibration error with its interval."""
+    if math.isnan(member.smooth_error):
+        return "-"
+    return f"{percent(member.smooth_error)}  ({100 * member.smooth_low:.1f} to {100 * member.smooth_high:.1f})"
 
 
 def show_panel(panel: "PanelRecord") -> None:
@@ -120,7 +170,16 @@ def show_panel(panel: "PanelRecord") -> None:
     )
     if panel.deferred:
         typer.echo(
-            f"A panel has {panel.raw_size:.1f} ± {panel.raw_size_half:.1f} experts on average, "
-            f"{panel.filled_size:.1f} ± {panel.filled_size_half:.1f} once empty ones get the top expert. "
+            f"A panel has {_size(panel.raw_size, panel.raw_size_half)} experts on average, "
+            f"{_size(panel.filled_size, panel.filled_size_half)} once empty ones get the top expert. "
             f"With panels voting the team is right on {with_interval(panel.accuracy)}."
         )
+
+
+def _size(mean: float, half_width: float) -> str:
+    """Write how many experts a panel has; of one panel there is no spread.
+
+    >>> _size(1.5, 0.25), _size(2.0, float("nan"))
+    ('1.5 ± 0.2', '2.0')
+    """
+    return f"{mean:.1f}" if math.isnan(half_width) else f"{mean:.1f} ± {half_width:.1f}"

@@ -27,7 +27,8 @@ def increasing_steps(values: FloatArray, weights: FloatArray) -> FloatArray:
     total, weight = values * weights, weights.astype(np.float64)
     while len(starts) > 1:  # whole arrays at a time while that helps: it pools nearly everything in a few passes
         mean = total / weight
-        first = np.flatnonzero(np.concatenate([[True], mean[1:] >= mean[:-1]]))
+        # Equal neighbours are pooled too: that changes no value, and rights and wrongs come in long equal runs.
+        first = np.flatnonzero(np.concatenate([[True], mean[1:] > mean[:-1]]))
         pooled = len(starts) - len(first)
         starts, total, weight = starts[first], np.add.reduceat(total, first), np.add.reduceat(weight, first)
         if pooled < len(starts) / 8:

@@ -5,23 +5,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from defero.core.answers import Answers
 from defero.core.checks import IntArray
+from defero.core.coded_answers import CodedAnswers
+from defero.core.dense_answers import DenseAnswers
 from defero.core.errors import InputError, listing
+from defero.core.lookup import NO_CLASS, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
+from defero.core.missing import MISSING, is_missing
+from defero.core.sparse_answers import SparseAnswers
 
-MISSING = -1
-_NO_CLASS = -2
+__all__ = [
+    "MISSING",
+    "Labels",
+    "answer_matrix",
+    "as_column",
+    "code_answers",
+    "encode_answers",
+    "encode_labels",
+    "encode_recorded",
+    "expert_names",
+    "find_classes",
+    "is_long",
+    "is_missing",
+    "is_text_array",
+]
+
 Labels = NDArray[np.generic]
-
-
-def is_missing(value: object) -> bool:
-    """Tell None, NaN and pandas' NA and NaT from an answer.
-
-    >>> [is_missing(v) for v in (None, float("nan"), "", 0)]
-    [True, True, False, False]
-    """
-    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
-        return True
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def find_classes(labels: ArrayLike, *, name: str = "y") -> Labels:
@@ -41,7 +50,7 @@ def find_classes(labels: ArrayLike, *, name: str = "y") -> Labels:
             f"{name} must have a label in every row, got {array[row]} in row {row}; it contains NaN or inf."
         )
     try:
-        return np.unique(array)
+        return np.unique(_distinct(array))
     except TypeError as error:
         raise InputError(f"{name} must hold labels of one type (all text or all numbers), got a mixture.") from error
 
@@ -63,7 +72,7 @@ def encode_labels(labels: ArrayLike, classes: Labels, *, name: str = "y") -> Int
     [1, 0]
     """
     array = as_column(labels, name=name)
-    codes = _codes(array, classes)
+    codes: IntArray = class_numbers(array, classes).astype(np.int64)
     wrong = np.flatnonzero(codes < 0)
     if wrong.size:
         row = int(wrong[0])
@@ -85,22 +94,50 @@ def encode_answers(answers: object, classes: Labels, *, name: str = "experts") -
     >>> encode_answers(np.array([[0, -1]]), np.array([0, 1])).tolist()
     [[0, -1]]
     """
+    return code_answers(answers, classes, name=name).dense()
+
+
+def code_answers(answers: Any, classes: Labels, *, name: str = "experts") -> Answers:
+    """Return the class numbers of answers as `encode_answers` reads them, sparse where the answers are.
+
+    Long answers, a value with `item_idx` and `sparse(classes)`, are sparse too, and so are `CodedAnswers`.
+
+    >>> code_answers([["a", None], ["b", "a"]], np.array(["a", "b"], dtype=object)).per_expert().tolist()
+    [2, 1]
+    """
+    if isinstance(answers, CodedAnswers):
+        return _recode(answers, classes, name=name)
+    if is_long(answers):
+        answers = answers.sparse(classes)
     if hasattr(answers, "tocsr"):
-        return _sparse_codes(answers, n_classes=len(classes), name=name)
-    array = answer_matrix(answers, name=name)
-    codes = _codes(array, classes)
-    if array.dtype.kind in "iu":
-        codes[(codes == _NO_CLASS) & (array == -1)] = MISSING
-    wrong = np.argwhere(codes == _NO_CLASS)
+        return SparseAnswers.from_matrix(answers, n_classes=len(classes), name=name)
+    if hasattr(answers, "iloc") and hasattr(answers, "columns"):
+        codes = _frame_codes(answers, classes)
+        cells: Any = answers.iloc
+    else:
+        cells = answers if is_text_array(answers) else answer_matrix(answers, name=name)
+        codes = minus_one_is_missing(class_numbers(cells, classes), cells)
+    if codes.size and codes.min() == NO_CLASS:
+        row, column = np.argwhere(codes == NO_CLASS)[0]
+        who = expert_names(answers) or range(codes.shape[1])
+        raise _no_class(name, row, who[column], cells[row, column], classes)
+    return DenseAnswers(codes)
+
+
+def _recode(answers: CodedAnswers, classes: Labels, *, name: str) -> SparseAnswers:
+    found = answers.among(classes)
+    wrong = np.flatnonzero(found.codes == NO_CLASS)
     if wrong.size:
-        row, column = wrong[0]
-        who = expert_names(answers)
-        column_name = f"column {who[column]}" if who else f"column {column}"
-        raise InputError(
-            f"{name}: row {row}, {column_name}: answer {_shown(array[row, column])} is not one of "
-            f"{listing(classes.tolist())}."
-        )
-    return codes
+        first = int(wrong[0])
+        said = answers.classes[answers.said.codes[first]]
+        raise _no_class(name, answers.item_of(first), answers.experts[found.expert_idx[first]], said, classes)
+    return found
+
+
+def _no_class(name: str, row: int, column: object, answer: object, classes: Labels) -> InputError:
+    return InputError(
+        f"{name}: row {row}, column {column}: answer {_shown(answer)} is not one of {listing(classes.tolist())}."
+    )
 
 
 def encode_recorded(answers: object, classes: Labels, *, experts: tuple[str, ...], n_items: int) -> IntArray:
@@ -126,9 +163,10 @@ def encode_recorded(answers: object, classes: Labels, *, experts: tuple[str, ...
     return answer_idx
 
 
-def expert_names(answers: object) -> tuple[str, ...] | None:
-    """Return the column names of a data frame of answers; None where there are none."""
-    columns = getattr(answers, "columns", None)
+def expert_names(answers: Any) -> tuple[str, ...] | None:
+    """Return the column names of a data frame of answers, or the experts of sparse ones; None where there are none."""
+    named = is_long(answers) or isinstance(answers, CodedAnswers)
+    columns = answers.experts if named else getattr(answers, "columns", None)
     return None if columns is None else tuple(str(column) for column in columns)
 
 
@@ -162,38 +200,40 @@ def _cells(values: object, *, name: str) -> Labels:
         ) from error
 
 
-def _codes(array: Labels, classes: Labels) -> IntArray:
-    """Look every value up: its class number, -1 where missing, -2 where it is no class."""
-    if array.dtype.kind in "iufb" and classes.dtype.kind in "iufb":
-        place = np.searchsorted(classes, array)
-        place[place == len(classes)] = 0
-        codes = np.where(classes[place] == array, place, _NO_CLASS).astype(np.int64)
-        if array.dtype.kind == "f":
-            codes[np.isnan(array)] = MISSING
-        return codes
-    lookup: dict[object, int] = {value: k for k, value in enumerate(classes.tolist())}
-    # The one NaN object that numpy and pandas hand out is found by identity; any other below.
-    lookup[None] = lookup[np.nan] = MISSING
-    cells = array.ravel().tolist()
-    try:
-        codes = np.fromiter((lookup.get(cell, _NO_CLASS) for cell in cells), np.int64, len(cells))
-    except TypeError as error:
-        raise InputError(f"labels and answers must be text or numbers, got a cell that is neither: {error}.") from error
-    for unknown in np.flatnonzero(codes == _NO_CLASS):
-        if is_missing(cells[unknown]):
-            codes[unknown] = MISSING
-    return codes.reshape(array.shape)
+def is_long(answers: Any) -> bool:
+    """Tell answers given as triplets, which become a sparse matrix once the classes are known."""
+    return hasattr(answers, "item_idx") and hasattr(answers, "sparse")
 
 
-def _sparse_codes(answers: Any, *, n_classes: int, name: str) -> IntArray:
-    codes: IntArray = np.asarray(answers.toarray(), dtype=np.int64) - 1
-    if codes.size and (codes.max() >= n_classes or codes.min() < MISSING):
-        row, column = np.argwhere((codes >= n_classes) | (codes < MISSING))[0]
-        raise InputError(
-            f"{name}: row {row}, column {column}: a sparse matrix stores class number + 1, from 1 to {n_classes}, "
-            f"got {codes[row, column] + 1}."
-        )
+def is_text_array(answers: object) -> bool:
+    """Tell an (n, J) array of numpy's own text, whose cells need not become objects one by one."""
+    return (
+        isinstance(answers, np.ndarray)
+        and not isinstance(answers, np.ma.MaskedArray)
+        and answers.ndim == 2
+        and answers.dtype.kind in "US"
+    )
+
+
+def _frame_codes(frame: Any, classes: Labels) -> Codes:
+    n_items, n_experts = frame.shape
+    codes: Codes = np.empty((n_items, n_experts), code_type(len(classes)))
+    for j in range(n_experts):
+        codes[:, j] = column_numbers(frame.iloc[:, j], classes)
     return codes
+
+
+def _distinct(array: Labels) -> Labels:
+    """Return objects without repetitions, as hashing is quicker than sorting; other arrays as they are."""
+    if array.dtype.kind != "O":
+        return array
+    try:
+        values = list(dict.fromkeys(array.tolist()))
+    except TypeError:
+        return array
+    distinct = np.empty(len(values), dtype=object)
+    distinct[:] = values
+    return distinct
 
 
 def _shown(value: object) -> str:

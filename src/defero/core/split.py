@@ -1,14 +1,23 @@
-"""Disjoint parts of a table's rows."""
+"""Disjoint parts of a table's rows: by chance, by group, by time, or as a column says."""
 
 import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defero.core.checks import IntArray
-from defero.core.errors import InputError
+from defero.core.errors import InputError, listing
+from defero.core.group_deal import deal_groups
+from defero.core.missing import is_missing
+
+Parts = tuple[IntArray, ...]
+Column = NDArray[Any]
 
 
-def split_rows(strata: IntArray, fractions: tuple[float, ...], *, rng: np.random.Generator) -> tuple[IntArray, ...]:
+def split_rows(strata: IntArray, fractions: tuple[float, ...], *, rng: np.random.Generator) -> Parts:
     """Deal the rows out to parts of the given sizes, in the same proportion within each stratum.
 
     The first part gets at least one row of each stratum, so that a model fitted on it knows every class.
@@ -29,11 +38,7 @@ def split_rows(strata: IntArray, fractions: tuple[float, ...], *, rng: np.random
     >>> sorted([*first.tolist(), *second.tolist()])
     [0, 1, 2, 3, 4]
     """
-    if not fractions or any(not 0 < part <= 1 for part in fractions) or not math.isclose(sum(fractions), 1.0):
-        raise InputError(
-            f"fractions must be positive and add up to 1, got {', '.join(f'{part:g}' for part in fractions) or 'none'} "
-            f"(sum {sum(fractions):g})."
-        )
+    _check_fractions(fractions)
     parts: list[list[IntArray]] = [[] for _ in fractions]
     for stratum in np.unique(strata):
         rows = rng.permutation(np.flatnonzero(strata == stratum))
@@ -42,3 +47,203 @@ def split_rows(strata: IntArray, fractions: tuple[float, ...], *, rng: np.random
         for part, chunk in zip(parts, np.split(rows, cuts), strict=True):
             part.append(chunk)
     return tuple(np.sort(np.concatenate(part)) if part else np.empty(0, np.int64) for part in parts)
+
+
+def split_groups(groups: Column, strata: IntArray, fractions: tuple[float, ...], *, rng: np.random.Generator) -> Parts:
+    """Deal whole groups out to parts: no group is in two of them.
+
+    Each part's size is within one largest group of its wish, and each class is shared out as evenly as a simple
+    dealing of groups allows (see `deal_groups`). The first part gets rows of each class where its size allows.
+
+    Parameters
+    ----------
+    groups : (n,)
+        The group of each row, such as a patient or a lesion; none missing.
+    strata : (n,) int
+        The class of each row.
+    fractions : sequence of float
+        Sizes of the parts; they add up to 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    tuple of (n_part,) int arrays, sorted; together they hold every row once. None is empty.
+
+    >>> groups = np.array(["ann", "ann", "bob", "cem", "cem", "dot"])
+    >>> first, second = split_groups(groups, np.zeros(6, int), (0.5, 0.5), rng=np.random.default_rng(0))
+    >>> set(groups[first]) & set(groups[second])
+    set()
+    """
+    _check_fractions(fractions)
+    group_idx = _numbered("groups", groups)
+    n_groups = int(group_idx.max(initial=-1)) + 1
+    if n_groups < len(fractions):
+        raise InputError(f"groups: {n_groups} groups cannot fill {len(fractions)} parts; ask for fewer parts.")
+    part_of = deal_groups(group_idx, strata, fractions, rng=rng)
+    parts = tuple(np.flatnonzero(part_of[group_idx] == part) for part in range(len(fractions)))
+    empty = next((place for place, part in enumerate(parts) if not len(part)), None)
+    if empty is not None:
+        raise InputError(
+            f"groups: {n_groups} groups, the largest of {np.bincount(group_idx).max()} rows, left none for part "
+            f"{empty + 1} of size {fractions[empty]:g}; ask for larger or fewer parts."
+        )
+    return parts
+
+
+def split_by_time(times: Column, fractions: tuple[float, ...]) -> Parts:
+    """Cut the rows in order of time: all of a part is earlier than all of the next.
+
+    Rows of equal time stay together, so each cut is moved to the nearest change of time.
+
+    Parameters
+    ----------
+    times : (n,) numbers or dates
+        When each row happened; none missing. Text is refused, as "3/1/2020" sorts before "4/1/2019".
+    fractions : sequence of float
+        Sizes of the parts from the earliest on; they add up to 1.
+
+    Returns
+    -------
+    tuple of (n_part,) int arrays, sorted; together they hold every row once. None is empty.
+
+    >>> split_by_time(np.array([2019, 2020, 2018, 2020]), (0.5, 0.5))
+    (array([0, 2]), array([1, 3]))
+    """
+    _check_fractions(fractions)
+    _check_times(times)
+    try:
+        moments, moment_idx = np.unique(times, return_inverse=True)
+    except TypeError as error:
+        raise InputError(f"times must be of one kind (all numbers or all dates), got a mixture: {error}.") from error
+    ends = np.concatenate([[0], np.cumsum(np.bincount(moment_idx))])
+    wishes = np.cumsum(fractions)[:-1] * len(times)
+    cuts = [int(np.abs(ends - wish).argmin()) for wish in wishes]
+    edges = [0, *cuts, len(moments)]
+    empty = next((part for part in range(len(fractions)) if edges[part] >= edges[part + 1]), None)
+    if empty is not None:
+        raise InputError(
+            f"times: rows of equal time stay together, which leaves none for part {empty + 1} of size "
+            f"{fractions[empty]:g} ({len(times)} rows have {len(moments)} different times); ask for larger or fewer "
+            "parts, or pass finer times."
+        )
+    return tuple(np.flatnonzero((moment_idx >= low) & (moment_idx < high)) for low, high in pairwise(edges))
+
+
+def split_by_column(values: Column, names: Sequence[object]) -> Parts:
+    """Cut the rows as a column says: part p has those whose value is names[p].
+
+    Parameters
+    ----------
+    values : (n,)
+        The name of each row's part; none missing.
+    names : sequence
+        One distinct name for each part; the column has each of them and no other.
+
+    Returns
+    -------
+    tuple of (n_part,) int arrays, sorted; together they hold every row once. None is empty.
+
+    >>> split_by_column(np.array(["train", "test", "train"]), ["train", "test"])
+    (array([0, 2]), array([1]))
+    """
+    wanted = list(names)
+    if len(set(wanted)) < len(wanted):
+        raise InputError(f"names must be distinct, got {listing(wanted)}.")
+    _check_given("column", values)
+    cells = values.tolist()
+    found = list(dict.fromkeys(cells))
+    strangers = [value for value in found if value not in wanted]
+    absent = [name for name in wanted if name not in found]
+    if strangers or absent:
+        raise InputError(
+            f"column must hold {listing(wanted)} and nothing else, got {listing(found)}; "
+            f"{f'no part is called {listing(strangers)}' if strangers else f'no row is in {listing(absent)}'}."
+        )
+    place = {name: part for part, name in enumerate(wanted)}
+    part_of = np.fromiter((place[cell] for cell in cells), np.int64, len(cells))
+    return tuple(np.flatnonzero(part_of == part) for part in range(len(wanted)))
+
+
+def split_beside_test(values: Column, test: object, split: Callable[[IntArray], Parts]) -> Parts:
+    """Take the test rows from a column and cut all others, whatever it calls them, by another rule.
+
+    Parameters
+    ----------
+    values : (n,)
+        The name of each row's part, such as train, val and test; none missing.
+    test : object
+        What the column calls the test rows.
+    split : function
+        Takes the numbers of the other rows (m,), returns parts of them as places 0..m-1.
+
+    Returns
+    -------
+    tuple of (n_part,) int arrays, sorted, the test rows last; together they hold every row once.
+
+    >>> column, day = np.array(["train", "test", "train", "val"]), np.array([3, 4, 1, 2])
+    >>> split_beside_test(column, "test", lambda rows: split_by_time(day[rows], (0.67, 0.33)))
+    (array([2, 3]), array([0]), array([1]))
+    """
+    _check_given("column", values)
+    found = list(dict.fromkeys(values.tolist()))
+    if test not in found or len(found) < 2:
+        raise InputError(f"column must hold {test} and other names, got {listing(found)}.")
+    is_test = np.fromiter((cell == test for cell in values.tolist()), np.bool_, len(values))
+    others = np.flatnonzero(~is_test)
+    return (*(others[part] for part in split(others)), np.flatnonzero(is_test))
+
+
+def refuse_shared_groups(groups: Column, parts: Parts) -> None:
+    """Raise where a group is in two parts, as a given column may have it.
+
+    >>> refuse_shared_groups(np.array(["ann", "bob", "ann"]), (np.array([0, 2]), np.array([1])))
+    """
+    seen: dict[object, int] = {}
+    for place, part in enumerate(parts):
+        for group in dict.fromkeys(groups[part].tolist()):
+            if seen.setdefault(group, place) != place:
+                raise InputError(
+                    f"groups: {group} is in parts {seen[group] + 1} and {place + 1}; a group must be in one part only."
+                )
+
+
+def _check_fractions(fractions: tuple[float, ...]) -> None:
+    if not fractions or any(not 0 < part <= 1 for part in fractions) or not math.isclose(sum(fractions), 1.0):
+        raise InputError(
+            f"fractions must be positive and add up to 1, got {', '.join(f'{part:g}' for part in fractions) or 'none'} "
+            f"(sum {sum(fractions):g})."
+        )
+
+
+def _check_given(name: str, values: Column) -> None:
+    if values.dtype.kind == "O":
+        gaps = (row for row, value in enumerate(values.tolist()) if is_missing(value))
+        gap = next(gaps, None)
+    elif values.dtype.kind in "fmM":
+        gap = next(iter(np.flatnonzero(np.isnan(values)).tolist()), None)
+    else:
+        gap = None
+    if gap is not None:
+        raise InputError(f"{name} must be given in every row, got none in row {gap}; fill it in or drop the row.")
+
+
+def _check_times(times: Column) -> None:
+    _check_given("times", times)
+    if times.dtype.kind not in "OUS":
+        return
+    text = next((row for row, time in enumerate(times.tolist()) if isinstance(time, str | bytes)), None)
+    if text is not None:
+        raise InputError(
+            f"times must be numbers or dates, got the text {times[text]!s} in row {text}; "
+            "read it as dates first (numpy.datetime64, pandas.to_datetime)."
+        )
+
+
+def _numbered(name: str, values: Column) -> IntArray:
+    """Return a number for each value, equal ones alike, in the order in which they come."""
+    _check_given(name, values)
+    number: dict[object, int] = {}
+    try:
+        return np.fromiter((number.setdefault(value, len(number)) for value in values.tolist()), np.int64, len(values))
+    except TypeError as error:
+        raise InputError(f"{name} must be text or numbers, got a cell that is neither: {error}.") from error

@@ -6,19 +6,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, IntArray, frozen, names
+from defero.core.answers import Answers
+from defero.core.checks import BoolArray, FloatArray, IntArray, frozen, names
+from defero.core.coded_answers import CodedAnswers
 from defero.core.errors import InputError
 from defero.core.labels import (
-    MISSING,
     Labels,
     answer_matrix,
     as_column,
-    encode_answers,
+    code_answers,
     encode_labels,
     expert_names,
     find_classes,
+    is_long,
+    is_text_array,
 )
-from defero.core.split import split_rows
+from defero.core.sparse_answers import SparseAnswers
+from defero.core.split import split_by_time, split_groups, split_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +33,12 @@ class ExpertTable:
     ----------
     labels : (n,) any type
         The truth.
-    answers : (n, J) array, DataFrame or scipy.sparse matrix
+    answers : (n, J) array, DataFrame or scipy.sparse matrix, or long answers
         Each expert's answer, in the labels' own type; missing (None, NaN, pandas' NA, or -1 in integer
         arrays where -1 is no class) where the expert was not asked. A DataFrame's columns name the experts.
+        A sparse matrix stores class number + 1, and stays sparse here and in every part; so do long answers
+        (`defero.data.long_answers.LongAnswers`). Both are kept as `CodedAnswers`, which know the classes and the
+        experts' names wherever they are taken.
     features : (n, ...) array or DataFrame, optional
         Kept as it is.
     classes : (K,), optional
@@ -43,16 +50,20 @@ class ExpertTable:
     ----------
     label_idx : (n,) int
         The class number of each label.
-    answer_idx : (n, J) int
-        The class number of each answer, -1 where missing.
+
+    Notes
+    -----
+    `answer_idx`, `observed` and `correct` are (n, J) and made anew each time; a sparse table of 1,000,000 items and
+    1,000 experts has no room for them. `answer_counts`, `answered`, `n_answers` and `expert_accuracy` need no such
+    array.
 
     Examples
     --------
     >>> table = ExpertTable(["a", "b", "a"], [["a", None], ["a", "b"], [None, None]], experts=["ann", "bob"])
     >>> table.correct.tolist()
     [[True, False], [False, True], [False, False]]
-    >>> table.observed.sum(axis=0).tolist()
-    [2, 1]
+    >>> table.answer_counts.tolist(), table.expert_accuracy.tolist()
+    ([2, 1], [0.5, 1.0])
     """
 
     labels: Any
@@ -61,7 +72,7 @@ class ExpertTable:
     classes: Any = None
     experts: Any = None
     label_idx: IntArray = field(init=False, repr=False)
-    answer_idx: IntArray = field(init=False, repr=False)
+    _coded: Answers = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         labels: Labels = as_column(self.labels, name="labels")
@@ -71,25 +82,30 @@ class ExpertTable:
             find_classes(labels, name="labels") if self.classes is None else find_classes(self.classes, name="classes")
         )
         label_idx = encode_labels(labels, classes, name="labels")
-        answer_idx = encode_answers(self.answers, classes, name="answers")
-        if len(answer_idx) != len(labels):
+        given = _answers_as_kept(self.answers)
+        coded = code_answers(given, classes, name="answers")
+        n_answered, n_experts = coded.shape
+        if n_answered != len(labels):
             raise InputError(
-                f"answers must have one row per label: {len(labels)} labels, {len(answer_idx)} rows of answers."
+                f"answers must have one row per label: {len(labels)} labels, {n_answered} rows of answers."
             )
         n_described = len(labels) if self.features is None else _n_rows(self.features)
         if n_described != len(labels):
             raise InputError(
                 f"features must have one row per label: {len(labels)} labels, {n_described} rows of features."
             )
-        kept_whole = hasattr(self.answers, "columns") or hasattr(self.answers, "tocsr")
-        given = expert_names(self.answers) if self.experts is None else self.experts
+        if is_text_array(given):
+            given = classes.astype(object)[coded.dense()]  # each text once, not once for each cell
+        who = names("experts", expert_names(self.answers) if self.experts is None else self.experts, count=n_experts)
+        if isinstance(coded, SparseAnswers):
+            given = CodedAnswers(coded, classes, who)
         self._set(
             labels=frozen(labels),
-            answers=self.answers if kept_whole else frozen(answer_matrix(self.answers, name="answers")),
+            answers=frozen(given) if isinstance(given, np.ndarray) else given,
             classes=frozen(classes),
-            experts=names("experts", given, count=answer_idx.shape[1]),
+            experts=who,
             label_idx=frozen(label_idx),
-            answer_idx=frozen(answer_idx),
+            _coded=coded,
         )
 
     def _set(self, **values: object) -> None:
@@ -107,22 +123,53 @@ class ExpertTable:
     @property
     def n_experts(self) -> int:
         """J."""
-        return self.answer_idx.shape[1]
+        return self._coded.shape[1]
+
+    @property
+    def answer_idx(self) -> IntArray:
+        """(n, J): the class number of each answer, -1 where missing."""
+        return _read_only(self._coded.dense())
 
     @property
     def observed(self) -> BoolArray:
         """(n, J): did expert j answer item i?"""
-        return self.answer_idx != MISSING
+        return self._coded.observed()
 
     @property
     def correct(self) -> BoolArray:
         """(n, J): was expert j right on item i? False where they did not answer."""
-        return self.answer_idx == self.label_idx[:, None]
+        return self._coded.correct(self.label_idx)
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are in all."""
+        return int(self.answer_counts.sum())
+
+    @property
+    def answer_counts(self) -> IntArray:
+        """(J,): how many items each expert answered."""
+        return self._coded.per_expert()
+
+    @property
+    def answered(self) -> IntArray:
+        """(n,): how many experts answered each item."""
+        return self._coded.per_item()
+
+    @property
+    def expert_accuracy(self) -> FloatArray:
+        """(J,): the share of each expert's answers that are right; NaN for who gave none."""
+        counts = self.answer_counts
+        right = self._coded.right_per_expert(self.label_idx)
+        return np.divide(right, counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
     def take(self, rows: ArrayLike) -> "ExpertTable":
         """Return the table of these rows (numbers or a mask), with the same classes and experts."""
         chosen = _row_numbers(rows, n_items=len(self))
-        answers = _rows(self.answers, chosen)
+        coded = self._coded.take(chosen)
+        if isinstance(coded, SparseAnswers):
+            answers: Any = CodedAnswers(coded, self.classes, self.experts)
+        else:
+            answers = _rows(self.answers, chosen)
         part = object.__new__(ExpertTable)
         part._set(
             labels=frozen(self.labels[chosen]),
@@ -131,19 +178,69 @@ class ExpertTable:
             classes=self.classes,
             experts=self.experts,
             label_idx=frozen(self.label_idx[chosen]),
-            answer_idx=frozen(self.answer_idx[chosen]),
+            _coded=coded,
         )
         return part
 
-    def split(self, *fractions: float, random_state: int | None = None) -> "tuple[ExpertTable, ...]":
-        """Cut into disjoint parts of the given sizes, stratified by label.
+    def split(
+        self,
+        *fractions: float,
+        random_state: int | None = None,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+    ) -> "tuple[ExpertTable, ...]":
+        """Cut into disjoint parts of the given sizes.
+
+        Parameters
+        ----------
+        *fractions : float
+            Sizes of the parts; they add up to 1.
+        random_state : int, optional
+        groups : (n,), optional
+            Rows of one group, such as the pictures of one patient, come into the same part: see `split_groups`.
+        times : (n,) numbers or dates, optional
+            Earlier rows come into earlier parts, and nothing is left to chance: see `split_by_time`.
+            Without groups or times, rows are dealt out one by one. All but times stratify by label.
 
         >>> table = ExpertTable([0, 1] * 10, [[0], [1]] * 10)
         >>> [len(part) for part in table.split(0.5, 0.5, random_state=0)]
         [10, 10]
+        >>> early, late = table.split(0.5, 0.5, times=np.arange(20) // 2)
         """
-        rows = split_rows(self.label_idx, fractions, rng=np.random.default_rng(random_state))
+        if times is not None:
+            if groups is not None:
+                raise InputError(
+                    "groups and times cannot be kept at once: a group that goes on for long would bring later rows "
+                    "into an earlier part; pass one of them."
+                )
+            rows = split_by_time(_one_each("times", times, n_items=len(self)), fractions)
+        elif groups is not None:
+            known = _one_each("groups", groups, n_items=len(self))
+            rows = split_groups(known, self.label_idx, fractions, rng=np.random.default_rng(random_state))
+        else:
+            rows = split_rows(self.label_idx, fractions, rng=np.random.default_rng(random_state))
         return tuple(self.take(part) for part in rows)
+
+
+def _answers_as_kept(answers: Any) -> Any:
+    """Return frames and sparse answers as they are, anything else as an array."""
+    if isinstance(answers, CodedAnswers) or is_long(answers) or is_text_array(answers):
+        return answers
+    if hasattr(answers, "columns") or hasattr(answers, "tocsr"):
+        return answers
+    return answer_matrix(answers, name="answers")
+
+
+def _one_each(name: str, values: ArrayLike, *, n_items: int) -> Labels:
+    column = as_column(values, name=name)
+    if len(column) != n_items:
+        raise InputError(f"{name} must have one entry per item: {n_items} items, got {len(column)}.")
+    return column
+
+
+def _read_only(array: IntArray) -> IntArray:
+    array.flags.writeable = False
+    return array
 
 
 def _row_numbers(rows: ArrayLike, *, n_items: int) -> IntArray:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from defero.core.checks import BoolArray, FloatArray, IntArray, frozen
+from defero.core.checks import BoolArray, IntArray, frozen
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
 from defero.core.results import Decision, ExpertSets
@@ -56,6 +56,8 @@ class Trial:
     uncalibrated : Scores
         The same before calibration; `scores` itself where there is none.
     panel : PanelTrial, optional
+    panel_note : str, optional
+        Why there is no `panel`, where the team has one.
 
     Examples
     --------
@@ -74,14 +76,30 @@ class Trial:
     decision: Decision
     uncalibrated: Scores
     panel: PanelTrial | None = None
+    panel_note: str | None = None
 
     def __post_init__(self) -> None:
         n_items, n_experts = len(self.scores), self.scores.n_experts
+        classes = np.asarray(self.classes)
+        if classes.shape != (self.scores.n_classes,):
+            raise InputError(f"classes must be the {self.scores.n_classes} of scores, got shape {classes.shape}.")
+        named = len(self.decision.expert_names)
+        if named != n_experts:
+            raise InputError(f"decision must be among the {n_experts} experts of scores, got {named} names.")
         if np.shape(self.answer_idx) != (n_items, n_experts):
             raise InputError(f"answer_idx must have shape ({n_items}, {n_experts}), got {np.shape(self.answer_idx)}.")
         for name in ("label_idx", "decision", "uncalibrated"):
             if len(getattr(self, name)) != n_items:
                 raise InputError(f"{name} must have {n_items} items like scores, got {len(getattr(self, name))}.")
+        for name, lowest in (("label_idx", 0), ("answer_idx", MISSING)):
+            numbers = np.asarray(getattr(self, name))
+            if numbers.size and (numbers.min() < lowest or numbers.max() >= len(classes)):
+                got = f"{numbers.min()} to {numbers.max()}"
+                raise InputError(f"{name} must be class numbers {lowest}..{len(classes) - 1}, got {got}.")
+        if self.panel is not None and self.panel.sets.mask.shape != (n_items, n_experts):
+            raise InputError(
+                f"panel must have sets of shape ({n_items}, {n_experts}), got {self.panel.sets.mask.shape}."
+            )
         asked = np.flatnonzero(self.decision.deferred)
         silent = self.answer_idx[asked, self.decision.expert[asked]] == MISSING
         if silent.any():
@@ -89,6 +107,7 @@ class Trial:
                 f"decision: item {asked[silent][0]} goes to an expert without a recorded answer; "
                 "decide among those who answered (available=)."
             )
+        object.__setattr__(self, "classes", frozen(classes))
         object.__setattr__(self, "label_idx", frozen(np.asarray(self.label_idx, dtype=np.int64)))
         object.__setattr__(self, "answer_idx", frozen(np.asarray(self.answer_idx, dtype=np.int64)))
 
@@ -127,11 +146,3 @@ class Trial:
     def team_correct(self) -> BoolArray:
         """(n,): is that right?"""
         return self.said_idx == self.label_idx
-
-    @property
-    def promised(self) -> FloatArray:
-        """(n,): P(right) of whoever decides, the model or the expert."""
-        promised = self.scores.model_proba.copy()
-        asked = np.flatnonzero(self.decision.deferred)
-        promised[asked] = self.scores.expert_proba[asked, self.decision.expert[asked]]
-        return promised

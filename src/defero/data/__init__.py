@@ -8,41 +8,74 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from defero.data.case_file import CaseFile, Cases
+    from defero.data.cases import read_cases
     from defero.data.fingerprint import combined, held_out, row_fingerprints
     from defero.data.formats import first_row
+    from defero.data.label_studio import read_label_studio
+    from defero.data.label_studio_tasks import tasks_with_decisions, write_label_studio
+    from defero.data.long import join_answers, read_long
+    from defero.data.long_answers import LongAnswers
+    from defero.data.long_table import table_from_long
+    from defero.data.majority import majority_labels
+    from defero.data.prodigy import read_prodigy
     from defero.data.read import read_chunks, read_frame
     from defero.data.recipe import FeatureRecipe
     from defero.data.wide import read_table, row_keys, table_from_frame
     from defero.data.write import DecisionWriter, write_decisions
 
 __all__ = [
+    "CaseFile",
+    "Cases",
     "DecisionWriter",
     "FeatureRecipe",
+    "LongAnswers",
     "combined",
     "first_row",
     "held_out",
+    "join_answers",
+    "majority_labels",
+    "read_cases",
     "read_chunks",
     "read_frame",
+    "read_label_studio",
+    "read_long",
+    "read_prodigy",
     "read_table",
     "row_fingerprints",
     "row_keys",
     "table_from_frame",
+    "table_from_long",
+    "tasks_with_decisions",
     "write_decisions",
+    "write_label_studio",
 ]
 
 _HOME = {
+    "CaseFile": "case_file",
+    "Cases": "case_file",
     "DecisionWriter": "write",
     "FeatureRecipe": "recipe",
+    "LongAnswers": "long_answers",
     "combined": "fingerprint",
     "first_row": "formats",
     "held_out": "fingerprint",
+    "join_answers": "long",
+    "majority_labels": "majority",
+    "read_cases": "cases",
     "read_chunks": "read",
     "read_frame": "read",
+    "read_label_studio": "label_studio",
+    "read_long": "long",
+    "read_prodigy": "prodigy",
     "read_table": "wide",
     "row_fingerprints": "fingerprint",
     "row_keys": "wide",
     "table_from_frame": "wide",
+    "table_from_long": "long_table",
+    "tasks_with_decisions": "label_studio_tasks",
     "write_decisions": "write",
+    "write_label_studio": "label_studio_tasks",
 }
 
 

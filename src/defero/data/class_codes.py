@@ -15,7 +15,7 @@ from defero.data.cells import is_blank, number_of, shown, text_of
 from defero.data.columns import row_number, suggestion
 
 _EXACT = 2**53  # integers beyond this are rounded as floats
-_NO_CLASS = -2
+NO_CLASS = -2
 _INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
 
@@ -23,25 +23,29 @@ _LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
 def as_meant(labels: "pd.Series[Any]") -> "pd.Series[Any]":
     """Turn labels as written into numbers, or into true and false, where every one of them is such.
 
-    Numbers with a leading zero are codes and stay text.
+    Numbers with a leading zero are codes and stay text. Labels without a text among them have their type already.
+
+    >>> as_meant(pd.Series(["0", 1, "1"], dtype=object)).tolist()
+    [0, 1, 1]
     """
-    distinct = [cell for cell in labels.unique().tolist() if not is_blank(cell)]
-    if not distinct or labels.isna().any():
+    distinct = [cell for cell in distinct_cells(labels)[1] if not is_blank(cell)]
+    if not any(isinstance(cell, str) for cell in distinct) or labels.isna().any():
         return labels
-    if all(_INTEGER.fullmatch(cell) for cell in distinct):
-        return labels.map({cell: int(cell) for cell in distinct})
-    if all(text_of(cell) in {"True", "False"} for cell in distinct):
-        return labels.map({cell: text_of(cell) == "True" for cell in distinct})
-    if any(_LEADING_ZERO.match(cell) or number_of(cell) is None or cell.isalpha() for cell in distinct):
+    written = {cell: cell if isinstance(cell, str) else text_of(cell) for cell in distinct}
+    if all(_INTEGER.fullmatch(text) for text in written.values()):
+        return labels.map({cell: int(text) for cell, text in written.items()})
+    if all(text_of(text) in {"True", "False"} for text in written.values()):
+        return labels.map({cell: text_of(text) == "True" for cell, text in written.items()})
+    if any(_LEADING_ZERO.match(text) or number_of(text) is None or text.isalpha() for text in written.values()):
         return labels  # isalpha: true, inf
-    return labels.map({cell: number_of(cell) for cell in distinct})
+    return labels.map({cell: number_of(text) for cell, text in written.items()})
 
 
 def classes_of(labels: "pd.Series[Any]", given: ArrayLike | None, *, source: str) -> Labels:
     """Return the (K,) classes: numbers where every label is one, else text."""
     if given is not None:
         return find_classes(given, name="classes")
-    cells = [cell for cell in _distinct(labels)[1] if not is_blank(cell)]
+    cells = [cell for cell in distinct_cells(labels)[1] if not is_blank(cell)]
     if any(isinstance(cell, str) or number_of(cell) is None for cell in cells):
         cells = [cell.strip() if isinstance(cell, str) else text_of(cell) for cell in cells]
     try:
@@ -55,11 +59,8 @@ def class_codes(
 ) -> IntArray:
     """Return (n,) class numbers, -1 where the cell is blank. Each distinct cell is looked up once."""
     column = frame[name]
-    lookup = _lookup(classes)
-    cell_idx, distinct = _distinct(column)
-    found = [_class_number(cell, lookup) for cell in distinct]
-    codes = np.array([*found, MISSING], dtype=np.int64)[cell_idx]  # a missing cell has the number -1: the last
-    wrong = np.flatnonzero(codes == _NO_CLASS)
+    codes = matching_codes(column, classes)
+    wrong = np.flatnonzero(codes == NO_CLASS)
     if wrong.size:
         position = int(wrong[0])
         row = row_number(frame, position, first_row=first_row)
@@ -71,12 +72,36 @@ def class_codes(
     return codes
 
 
-def _distinct(column: "pd.Series[Any]") -> tuple[IntArray, list[Any]]:
+def matching_codes(column: "pd.Series[Any]", classes: Labels) -> IntArray:
+    """Return (n,) class numbers, -1 where the cell is blank, -2 where it says something else.
+
+    >>> matching_codes(pd.Series(["1", None, "odd"]), np.array([0, 1])).tolist()
+    [1, -1, -2]
+    """
+    lookup = _lookup(classes)
+    cell_idx, distinct = distinct_cells(column)
+    found = [_class_number(cell, lookup) for cell in distinct]
+    return np.array([*found, MISSING], dtype=np.int64)[cell_idx]  # a missing cell has the number -1: the last
+
+
+def in_words_of(values: Labels, own: Labels) -> Labels:
+    """Return (n,) values, each as the one of (K,) others that says the same, or as it is where none does.
+
+    >>> in_words_of(np.array([1, None, 2], dtype=object), np.array(["01", "b"], dtype=object)).tolist()
+    ['01', None, 2]
+    """
+    codes = matching_codes(pd.Series(values, dtype=object), own)
+    told = values.astype(object)
+    told[codes >= 0] = own[codes[codes >= 0]]
+    return told
+
+
+def distinct_cells(column: "pd.Series[Any]") -> tuple[IntArray, list[Any]]:
     """Return (n,) numbers of cells, -1 where missing, and the distinct cells they stand for."""
     try:
         cell_idx, cells = pd.factorize(column, use_na_sentinel=True)
     except TypeError:  # lists and the like cannot be compared
-        cell_idx, cells = pd.factorize(column.map(str), use_na_sentinel=True)
+        cell_idx, cells = pd.factorize(column.map(str, na_action="ignore"), use_na_sentinel=True)
     return cell_idx, np.asarray(cells).astype(object).tolist()
 
 
@@ -92,7 +117,7 @@ def _class_number(cell: object, lookup: dict[str, int]) -> int:
     if is_blank(cell):
         return MISSING
     written = cell.strip() if isinstance(cell, str) else text_of(cell)
-    return lookup.get(written, lookup.get(text_of(cell), _NO_CLASS))
+    return lookup.get(written, lookup.get(text_of(cell), NO_CLASS))
 
 
 def as_answers(codes: IntArray, classes: Labels) -> Any:

@@ -5,6 +5,7 @@ columns, or on the process that computes it.
 """
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,17 @@ def row_fingerprints(rows: Any) -> HashArray:
     if array.ndim < 2:
         raise InputError(f"rows must have two axes or more (n, columns), got shape {array.shape}.")
     return _array_fingerprints(array.reshape(len(array), int(np.prod(array.shape[1:]))))
+
+
+def text_fingerprints(texts: Iterable[str]) -> HashArray:
+    """Return one number per text, (n,), such as the name of each row's group.
+
+    >>> first, second, third = text_fingerprints(["ann", "bob", "ann"])
+    >>> bool(first == third), bool(first == second)
+    (True, False)
+    """
+    known: dict[str, np.uint64] = {}
+    return np.array([known.setdefault(text, _text_hash(text)) for text in texts], dtype=np.uint64)
 
 
 def held_out(seen: HashArray, rows: HashArray) -> BoolArray:

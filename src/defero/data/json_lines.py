@@ -1,6 +1,5 @@
 """JSON lines as frames: one object per line, its keys the columns."""
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -10,6 +9,7 @@ import pandas as pd
 
 from defero.core.errors import TableError
 from defero.data.formats import open_text
+from defero.data.json_text import parsed
 from defero.data.tidy import tidied
 
 
@@ -34,18 +34,9 @@ def _records(path: Path, *, gzipped: bool) -> Iterator[tuple[int, dict[str, Any]
             if not text.strip():
                 continue
             try:
-                record = json.loads(text, object_pairs_hook=_distinct)
+                record = parsed(text)
             except ValueError as error:
                 raise TableError(f"{path}: row {line} is not JSON: {error}.") from error
             if not isinstance(record, dict):
                 raise TableError(f'{path}: row {line} must be an object such as {{"age": 61}}, got {text.strip():.40}.')
             yield line, record
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"{twice!r} stands in it more than once")
-    return record

@@ -32,6 +32,9 @@ def parquet_frames(path: Path, *, rows: int | None) -> Iterator[pd.DataFrame]:
 
 def _frame(table: pa.Table, *, start: int) -> pd.DataFrame:
     # integer_object_nulls: an integer column with gaps would become floats, and codes of 18 digits would be rounded.
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    table.validate(full=True)  # a text that is no UTF-8 would be found only where it is used
+    # Metadata that is ignored is parsed all the same: damaged, it would be an error.
+    bare = table.replace_schema_metadata(None)
+    frame: pd.DataFrame = bare.to_pandas(ignore_metadata=True, integer_object_nulls=True)
     frame.index = pd.RangeIndex(start, start + len(frame))
     return frame

@@ -3,7 +3,7 @@
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
@@ -109,7 +109,9 @@ def _reported(path: Path, file_format: TableFormat) -> Iterator[None]:
 
 def _undecodable(path: Path, file_format: TableFormat) -> str:
     """Find the first byte that is no UTF-8: pandas counts from the start of its buffer, not of the file."""
-    with gzip.open(path, "rb") if file_format.gzipped else path.open("rb") as file:
+    # A damaged archive may end before the byte is found.
+    damage = suppress(OSError, EOFError, zlib.error)
+    with damage, gzip.open(path, "rb") if file_format.gzipped else path.open("rb") as file:
         for row, line in enumerate(file, start=1):
             try:
                 line.decode("utf-8")

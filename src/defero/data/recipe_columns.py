@@ -1,4 +1,7 @@
-"""What becomes of one raw column: a number with its blanks filled, or a 0/1 column per category. Needs numpy alone."""
+"""What becomes of one raw column: a number with its blanks filled, or a 0/1 column per category. Needs numpy alone.
+
+Columns of text are in `text_column`.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,6 +11,7 @@ import numpy as np
 from defero.core.checks import FloatArray
 from defero.core.errors import listing
 from defero.data.cells import number_of, shown
+from defero.data.text_column import TextColumn
 
 _FREE_TEXT_ROWS = 50
 _FREE_TEXT_LEVELS = 20
@@ -84,7 +88,7 @@ class CategoricalColumn:
         return 0 if self.other else sum(cell is not None and cell not in known for cell in cells)
 
 
-Column = NumericColumn | CategoricalColumn
+Column = NumericColumn | CategoricalColumn | TextColumn
 
 
 def learn_numbers(name: str, values: FloatArray) -> NumericColumn | str:
@@ -113,6 +117,6 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
             if not words:
                 return "numbers stored as text; convert them to numbers"
             return f"numbers beside {shown(words[0])}; leave a cell blank where the number is unknown"
-        return "free text is not used"
+        return "free text; name it with text= (--text) to use it"
     ranked = sorted(counts, key=lambda level: (-counts[level], level))
     return CategoricalColumn(name, tuple(ranked[:max_categories]), len(ranked) > max_categories, missing)

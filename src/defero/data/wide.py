@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from defero.core.errors import InputError, TableError, listing
+from defero.core.errors import InputError, TableError
 from defero.core.labels import MISSING
 from defero.core.table import ExpertTable
 from defero.data.cells import is_blank, shown
@@ -17,6 +17,7 @@ from defero.data.columns import column_names, no_such_column, row_number
 from defero.data.formats import first_row as first_row_of
 from defero.data.formats import table_format
 from defero.data.read import read_frame
+from defero.data.roles import feature_columns
 
 
 def read_table(
@@ -80,17 +81,22 @@ def table_from_frame(
     features: Sequence[str] | None = None,
     key: str | None = None,
     classes: ArrayLike | None = None,
+    leave_out: Sequence[str] = (),
     first_row: int = 2,
 ) -> ExpertTable:
     """Take labels, answers and features out of a frame, such as one piece of a larger file.
 
-    Parameters are those of `read_table`; `source` is what a message calls the table, `first_row` the number of the
-    row whose index is 0.
+    Parameters are those of `read_table`; `source` is what a message calls the table, `leave_out` which columns are no
+    features, `first_row` the number of the row whose index is 0.
     """
     frame = frame.set_axis(list(column_names(frame, source=source)), axis=1)
     if len(frame) == 0:
         raise TableError(f"{source}: has no rows.")
-    chosen = _feature_columns(frame, source=source, label=label, experts=experts, features=features, key=key)
+    if isinstance(experts, str):
+        raise InputError("experts and features must be lists of column names, got one text.")
+    named = [(label, "the label"), *((name, "an expert") for name in experts)]
+    named += [(key, "the key")] if key is not None else []
+    chosen = feature_columns(list(frame.columns), source=source, named=named, features=features, leave_out=leave_out)
     if key is not None:
         row_keys(frame, key, source=source, first_row=first_row)
     known = classes_of(frame[label], classes, source=source)
@@ -128,34 +134,3 @@ def row_keys(frame: pd.DataFrame, key: str, *, source: str = "table", first_row:
                 "every row needs one of its own."
             )
     return np.asarray(frame[key])
-
-
-def _feature_columns(
-    frame: pd.DataFrame,
-    *,
-    source: str,
-    label: str,
-    experts: Sequence[str],
-    features: Sequence[str] | None,
-    key: str | None,
-) -> list[str]:
-    """Check that every column named is there and has one role; return the feature columns."""
-    if isinstance(experts, str) or isinstance(features, str):
-        raise InputError("experts and features must be lists of column names, got one text.")
-    columns = list(frame.columns)
-    named = [(label, "the label"), *((name, "an expert") for name in experts)]
-    named += [(name, "a feature") for name in features or ()]
-    named += [(key, "the key")] if key is not None else []
-    role: dict[str, str] = {}
-    for name, wanted in named:
-        if role.get(name) == wanted:
-            raise TableError(f"{source}: column {name!r} is named twice as {wanted}; name it once.")
-        if name in role:
-            raise TableError(f"{source}: column {name!r} is named as {role[name]} and as {wanted}; choose one.")
-        if name not in columns:
-            raise no_such_column(name, columns, source=source, role=wanted)
-        role[name] = wanted
-    chosen = [name for name in columns if name not in role] if features is None else list(features)
-    if not chosen:
-        raise TableError(f"{source}: no column is left as a feature; the columns are {listing(columns)}.")
-    return chosen

@@ -1,5 +1,6 @@
-"""Data to learn from: WEDGE, whose best possible accuracy is known exactly, and digits with simulated specialists."""
+"""Data to learn from: WEDGE, whose best accuracy is known exactly, digits with simulated experts, public data sets."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from defero.datasets.wedge import Wedge, wedge
@@ -12,12 +13,84 @@ from defero.datasets.wedge_truth import with_budget as wedge_with_budget
 from defero.datasets.wedge_truth import with_fees as wedge_with_fees
 
 if TYPE_CHECKING:
+    from defero.datasets.chexpert import chexpert_readers, chexpert_tables
+    from defero.datasets.cifar10_people import cifar10h, cifar10h_networks, cifar10n
+    from defero.datasets.cifar10_pictures import cifar10
     from defero.datasets.digits import digits_team
+    from defero.datasets.galaxies import galaxyzoo
+    from defero.datasets.get import get_dataset
+    from defero.datasets.labelme import labelme_crowd
+    from defero.datasets.lewidi import lewidi_hs_brexit, lewidi_md_agreement
+    from defero.datasets.llm_routing import llm_routing_7, llm_routing_9
+    from defero.datasets.registry import dataset_names, find_dataset, load_dataset
+    from defero.datasets.skin_lesions import ham10000, ham10000_metadata
+    from defero.datasets.text_crowds import keswani_toxicity, sentiment_polarity_crowd
+    from defero.datasets.tweets import hatespeech
+    from defero.datasets.values import AgreementSet, CorrectnessTable, ImageSet, VoteSet
+    from defero.datasets.verma2023 import verma2023_outputs
+
+# pandas, scikit-learn and the registry load when one of these is asked for. No loader is named like a file: once
+# that file is imported, Python would give out the module under the name.
+_HOMES = {
+    "AgreementSet": "values",
+    "CorrectnessTable": "values",
+    "ImageSet": "values",
+    "VoteSet": "values",
+    "chexpert_readers": "chexpert",
+    "chexpert_tables": "chexpert",
+    "cifar10": "cifar10_pictures",
+    "cifar10h": "cifar10_people",
+    "cifar10h_networks": "cifar10_people",
+    "cifar10n": "cifar10_people",
+    "dataset_names": "registry",
+    "digits_team": "digits",
+    "find_dataset": "registry",
+    "galaxyzoo": "galaxies",
+    "get_dataset": "get",
+    "ham10000": "skin_lesions",
+    "ham10000_metadata": "skin_lesions",
+    "hatespeech": "tweets",
+    "keswani_toxicity": "text_crowds",
+    "labelme_crowd": "labelme",
+    "lewidi_hs_brexit": "lewidi",
+    "lewidi_md_agreement": "lewidi",
+    "llm_routing_7": "llm_routing",
+    "llm_routing_9": "llm_routing",
+    "load_dataset": "registry",
+    "sentiment_polarity_crowd": "text_crowds",
+    "verma2023_outputs": "verma2023",
+}
 
 __all__ = [
+    "AgreementSet",
+    "CorrectnessTable",
+    "ImageSet",
+    "VoteSet",
     "Wedge",
     "WedgeOptimum",
+    "chexpert_readers",
+    "chexpert_tables",
+    "cifar10",
+    "cifar10h",
+    "cifar10h_networks",
+    "cifar10n",
+    "dataset_names",
     "digits_team",
+    "find_dataset",
+    "galaxyzoo",
+    "get_dataset",
+    "ham10000",
+    "ham10000_metadata",
+    "hatespeech",
+    "keswani_toxicity",
+    "labelme_crowd",
+    "lewidi_hs_brexit",
+    "lewidi_md_agreement",
+    "llm_routing_7",
+    "llm_routing_9",
+    "load_dataset",
+    "sentiment_polarity_crowd",
+    "verma2023_outputs",
     "wedge",
     "wedge_bayes_accuracy",
     "wedge_classifier_accuracy",
@@ -29,9 +102,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the digits, and scikit-learn and pandas with them, only when they are asked for."""
-    if name == "digits_team":
-        from defero.datasets.digits import digits_team
-
-        return digits_team
+    """Load a name's module when it is asked for."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"defero.datasets.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'defero.datasets' has no attribute {name!r}")

@@ -3,7 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,32 +13,18 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from defero.calibration import Method
 from defero.conformal.targets import Target
-from defero.core.checks import BoolArray, FloatArray, IntArray, names
-from defero.core.errors import InputError, ModelFolderError, listing
-from defero.core.labels import MISSING, Labels, encode_answers, encode_labels, expert_names, find_classes
+from defero.core.checks import FloatArray
+from defero.core.errors import InputError, ModelFolderError
+from defero.core.labels import Labels, encode_labels, find_classes
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule
+from defero.estimators.lesson import Lesson, coded_experts, group_numbers, warn_of_silent_experts
+from defero.estimators.read_texts import read_texts
 from defero.router import Router, Vote
 from defero.scorers import Scorer
-
-
-class Lesson(NamedTuple):
-    """What an estimator learns from, checked and encoded.
-
-    features (n, d), labels (n,) in their own type, label_idx (n,) out of n_classes, correct (n, J), observed (n, J),
-    weight (n,) and whether the weights were given.
-    """
-
-    features: FloatArray
-    labels: Labels
-    label_idx: IntArray
-    n_classes: int
-    correct: BoolArray
-    observed: BoolArray
-    weight: FloatArray
-    weighted: bool
 
 
 class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
@@ -47,9 +33,11 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     After `fit`: `classes_` (K,), `expert_names_` (J,), `n_experts_`, `n_features_in_`, and `router_`.
     """
 
-    # With metadata routing on, `experts` travels through pipelines and cross-validation without a request by the user.
-    __metadata_request__fit: ClassVar = {"experts": True}
+    # With metadata routing on, these travel through pipelines and cross-validation without a request by the user.
+    __metadata_request__fit: ClassVar = {"experts": True, "groups": True}
     __metadata_request__score: ClassVar = {"experts": True}
+
+    text: Any
 
     @abstractmethod
     def _learn(self, lesson: Lesson) -> Scorer:
@@ -61,20 +49,32 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     def _known_classes(self, labels: Labels) -> Labels:
         return find_classes(labels)
 
-    def fit(self, X: Any, y: ArrayLike, experts: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        experts: object = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Learn from past cases.
 
         Parameters
         ----------
         X : (n, d) array or DataFrame
-            An array must be finite. A DataFrame's numeric and categorical columns are both used, by a recipe learned
-            here; its gaps are filled.
+            An array must be finite. A DataFrame's numeric and categorical columns are both used, and those that `text`
+            names, by a recipe learned here; its gaps are filled.
         y : (n,) any label type
             The truth.
-        experts : (n, J) array, DataFrame or scipy.sparse matrix, optional
+        experts : (n, J) array, DataFrame, scipy.sparse matrix or the answers of an `ExpertTable`, optional
             Each expert's answer; missing = NaN, None, pandas' NA, or -1 in integer arrays where -1 is no class.
-            A sparse matrix stores the class number + 1. None: no experts, a plain classifier.
+            A sparse matrix stores the class number + 1, counting the sorted classes of `y`; where a part of a table
+            may lack a class, pass the part's `answers`, which know what they count. None: no experts, a plain
+            classifier.
         sample_weight : (n,), optional
+        groups : (n,), optional
+            Which rows belong together, such as those of one patient, where new cases are of new groups. Used by
+            `text` alone: the words of a training row are read as those of a group never seen.
 
         Returns
         -------
@@ -86,25 +86,28 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         check_classification_targets(labels)
         classes = self._known_classes(labels)
         label_idx = encode_labels(labels, classes)
-        answer_idx, who = _answers(experts, classes, n_items=len(labels))
+        said, who = coded_experts(experts, classes, n_items=len(labels))
         weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
+        together = None if groups is None else group_numbers(groups, n_items=len(labels))
+        if recipe is not None and recipe.text:
+            matrix, recipe = read_texts(recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=together)
         lesson = Lesson(
             features=matrix,
             labels=labels,
             label_idx=label_idx,
             n_classes=len(classes),
-            correct=answer_idx == label_idx[:, None],
-            observed=answer_idx != MISSING,
+            correct=said.correct(label_idx),
+            observed=said.observed(),
             weight=weight,
             weighted=sample_weight is not None,
         )
-        counts = lesson.observed.sum(axis=0)
-        _warn_of_silent_experts(counts, who)
+        counts = said.per_expert()
+        warn_of_silent_experts(counts, who)
         router = Router(
             scorer=self._learn(lesson),
             classes=classes,
             expert_names=who,
-            answer_counts=counts.astype(np.int64),
+            answer_counts=counts,
             rule=self._rule(lesson),
             recipe=recipe,
             n_features=matrix.shape[1],
@@ -114,7 +117,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 "columns": None if recipe is None else [str(name) for name in X.columns],
             },
         )
-        return self._adopt(router.mark_seen("fit", X, label_idx, answer_idx))
+        return self._adopt(router.mark_seen("fit", X, label_idx, said.cells()))
 
     def predict(self, X: Any) -> Labels:
         """Return the model's own label for each item, (n,)."""
@@ -141,13 +144,15 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         """
         return self._ready().decide(self._checked(X), costs=costs, available=available)
 
-    def calibrate(self, X: Any, y: ArrayLike, experts: object = None) -> Self:
+    def calibrate(self, X: Any, y: ArrayLike, experts: object = None, *, method: Method = "auto") -> Self:
         """Recalibrate the model and every expert on rows that `fit` did not see; drops earlier panels.
 
         Parameters
         ----------
         X, y, experts
             As in `fit`.
+        method : "auto", "platt", "isotonic", "venn-abers" or "none"
+            "auto" leaves alone what is honest already; `router_.calibrator.describe()` tells what it chose.
 
         Returns
         -------
@@ -155,7 +160,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         """
         router = self._ready()
         answers = _nobody(len(column_or_1d(y)), router) if experts is None else experts
-        self.router_ = router.calibrate(self._checked(X), column_or_1d(y), answers)
+        self.router_ = router.calibrate(self._checked(X), column_or_1d(y), answers, method=method)
         return self
 
     def conformalize(
@@ -295,11 +300,14 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     def _training_matrix(self, X: Any, y: ArrayLike) -> tuple[FloatArray, FeatureRecipe | None]:
         if not hasattr(X, "columns"):
+            if self.text is not None:
+                raise InputError(f"text names columns, but X is {type(X).__name__}; pass a DataFrame.")
             matrix, _ = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
             return _finite(matrix), None
         validate_data(self, X, y, skip_check_array=True)
-        recipe = FeatureRecipe.learn(X)
-        return recipe.apply(X, source="X"), recipe
+        recipe = FeatureRecipe.learn(X, text=self.text, source="X")
+        # Texts are read once the labels are known.
+        return (np.empty((len(X), 0)) if recipe.text else recipe.apply(X, source="X")), recipe
 
     def _checked(self, X: Any) -> Any:
         router = self._ready()
@@ -323,27 +331,6 @@ def _finite(matrix: FloatArray) -> FloatArray:
 
 def _nobody(n_items: int, router: Router) -> Labels:
     return np.full((n_items, len(router.expert_names)), None)
-
-
-def _answers(experts: object, classes: Labels, *, n_items: int) -> tuple[IntArray, tuple[str, ...]]:
-    if experts is None:
-        return np.empty((n_items, 0), dtype=np.int64), ()
-    answer_idx = encode_answers(experts, classes)
-    if len(answer_idx) != n_items:
-        raise InputError(f"experts must have one row per item: {n_items} items, {len(answer_idx)} rows of answers.")
-    if answer_idx.shape[1] and not (answer_idx != MISSING).any():
-        raise InputError("experts: nobody answered anything; pass experts=None for a plain classifier.")
-    return answer_idx, names("experts", expert_names(experts), count=answer_idx.shape[1])
-
-
-def _warn_of_silent_experts(counts: IntArray, who: tuple[str, ...]) -> None:
-    silent = [name for name, count in zip(who, counts, strict=True) if count == 0]
-    if silent:
-        warnings.warn(
-            f"no answer of {listing(silent)} in the training rows: they are taken to be as good as the others on "
-            "average, and are never asked alone.",
-            stacklevel=3,
-        )
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from sklearn.utils import check_random_state
 from defero.core.errors import InputError
 from defero.core.labels import Labels
 from defero.decisions.rules import AlwaysAskBest, AskAtRandom, AskBelowThreshold, NeverAsk, Rule
-from defero.estimators.base import DeferralEstimator, Lesson
+from defero.estimators.base import DeferralEstimator
+from defero.estimators.lesson import Lesson
 from defero.estimators.two_stage import classes_of, fit_classifier, smoothed_share
 from defero.scorers.two_stage import TwoStageScorer
 
@@ -31,6 +32,8 @@ class ModelOnly(Baseline):
     ----------
     classifier : scikit-learn classifier, optional
         Logistic regression on standardised features by default.
+    text : str or list of str, optional
+        Columns of free text in a DataFrame, read as by `DeferralClassifier`.
 
     Examples
     --------
@@ -41,8 +44,9 @@ class ModelOnly(Baseline):
     1.0
     """
 
-    def __init__(self, classifier: Any = None) -> None:
+    def __init__(self, classifier: Any = None, *, text: Any = None) -> None:
         self.classifier = classifier
+        self.text = text
 
     def _rule(self, lesson: Lesson) -> Rule:
         return NeverAsk()
@@ -57,6 +61,8 @@ class BestExpert(Baseline):
     ----------
     classifier : scikit-learn classifier, optional
         For `predict` and for items that no expert can answer.
+    text : str or list of str, optional
+        Columns of free text in a DataFrame, read as by `DeferralClassifier`.
 
     Examples
     --------
@@ -67,8 +73,9 @@ class BestExpert(Baseline):
     1
     """
 
-    def __init__(self, classifier: Any = None) -> None:
+    def __init__(self, classifier: Any = None, *, text: Any = None) -> None:
         self.classifier = classifier
+        self.text = text
 
     def _rule(self, lesson: Lesson) -> Rule:
         return AlwaysAskBest()
@@ -83,6 +90,8 @@ class RandomExpert(Baseline):
     share : float
         How many items are deferred: all by default; pass another system's deferral rate to compare at the same rate.
     random_state : int, RandomState or None
+    text : str or list of str, optional
+        Columns of free text in a DataFrame, read as by `DeferralClassifier`.
 
     Examples
     --------
@@ -93,8 +102,11 @@ class RandomExpert(Baseline):
     True
     """
 
-    def __init__(self, classifier: Any = None, *, share: float = 1.0, random_state: Any = None) -> None:
+    def __init__(
+        self, classifier: Any = None, *, share: float = 1.0, random_state: Any = None, text: Any = None
+    ) -> None:
         self.classifier = classifier
+        self.text = text
         self.share = share
         self.random_state = random_state
 
@@ -112,6 +124,8 @@ class ConfidenceThreshold(Baseline):
     classifier : scikit-learn classifier, optional
     threshold : float, optional
         The best expert's share of right answers in training by default: ask where the model says it is worse than that.
+    text : str or list of str, optional
+        Columns of free text in a DataFrame, read as by `DeferralClassifier`.
 
     Examples
     --------
@@ -122,8 +136,9 @@ class ConfidenceThreshold(Baseline):
     True
     """
 
-    def __init__(self, classifier: Any = None, *, threshold: float | None = None) -> None:
+    def __init__(self, classifier: Any = None, *, threshold: float | None = None, text: Any = None) -> None:
         self.classifier = classifier
+        self.text = text
         self.threshold = threshold
 
     def _rule(self, lesson: Lesson) -> Rule:

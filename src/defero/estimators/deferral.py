@@ -9,7 +9,8 @@ from sklearn.utils import check_random_state
 
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError
-from defero.estimators.base import DeferralEstimator, Lesson
+from defero.estimators.base import DeferralEstimator
+from defero.estimators.lesson import Lesson
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.scorers.network import NetworkScorer
@@ -38,6 +39,9 @@ class DeferralClassifier(DeferralEstimator):
         and reports the weight as its (badly calibrated) probability.
     hidden, expert_hidden : tuple of int
         Widths of the hidden layers of "mlp" in the branch of the classes and in that of the experts.
+    text : str or list of str, optional
+        Columns of free text in a DataFrame. Their words are weighted by TF-IDF and summed up in scores for the classes,
+        by a ridge regression fitted across folds; the network reads the scores as numbers.
     max_epochs : int, optional
         Passes over the data. "linear": at most 1,000 L-BFGS iterations by default. "mlp": by default 15, or as many as
         make 1,000 steps.
@@ -75,6 +79,7 @@ class DeferralClassifier(DeferralEstimator):
         loss: str = "ova",
         hidden: tuple[int, ...] = (64, 64),
         expert_hidden: tuple[int, ...] = (32,),
+        text: Any = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
         learning_rate: float = 1e-2,
@@ -90,6 +95,7 @@ class DeferralClassifier(DeferralEstimator):
         self.loss = loss
         self.hidden = hidden
         self.expert_hidden = expert_hidden
+        self.text = text
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate

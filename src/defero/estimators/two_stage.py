@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError, listing
 from defero.core.labels import Labels, find_classes
-from defero.estimators.base import DeferralEstimator, Lesson
+from defero.estimators.base import DeferralEstimator
+from defero.estimators.lesson import Lesson
 from defero.scorers.two_stage import TwoStageScorer
 
 
@@ -31,6 +32,8 @@ class TwoStageDeferral(DeferralEstimator):
         `sklearn.frozen.FrozenEstimator`.
     expert_model : scikit-learn classifier, or a list of J of them, optional
         A copy is fitted for each expert; logistic regression by default. In a list each may be frozen.
+    text : str or list of str, optional
+        Columns of free text in a DataFrame, read as by `DeferralClassifier`.
 
     Examples
     --------
@@ -43,9 +46,10 @@ class TwoStageDeferral(DeferralEstimator):
     (2, 4)
     """
 
-    def __init__(self, classifier: Any = None, expert_model: Any = None) -> None:
+    def __init__(self, classifier: Any = None, expert_model: Any = None, *, text: Any = None) -> None:
         self.classifier = classifier
         self.expert_model = expert_model
+        self.text = text
 
     def _known_classes(self, labels: Labels) -> Labels:
         return classes_of(self.classifier, labels)

@@ -1,22 +1,60 @@
 """How good is the team? Pure functions on arrays; wherever a choice of experts is asked for, a Decision will do."""
 
-from defero.metrics.accuracy import recall_per_class, system_accuracy, system_labels, wilson_interval
-from defero.metrics.calibration import expected_calibration_error
+from defero.metrics.accuracy import recall_per_class, system_accuracy, system_labels
+from defero.metrics.calibration import (
+    adaptive_calibration_error,
+    expected_calibration_error,
+    squared_calibration_error,
+)
+from defero.metrics.decision_calibration import DecisionCalibration, Promise, decision_calibration
 from defero.metrics.deferral import DeferralCurve, ExpertUsage, coverage, deferral_curve, expert_usage
+from defero.metrics.groups import ClassSkill, GroupCalibration, calibration_by_group, skill_by_class
+from defero.metrics.intervals import clopper_pearson_interval, wilson_interval
+from defero.metrics.paired import Comparison, compare, holm, mcnemar, paired_bootstrap
+from defero.metrics.proper_scores import BrierParts, brier_parts, brier_score, log_loss
+from defero.metrics.reliability import ReliabilityBins, reliability_bins
 from defero.metrics.sets import missed_share, set_coverage, set_size
+from defero.metrics.smooth import SmoothCalibration, smooth_calibration_error, smooth_calibration_interval
+from defero.metrics.team import TeamRecord, team_record
 
 __all__ = [
+    "BrierParts",
+    "ClassSkill",
+    "Comparison",
+    "DecisionCalibration",
     "DeferralCurve",
     "ExpertUsage",
+    "GroupCalibration",
+    "Promise",
+    "ReliabilityBins",
+    "SmoothCalibration",
+    "TeamRecord",
+    "adaptive_calibration_error",
+    "brier_parts",
+    "brier_score",
+    "calibration_by_group",
+    "clopper_pearson_interval",
+    "compare",
     "coverage",
+    "decision_calibration",
     "deferral_curve",
     "expected_calibration_error",
     "expert_usage",
+    "holm",
+    "log_loss",
+    "mcnemar",
     "missed_share",
+    "paired_bootstrap",
     "recall_per_class",
+    "reliability_bins",
     "set_coverage",
     "set_size",
+    "skill_by_class",
+    "smooth_calibration_error",
+    "smooth_calibration_interval",
+    "squared_calibration_error",
     "system_accuracy",
     "system_labels",
+    "team_record",
     "wilson_interval",
 ]

@@ -1,7 +1,6 @@
-"""How often the team is right: what it said, its accuracy, its recall, and how far to trust such a share."""
+"""How often the team is right: what it said, its accuracy, and its recall."""
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -122,46 +121,6 @@ def recall_per_class(labels: ArrayLike, said: ArrayLike, classes: ArrayLike) -> 
     check_same_form("said", told, "labels", truth)
     hits, items = is_class[told == truth].sum(axis=0), is_class.sum(axis=0)
     return np.divide(hits, items, out=np.full(len(kinds), np.nan), where=items > 0)
-
-
-def wilson_interval(successes: float, total: float, *, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval for a share: the p whose z-test does not reject successes / total.
-
-    With s = successes / total and z the normal quantile of (1 + level) / 2, the ends are
-    (s + z^2 / (2 total) -+ z sqrt(s (1 - s) / total + z^2 / (4 total^2))) / (1 + z^2 / total).
-
-    Parameters
-    ----------
-    successes, total : float
-        0 <= successes <= total.
-    level : float
-        How often such intervals hold the true share, in (0, 1).
-
-    Returns
-    -------
-    (low, high)
-        Inside [0, 1]; (nan, nan) where total is 0.
-
-    Examples
-    --------
-    >>> low, high = wilson_interval(8, 10)
-    >>> round(low, 4), round(high, 4)
-    (0.4902, 0.9433)
-    """
-    if not 0 < level < 1:
-        raise InputError(f"level must lie in (0, 1), got {level}; for a 95% interval pass 0.95.")
-    if not (0 <= successes <= total and math.isfinite(total)):
-        raise InputError(f"successes must lie in 0..total, got {successes} of {total}.")
-    if total == 0:
-        return math.nan, math.nan
-    z = -NormalDist().inv_cdf((1 - level) / 2)  # from the lower tail, which stays exact as level nears 1
-    share, spread = successes / total, z * z / total
-    centre = share + spread / 2
-    half = math.sqrt(spread * (share * (1 - share) + spread / 4))
-    low = max(0.0, (centre - half) / (1 + spread))
-    # With nothing but successes the end is 1 in theory, and 1 - 1e-16 in floats.
-    high = 1.0 if successes == total else min(1.0, (centre + half) / (1 + spread))
-    return low, high
 
 
 def _weighted_share(is_right: ArrayLike, sample_weight: ArrayLike | None) -> float:

@@ -34,9 +34,33 @@ def flags(name: str, value: ArrayLike, *, n_items: int | None = None) -> BoolArr
     """
     array = np.asarray(value)
     check_length(name, array, n_items=n_items)
-    if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-        raise InputError(f"{name} must be True or False (or 1 or 0) for each item, got other values.")
-    return array.astype(np.bool_)
+    return zero_or_one(name, array)
+
+
+def zero_or_one(name: str, array: Labels, *, seen: BoolArray | None = None) -> BoolArray:
+    """Return True or False in the array's shape, (n,) or (n, J); where `seen` is False anything may stand.
+
+    >>> zero_or_one("correct", np.array([[1, 7]]), seen=np.array([[True, False]])).tolist()
+    [[True, False]]
+    """
+    if array.dtype == np.bool_:
+        return np.asarray(array, dtype=np.bool_)
+    strange = np.asarray((array != 0) & (array != 1), dtype=np.bool_)
+    if seen is not None:
+        strange &= seen
+    if strange.any():
+        raise InputError(f"{name} must be True or False (or 1 or 0) for each item, got other values {place(strange)}.")
+    return np.asarray(array == 1, dtype=np.bool_)
+
+
+def place(strange: BoolArray) -> str:
+    """Say where the first strange cell is.
+
+    >>> place(np.array([[False, True]]))
+    'for item 0, expert 1'
+    """
+    cell = np.argwhere(strange)[0]
+    return f"for item {cell[0]}" + (f", expert {cell[1]}" if len(cell) == 2 else "")
 
 
 def numbers(name: str, value: ArrayLike, *, n_items: int | None = None) -> FloatArray:

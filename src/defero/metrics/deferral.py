@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 from defero.core.checks import FloatArray, IntArray, frozen
 from defero.core.errors import InputError
 from defero.core.results import MODEL, Decision
-from defero.metrics.accuracy import wilson_interval
 from defero.metrics.arguments import chosen_experts, flags, numbers
+from defero.metrics.intervals import share_intervals
 from defero.metrics.recorded import answer_columns, asked_answers, check_same_form, complete_labels
+from defero.metrics.share import counts_by_expert
 
 
 def coverage(expert: ArrayLike | Decision) -> float:
@@ -30,13 +31,13 @@ class DeferralCurve:
 
     Attributes
     ----------
-    rate : (n + 1,)
-        0, 1/n, ..., 1: the share deferred.
-    accuracy : (n + 1,)
+    rate : (m + 1,)
+        0, 1/n, ..., m/n: the share deferred; m is n where every item can be.
+    accuracy : (m + 1,)
         The team's accuracy when the items with the largest gain are deferred.
-    random : (n + 1,)
+    random : (m + 1,)
         The mean accuracy when they are drawn at random: a straight line between the same two ends.
-    oracle : (n + 1,)
+    oracle : (m + 1,)
         The best accuracy of any order, which only hindsight has: first where the expert alone is right, last
         where the model alone is.
     """
@@ -78,7 +79,7 @@ def deferral_curve(model_correct: ArrayLike, expert_correct: ArrayLike, gain: Ar
     Returns
     -------
     DeferralCurve
-        Its ends are the model's and the experts' accuracy.
+        Its ends are the model's and the experts' accuracy. For the curve of a trial see `budget.trial_curve`.
 
     Examples
     --------
@@ -95,19 +96,48 @@ def deferral_curve(model_correct: ArrayLike, expert_correct: ArrayLike, gain: Ar
     if n_items == 0:
         raise InputError("model_correct must hold at least one item, got none: there is no curve to trace.")
     change = by_expert.astype(np.int64) - by_model.astype(np.int64)
-    start, steps = int(by_model.sum()), np.arange(n_items + 1)
+    return curve_of(int(by_model.sum()), change[by_gain(ranking)], n_items=n_items)
+
+
+def by_gain(gain: FloatArray) -> IntArray:
+    """Return the items in the order in which they are deferred: the largest gain first, of equal ones the earlier.
+
+    >>> by_gain(np.array([0.1, 0.4, 0.1])).tolist()
+    [1, 0, 2]
+    """
+    return np.argsort(-gain, kind="stable")
+
+
+def right_answers(start: int, change: IntArray) -> IntArray:
+    """Return how many right answers the team has after 0, 1, ..., m deferrals, (m + 1,).
+
+    >>> right_answers(5, np.array([1, 0, -1])).tolist()
+    [5, 6, 6, 5]
+    """
+    return start + np.concatenate([[0], np.cumsum(change)])
+
+
+def curve_of(start: int, change: IntArray, *, n_items: int) -> DeferralCurve:
+    """Trace m deferrals among n items.
+
+    Parameters
+    ----------
+    start : int
+        How many right answers the model has.
+    change : (m,) of -1, 0 and 1
+        What each deferral does to that, in the order in which they are made; m is at least 1.
+    n_items : int
+        n; the others stay with the model.
+    """
+    steps = np.arange(len(change) + 1)
     # Counts stay whole until one division each, so that equal curves are equal to the last bit.
-    line = (n_items * start + steps * int(change.sum())) / n_items**2
+    line = (len(change) * start + steps * int(change.sum())) / (len(change) * n_items)
     return DeferralCurve(
         rate=frozen(steps / n_items),
-        accuracy=frozen(_running_count(start, change[np.argsort(-ranking, kind="stable")]) / n_items),
+        accuracy=frozen(right_answers(start, change) / n_items),
         random=frozen(line),
-        oracle=frozen(_running_count(start, np.sort(change)[::-1]) / n_items),
+        oracle=frozen(right_answers(start, np.sort(change)[::-1]) / n_items),
     )
-
-
-def _running_count(start: int, change: IntArray) -> IntArray:
-    return start + np.concatenate([[0], np.cumsum(change)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +167,6 @@ def expert_usage(
     expert: ArrayLike | Decision,
     answers: ArrayLike,
     labels: ArrayLike,
-    n_experts: int | None = None,
     *,
     level: float = 0.95,
 ) -> ExpertUsage:
@@ -151,8 +180,6 @@ def expert_usage(
         The experts' answers; see `system_labels` for what counts as no answer.
     labels : (n,)
         The truth in the same form.
-    n_experts : int, optional
-        J, checked against the columns of `answers`.
     level : float
         Of the intervals.
 
@@ -164,16 +191,11 @@ def expert_usage(
     """
     chosen, columns = chosen_experts(expert), answer_columns(answers)
     n_items, n_columns = columns.shape
-    if n_experts is not None and n_experts != n_columns:
-        raise InputError(f"n_experts must be {n_columns}, the number of columns of answers, got {n_experts}.")
     truth = complete_labels("labels", labels, n_items=n_items)
     deferred, asked = asked_answers(chosen, columns)
     check_same_form("answers", asked, "labels", truth)
-    asked_whom = chosen[deferred]
-    load = np.bincount(asked_whom, minlength=n_columns)
-    right = np.bincount(asked_whom[asked == truth[deferred]], minlength=n_columns)
-    ends = np.array([wilson_interval(int(s), int(t), level=level) for s, t in zip(right, load, strict=True)])
-    low, high = ends.reshape(n_columns, 2).T
+    load, right = counts_by_expert(chosen[deferred], asked == truth[deferred], n_columns)
+    low, high = share_intervals(right, load, level=level)
     never = np.full(n_columns, np.nan)
     return ExpertUsage(
         load=frozen(load),

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks import IntArray
+from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.trial import Trial
-from defero.metrics.accuracy import wilson_interval
+from defero.metrics.intervals import clopper_pearson_interval, wilson_interval
+from defero.metrics.member import FEW, SMALL_GAP, VERY_FEW, Kept
+from defero.metrics.sets import kept_by_sets
 from defero.metrics.share import Share, number
 
 
@@ -37,6 +39,8 @@ class PanelRecord:
         Half the width of their 95 % intervals.
     accuracy : Share
         The whole team's, with panels voting on what is deferred.
+    kept_promise : "less", "as promised", "too few" or None
+        What became of the promise; None where no case counts. Keeping more is as promised.
     """
 
     promise: str
@@ -53,6 +57,7 @@ class PanelRecord:
     raw_size_half: float
     filled_size_half: float
     accuracy: Share
+    kept_promise: Kept | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -65,48 +70,66 @@ class PanelRecord:
             "asked_for": self.asked_for,
             **numbers,
             "cases": self.cases,
+            "kept_promise": self.kept_promise,
             "deferred": self.deferred,
             "team_with_panels": self.accuracy.to_dict(),
         }
 
 
-def panel_record(trial: Trial) -> PanelRecord:
-    """Judge the panels of a trial on its deferred cases."""
+def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelRecord:
+    """Judge the panels of a trial on its deferred cases.
+
+    Parameters
+    ----------
+    trial : Trial
+        With a panel.
+    calibrated_on : int, optional
+        How many cases the promise was calibrated on. It holds on average over such cases, so that few of them make
+        an honest panel miss it here; where nobody knows, they are taken to be as many as those here.
+    """
     if trial.panel is None:
         raise InputError("the trial has no panel; call conformalize before judging panels.")
     panel, deferred = trial.panel, trial.panel.deferred
     sets, target, alpha = panel.sets, panel.target, panel.alpha
     right = trial.expert_correct & panel.eligible
-    rows = deferred & right.any(axis=1)
-    inside = (sets.raw_mask & right)[rows].sum(axis=1)
-    total = right[rows].sum(axis=1)
-    if target == "missed-share":
-        # Shares in [0, 1] vary at most as much as hits and misses of the same mean: Wilson errs on the safe side.
-        missed = float((1 - inside / total).sum())
-        kept = missed / len(total) if len(total) else math.nan
-        low, high = wilson_interval(missed, len(total))
-    else:
-        hit = inside == total if target == "all-correct" else inside > 0
-        share = Share(int(hit.sum()), int(rows.sum()))
-        kept, (low, high) = share.value, share.interval
+    kept = kept_by_sets(sets.raw_mask[deferred], right[deferred], target=target)
+    # Shares in [0, 1] vary at most as much as hits and misses of the same mean: Wilson errs on the safe side.
+    low, high = wilson_interval(float(kept.sum()), len(kept))
+    asked_for = alpha if target == "missed-share" else 1 - alpha
     raw_size, raw_half = _mean_and_half_width(sets.raw_mask[deferred].sum(axis=1))
     filled_size, filled_half = _mean_and_half_width(sets.mask[deferred].sum(axis=1))
     return PanelRecord(
         promise=panel.promise,
         target=target,
         alpha=alpha,
-        asked_for=alpha if target == "missed-share" else 1 - alpha,
-        kept=kept,
+        asked_for=asked_for,
+        kept=float(kept.mean()) if kept.size else math.nan,
         low=low,
         high=high,
-        cases=int(rows.sum()),
+        cases=len(kept),
         deferred=int(deferred.sum()),
         raw_size=raw_size,
         filled_size=filled_size,
         raw_size_half=raw_half,
         filled_size_half=filled_half,
         accuracy=Share(int(np.sum(panel.said_idx == trial.label_idx)), len(trial)),
+        kept_promise=_kept_promise(kept, asked_for, calibrated_on or len(kept), at_most=target == "missed-share"),
     )
+
+
+def _kept_promise(kept: FloatArray, asked_for: float, calibrated_on: int, *, at_most: bool) -> Kept | None:
+    """Tell what became of a promise of at least, or at most, so much on average."""
+    if kept.size == 0:
+        return None
+    if len(kept) < VERY_FEW:
+        return "too few"
+    # Both samples vary: together they tell as much as so many cases would about a promise that is exact.
+    size, mean = 1 / (1 / len(kept) + 1 / calibrated_on), float(kept.mean())
+    low, high = clopper_pearson_interval(size * mean, size)
+    broken = low > asked_for if at_most else high < asked_for
+    if broken and abs(mean - asked_for) >= SMALL_GAP:
+        return "less"
+    return "too few" if len(kept) < FEW else "as promised"
 
 
 def _mean_and_half_width(values: IntArray) -> tuple[float, float]:

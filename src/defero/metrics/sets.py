@@ -6,10 +6,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray
+from defero.core.checks import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.results import ExpertSets
-from defero.metrics.arguments import flags
+from defero.metrics.arguments import zero_or_one
 
 
 def set_size(mask: ArrayLike | ExpertSets) -> float:
@@ -54,9 +54,8 @@ def set_coverage(
     """
     if target not in ("any-correct", "all-correct"):
         raise InputError(f"target must be 'any-correct' or 'all-correct', got {target!r}; for shares use missed_share.")
-    inside, right = _sets_and_right(mask, correct, observed)
-    kept = (inside & right).any(axis=1) if target == "any-correct" else (inside | ~right).all(axis=1)
-    return float(np.mean(kept)) if len(right) else math.nan
+    kept = kept_by_sets(*_sets_and_right(mask, correct, observed), target=target)
+    return float(np.mean(kept)) if kept.size else math.nan
 
 
 def missed_share(mask: ArrayLike | ExpertSets, correct: ArrayLike, observed: ArrayLike | None = None) -> float:
@@ -65,21 +64,43 @@ def missed_share(mask: ArrayLike | ExpertSets, correct: ArrayLike, observed: Arr
     >>> missed_share([[True, False], [True, False]], [[True, True], [False, True]])
     0.75
     """
-    inside, right = _sets_and_right(mask, correct, observed)
-    shares = (right & ~inside).sum(axis=1) / right.sum(axis=1)
-    return float(shares.mean()) if len(right) else math.nan
+    missed = kept_by_sets(*_sets_and_right(mask, correct, observed), target="missed-share")
+    return float(np.mean(missed)) if missed.size else math.nan
+
+
+def kept_by_sets(inside: BoolArray, right: BoolArray, *, target: str) -> FloatArray:
+    """Return what each set keeps of its promise, (m,): 1 or 0, or for "missed-share" the share that it misses.
+
+    Parameters
+    ----------
+    inside : (n, J) bool
+        Who is in the set?
+    right : (n, J) bool
+        Who is right, of those who count? The m items where nobody is are left out.
+    target : "any-correct", "all-correct" or "missed-share"
+
+    Examples
+    --------
+    >>> inside, right = np.array([[True, False], [True, False]]), np.array([[True, True], [False, False]])
+    >>> [kept_by_sets(inside, right, target=target).tolist() for target in ("any-correct", "missed-share")]
+    [[1.0], [0.5]]
+    """
+    total = right.sum(axis=1)
+    hit, total = (inside & right).sum(axis=1)[total > 0], total[total > 0]
+    if target == "missed-share":
+        return 1 - hit / total
+    return (hit > 0 if target == "any-correct" else hit == total).astype(np.float64)
 
 
 def _sets_and_right(
     mask: ArrayLike | ExpertSets, correct: ArrayLike, observed: ArrayLike | None
 ) -> tuple[BoolArray, BoolArray]:
-    """Return the sets and the right observed experts, (m, J) each, for the items that have one."""
+    """Return the sets and the right observed experts, (n, J) each."""
     inside = _cells("mask", mask)
     right = _cells("correct", correct, like=inside)
     if observed is not None:
         right = right & _cells("observed", observed, like=inside)
-    has_right = right.any(axis=1)
-    return inside[has_right], right[has_right]
+    return inside, right
 
 
 def _cells(name: str, value: ArrayLike | ExpertSets, *, like: BoolArray | None = None) -> BoolArray:
@@ -88,4 +109,4 @@ def _cells(name: str, value: ArrayLike | ExpertSets, *, like: BoolArray | None =
         raise InputError(f"{name} must have two axes (n, J), one column per expert, got shape {array.shape}.")
     if like is not None and array.shape != like.shape:
         raise InputError(f"{name} must have the shape {like.shape} of mask, got {array.shape}.")
-    return flags(name, array.ravel()).reshape(array.shape)
+    return zero_or_one(name, array)

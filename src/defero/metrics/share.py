@@ -4,7 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from defero.metrics.accuracy import wilson_interval
+import numpy as np
+
+from defero.core.checks import BoolArray, IntArray
+from defero.metrics.intervals import wilson_interval
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,16 @@ class Share:
         """Return plain values for JSON."""
         low, high = self.interval
         return {"accuracy": number(self.value), "low": number(low), "high": number(high), "n": self.total}
+
+
+def counts_by_expert(whom: IntArray, was_right: BoolArray, n_experts: int) -> tuple[IntArray, IntArray]:
+    """Return how many cases went to each expert and how many came out right, (J,) each.
+
+    >>> load, right = counts_by_expert(np.array([0, 0, 2]), np.array([True, False, True]), 3)
+    >>> load.tolist(), right.tolist()
+    ([2, 0, 1], [1, 0, 1])
+    """
+    return np.bincount(whom, minlength=n_experts), np.bincount(whom[was_right], minlength=n_experts)
 
 
 def number(value: float) -> float | None:

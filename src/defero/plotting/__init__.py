@@ -1,1 +1,22 @@
-"""Pictures of results: each function or display takes what was found and returns matplotlib Axes."""
+"""Pictures of a team on held-out cases: each display computes, draws on matplotlib Axes, and keeps its numbers."""
+
+try:
+    import matplotlib as _  # noqa: F401
+except ImportError as error:
+    raise ImportError("pictures need matplotlib: pip install 'defero[report]'") from error
+
+from defero.plotting.agreement import AgreementDisplay
+from defero.plotting.deferral_curve import DeferralCurveDisplay
+from defero.plotting.expert_load import ExpertLoadDisplay
+from defero.plotting.reliability import ReliabilityDisplay
+from defero.plotting.set_size import SetSizeDisplay
+from defero.plotting.skill import SkillDisplay
+
+__all__ = [
+    "AgreementDisplay",
+    "DeferralCurveDisplay",
+    "ExpertLoadDisplay",
+    "ReliabilityDisplay",
+    "SetSizeDisplay",
+    "SkillDisplay",
+]

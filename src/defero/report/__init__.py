@@ -1,1 +1,6 @@
 """One self-contained HTML page about a team on held-out cases, for people who will not read code."""
+
+from defero.report.page import report_page
+from defero.report.provenance import Provenance
+
+__all__ = ["Provenance", "report_page"]

@@ -1,7 +1,7 @@
 """Router: the whole chain from an item to who decides it; what is saved, loaded and served. numpy alone."""
 
 from defero.router.chain import Router
-from defero.router.judge import judge, try_out
+from defero.router.judge import judge, record_of, try_out
 from defero.router.panel import Panel, Vote
 
-__all__ = ["Panel", "Router", "Vote", "judge", "try_out"]
+__all__ = ["Panel", "Router", "Vote", "judge", "record_of", "try_out"]

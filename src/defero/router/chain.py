@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.aggregation import answer_of_decider, sequential_panel
-from defero.calibration import Calibrator
+from defero.calibration import Calibrator, Method
 from defero.conformal.targets import Target
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, by_name, float_matrix, names
 from defero.core.errors import InputError, listing
@@ -23,7 +23,7 @@ from defero.core.scores import Scores
 from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule, decide
 from defero.router.panel import Panel, Vote, with_decider
-from defero.router.seen import Fingerprints, features_seen, seen_after
+from defero.router.seen import Fingerprints, features_seen, seen_after, told_apart_by
 from defero.router.storage import read_router, write_router
 from defero.scorers import Scorer
 from defero.scorers.given import ArrayScorer, FunctionScorer, given_scorer
@@ -290,17 +290,21 @@ class Router:
 
     # The stages after fit, each on rows of its own. Each returns a new router.
 
-    def calibrate(self, X: Any, y: ArrayLike, experts: object, *, disjoint: bool = False) -> "Router":
+    def calibrate(
+        self, X: Any, y: ArrayLike, experts: object, *, method: Method = "auto", disjoint: bool = False
+    ) -> "Router":
         """Return a router whose scores are recalibrated on rows that no stage has seen; drops an earlier panel.
 
-        With `disjoint` the caller vouches for that, having cut one table into parts; else it is checked.
+        `method` is as in `Calibrator.fit`; `calibrator.describe()` tells what "auto" chose. With `disjoint` the caller
+        vouches for the rows, having cut one table into parts; else they are checked.
         """
         raw = replace(self, calibrator=None, panel=None)
         scores = raw.scorer.score(raw.features(X))
         label_idx = encode_labels(y, self.classes)
         answer_idx = self.answer_numbers(experts, n_items=len(scores))
         raw = raw.mark_seen("calibrate", X, label_idx, answer_idx, disjoint=disjoint)
-        fitted = Calibrator.fit(scores, label_idx, answer_idx == label_idx[:, None], answer_idx != MISSING)
+        right, asked = answer_idx == label_idx[:, None], answer_idx != MISSING
+        fitted = Calibrator.fit(scores, label_idx, right, asked, method=method)
         if self.panel is not None:
             warnings.warn("calibrate drops the panel's thresholds; call conformalize again.", stacklevel=2)
         return replace(raw, calibrator=fitted)
@@ -370,7 +374,8 @@ class Router:
 
         With `disjoint` the caller vouches that none did, having cut one table into parts.
         """
-        return replace(self, seen=seen_after(self.seen, stage, X, label_idx, answer_idx, disjoint=disjoint))
+        rows = told_apart_by(X, self.recipe)
+        return replace(self, seen=seen_after(self.seen, stage, rows, label_idx, answer_idx, disjoint=disjoint))
 
     def all_seen(self) -> Fingerprints:
         """Return the fingerprints of the features of every row that some stage has used."""

@@ -10,6 +10,10 @@ from defero.core.trial import PanelTrial, Trial
 from defero.metrics.team import TeamRecord, team_record
 from defero.router.chain import Router
 from defero.router.panel import with_decider
+from defero.router.seen import seen_after, told_apart_by
+from defero.scorers.given import ArrayScorer, FunctionScorer
+
+NO_GROUPS = "Its panels were calibrated inside groups and are not judged here: no groups were given."
 
 
 def judge(
@@ -21,9 +25,26 @@ def judge(
     groups: ArrayLike | None = None,
     source: str = "X",
     first_row: int = 0,
+    disjoint: bool = False,
+    random_state: int = 0,
 ) -> TeamRecord:
-    """Judge a router on cases whose labels and recorded answers are known; the arguments are those of `try_out`."""
-    return team_record(try_out(router, X, y, answers, groups=groups, source=source, first_row=first_row))
+    """Judge a router on cases whose labels and recorded answers are known.
+
+    The arguments are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
+    """
+    trial = try_out(router, X, y, answers, groups=groups, source=source, first_row=first_row, disjoint=disjoint)
+    return record_of(router, trial, random_state=random_state)
+
+
+def record_of(router: Router, trial: Trial, *, random_state: int = 0) -> TeamRecord:
+    """Judge what `try_out` returned for this router."""
+    # Somebody's own probabilities were learned from nobody knows how many answers.
+    learned = not isinstance(router.scorer, ArrayScorer | FunctionScorer)
+    return team_record(
+        trial,
+        training_answers=router.answer_counts.tolist() if learned else None,
+        rng=np.random.default_rng(random_state),
+    )
 
 
 def try_out(
@@ -35,16 +56,19 @@ def try_out(
     groups: ArrayLike | None = None,
     source: str = "X",
     first_row: int = 0,
+    disjoint: bool = False,
 ) -> Trial:
     """Let a router decide cases whose labels and recorded answers are known, asking only experts who answered.
 
     Fees and absences are those of `conformalize`. Panels that were calibrated inside groups are tried where `groups`
-    is given. `source` and `first_row` are what a message calls the table, and the number of its first row.
+    is given. `source` and `first_row` are what a message calls the table, and the number of its first row. Rows that
+    an earlier stage has used are refused, unless the caller vouches with `disjoint` that there are none.
     """
     features = router.features(X, source=source, first_row=first_row)
     scores = router.score_features(features)
     answer_idx = router.answer_numbers(answers, n_items=len(scores))
     label_idx = encode_labels(y, router.classes)
+    seen_after(router.seen, "judge", told_apart_by(X, router.recipe), label_idx, answer_idx, disjoint=disjoint)
     panel = router.panel
     terms = (
         {"costs": None, "available": None} if panel is None else {"costs": panel.costs, "available": panel.available}
@@ -74,4 +98,5 @@ def try_out(
         decision=router.decide_scores(scores, costs=terms["costs"], available=present),
         uncalibrated=scores if router.calibrator is None else router.scorer.score(features),
         panel=heard,
+        panel_note=None if panel is None or heard is not None else NO_GROUPS,
     )

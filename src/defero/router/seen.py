@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from defero.core.checks import IntArray
 from defero.core.errors import InputError
 from defero.data.fingerprint import held_out, row_fingerprints
+from defero.data.recipe import FeatureRecipe
 
 Fingerprints = NDArray[np.uint64]
 ANSWERED = "+answers"
@@ -50,6 +51,14 @@ def seen_after(
         refuse_seen(stage, rows, plain, tell_doubt=False)
         refuse_seen(stage, whole, {name: before[name + ANSWERED] for name in plain}, tell_doubt=True)
     return {**before, stage: rows, stage + ANSWERED: whole}
+
+
+def told_apart_by(X: Any, recipe: FeatureRecipe | None) -> Any:
+    """Return the part of X that tells rows apart: of a table the columns in use, so that a new id makes no new case."""
+    if recipe is None:
+        return X
+    used = set(recipe.inputs)
+    return X[[name for name in X.columns if str(name) in used]]
 
 
 def features_seen(seen: Mapping[str, Fingerprints]) -> Fingerprints:

@@ -1,0 +1,203 @@
+"""Method "auto": each expert gets the method that held-out answers speak for, and is left alone where none does."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from defero.calibration.held_out import FEWEST_ANSWERS, FOLDS, folds, pays
+from defero.calibration.isotonic import IsotonicMaps, fit_isotonic
+from defero.calibration.log_odds import compress
+from defero.calibration.maps import ExpertMaps, Untouched
+from defero.calibration.platt import PlattMaps, fit_platt
+from defero.core.checks import BoolArray, FloatArray
+from defero.core.errors import InputError
+from defero.core.scores import Link
+
+MANY_ANSWERS = 1000
+"""Isotonic steps are considered for experts with at least as many."""
+OF_ALL = 30.0
+"""How many answers' worth of all experts' variance is added to an expert's own, which a few answers hardly show."""
+_SUREST = 1e12
+
+
+@dataclass(frozen=True)
+class ChosenMaps:
+    """Maps of several methods, each for some of the experts.
+
+    Attributes
+    ----------
+    parts : maps, one per method in use
+    experts : for each part the columns it takes; together 0..J-1
+    """
+
+    parts: tuple[Untouched | PlattMaps | IsotonicMaps, ...]
+    experts: tuple[tuple[int, ...], ...]
+    method: ClassVar[str] = "auto"
+
+    def __post_init__(self) -> None:
+        sizes = [part.n_experts for part in self.parts]
+        if not sizes or sizes != [len(columns) for columns in self.experts]:
+            raise InputError("parts and experts must be as many, with one column for each of a part's maps.")
+        if sorted(j for columns in self.experts for j in columns) != list(range(sum(sizes))):
+            raise InputError("experts must name each column 0..J-1 once.")
+        if len({part.link for part in self.parts}) != 1:
+            raise InputError("parts must be of one link.")
+
+    @property
+    def link(self) -> Link:
+        """What the raw scores are that these maps take."""
+        return self.parts[0].link
+
+    @property
+    def n_experts(self) -> int:
+        """J."""
+        return sum(part.n_experts for part in self.parts)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Which method each expert got."""
+        name_of = {j: part.method for part, columns in zip(self.parts, self.experts, strict=True) for j in columns}
+        return tuple(name_of[j] for j in range(self.n_experts))
+
+    def logits(self, expert_raw: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds, (n, J)."""
+        found = np.empty(expert_raw.shape)
+        for part, columns in zip(self.parts, self.experts, strict=True):
+            found[:, columns] = part.logits(expert_raw[:, columns])
+        return found
+
+    def width(self, expert_raw: FloatArray) -> FloatArray:
+        """Return each part's width, (n, J)."""
+        found = np.empty(expert_raw.shape)
+        for part, columns in zip(self.parts, self.experts, strict=True):
+            found[:, columns] = part.width(expert_raw[:, columns])
+        return found
+
+    def settings(self) -> dict[str, Any]:
+        """Return what model.json keeps."""
+        return {
+            "method": self.method,
+            "chosen": list(self.methods),
+            "parts": [part.settings() for part in self.parts],
+        }
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> "ChosenMaps":
+        """Return the maps that `settings()` described."""
+        known: dict[str, type[Untouched | PlattMaps | IsotonicMaps]] = {
+            kind.method: kind for kind in (Untouched, PlattMaps, IsotonicMaps)
+        }
+        parts = tuple(known[part["method"]].from_settings(part) for part in settings["parts"])
+        chosen = settings["chosen"]
+        return cls(parts, tuple(tuple(j for j, name in enumerate(chosen) if name == part.method) for part in parts))
+
+
+def choose_maps(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *, link: Link) -> ExpertMaps:
+    """Fit the methods and give each expert one: none, Platt's, or isotonic steps from 1,000 answers on.
+
+    Each method's log loss is that on answers which its fit did not see (five folds, drawn with a fixed seed). An
+    expert's gain is drawn to the mean gain of all experts, the more the fewer their answers are and the less the
+    experts differ (a random-effects mean): with 30 answers the pool decides, with thousands the expert's own. A change
+    must gain 0.001 per answer and half a standard error; where it does not, the expert keeps the simpler method.
+
+    Parameters
+    ----------
+    expert_raw : (n, J)
+        Raw scores, as in `Scores`.
+    correct, observed : (n, J) bool
+    link : "logit" or "log"
+
+    Examples
+    --------
+    The first expert is what they claim to be; the second claims 0.98 and is right in three of four cases.
+
+    >>> right = (np.arange(4000) % 4 > 0)[:, None].repeat(2, axis=1)
+    >>> raw = np.tile([np.log(3), 4.0], (4000, 1))
+    >>> choose_maps(raw, right, np.ones_like(right), link="logit").methods
+    ('none', 'platt')
+    """
+    if observed.sum() < FEWEST_ANSWERS:
+        return Untouched(link, expert_raw.shape[1])
+    count = observed.sum(axis=0)
+    many = count >= MANY_ANSWERS
+    plain, platt, steps = _held_out_losses(expert_raw, correct, observed, link=link, steps_too=bool(many.any()))
+    use_platt = _pays(plain - platt, observed, among=np.ones_like(many))
+    so_far = np.where(use_platt, platt, plain)
+    use_steps = many & _pays(so_far - steps, observed, among=many)
+    chosen = np.where(use_steps, "isotonic", np.where(use_platt, "platt", "none"))
+    parts: list[tuple[Untouched | PlattMaps | IsotonicMaps, tuple[int, ...]]] = []
+    for name in ("none", "platt", "isotonic"):
+        columns = tuple(np.flatnonzero(chosen == name).tolist())
+        if columns and name == "none":
+            parts.append((Untouched(link, len(columns)), columns))
+        elif columns and name == "platt":
+            parts.append((fit_platt(expert_raw, correct, observed, link=link).take(columns), columns))
+        elif columns:
+            parts.append((fit_isotonic(expert_raw, correct, observed, link=link).take(columns), columns))
+    return ChosenMaps(tuple(part for part, _ in parts), tuple(columns for _, columns in parts))
+
+
+def _log_loss(logits: FloatArray, correct: BoolArray) -> FloatArray:
+    """Return the log loss of each cell, (n, J)."""
+    return np.logaddexp(0.0, np.where(correct, -logits, logits))
+
+
+def _held_out_losses(
+    expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *, link: Link, steps_too: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return each cell's log loss untouched, by Platt's maps and by isotonic steps of the other folds, (n, J) each."""
+    # Compressed: one wrong answer at a log-odds of 1e4 is no measure of the others.
+    plain = _log_loss(compress(Untouched(link, expert_raw.shape[1]).logits(expert_raw)), correct)
+    platt, steps = plain.copy(), plain.copy()
+    fold = folds(len(expert_raw))
+    for k in range(FOLDS):
+        out, rest = fold == k, fold != k
+        if not observed[rest].any():
+            continue
+        maps = fit_platt(expert_raw[rest], correct[rest], observed[rest], link=link)
+        platt[out] = _log_loss(maps.logits(expert_raw[out]), correct[out])
+        if steps_too:
+            curves = fit_isotonic(expert_raw[rest], correct[rest], observed[rest], link=link)
+            steps[out] = _log_loss(curves.logits(expert_raw[out]), correct[out])
+    return plain, platt, steps
+
+
+def _pays(gain: FloatArray, observed: BoolArray, *, among: BoolArray) -> BoolArray:
+    """Return for whom a change pays, (J,), from what it gains in each cell; the pool is that of some experts."""
+    seen = observed & among
+    count = seen.sum(axis=0)
+    if not seen.any():
+        return np.zeros(len(among), dtype=np.bool_)
+    own = gain.sum(axis=0, where=seen) / np.maximum(count, 1)
+    squares = ((gain - own) ** 2).sum(axis=0, where=seen)
+    within = (squares + OF_ALL * squares.sum() / count.sum()) / (count + OF_ALL)
+    with np.errstate(divide="ignore"):
+        sure = count / within  # 1 / standard error^2; infinite where every answer gained the same
+    sure = np.minimum(sure, _SUREST)
+    of_all, error_of_all, between = _mean_of_all(own[count > 0], sure[count > 0])
+    # Answers to one case are not independent: of ten clones there is one.
+    error_of_all = max(error_of_all, _error_by_case(gain - own, seen, sure / np.maximum(count, 1)))
+    trust = between * sure / (between * sure + 1)
+    error = trust / np.sqrt(np.maximum(sure, 1 / _SUREST)) + (1 - trust) * error_of_all
+    return pays(trust * own + (1 - trust) * of_all, error)
+
+
+def _mean_of_all(own: FloatArray, sure: FloatArray) -> tuple[float, float, float]:
+    """Return the mean of the experts' true gains, its standard error, and how much they vary (a variance).
+
+    The variance is what the experts' means differ by beyond chance (DerSimonian and Laird's moment estimate).
+    """
+    mean = float(np.average(own, weights=sure))
+    beyond = float((sure * (own - mean) ** 2).sum()) - (len(own) - 1)
+    room = float(sure.sum() - (sure**2).sum() / sure.sum())
+    between = max(beyond / room, 0.0) if room > 0 else 0.0
+    weight = 1 / (1 / sure + between)
+    return float(np.average(own, weights=weight)), float(1 / np.sqrt(weight.sum())), between
+
+
+def _error_by_case(residual: FloatArray, seen: BoolArray, weight: FloatArray) -> float:
+    """Return the standard error of the mean over all cells, column j weighted by weight[j], with cases as clusters."""
+    by_case = (residual * weight).sum(axis=1, where=seen)
+    return float(np.sqrt((by_case**2).sum()) / (seen * weight).sum())

@@ -1,0 +1,59 @@
+"""What a calibration did, in words."""
+
+from collections.abc import Sequence
+
+from defero.core.errors import listing
+
+_WORDS = {
+    "platt": "Platt's map for {}",
+    "isotonic": "isotonic steps for {}",
+    "venn-abers": "Venn-Abers for {}",
+    "none": "{} left alone",
+}
+
+
+def calibration_sentences(
+    temperature: float,
+    methods: Sequence[str],
+    expert_names: Sequence[str],
+    *,
+    n_labels: int | None,
+    n_answers: Sequence[int] | None,
+) -> list[str]:
+    """Return one sentence on the model and, with experts, one on them.
+
+    Parameters
+    ----------
+    temperature : float
+    methods, expert_names : J each
+    n_labels : int, optional
+    n_answers : J ints, optional
+
+    >>> calibration_sentences(1.0, ["platt", "none"], ["ann", "bob"], n_labels=90, n_answers=[90, 40])
+    ['Looked at 90 cases. The model: left alone.',
+     "Experts: Platt's map for ann; bob left alone; 40 to 90 answers each."]
+    """
+    begin = "" if n_labels is None else f"Looked at {n_labels} cases. "
+    why = "it claimed too much" if temperature > 1 else "it claimed too little"
+    model = "left alone" if temperature == 1 else f"its class probabilities get temperature {temperature:.2f} ({why})"
+    sentences = [f"{begin}The model: {model}."]
+    if expert_names:
+        parts = [_part(method, methods, expert_names) for method in _WORDS if method in methods]
+        if n_answers is not None:
+            parts.append(_range(n_answers))
+        sentences.append(f"Experts: {'; '.join(parts)}.")
+    return sentences
+
+
+def _part(method: str, methods: Sequence[str], expert_names: Sequence[str]) -> str:
+    who = [name for name, one in zip(expert_names, methods, strict=True) if one == method]
+    if len(who) == len(methods) > 1:
+        return _WORDS[method].format(f"all {len(who)}")
+    return _WORDS[method].format(listing(who))
+
+
+def _range(counts: Sequence[int]) -> str:
+    low, high = min(counts), max(counts)
+    if low == high:
+        return f"{low} answers each" if len(counts) > 1 else f"{low} answers"
+    return f"{low} to {high} answers each"

@@ -1,0 +1,155 @@
+"""Isotonic calibration: the best increasing steps through an expert's answers, for experts with many of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from defero.calibration.log_odds import log_odds
+from defero.calibration.maps import checked_link, no_width
+from defero.core.checks import BoolArray, FloatArray
+from defero.core.errors import InputError
+from defero.core.isotonic import increasing_steps
+from defero.core.scores import Link, logit
+
+
+@dataclass(frozen=True)
+class Steps:
+    """An increasing function: flat on each block of scores, straight lines between, constant beyond the ends.
+
+    Attributes
+    ----------
+    at : log-odds, increasing
+    value : probabilities, not decreasing, inside (0, 1)
+
+    >>> Steps((0.0, 1.0), (0.2, 0.6)).proba(np.array([-5.0, 0.5, 9.0])).tolist()
+    [0.2, 0.4, 0.6]
+    """
+
+    at: tuple[float, ...]
+    value: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        at, value = np.array(self.at), np.array(self.value)
+        inside = (value > 0) & (value < 1)
+        if not (len(at) == len(value) > 0 and np.isfinite(at).all() and inside.all()):
+            raise InputError("steps must be as many finite scores as probabilities inside (0, 1), at least one.")
+        if (np.diff(at) <= 0).any() or (np.diff(value) < 0).any():
+            raise InputError("steps must increase.")
+
+    def proba(self, u: FloatArray) -> FloatArray:
+        """Return the probability at each score, (n,)."""
+        at, value = np.array(self.at), np.array(self.value)
+        ceiling = value[np.minimum(at.searchsorted(u), len(at) - 1)]
+        return np.minimum(np.interp(u, at, value), ceiling)  # rounding must not carry a line above its end
+
+
+@dataclass(frozen=True)
+class IsotonicMaps:
+    """Steps of each expert on u = `log_odds(raw, link)`.
+
+    Attributes
+    ----------
+    link : "logit" or "log"
+    steps : J of them
+    """
+
+    link: Link
+    steps: tuple[Steps, ...]
+    method: ClassVar[str] = "isotonic"
+
+    def __post_init__(self) -> None:
+        checked_link(self.link)
+
+    @property
+    def n_experts(self) -> int:
+        """J."""
+        return len(self.steps)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Isotonic, J times."""
+        return (self.method,) * self.n_experts
+
+    def take(self, experts: tuple[int, ...]) -> "IsotonicMaps":
+        """Return the maps of some experts."""
+        return IsotonicMaps(self.link, tuple(self.steps[j] for j in experts))
+
+    def logits(self, expert_raw: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds, (n, J)."""
+        u = log_odds(expert_raw, self.link)
+        proba = [steps.proba(column) for steps, column in zip(self.steps, u.T, strict=True)]
+        return logit(np.stack(proba, axis=1)) if proba else u
+
+    def width(self, expert_raw: FloatArray) -> FloatArray:
+        """Return nan, (n, J)."""
+        return no_width(expert_raw)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what model.json keeps."""
+        steps = [{"at": list(one.at), "value": list(one.value)} for one in self.steps]
+        return {"method": self.method, "link": self.link, "steps": steps}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> "IsotonicMaps":
+        """Return the maps that `settings()` described."""
+        steps = [
+            Steps(tuple(float(x) for x in one["at"]), tuple(float(x) for x in one["value"]))
+            for one in settings["steps"]
+        ]
+        return cls(settings["link"], tuple(steps))
+
+
+def fit_isotonic(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *, link: Link) -> IsotonicMaps:
+    """Fit the best increasing steps of each expert on the answers that were observed.
+
+    A block of w answers of which s were right gets (s + 1/2) / (w + 1), never 0 or 1, and blocks that this turned
+    round are pooled again. An expert without answers gets the steps of all experts together. At least one answer must
+    have been observed.
+
+    Parameters
+    ----------
+    expert_raw : (n, J)
+        Raw scores, as in `Scores`.
+    correct, observed : (n, J) bool
+    link : "logit" or "log"
+
+    Examples
+    --------
+    >>> from defero.core.scores import sigmoid
+    >>> raw, right = np.array([[0.0]] * 4 + [[1.0]] * 4), np.array([[False]] * 4 + [[True]] * 4)
+    >>> maps = fit_isotonic(raw, right, np.ones_like(right), link="logit")
+    >>> sigmoid(maps.logits(np.array([[-1.0], [0.5], [2.0]]))).round(2).tolist()
+    [[0.1], [0.5], [0.9]]
+    """
+    u = log_odds(expert_raw, link)
+    everyone = _fit_steps(u[observed], correct[observed])
+    each = [
+        _fit_steps(column[seen], right[seen]) if seen.any() else everyone
+        for column, right, seen in zip(u.T, correct.T, observed.T, strict=True)
+    ]
+    return IsotonicMaps(link, tuple(each))
+
+
+def tally(u: FloatArray, correct: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the distinct scores in order, how many answers each has, and how many of these were right.
+
+    >>> [found.tolist() for found in tally(np.array([2.0, 1.0, 2.0]), np.array([True, True, False]))]
+    [[1.0, 2.0], [1.0, 2.0], [1.0, 1.0]]
+    """
+    at, which = np.unique(u, return_inverse=True)
+    count = np.bincount(which, minlength=len(at)).astype(np.float64)
+    return at, count, np.bincount(which, weights=correct, minlength=len(at)).astype(np.float64)
+
+
+def _fit_steps(u: FloatArray, correct: BoolArray) -> Steps:
+    at, count, right = tally(u, correct)
+    fitted = increasing_steps(right / count, count)
+    first = np.flatnonzero(np.concatenate([[True], np.diff(fitted) > 0]))
+    last = np.concatenate([first[1:], [len(at)]]) - 1
+    size, hits = np.add.reduceat(count, first), np.add.reduceat(right, first)
+    value = increasing_steps((hits + 0.5) / (size + 1), size + 1)
+    knots, found = np.concatenate([at[first], at[last]]), np.concatenate([value, value])
+    where, kept = np.unique(knots, return_index=True)
+    return Steps(tuple(where.tolist()), tuple(found[kept].tolist()))

@@ -1,0 +1,197 @@
+"""`defero datasets`: which named data sets there are, what is known of one, and how it gets here."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from defero.cli.output import emit
+
+if TYPE_CHECKING:
+    from defero.datasets.entry import Dataset
+    from defero.datasets.get import FileProgress
+
+app = typer.Typer(
+    name="datasets",
+    help="Named public data sets: list them, read about one, get it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+Name = Annotated[str, typer.Argument(help="A data set, as `defero datasets list` names it.")]
+Folder = Annotated[
+    Path | None, typer.Option(help="The data folder. Default: DEFERO_DATA, else the user's cache folder.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+_LABELS = {
+    "truth": "the truth",
+    "majority": "no truth: the annotators' own majority, so agreement, not accuracy",
+    "scores": "scores of each expert as the source gives them; no answers",
+    "none": "none of its own",
+}
+
+
+@app.command(name="list")
+def list_datasets(folder: Folder = None, as_json: Json = False) -> None:
+    """List the data sets, and whether each is here.
+
+    Example:
+
+    defero datasets list
+    """
+    from defero.datasets.cache import data_folder
+    from defero.datasets.presence import form_here
+    from defero.datasets.registry import DATASETS
+
+    root = data_folder(folder)
+    here = {name: form_here(root, entry) for name, entry in DATASETS.items()}
+    if as_json:
+        rows = [_summary(entry) | {"here": here[name]} for name, entry in DATASETS.items()]
+        emit({"folder": str(root), "datasets": rows})
+        return
+    typer.echo(f"In {root}:\n")
+    widths = max(map(len, DATASETS)), max(len(entry.licence) for entry in DATASETS.values())
+    for name, entry in DATASETS.items():
+        typer.echo(f"{name:{widths[0]}}  {'here' if here[name] else '-   '}  {entry.licence:{widths[1]}}  {entry.what}")
+    typer.echo("\n`defero datasets info NAME` says more, `defero datasets get NAME` brings it here.")
+
+
+@app.command()
+def info(name: Name, folder: Folder = None, as_json: Json = False) -> None:
+    """Tell what is known of a data set: source, licence, citation, files and checksums, and where it belongs.
+
+    Example:
+
+    defero datasets info cifar10
+    """
+    from defero.datasets.cache import data_folder, read_records
+    from defero.datasets.presence import form_here, how_to_get
+    from defero.datasets.registry import find_dataset
+
+    entry, root = find_dataset(name), data_folder(folder)
+    form, recorded = form_here(root, entry), read_records(root).sha256
+    if as_json:
+        files = [
+            {
+                "path": file.path,
+                "form": file.form,
+                "url": file.url,
+                "sha256": file.sha256,
+                "recorded_sha256": recorded.get(file.path),
+                "members": list(file.members),
+            }
+            for file in entry.files
+        ]
+        loader = f"defero.datasets.{entry.loader.split(':')[1]}"
+        extra = {"citation": entry.citation, "labels": entry.labels, "loader": loader, "files": files}
+        emit(_summary(entry) | {"here": form, "folder": str(root), "arrays": dict(entry.arrays)} | extra)
+        return
+    typer.echo(f"{entry.title}: {entry.what}.\n")
+    for title, text in _about(entry):
+        typer.echo(f"{title:9} {text}")
+    typer.echo(f"{'here':9} {_here(form)}\n")
+    for file in entry.files:
+        typer.echo(f"{file.path}  ({'our compact form' if file.form == 'compact' else 'as the source gives it'})")
+        if file.url:
+            typer.echo(f"  from    {file.url}")
+        if "*" not in file.path:
+            typer.echo(f"  sha256  {_hash_line(file.sha256, recorded.get(file.path))}")
+    if entry.tree_sha256:
+        typer.echo(f"{entry.tree}/ as a whole\n  sha256  {entry.tree_sha256}")
+    if form is None:
+        typer.echo(f"\n{how_to_get(root, entry)}")
+
+
+@app.command()
+def get(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Accept the licence without being asked.")] = False,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Show a data set's licence, download it, check it, unpack it. What is here already is only checked.
+
+    A download that broke off is continued. Where a source's sha256 is not known, that of the first download is recorded
+    and compared from then on.
+
+    Example:
+
+    defero datasets get hatespeech --yes
+    """
+    from defero.datasets.cache import data_folder
+    from defero.datasets.get import asks_for_licence, get_dataset
+    from defero.datasets.registry import find_dataset
+
+    entry, root = find_dataset(name), data_folder(folder)
+    if not as_json:
+        for title, text in _about(entry)[:3]:
+            typer.echo(f"{title:9} {text}")
+    asked = asks_for_licence(root, entry)
+    if asked:
+        _ask(entry, yes=yes)
+    fetched = get_dataset(name, folder=root, accept_licence=asked, progress=None if as_json else _progress())
+    if as_json:
+        files = [{"path": f.path, "sha256": f.sha256, "sha256_is": f.standing} for f in fetched.files]
+        emit({"name": name, "folder": str(root), "downloaded": list(fetched.downloaded), "files": files})
+        return
+    counts = [f"{sum(f.standing == kind for f in fetched.files)} {kind}" for kind in _standings(fetched.files)]
+    verb = "Downloaded to" if fetched.downloaded else "It is in"
+    typer.echo(f"\n{verb} {root}. Checksums: {', '.join(counts) or 'none to compare'}.")
+
+
+def _ask(entry: "Dataset", *, yes: bool) -> None:
+    if yes:
+        return
+    if not _at_a_terminal():
+        from defero.core.errors import InputError
+
+        raise InputError(f"{entry.name} has the licence: {entry.licence}. To accept it without a terminal pass --yes.")
+    typer.confirm(f"\nDo you accept the licence ({entry.licence})?", abort=True, err=True)
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _progress() -> "FileProgress | None":
+    """Return what draws a line of progress on a terminal; None elsewhere."""
+    if not sys.stderr.isatty():
+        return None
+
+    def draw(name: str, done: int, total: int | None) -> None:
+        share = f"{100 * done / total:3.0f} % of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
+        typer.echo(f"\r{name}  {share} ", nl=done == total, err=True)
+
+    return draw
+
+
+def _summary(entry: "Dataset") -> dict[str, Any]:
+    names = ("name", "title", "what", "licence", "homepage")
+    return {name: getattr(entry, name) for name in names}
+
+
+def _about(entry: "Dataset") -> list[tuple[str, str]]:
+    return [
+        ("licence", entry.licence),
+        ("cite", entry.citation),
+        ("source", entry.homepage),
+        ("labels", _LABELS[entry.labels]),
+        ("loader", f"defero.datasets.{entry.loader.split(':')[1]}"),
+    ]
+
+
+def _here(form: str | None) -> str:
+    return {"compact": "yes, in our compact form", "source": "yes, as the source gives it"}.get(form or "", "no")
+
+
+def _hash_line(registered: str | None, recorded: str | None) -> str:
+    if registered:
+        return registered
+    return f"{recorded} (recorded at the first download)" if recorded else "recorded at the first download"
+
+
+def _standings(files: Any) -> list[str]:
+    return sorted({file.standing for file in files})

@@ -1,0 +1,116 @@
+"""What `fit` says of a table: its parts, its columns, and what looks like a mistake."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from defero.core import ExpertTable
+    from defero.data.case_file import CaseFile, Cases
+    from defero.data.recipe_columns import Column
+    from defero.router import Router
+
+FEW_ROWS = 5
+MANY_ROWS = 50
+COPY = 0.99
+"""A feature that equals the label in this share of the rows looks like a copy of it."""
+
+
+def sizes_sentence(
+    file: "CaseFile", cases: "Cases", parts: "tuple[ExpertTable, ...]", cuts: dict[str, str | None]
+) -> str:
+    """Say how many cases there are, how they were cut, and which columns have a role."""
+    table = cases.table
+    learn, held, panels, test = map(len, parts)
+    how = {
+        "group": "no {} is in two parts",
+        "time": "cut by {}, the latest for the test",
+        "split": "cut as {} says",
+    }
+    cut = [how[name].format(column) for name, column in cuts.items() if column is not None]
+    sizes = (
+        f"{len(table)} cases of {file.path}: {learn} to learn from, {held} to calibrate, {panels} to conformalise, "
+        f"{test} for the test{''.join(f'; {one}' for one in cut)}."
+    )
+    label = "the majority of the answers" if file.label is None and cases.n_majority else file.label
+    roles = [f"Label: {label}." if label else "Label: the ground truth.", f"Key: {cases.key}." if cases.key else ""]
+    if table.n_experts:
+        each = table.n_answers / len(table)
+        roles.append(f"Experts: {table.n_experts}, of whom {each:.1f} answered a case on average.")
+    return f"{sizes}\n{' '.join(role for role in roles if role)}"
+
+
+def notes_on(cases: "Cases", router: "Router") -> list[str]:
+    """Return a sentence for each thing that looks like a mistake."""
+    return [*_rare_labels(cases.table), *_like_ids(cases.table), *_like_labels(cases.table, router)]
+
+
+def class_counts(table: "ExpertTable") -> dict[str, int]:
+    """Return how many cases each class has."""
+    counts = [int((table.label_idx == k).sum()) for k in range(table.n_classes)]
+    return dict(zip(map(str, table.classes.tolist()), counts, strict=True))
+
+
+def _rare_labels(table: "ExpertTable") -> list[str]:
+    """Return a sentence for each label that a few rows have: a typo makes a class of its own."""
+    from difflib import get_close_matches
+
+    counts = class_counts(table)
+    sentences = []
+    for name, count in counts.items():
+        if count < FEW_ROWS:
+            others = {other.casefold().strip(): other for other in counts if counts[other] > count}
+            near = get_close_matches(name.casefold().strip(), others, n=1, cutoff=0.75)
+            hint = f"; did you mean {others[near[0]]!r}?" if near else "."
+            sentences.append(f"label {name!r} stands in {count} of {len(table)} rows and cannot be learned{hint}")
+    return sentences
+
+
+def _like_ids(table: "ExpertTable") -> list[str]:
+    """Return a sentence for each column of whole numbers in which no two rows are equal."""
+    frame = table.features
+    columns = [name for name in frame.columns if frame[name].dtype.kind in "iu" and len(frame) >= MANY_ROWS]
+    same = [name for name in columns if frame[name].nunique() == len(frame)]
+    return [f"{name} differs in every row; if it names the cases, pass --key {name}." for name in same]
+
+
+class _Likeness(NamedTuple):
+    """How far a feature is the label: are all its values labels, and in which share of the rows is it the same?"""
+
+    name: str
+    holds_labels: bool
+    equal: float
+
+
+def _like_labels(table: "ExpertTable", router: "Router") -> list[str]:
+    """Return a sentence for each copy of the truth, and one for all experts whom nobody named."""
+    from defero.core.errors import listing
+
+    found = [_likeness(table, column.name) for column in _plain_columns(router)]
+    copies = [
+        f"{one.name} equals the label in {100 * one.equal:.3g} % of the rows and is used as a feature; if it is a copy "
+        "of the truth, every figure here is too good: leave it out with --features."
+        for one in found
+        if one.equal >= COPY
+    ]
+    answers = [one.name for one in found if one.holds_labels and one.equal < COPY]
+    if not answers:
+        return copies
+    verb, what, them = ("holds", "is used as a feature", "it")
+    if len(answers) > 1:
+        verb, what, them = ("hold", "are used as features", "them")
+    sentence = (
+        f"{listing(answers)} {verb} labels and {what}; name an expert's column in --experts, or leave {them} out with "
+        "--features."
+    )
+    return [*copies, sentence]
+
+
+def _plain_columns(router: "Router") -> "list[Column]":
+    """Return the columns of numbers and of categories in use."""
+    return [] if router.recipe is None else [one for one in router.recipe.columns if one.name not in router.recipe.text]
+
+
+def _likeness(table: "ExpertTable", name: str) -> _Likeness:
+    from defero.data.class_codes import NO_CLASS, matching_codes
+
+    codes = matching_codes(table.features[name], table.classes)
+    return _Likeness(name, not (codes == NO_CLASS).any(), float((codes == table.label_idx).mean()))

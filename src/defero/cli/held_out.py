@@ -1,0 +1,184 @@
+"""A saved team and the cases of a file that its training did not see."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from defero.cli.known_groups import no_groups_sentence, of_seen_groups
+from defero.cli.reading import Given, format_of, in_options
+
+if TYPE_CHECKING:
+    from defero.core import ExpertTable
+    from defero.core.trial import Trial
+    from defero.data.case_file import CaseFile, Cases
+    from defero.metrics.team import TeamRecord
+    from defero.router import Router
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """A team on the fresh rows of a table.
+
+    Attributes
+    ----------
+    model, table : Path
+    router : Router
+    cases : ExpertTable
+        The fresh rows.
+    rows, left_out : int
+        Of the whole table, and how many of them training had seen.
+    of_seen_groups : int
+        How many more were left out: new, but of a group, such as a patient, that training had seen.
+    trial : Trial
+        What the team did there.
+    record : TeamRecord
+        How good that was.
+    notes : sentences
+        What was left out or filled in while reading.
+    """
+
+    model: Path
+    table: Path
+    router: "Router"
+    cases: "ExpertTable"
+    rows: int
+    left_out: int
+    of_seen_groups: int
+    trial: "Trial"
+    record: "TeamRecord"
+    notes: tuple[str, ...] = ()
+
+    def left_out_sentence(self) -> str:
+        """Say how many rows were left out, and why; nothing where all are judged."""
+        seen = f"{self.left_out} of {self.rows} rows were seen by fit and are left out."
+        group = self.router.notes.get("group")
+        alike = f"{self.of_seen_groups} of {self.rows} rows are of a {group} that fit saw and are left out."
+        return " ".join([seen] * (self.left_out > 0) + [alike] * (self.of_seen_groups > 0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "model": str(self.model),
+            "rows": self.rows,
+            "seen_by_fit": self.left_out,
+            "of_seen_groups": self.of_seen_groups,
+            "notes": list(self.notes),
+            "test": self.record.to_dict(),
+        }
+
+
+def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> HeldOut:
+    """Judge a saved team on the rows of a table that `fit` did not see; refuse a table of nothing else."""
+    from defero.core.errors import TableError
+    from defero.data.cases import read_cases
+    from defero.data.fingerprint import held_out, row_fingerprints
+    from defero.router import Router
+    from defero.router.judge import record_of, try_out
+
+    router = Router.load(model)
+    with in_options():
+        cases = read_cases(_case_file(router, model, table, given))
+    fresh = held_out(router.all_seen(), row_fingerprints(cases.table.features))
+    judged = fresh & ~of_seen_groups(router, cases)
+    if not judged.any():
+        how = (
+            f"were seen by fit, or are of a {router.notes.get('group')} that it saw,"
+            if fresh.any()
+            else "were seen by fit,"
+        )
+        raise TableError(
+            f"{table}: all {len(cases.table)} rows {how} and a team cannot be judged on what it learned from; pass "
+            "other cases."
+        )
+    test = cases.table.take(judged)
+    trial = try_out(
+        router, test.features, test.labels, test.answers, source=str(table), first_row=cases.first_row, disjoint=True
+    )
+    return HeldOut(
+        model=model,
+        table=table,
+        router=router,
+        cases=test,
+        rows=len(cases.table),
+        left_out=int((~fresh).sum()),
+        of_seen_groups=int((fresh & ~judged).sum()),
+        trial=trial,
+        record=with_majority(record_of(router, trial, random_state=seed), cases),
+        notes=(*cases.notes, *no_groups_sentence(router, cases, table=str(table)), *gaps(router, test.features)),
+    )
+
+
+def with_majority(record: "TeamRecord", cases: "Cases") -> "TeamRecord":
+    """Put first what a majority for a truth does to every figure."""
+    told = cases.majority_sentence()
+    return record if told is None else replace(record, cautions=(told, *record.cautions))
+
+
+def gaps(router: "Router", features: Any) -> tuple[str, ...]:
+    """Say where cells are blank, or hold something that training has not seen."""
+    remarks = {} if router.recipe is None else router.recipe.remarks(features)
+    return tuple(f"{clause}, in {count} rows." for clause, count in remarks.items())
+
+
+def _case_file(router: "Router", model: Path, table: Path, given: Given) -> "CaseFile":
+    """Describe a file to be judged as `fit` was told to read its own, where nothing else is said now."""
+    from defero.core.errors import InputError
+    from defero.data.case_file import CaseFile
+
+    notes = router.notes
+    kind = format_of(table, given.format, remembered=notes.get("format"))
+    majority = given.majority or (given.label is None and bool(notes.get("majority_label")))
+    label = given.label
+    if label is None and (kind == "table") == (notes.get("format", "table") == "table"):
+        label = notes.get("label")
+    if router.recipe is None:
+        raise InputError(f"{model}: was fitted on a matrix, not on a table; call its score in Python.")
+    if label is None and not majority and kind == "table":
+        how = "on an export" if "format" in notes else "in Python"
+        raise InputError(f"{model}: was fitted {how} and does not know the label's column; name it with --label.")
+    if kind == "table" and given.answers is None and notes.get("answers") == "long":
+        _check_wide(router, model, table)
+    control = given.control
+    if control is None and kind == "label-studio":
+        control = (notes.get("control") or {}).get("from_name")
+    group = notes.get("group")
+    key = given.key
+    if key is None and given.answers is not None:
+        key = _remembered_key(notes.get("key"), table)
+    return CaseFile(
+        path=table,
+        format=kind,
+        label=label,
+        majority=majority,
+        team=router.expert_names,
+        answers=given.answers,
+        item=given.item,
+        annotator=given.expert,
+        answer=given.answer,
+        features=router.recipe.inputs,
+        text=router.recipe.text,
+        key=key,
+        beside=() if group is None else (group,),
+        control=control,
+        classes=router.classes,
+    )
+
+
+def _check_wide(router: "Router", model: Path, table: Path) -> None:
+    """Ask for the log of answers, unless this table has the experts' columns itself."""
+    from defero.core.errors import InputError
+    from defero.data.read import read_chunks
+
+    columns = set(map(str, next(iter(read_chunks(table, rows=1))).columns))
+    if router.expert_names and columns.isdisjoint(router.expert_names):
+        raise InputError(
+            f"{model}: was fitted with --answers, and {table} has no column of an expert; pass --answers FILE, with "
+            "one row per answer."
+        )
+
+
+def _remembered_key(key: str | None, table: Path) -> str | None:
+    """Return the key of `fit` where this table has it too; else it is found by name."""
+    from defero.data.read import read_chunks
+
+    return key if key in next(iter(read_chunks(table, rows=1))).columns else None

@@ -1,0 +1,114 @@
+"""`defero report`: a saved team on cases it has not seen, as one page to pass on."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from defero.cli.held_out import HeldOut, judge_held_out
+from defero.cli.output import emit
+from defero.cli.reading import Answer, Answers, ControlName, Expert, FileFormat, Given, Item, Key, Label, Majority
+
+if TYPE_CHECKING:
+    from defero.core.trial import Trial
+    from defero.metrics.team import TeamRecord
+    from defero.report.provenance import Provenance
+
+NEEDS_MATPLOTLIB = "the report needs matplotlib: pip install 'defero[report]'"
+
+
+def report(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    table: Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    label: Label = None,
+    answers: Answers = None,
+    item: Item = None,
+    expert: Expert = None,
+    answer: Answer = None,
+    key: Key = None,
+    majority_label: Majority = False,
+    file_format: FileFormat = None,
+    control: ControlName = None,
+    seed: Annotated[int, typer.Option(help="Settles the draws of the intervals.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Judge a saved team as `evaluate` does, and write it down with pictures: one file, to open and to pass on.
+
+    The page needs no network. Rows that `fit` saw, or of a group that it saw, are left out; an expert can only be
+    asked where their answer is recorded.
+
+    Example:
+
+    defero report model new_cases.csv --out report.html
+    """
+    given = Given(label, answers, item, expert, answer, key, majority_label, file_format, control)
+    judged = write_report(model, table, out=out, given=given, seed=seed)
+    if as_json:
+        emit({"report": str(out), **judged.to_dict()})
+        return
+    if judged.left_out_sentence():
+        typer.echo(judged.left_out_sentence())
+    from defero.report.sections.headline import sentence
+
+    typer.echo(sentence(judged.record).replace("\u00a0", " "))
+    for caution in judged.record.cautions:
+        typer.echo(f"  {caution}")
+    for note in judged.notes:
+        typer.echo(f"note: {note}", err=True)
+    typer.echo(f"\nWritten to {out}: open it in a browser.")
+
+
+def write_report(model: Path, table: Path, *, out: Path, given: Given | None = None, seed: int = 0) -> HeldOut:
+    """Judge a saved team and write the page; raises before any work where the page cannot be made or written."""
+    from defero.core.errors import InputError
+
+    if out.is_dir():
+        raise InputError(f"--out: {out} is a folder; name a file in it, such as {out / 'report.html'}.")
+    if not out.resolve().parent.is_dir():
+        raise InputError(f"--out: the folder {out.resolve().parent} does not exist; make it first.")
+    report_page = page_maker()
+    told = given or Given()
+    judged = judge_held_out(model, table, given=told, seed=seed)
+    page = report_page(judged.trial, judged.record, _provenance(judged, out=out, given=told, seed=seed))
+    out.write_text(page, encoding="utf-8")
+    return judged
+
+
+def page_maker() -> "Callable[[Trial, TeamRecord, Provenance], str]":
+    """Return what makes the page; raises, with what to install, where its pictures cannot be drawn."""
+    try:
+        from defero.report.page import report_page
+    except ImportError as error:
+        if "matplotlib" not in str(error):
+            raise
+        raise ImportError(NEEDS_MATPLOTLIB) from error
+    return report_page
+
+
+def _provenance(judged: HeldOut, *, out: Path, given: Given, seed: int) -> "Provenance":
+    from datetime import datetime
+
+    from defero.data.fingerprint import combined, row_fingerprints
+    from defero.data.model_folder import library_versions
+    from defero.report.provenance import Provenance
+
+    calibrator = judged.router.calibrator
+    options = ["--out", str(out), *given.options()]
+    options += [] if seed == 0 else ["--seed", str(seed)]
+    notes = {name: value for name, value in judged.router.notes.items() if name != "columns" and value is not None}
+    return Provenance(
+        model=str(judged.model),
+        table=str(judged.table),
+        rows=judged.rows,
+        left_out=judged.left_out + judged.of_seen_groups,
+        seed=seed,
+        fingerprint=combined(row_fingerprints(judged.cases.features)),
+        command=shlex.join(["defero", "report", str(judged.model), str(judged.table), *options]),
+        made=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        versions=library_versions(),
+        notes=notes,
+        calibration=() if calibrator is None else tuple(calibrator.describe(judged.router.expert_names)),
+    )

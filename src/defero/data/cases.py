@@ -1,0 +1,245 @@
+"""Past cases from any kind of file: a wide table, a table with long answers, or the export of an annotation tool."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from defero.core.checks import BoolArray
+from defero.core.errors import TableError, listing
+from defero.data.case_file import CaseFile, Cases, check_case_file
+from defero.data.cells import is_blank
+from defero.data.class_codes import as_meant, class_codes
+from defero.data.columns import no_such_column, suggestion
+from defero.data.export_labels import MAJORITY, KnownLabels, LabelChoice, known_labels
+from defero.data.formats import first_row, table_format
+from defero.data.label_studio import read_label_studio
+from defero.data.label_studio_results import Control
+from defero.data.long import read_long
+from defero.data.long_answers import LongAnswers, answers_of_columns
+from defero.data.long_columns import key_column, long_columns
+from defero.data.long_table import table_from_long
+from defero.data.prodigy import KEY as PRODIGY_KEY
+from defero.data.prodigy import read_prodigy
+from defero.data.read import read_chunks, read_frame
+from defero.data.wide import table_from_frame
+
+
+@dataclass(frozen=True, eq=False)
+class _Record:
+    """Items (n, ...), everybody's answers to them, and labels (n,) with their sources, None where not known."""
+
+    items: pd.DataFrame
+    answers: LongAnswers
+    known: KnownLabels
+    key: str | None
+    first_row: int
+    label_column: str | None = None
+    control: Control | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_cases(file: CaseFile) -> Cases:
+    r"""Read past cases with their labels and what each expert answered.
+
+    Cases without a label are left out, and the notes say how many; in a wide table a blank label is an error.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "items.csv").write_text("item,size,truth\n1,0.5,a\n2,1.5,b\n3,2.5,a\n")
+    >>> _ = (folder / "log.csv").write_text("item,worker,label\n1,al,a\n3,al,b\n3,bo,a\n")
+    >>> cases = read_cases(CaseFile(path=folder / "items.csv", answers=folder / "log.csv", label="truth"))
+    >>> cases.key, cases.table.experts, list(cases.table.features)
+    ('item', ('al', 'bo'), ['size'])
+    """
+    check_case_file(file)
+    if file.format != "table":
+        return _joined(file, _from_export(file))
+    if file.answers is not None:
+        return _joined(file, _from_long(file))
+    return _from_wide(file)
+
+
+def _from_wide(file: CaseFile) -> Cases:
+    experts = file.experts if file.team is None else file.team
+    assert experts is not None  # check_case_file
+    source, first = str(file.path), first_row(file.path)
+    written = [file.label, *experts, file.key, *file.apart_columns, *file.beside]
+    frame = read_frame(file.path, as_text=[name for name in written if name is not None])
+    chosen, notes = file.choose(frame, file.named(label=file.label, key=file.key, experts=experts))
+    label, filled = file.label, None
+    if file.majority:
+        frame, label, filled = _with_majority(frame, file, experts)
+        notes = (*notes, *_left_out(_labelled(filled), source))
+    assert label is not None  # check_case_file
+    if table_format(file.path).kind in {"csv", "tsv"}:
+        frame = frame.copy(deep=False)
+        frame[label] = as_meant(frame[label])
+    table = table_from_frame(
+        frame,
+        source=source,
+        label=label,
+        experts=experts,
+        features=chosen,
+        key=file.key,
+        classes=file.classes,
+        first_row=first,
+    )
+    return Cases(
+        table=table,
+        apart=file.columns_apart(frame),
+        key=file.key,
+        n_majority=0 if filled is None else int((filled.sources == MAJORITY).sum()),
+        n_tied=0 if filled is None else filled.n_tied,
+        first_row=first,
+        notes=notes,
+    )
+
+
+def _with_majority(
+    frame: pd.DataFrame, file: CaseFile, experts: tuple[str, ...]
+) -> tuple[pd.DataFrame, str, KnownLabels]:
+    """Return the rows that have a label once blank ones are filled, the label's column, and all labels (n,)."""
+    source, first = str(file.path), first_row(file.path)
+    if file.classes is not None:  # an answer that is no class is told with its own column
+        for name in experts:
+            class_codes(frame, name, file.classes, source=source, what="answer", first_row=first)
+    known = _labels(answers_of_columns(frame, experts, source=source), frame, file)
+    kept = _labelled(known)
+    label = "label"
+    while label in frame.columns:
+        label += "'"
+    filled = frame[kept].copy(deep=False)
+    filled[label] = pd.Series(known.labels[kept], index=filled.index, dtype=object)
+    return filled, label, known
+
+
+def _labelled(known: KnownLabels) -> BoolArray:
+    return np.array([one is not None for one in known.sources.tolist()], dtype=np.bool_)
+
+
+def _from_long(file: CaseFile) -> _Record:
+    assert file.answers is not None
+    source, first = str(file.path), first_row(file.path)
+    said = long_columns(
+        next(iter(read_chunks(file.answers, rows=1))),
+        item=file.item,
+        annotator=file.annotator,
+        answer=file.answer,
+        time=None,
+        source=str(file.answers),
+    )
+    head = next(iter(read_chunks(file.path, rows=1)))
+    key = key_column(head, file.key, item=said.item, source=source)
+    written = [file.label, key, *file.apart_columns, *file.beside]
+    items = read_frame(file.path, as_text=[name for name in written if name is not None])
+    if file.label is not None and file.label not in items.columns:
+        raise no_such_column(file.label, list(map(str, items.columns)), source=source, role="the label")
+
+    def joined(unknown: str) -> LongAnswers:
+        return read_long(
+            str(file.answers),
+            items,
+            key=key,
+            item=said.item,
+            annotator=said.annotator,
+            answer=said.answer,
+            unknown="ignore" if unknown == "ignore" else "error",
+            items_source=source,
+            items_first_row=first,
+        )
+
+    answers = joined("ignore")
+    if answers.n_unknown and not len(answers):
+        joined("error")  # tells which row, and what it may have meant
+    known = _labels(answers, items, file)
+    return _Record(items, answers, known, key, first, file.label, notes=answers.notes())
+
+
+def _from_export(file: CaseFile) -> _Record:
+    without: LabelChoice = "majority" if file.majority else "leave out"
+    if file.format == "label-studio":
+        tasks = read_label_studio(file.path, control=file.control, label=file.label, without_label=without)
+        known = KnownLabels(tasks.labels, tasks.label_sources, tasks.n_tied)
+        record = _Record(tasks.items, tasks.answers, known, "task_id", 1, None, tasks.control, tasks.notes)
+    else:
+        key = file.key or PRODIGY_KEY
+        lines = read_prodigy(file.path, label=file.label, without_label=without, key=key)
+        known = KnownLabels(lines.labels, lines.label_sources, lines.n_tied)
+        record = _Record(lines.items, lines.answers, known, key, 1, notes=lines.notes)
+    if not file.majority and MAJORITY in known.sources.tolist():
+        ground = "mark annotations as ground truth, " if file.format == "label-studio" else ""
+        raise TableError(
+            f"{file.path}: no item has a label; {ground}name a field that holds it with --label, or pass "
+            "--majority-label to take the most frequent answer."
+        )
+    return record
+
+
+def _labels(answers: LongAnswers, items: pd.DataFrame, file: CaseFile) -> KnownLabels:
+    """Take the labels (n,) from their column and, where that is wanted, from the majority."""
+    given = None if file.label is None else items[file.label].tolist()
+    if not file.majority and all(is_blank(cell) for cell in given or ()):
+        raise TableError(f"{file.path}: column {file.label}: no row has a label; fill it in, or pass --majority-label.")
+    return known_labels(answers, ("the column", given), without_label="majority" if file.majority else "leave out")
+
+
+def _joined(file: CaseFile, record: _Record) -> Cases:
+    """Put items, labels and the answers of the experts who count together."""
+    chosen, notes = file.choose(record.items, file.named(label=record.label_column, key=record.key))
+    kept = _labelled(record.known)
+    items = record.items[kept]
+    labels = as_meant(pd.Series(record.known.labels[kept], index=items.index, dtype=object))
+    if file.classes is not None:  # a label that is no class is told with its own row
+        name, source = record.label_column or "label", str(file.path)
+        class_codes(labels.to_frame(name), name, file.classes, source=source, what="label", first_row=record.first_row)
+    answers, strangers = _of_experts(file, record.answers)
+    table = table_from_long(
+        items,
+        answers.take(kept),
+        labels=labels.to_numpy(),
+        features=chosen,
+        classes=file.classes,
+        layout="sparse",
+    )
+    table.features.index = items.index  # the rows of the file, for messages
+    return Cases(
+        table=table,
+        apart=file.columns_apart(items),
+        key=record.key,
+        n_majority=int((record.known.sources == MAJORITY).sum()),
+        n_tied=record.known.n_tied,
+        control=record.control,
+        first_row=record.first_row,
+        notes=(*notes, *record.notes, *strangers, *(_left_out(kept, str(file.path)))),
+    )
+
+
+def _of_experts(file: CaseFile, answers: LongAnswers) -> tuple[LongAnswers, tuple[str, ...]]:
+    """Keep the answers of those who count; say who else answered."""
+    if file.team is None and file.experts is None:
+        return answers, ()
+    wanted = file.experts if file.team is None else file.team
+    known = set(answers.experts)
+    if file.team is None:
+        stranger = next((name for name in wanted or () if name not in known), None)
+        if stranger is not None:
+            raise TableError(
+                f"{answers.source}: no answer of the expert {stranger!r}{suggestion(stranger, answers.experts)} "
+                f"The experts are {listing(answers.experts)}."
+            )
+    elif known.isdisjoint(file.team):
+        raise TableError(
+            f"{answers.source}: nobody of the team answered; it has {listing(file.team, most=6)}, the answers are of "
+            f"{listing(answers.experts, most=6)}."
+        )
+    others = known - set(wanted or ())
+    told = f"{answers.source}: answers of {len(others)} people who are not in the team are left out."
+    return answers.of_experts(wanted or ()), (told,) if others else ()
+
+
+def _left_out(kept: BoolArray, source: str) -> tuple[str, ...]:
+    count = int((~kept).sum())
+    return (f"{source}: {count} of {len(kept)} cases have no label and are left out.",) if count else ()

@@ -1,0 +1,179 @@
+"""Four disjoint parts of past cases: to learn from, to calibrate, to conformalise, and for the test."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from defero.core.checks import BoolArray, IntArray
+from defero.core.errors import InputError, TableError, listing
+from defero.core.split import Parts, refuse_shared_groups, split_by_time, split_groups, split_rows
+from defero.core.table import ExpertTable
+from defero.data.case_file import Cases
+from defero.data.cells import is_blank, numbers, shown
+from defero.data.columns import row_number
+from defero.data.item_keys import name_text
+from defero.data.roles import PARTS, part_named
+
+LEARN, OTHER = 0.625, 0.1875
+"""Of the cases that are not for the test: the share to learn from, and of each of the other two parts."""
+TEST = 0.2
+
+
+def four_parts(
+    cases: Cases,
+    *,
+    source: str,
+    test_share: float = TEST,
+    group: str | None = None,
+    time: str | None = None,
+    split: str | None = None,
+    random_state: int,
+) -> tuple[ExpertTable, ExpertTable, ExpertTable, ExpertTable]:
+    """Cut cases into parts to learn from, to calibrate, to conformalise and to test.
+
+    Parameters
+    ----------
+    cases : Cases
+        Its `apart` has the columns named here.
+    source : str
+        What a message calls the table.
+    test_share : float
+        Share of the cases for the test; a split column says itself which these are.
+    group : str, optional
+        No value of this column is in two parts.
+    time : str, optional
+        The earliest cases are learned from, the latest are the test.
+    split : str, optional
+        The column that says which cases are for the test (see `PARTS`). Those it calls val are shared between
+        calibrating and conformalising; a part that it does not name is cut from the cases to learn from.
+    random_state : int
+    """
+    if group is not None and time is not None:
+        raise InputError("--group and --time cannot both be kept: a group may go on for long; pass one of them.")
+    cutter = _Cutter(
+        label_idx=cases.table.label_idx,
+        groups=None if group is None else _names(cases, group, what="group", source=source),
+        times=None if time is None else _times(cases, time, source=source),
+        rng=np.random.default_rng(random_state),
+    )
+    try:
+        if split is None:
+            rest = 1 - test_share
+            rows = cutter.cut(np.arange(len(cases.table)), (LEARN * rest, OTHER * rest, OTHER * rest, test_share))
+        else:
+            rows = _as_the_column_says(_roles(cases, split, source=source), cutter, source=source, column=split)
+            if cutter.groups is not None:
+                refuse_shared_groups(cutter.groups, rows)
+    except InputError as error:
+        raise type(error)(_in_the_users_words(str(error), source=source, group=group, time=time)) from error
+    learn, calibrate, conformalize, test = (cases.table.take(part) for part in rows)
+    return learn, calibrate, conformalize, test
+
+
+class _Cutter:
+    """Cuts any of the rows by the rule that was asked for."""
+
+    def __init__(
+        self,
+        *,
+        label_idx: IntArray,
+        groups: NDArray[Any] | None,
+        times: NDArray[Any] | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self.label_idx = label_idx
+        self.groups = groups
+        self.times = times
+        self.rng = rng
+
+    def cut(self, rows: IntArray, fractions: Sequence[float]) -> Parts:
+        sizes = tuple(fraction / sum(fractions) for fraction in fractions)
+        if self.times is not None:
+            parts = split_by_time(self.times[rows], sizes)
+        elif self.groups is not None:
+            parts = split_groups(self.groups[rows], self.label_idx[rows], sizes, rng=self.rng)
+        else:
+            parts = split_rows(self.label_idx[rows], sizes, rng=self.rng)
+        return tuple(rows[part] for part in parts)
+
+
+def _as_the_column_says(role: NDArray[Any], cutter: _Cutter, *, source: str, column: str) -> Parts:
+    rows = {name: np.flatnonzero(role == name) for name in PARTS}
+    for name, what in (("test", "for the test"), ("learn", "to learn from")):
+        if not len(rows[name]):
+            raise TableError(f"{source}: column {column}: no case is {what} ({listing(PARTS[name])}).")
+    if len(rows["held"]):
+        lacking = [name for name in ("calibrate", "conformalize") if not len(rows[name])]
+        if len(lacking) == 1:
+            rows[lacking[0]] = rows["held"]
+        else:
+            first, second = cutter.cut(rows["held"], (0.5, 0.5))
+            rows["calibrate"] = np.concatenate([rows["calibrate"], first])
+            rows["conformalize"] = np.concatenate([rows["conformalize"], second])
+    lacking = [name for name in ("calibrate", "conformalize") if not len(rows[name])]
+    if lacking:
+        rows["learn"], *cut = cutter.cut(rows["learn"], (LEARN, *(OTHER for _ in lacking)))
+        rows.update(zip(lacking, cut, strict=True))
+    return tuple(np.sort(rows[name]) for name in ("learn", "calibrate", "conformalize", "test"))
+
+
+def _roles(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
+    """Return the part that each case is in, by name."""
+    cells = cases.apart[column]
+    _refuse_blank(cases, column, source=source, what="part")
+    known = {cell: part_named(cell) for cell in cells.unique().tolist()}
+    found = np.array([known[cell] for cell in cells.tolist()], dtype=object)
+    strange: BoolArray = np.array([one is None for one in found], dtype=np.bool_)
+    if strange.any():
+        place = int(np.argmax(strange))
+        row = row_number(cases.apart, place, first_row=cases.first_row)
+        words = listing(words[0] for words in PARTS.values())
+        raise TableError(
+            f"{source}: row {row}, column {column}: {shown(cells.iloc[place])} names no part; expected {words}."
+        )
+    return found
+
+
+def _names(cases: Cases, column: str, *, what: str, source: str) -> NDArray[Any]:
+    _refuse_blank(cases, column, source=source, what=what)
+    return np.array([*map(name_text, cases.apart[column].tolist()), None], dtype=object)[:-1]
+
+
+def _refuse_blank(cases: Cases, column: str, *, source: str, what: str) -> None:
+    place = next((place for place, cell in enumerate(cases.apart[column].tolist()) if is_blank(cell)), None)
+    if place is not None:
+        row = row_number(cases.apart, place, first_row=cases.first_row)
+        raise TableError(f"{source}: row {row}, column {column}: the {what} is blank; fill it in or drop the row.")
+
+
+def _times(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
+    """Return (n,) numbers or dates that grow with time."""
+    _refuse_blank(cases, column, source=source, what="time")
+    cells = cases.apart[column]
+    if cells.dtype.kind == "M":
+        return cells.to_numpy()
+    values, wrong = numbers(cells)
+    if not wrong.any():
+        return values
+    dates = pd.to_datetime(cells.astype(str), utc=True, format="ISO8601", errors="coerce")
+    bad: BoolArray = dates.isna().to_numpy()
+    if bad.any():
+        neither = bad & wrong
+        place = int(np.argmax(neither if neither.any() else bad))
+        row = row_number(cases.apart, place, first_row=cases.first_row)
+        raise TableError(
+            f"{source}: row {row}, column {column}: {shown(cells.iloc[place])} is no time; expected a number, or a "
+            "date as 2024-05-01 or 2024-05-01T09:30, in every row."
+        )
+    return dates.to_numpy()
+
+
+def _in_the_users_words(message: str, *, source: str, group: str | None, time: str | None) -> str:
+    """Name the file and the column where the core names its argument."""
+    for argument, column in (("groups: ", group), ("times: ", time)):
+        if column is not None and message.startswith(argument):
+            return f"{source}: column {column}: {message.removeprefix(argument)}"
+    return message

@@ -1,0 +1,150 @@
+"""A column of free text as weighted words: TF-IDF in numpy alone, so that a saved model can read new texts.
+
+A word is a run of letters, digits and underscores of any script, in lower case: "Don't" is `don` and `t`.
+"""
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from defero.core.checks import FloatArray, IntArray
+
+MAX_WORDS = 10_000
+MIN_ROWS = 2  # a word of one training row says nothing about another one
+_WORD = re.compile(r"\w+")
+
+Texts = list[str | None]
+
+
+class WeightedWords(NamedTuple):
+    """The cells of an (n, V) matrix that are not zero: row (m,), word (m,), weight (m,); rows in order."""
+
+    row: IntArray
+    word: IntArray
+    weight: FloatArray
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column of text: one column per word, or a few scores once the words have been given slopes.
+
+    Attributes
+    ----------
+    name : str
+    words : tuple of V str
+        Those of the training rows, in the order of the alphabet.
+    idf : tuple of V float
+        1 + log((1 + n) / (1 + rows with the word)), as in scikit-learn.
+    slopes : tuple of V tuples, or None
+        What each word adds to each of the scores; None: every word stays a column of its own.
+    bias : tuple
+        What each score starts from.
+    missing : bool
+        Training had blanks: beside the scores a 0/1 column tells where they are.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    idf: tuple[float, ...]
+    slopes: tuple[tuple[float, ...], ...] | None = None
+    bias: tuple[float, ...] = ()
+    missing: bool = False
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the columns this one becomes."""
+        if self.slopes is None:
+            return tuple(f"{self.name}={word}" for word in self.words)
+        scores = tuple(f"{self.name}=score{k}" for k in range(len(self.bias)))
+        return scores + (f"{self.name}=missing",) * self.missing
+
+    def sentence(self) -> str:
+        """Say how the column is used."""
+        said = f"{self.name}: {len(self.words):,} words of text, weighted by TF-IDF"
+        if self.slopes is None:
+            return f"{said}."
+        count = "one score" if len(self.bias) == 1 else f"{len(self.bias)} scores, one per class"
+        marked = "; blanks are marked" if self.missing else ""
+        return f"{said} and summed up in {count}{marked}."
+
+    def weigh(self, cells: Texts) -> WeightedWords:
+        """Return the words of (n,) texts, None where blank, with their weights.
+
+        A word that stands c times weighs (1 + log c) * idf, and each row is scaled to length 1. Words that training
+        did not have count for nothing; a text without known words has no entries.
+        """
+        rows: list[int] = []
+        words: list[int] = []
+        counts: list[int] = []
+        for row, cell in enumerate(cells):
+            known = Counter(self._place[word] for word in words_of(cell) if word in self._place)
+            rows.extend([row] * len(known))
+            for word in sorted(known):
+                words.append(word)
+                counts.append(known[word])
+        row_idx, word_idx = np.array(rows, dtype=np.int64), np.array(words, dtype=np.int64)
+        weight = (1.0 + np.log(np.array(counts, dtype=np.float64))) * np.array(self.idf)[word_idx]
+        length = np.sqrt(np.bincount(row_idx, weight**2, minlength=len(cells)))
+        return WeightedWords(row_idx, word_idx, weight / length[row_idx])
+
+    def encode(self, cells: Texts) -> FloatArray:
+        """Turn (n,) texts, None where blank, into (n, outputs)."""
+        found = self.weigh(cells)
+        if self.slopes is None:
+            matrix = np.zeros((len(cells), len(self.words)))
+            matrix[found.row, found.word] = found.weight
+            return matrix
+        slopes = self._slope_matrix[found.word]
+        sums = [np.bincount(found.row, found.weight * slope, minlength=len(cells)) for slope in slopes.T]
+        scores: FloatArray = np.stack(sums, axis=1) + np.array(self.bias)
+        if not self.missing:
+            return scores
+        return np.column_stack([scores, [float(cell is None) for cell in cells]])
+
+    def unseen(self, cells: Texts) -> int:
+        """Count the texts that are not blank and have no word of the training rows."""
+        return sum(cell is not None and not any(word in self._place for word in words_of(cell)) for cell in cells)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self.words)}
+
+    @cached_property
+    def _slope_matrix(self) -> FloatArray:
+        return np.array(self.slopes, dtype=np.float64).reshape(len(self.words), len(self.bias))
+
+
+def words_of(cell: str | None) -> list[str]:
+    """Return a text's words in their order; none where it is blank.
+
+    >>> words_of("The sea, the SEA!"), words_of("Öl für 2 €"), words_of(None)
+    (['the', 'sea', 'the', 'sea'], ['öl', 'für', '2'], [])
+    """
+    return [] if cell is None else _WORD.findall(cell.lower())
+
+
+def learn_words(name: str, cells: Texts, *, max_words: int = MAX_WORDS) -> TextColumn | str:
+    """Settle a column of (n,) texts, None where blank; return the reason where it is of no use.
+
+    The words are those that stand in at least two rows; of more than `max_words` the ones that stand in most rows,
+    ties in the order of the alphabet.
+
+    >>> learn_words("note", ["good sea", "bad sea", "bad"]).words
+    ('bad', 'sea')
+    """
+    if len(set(cells)) == 1:
+        return "blank in every row" if cells[0] is None else "the same in every row"
+    in_rows: Counter[str] = Counter()
+    for cell in cells:
+        in_rows.update(set(words_of(cell)))
+    ranked = sorted((word for word in in_rows if in_rows[word] >= MIN_ROWS), key=lambda word: (-in_rows[word], word))
+    if not ranked:
+        return f"no word stands in {MIN_ROWS} rows"
+    kept = tuple(sorted(ranked[:max_words]))
+    idf = tuple(1.0 + math.log((1 + len(cells)) / (1 + in_rows[word])) for word in kept)
+    return TextColumn(name, kept, idf, missing=None in cells)

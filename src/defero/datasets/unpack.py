@@ -1,0 +1,151 @@
+"""Take files out of a stranger's archive: nothing leaves the folder, and nothing but plain files comes out."""
+
+import errno
+import lzma
+import os
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from defero.core.errors import InputError
+
+MOST_BYTES = 8 << 30
+MOST_FILES = 200_000
+_PIECE = 1 << 20
+_UNREADABLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError)
+
+
+def unpack(
+    archive: Path,
+    folder: Path,
+    *,
+    members: Sequence[str] = (),
+    most_bytes: int = MOST_BYTES,
+    most_files: int = MOST_FILES,
+) -> tuple[Path, ...]:
+    """Unpack a zip or tar archive into `folder` and return the files, all of them or none.
+
+    Paths that are absolute or climb with `..`, links, devices, names that come twice, and more than `most_bytes`
+    or `most_files` are refused, and then nothing is left behind: everything is unpacked to one side first.
+    Owners, modes and times of the archive are not taken over.
+
+    Parameters
+    ----------
+    archive : Path
+    folder : Path
+    members : ends of paths, optional
+        Take these alone, and stop when they are found: what lies behind them is not read.
+    most_bytes, most_files : int
+        What is more than that is no data set but an attack.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=folder) as scratch:
+        room = Path(scratch)
+        try:
+            taken = _extract(archive, room, members=members, most_bytes=most_bytes, most_files=most_files)
+        except _UNREADABLE as error:
+            raise InputError(f"{archive.name} is no archive that can be read ({error}); get it again.") from error
+        except OSError as error:
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                raise InputError(f"the disk of {folder} is full; make room and try again.") from error
+            raise InputError(f"{archive.name} cannot be unpacked into {folder} ({error}).") from error
+        for path in taken:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(room / path, folder / path)
+    return tuple(folder / path for path in taken)
+
+
+def _extract(
+    archive: Path, room: Path, *, members: Sequence[str], most_bytes: int, most_files: int
+) -> tuple[PurePosixPath, ...]:
+    taken: list[PurePosixPath] = []
+    waiting, written = list(members), 0
+    with _entries(archive) as entries:
+        for count, (name, refusal, content) in enumerate(entries, start=1):
+            path = _safe_path(archive, name)
+            if refusal:
+                raise InputError(f"{archive.name}: {name} is {refusal}; such an archive is not unpacked.")
+            if count > most_files:
+                raise InputError(f"{archive.name} holds more than {most_files} files; it is not unpacked.")
+            wanted = [member for member in waiting if _ends(path, member)]
+            if content is None or (members and not wanted):
+                continue
+            written += _copy(archive, content, room / path, most=most_bytes - written, limit=most_bytes)
+            taken.append(path)
+            waiting = [member for member in waiting if member not in wanted]
+            if members and not waiting:
+                break
+    if waiting:
+        raise InputError(f"{archive.name} must contain {waiting[0]}, and it does not: it is another archive.")
+    return tuple(taken)
+
+
+def _copy(archive: Path, content: IO[bytes], target: Path, *, most: int, limit: int) -> int:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    written = 0
+    try:
+        with target.open("xb") as file:
+            while piece := content.read(_PIECE):
+                written += len(piece)
+                if written > most:
+                    raise InputError(f"{archive.name} unpacks to more than {limit} bytes; it is not unpacked.")
+                file.write(piece)
+    except FileExistsError as error:
+        raise InputError(f"{archive.name} names {target.name} twice; such an archive is not unpacked.") from error
+    return written
+
+
+def _safe_path(archive: Path, name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    drive = bool(path.parts) and ":" in path.parts[0]
+    if path.is_absolute() or ".." in path.parts or drive or "\\" in name or "\0" in name:
+        raise InputError(f"{archive.name}: {name!r} leads out of the folder; such an archive is not unpacked.")
+    return path
+
+
+def _ends(path: PurePosixPath, member: str) -> bool:
+    return path.as_posix() == member or path.as_posix().endswith(f"/{member}")
+
+
+Entry = tuple[str, str, IO[bytes] | None]
+
+
+@contextmanager
+def _entries(archive: Path) -> Iterator[Iterator[Entry]]:
+    """Open an archive as (name, why it is refused, its bytes or None for a folder), one after the other."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as opened:
+            yield _zip_entries(opened)
+    else:
+        with tarfile.open(archive, "r|*") as stream:
+            yield _tar_entries(stream)
+
+
+def _zip_entries(opened: zipfile.ZipFile) -> Iterator[Entry]:
+    for info in opened.infolist():
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
+            yield info.filename, "a link" if kind == stat.S_IFLNK else "no plain file", None
+        elif info.is_dir():
+            yield info.filename, "", None
+        else:
+            with opened.open(info) as content:
+                yield info.filename, "", content
+
+
+def _tar_entries(stream: tarfile.TarFile) -> Iterator[Entry]:
+    for info in stream:
+        if info.isdir():
+            yield info.name, "", None
+        elif info.issym() or info.islnk():
+            yield info.name, "a link", None
+        elif not info.isreg():
+            yield info.name, "no plain file", None
+        else:
+            yield info.name, "", stream.extractfile(info)

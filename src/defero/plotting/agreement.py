@@ -1,0 +1,207 @@
+"""Where the model is sure, do the experts agree with it, and who is right?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+from numpy.typing import ArrayLike
+
+from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.trial import Trial
+from defero.metrics import reliability_bins, wilson_interval
+from defero.metrics.recorded import answer_columns, check_same_form, complete_labels, missing_cells
+from defero.plotting import style
+from defero.plotting.display import Display, check_cases, check_experts
+
+_STRIP = 0.16
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedShare:
+    """A share in each of B bins of the model's confidence; nan in bins without such cases.
+
+    Attributes
+    ----------
+    count : (B,) int
+        Cases that have it: for the experts, those that somebody answered.
+    value, low, high : (B,)
+        The mean share, and Wilson's interval, so wide that all B hold together.
+    """
+
+    count: IntArray
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(eq=False)
+class AgreementDisplay(Display):
+    """Agreement of model and experts, and how often each is right, against the model's confidence.
+
+    Of a case with several recorded answers the mean over them counts, as one case: answers to the same case are no
+    independent draws, and the intervals are as wide as if each case had one answer.
+
+    Attributes
+    ----------
+    edges : (B + 1,)
+    confidence : (B,)
+        The model's mean confidence in each bin; nan in an empty one.
+    model_right, expert_right, agree : BinnedShare
+    level : float
+
+    Examples
+    --------
+    >>> display = AgreementDisplay.from_predictions([0.6, 0.9, 0.9], [0, 1, 1], [[1, 1], [1, 0], [1, -1]], [1, 1, 1])
+    >>> display.agree.value[[5, 8]].tolist(), display.expert_right.value[[5, 8]].tolist()
+    ([0.0, 0.75], [1.0, 0.75])
+    >>> from matplotlib import pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    edges: FloatArray
+    confidence: FloatArray
+    model_right: BinnedShare
+    expert_right: BinnedShare
+    agree: BinnedShare
+    level: float = 0.95
+
+    @classmethod
+    def from_trial(
+        cls, trial: Trial, *, ax: Axes | None = None, n_bins: int = 10, level: float = 0.95
+    ) -> "AgreementDisplay":
+        """Draw a trial: the model's confidence is P(its own label is right)."""
+        return cls.from_predictions(
+            trial.scores.model_proba,
+            trial.scores.class_idx,
+            trial.answer_idx,
+            trial.label_idx,
+            n_bins=n_bins,
+            level=level,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        confidence: ArrayLike,
+        model_labels: ArrayLike,
+        answers: ArrayLike,
+        labels: ArrayLike,
+        *,
+        n_bins: int = 10,
+        level: float = 0.95,
+        ax: Axes | None = None,
+    ) -> "AgreementDisplay":
+        """Draw from arrays.
+
+        Parameters
+        ----------
+        confidence : (n,)
+            P(the model's label is right), in [0, 1].
+        model_labels : (n,)
+        answers : (n, J)
+            The experts' answers in the same form; see `system_labels` for what counts as none.
+        labels : (n,)
+            The truth in the same form.
+        n_bins : int
+            Equal-width bins (k / B, (k + 1) / B] of the confidence.
+        level : float
+            Of all intervals of one line together.
+        ax : Axes, optional
+            A new figure without it.
+        """
+        columns = answer_columns(answers)
+        n_items, n_experts = columns.shape
+        check_cases(n_items)
+        check_experts(n_experts)
+        said = complete_labels("model_labels", model_labels, n_items=n_items)
+        truth = complete_labels("labels", labels, n_items=n_items)
+        observed = ~np.column_stack([missing_cells(column) for column in columns.T])
+        check_same_form("model_labels", said, "labels", truth)
+        check_same_form("answers", columns[observed], "labels", truth)
+        model = reliability_bins(confidence, said == truth, n_bins=n_bins, level=level)
+        bins = np.searchsorted(model.edges[1:-1], np.asarray(confidence), side="left")
+        each = level if n_bins == 1 else 1 - (1 - level) / n_bins
+        expert_right, agree = (
+            _binned(_mean_over(columns == other[:, None], observed), bins, n_bins=n_bins, level=each)
+            for other in (truth, said)
+        )
+        model_right = BinnedShare(model.count[0], model.accuracy[0], model.low[0], model.high[0])
+        return cls(model.edges, model.confidence[0], model_right, expert_right, agree, level).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> "AgreementDisplay":
+        """Draw the three lines over the counts, on `ax` or on a new figure."""
+        with style.drawing():
+            ax = self._take(ax, size=(5.2, 4.0))
+            style.dress(ax, x="the model's confidence", y="share of cases")
+            for name, label, look in _LINES:
+                self._draw_line(ax, getattr(self, name), label, look)
+            count = self.model_right.count
+            height = count / max(int(count.max()), 1) * (_STRIP - 0.03)
+            ax.bar(
+                self.edges[:-1],
+                height,
+                np.diff(self.edges),
+                -_STRIP,
+                align="edge",
+                color=style.MUTED,
+                linewidth=0,
+                label="count",
+            )
+            ax.axhline(0, color=style.MUTED, linewidth=0.6)
+            ax.set(xlim=(self._left_end(), 1), ylim=(-_STRIP, 1.02))
+            style.in_percent(ax.xaxis)
+            style.in_percent(ax.yaxis)
+            ax.set_yticks(np.arange(6) / 5)
+            handles = [
+                h for h in ax.get_legend_handles_labels()[0] if h.get_label() in {label for _, label, _ in _LINES}
+            ]
+            handles.append(Patch(color=style.MUTED, linewidth=0, label="number of cases"))
+            ax.legend(
+                handles=handles,
+                loc="lower left",
+                bbox_to_anchor=(-0.02, 1.0),
+                ncols=2,
+                columnspacing=1.5,
+                borderaxespad=0.3,
+            )
+        return self
+
+    def _draw_line(self, ax: Axes, share: BinnedShare, label: str, look: dict[str, str]) -> None:
+        some = share.count > 0
+        x = self.confidence[some]
+        ax.fill_between(x, share.low[some], share.high[some], color=look["color"], alpha=0.13, linewidth=0)
+        # The band of a single bin has no width: its ends are drawn too.
+        ax.vlines(x, share.low[some], share.high[some], color=look["color"], linewidth=0.7, alpha=0.6)
+        ax.plot(x, share.value[some], label=label, markersize=4.5, linewidth=1.4, **look)  # type: ignore[arg-type]
+
+    def _left_end(self) -> float:
+        """Return where the picture begins: a model of K classes is never less sure than 1 / K."""
+        return float(self.edges[np.flatnonzero(self.model_right.count)[0]])
+
+
+_LINES: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("model_right", "model right", {"color": style.MODEL, "marker": "s", "linestyle": "-"}),
+    ("expert_right", "experts right, on average", {"color": style.EXPERT, "marker": "^", "linestyle": "--"}),
+    ("agree", "model and experts agree", {"color": style.TEAM, "marker": "o", "linestyle": ":"}),
+)
+
+
+def _mean_over(cells: ArrayLike, observed: BoolArray) -> FloatArray:
+    """Return the mean over the recorded experts, (n,); nan where nobody answered."""
+    hits = (np.asarray(cells, dtype=np.bool_) & observed).sum(axis=1)
+    total = observed.sum(axis=1)
+    return np.divide(hits, total, out=np.full(len(total), np.nan), where=total > 0)
+
+
+def _binned(values: FloatArray, bins: IntArray, *, n_bins: int, level: float) -> BinnedShare:
+    """Return the mean of values in [0, 1] in each bin, leaving nan out."""
+    known = ~np.isnan(values)
+    count = np.bincount(bins[known], minlength=n_bins)
+    total = np.bincount(bins[known], weights=values[known], minlength=n_bins)
+    mean = np.divide(total, count, out=np.full(n_bins, np.nan), where=count > 0)
+    # Shares in [0, 1] vary at most as much as hits and misses of the same mean: Wilson errs on the safe side.
+    ends = [wilson_interval(min(float(s), float(n)), float(n), level=level) for s, n in zip(total, count, strict=True)]
+    low, high = np.array(ends).T
+    return BinnedShare(count, mean, low, high)

@@ -1,0 +1,152 @@
+"""What deferring more or less would bring: the team's accuracy against the share of cases deferred."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from defero.core.checks import BoolArray
+from defero.core.trial import Trial
+from defero.metrics import DeferralCurve, deferral_curve, wilson_interval
+from defero.metrics.arguments import flags
+from defero.metrics.budget import trial_curve
+from defero.plotting import style
+from defero.plotting.display import Display, check_cases
+
+
+@dataclass(frozen=True)
+class UsedRate:
+    """Where the team stands: the share it defers, its accuracy, and Wilson's 95 % interval of that."""
+
+    rate: float
+    accuracy: float
+    low: float
+    high: float
+
+
+@dataclass(eq=False)
+class DeferralCurveDisplay(Display):
+    """The team's accuracy as ever more cases are deferred, those with the most to gain first.
+
+    Attributes
+    ----------
+    curve : DeferralCurve
+        From nothing deferred to everything that can be. In a trial a case that no expert can take stays with the
+        model, so the curve of a trial ends at the share of cases that someone can take.
+    used : UsedRate, optional
+        What the team does.
+
+    Examples
+    --------
+    >>> display = DeferralCurveDisplay.from_predictions([1, 0, 1], [0, 1, 1], [-0.5, 0.4, 0.1], deferred=[0, 1, 0])
+    >>> display.curve.accuracy.round(3).tolist(), display.used.accuracy
+    ([0.667, 1.0, 1.0, 0.667], 1.0)
+    >>> from matplotlib import pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    curve: DeferralCurve
+    used: UsedRate | None = None
+
+    @classmethod
+    def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "DeferralCurveDisplay":
+        """Draw a trial: each case would go to its best expert among those whose answer is recorded."""
+        check_cases(len(trial))
+        return cls(trial_curve(trial), _used(trial.decision.deferred, trial.team_correct)).plot(ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        model_correct: ArrayLike,
+        expert_correct: ArrayLike,
+        gain: ArrayLike,
+        *,
+        deferred: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> "DeferralCurveDisplay":
+        """Draw from arrays.
+
+        Parameters
+        ----------
+        model_correct, expert_correct : (n,) bool
+            Is the model right, and is the expert right to whom the case would go?
+        gain : (n,)
+            How much better the expert looks; the largest go first.
+        deferred : (n,) bool, optional
+            Which cases the team defers: a mark on the picture.
+        ax : Axes, optional
+            A new figure without it.
+        """
+        curve = deferral_curve(model_correct, expert_correct, gain)
+        used = None
+        if deferred is not None:
+            by_model = flags("model_correct", model_correct)
+            chosen = flags("deferred", deferred, n_items=len(by_model))
+            used = _used(chosen, np.where(chosen, flags("expert_correct", expert_correct), by_model))
+        return cls(curve, used).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> "DeferralCurveDisplay":
+        """Draw the curve, on `ax` or on a new figure."""
+        curve = self.curve
+        with style.drawing():
+            ax = self._take(ax, size=(5.2, 4.0))
+            style.dress(ax, x="share of cases deferred", y="right")
+            ax.plot(
+                curve.rate,
+                curve.oracle,
+                color=style.MUTED,
+                linewidth=1.1,
+                linestyle="--",
+                label="best order, known only in hindsight",
+            )
+            ax.plot(curve.rate, curve.accuracy, color=style.TEAM, linewidth=1.8, label="team, most to gain first")
+            ax.plot(curve.rate, curve.random, color=style.MUTED, linewidth=1.1, linestyle=":", label="random order")
+            for at, who, marker, colour in (
+                (0, "model alone", "s", style.MODEL),
+                (-1, "all deferred", "^", style.EXPERT),
+            ):
+                label = f"{who}: {style.percent(curve.accuracy[at])}"
+                ax.plot(
+                    curve.rate[at],
+                    curve.accuracy[at],
+                    linestyle="none",
+                    marker=marker,
+                    markersize=6.5,
+                    color=colour,
+                    label=label,
+                    clip_on=False,
+                    zorder=4,
+                )
+            if self.used is not None:
+                self._mark_used(ax, self.used)
+            ax.set_xlim(0, 1)
+            ax.margins(y=0.08)
+            style.in_percent(ax.xaxis)
+            style.in_percent(ax.yaxis, most_ticks=6)
+            ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=2, columnspacing=1.5, borderaxespad=0.3)
+        return self
+
+    def _mark_used(self, ax: Axes, used: UsedRate) -> None:
+        label = f"as used: {style.percent(used.rate)} deferred, {style.percent(used.accuracy)} right"
+        ends = [[used.accuracy - used.low], [used.high - used.accuracy]]
+        ax.errorbar(
+            [used.rate],
+            [used.accuracy],
+            yerr=np.abs(ends),  # an end can pass the share by a rounding
+            color=style.INK,
+            marker="D",
+            markersize=7.5,
+            markerfacecolor="none",
+            linewidth=0,
+            elinewidth=1.0,
+            capsize=2.5,
+            label=label,
+            zorder=5,
+            clip_on=False,
+        )
+
+
+def _used(deferred: BoolArray, team_correct: BoolArray) -> UsedRate:
+    right, total = int(team_correct.sum()), len(team_correct)
+    return UsedRate(float(deferred.mean()), right / total, *wilson_interval(right, total))

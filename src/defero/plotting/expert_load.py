@@ -1,0 +1,183 @@
+"""Who gets the work, how well they do it, and what was promised."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from defero.core.checks import FloatArray, IntArray
+from defero.core.results import Decision
+from defero.core.trial import Trial
+from defero.metrics import ExpertUsage, decision_calibration, expert_usage
+from defero.metrics.recorded import answer_columns, complete_labels
+from defero.plotting import style
+from defero.plotting.display import Display, check_cases, check_experts, given_names, side_by_side
+
+
+@dataclass(eq=False)
+class ExpertLoadDisplay(Display):
+    """Each expert's share of all cases, and beside it how often they were right there and what was promised.
+
+    Attributes
+    ----------
+    usage : ExpertUsage of J experts
+    promised : (J,)
+        The mean P(right) on the cases they got; nan for an expert never asked.
+    names : J names
+    level : float
+    order : (J,) int
+        The experts from the top row to the bottom, most loaded first.
+    axes_ : the two panels, once plotted
+
+    Examples
+    --------
+    >>> display = ExpertLoadDisplay.from_predictions([0, 1, 1, -1], [[1, 0], [0, 0], [1, 1], [0, 0]], [1, 0, 0, 0])
+    >>> display.order.tolist(), display.usage.share.tolist(), display.usage.accuracy.tolist()
+    ([1, 0], [0.25, 0.5], [1.0, 0.5])
+    >>> from matplotlib import pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    usage: ExpertUsage
+    promised: FloatArray
+    names: tuple[str, ...]
+    level: float = 0.95
+    axes_: tuple[Axes, ...] = field(init=False, default=(), repr=False)
+
+    @classmethod
+    def from_trial(cls, trial: Trial, *, ax: Axes | None = None, level: float = 0.95) -> "ExpertLoadDisplay":
+        """Draw a trial."""
+        return cls.from_predictions(
+            trial.decision,
+            trial.answer_idx,
+            trial.label_idx,
+            expert_proba=trial.scores.expert_proba,
+            names=trial.expert_names,
+            level=level,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        expert: ArrayLike | Decision,
+        answers: ArrayLike,
+        labels: ArrayLike,
+        *,
+        expert_proba: ArrayLike | None = None,
+        names: ArrayLike | None = None,
+        level: float = 0.95,
+        ax: Axes | None = None,
+    ) -> "ExpertLoadDisplay":
+        """Draw from arrays.
+
+        Parameters
+        ----------
+        expert : (n,) int, or a Decision
+            -1 where the model answers, else the expert's index.
+        answers : (n, J)
+            The experts' answers; the one who is asked must have one.
+        labels : (n,)
+            The truth in the same form.
+        expert_proba : (n, J), optional
+            P(expert j is right): what was promised.
+        names : J names, optional
+        level : float
+            Of the intervals.
+        ax : Axes, optional
+            A room for the two panels; a new figure without it.
+        """
+        columns = answer_columns(answers)
+        n_items, n_experts = columns.shape
+        check_cases(n_items)
+        check_experts(n_experts)
+        usage = expert_usage(expert, columns, labels, level=level)
+        promised = np.full(n_experts, np.nan)
+        if expert_proba is not None:
+            correct = columns == complete_labels("labels", labels, n_items=n_items)[:, None]
+            promised = decision_calibration(expert, expert_proba, correct.astype(np.bool_), level=level).promised
+        return cls(usage, promised, given_names(names, count=n_experts), level).plot(ax)
+
+    @property
+    def order(self) -> IntArray:
+        """(J,): most loaded first; of equals the earlier."""
+        return np.argsort(-self.usage.load, kind="stable")
+
+    def plot(self, ax: Axes | None = None) -> "ExpertLoadDisplay":
+        """Draw the two panels, on `ax` or on a new figure that grows with the experts."""
+        n_experts = len(self.names)
+        with style.drawing():
+            host = self._take(ax, size=(7.2, 1.2 + 0.23 * max(n_experts, 3)))
+            left, right = side_by_side(host, (1.0, 1.1), gap=0.06)
+            self.axes_ = (left, right)
+            self._draw_load(left)
+            self._draw_accuracy(right)
+            for panel in self.axes_:
+                panel.set_ylim(n_experts - 0.4, -0.6)
+        return self
+
+    def _draw_load(self, ax: Axes) -> None:
+        order, share = self.order, self.usage.share
+        style.dress(ax, x=f"share of all cases (the model keeps {style.percent(round(1 - share.sum(), 12))})", grid="x")
+        rows = np.arange(len(order))
+        ax.barh(rows, share[order], height=0.62, color=style.TEAM, linewidth=0, label="load")
+        for row, j in enumerate(order):
+            text = f"{self.usage.load[j]:,}" if self.usage.load[j] else "never asked"
+            ax.annotate(
+                text,
+                (share[j], row),
+                (3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=style.SMALL,
+                color=style.INK,
+            )
+        ax.set_xlim(0, max(1.25 * float(share.max()), 0.01))
+        style.in_percent(ax.xaxis, most_ticks=4)
+        style.write_names(ax.yaxis, [self.names[j] for j in order])
+        ax.tick_params(axis="y", length=0)
+
+    def _draw_accuracy(self, ax: Axes) -> None:
+        style.dress(ax, x="right on the cases they got", grid="both")
+        order, usage = self.order, self.usage
+        asked = np.flatnonzero(usage.load[order])
+        who = order[asked]
+        ax.hlines(asked, usage.low[who], usage.high[who], color=style.EXPERT, linewidth=1.6, label="interval")
+        ax.plot(
+            usage.accuracy[who],
+            asked,
+            linestyle="none",
+            marker="o",
+            markersize=4.5,
+            color=style.EXPERT,
+            label=f"right, with {style.whole_percent(self.level)} interval",
+            zorder=3,
+        )
+        if np.isfinite(self.promised).any():
+            ax.plot(
+                self.promised[who],
+                asked,
+                linestyle="none",
+                marker="D",
+                markersize=5,
+                markerfacecolor="none",
+                markeredgecolor=style.INK,
+                label="promised",
+                zorder=4,
+            )
+        known = np.concatenate([usage.low[who], self.promised[who], [1.0]])
+        lowest = float(np.nanmin(known)) if len(who) else 0.0
+        ax.set_xlim(max(0.0, lowest - 0.04) if lowest < 0.96 else 0.9, 1.01)
+        style.in_percent(ax.xaxis)
+        ax.set_yticks(range(len(order)), [""] * len(order))
+        ax.tick_params(axis="y", length=0)
+        handles = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
+        ax.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(-0.02, 1.0),
+            ncols=2,
+            columnspacing=1.5,
+            borderaxespad=0.2,
+        )

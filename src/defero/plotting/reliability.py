@@ -1,0 +1,196 @@
+"""Does an estimate of 80 % mean right in 80 of 100 cases? One small picture for each expert."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation
+from numpy.typing import ArrayLike
+
+from defero.core.checks import FloatArray
+from defero.core.errors import InputError
+from defero.core.trial import Trial
+from defero.metrics import ReliabilityBins, expected_calibration_error, reliability_bins
+from defero.plotting import style
+from defero.plotting.display import Display, check_cases, given_names, grid_of_panels
+
+_FAINT = 0.3
+_STRIP = 0.2  # the counts stand below 0 %, in a strip of this height
+
+
+@dataclass(eq=False)
+class ReliabilityDisplay(Display):
+    r"""How often each forecaster was right, against how sure the team was of them.
+
+    A dot is a bin of answers: how often they were right, over the mean confidence. Its box is the interval, so wide
+    that all boxes of one panel hold together at `level`. A diamond is a dot whose box does not reach the diagonal
+    there: that gap is more than chance. The strip below shows where the answers are.
+
+    Attributes
+    ----------
+    bins : ReliabilityBins of J forecasters
+    error : (J,)
+        The expected calibration error with its usual 20 bins; nan without answers.
+    names : J names
+    level : float
+    axes_ : (J,) panels, once plotted
+
+    Examples
+    --------
+    >>> display = ReliabilityDisplay.from_predictions([0.7, 0.9, 0.9, 0.8], [True, True, False, True], names=["ann"])
+    >>> display.bins.count[0].tolist(), display.axes_[0].get_title()
+    ([0, 0, 0, 0, 0, 0, 1, 1, 2, 0], 'ann\n4 answers, off by 32.5\xa0%')
+    >>> from matplotlib import pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    bins: ReliabilityBins
+    error: FloatArray
+    names: tuple[str, ...]
+    level: float = 0.95
+    axes_: list[Axes] = field(init=False, default_factory=list, repr=False)
+
+    @classmethod
+    def from_trial(
+        cls, trial: Trial, *, ax: Axes | None = None, n_bins: int = 10, level: float = 0.95, include_model: bool = True
+    ) -> "ReliabilityDisplay":
+        """Draw the experts of a trial on the cases they answered, and the model before them on all."""
+        check_cases(len(trial))
+        confidence, correct = trial.scores.expert_proba, trial.expert_correct
+        observed, called = trial.observed, trial.expert_names
+        if include_model:
+            confidence = np.column_stack([trial.scores.model_proba, confidence])
+            correct = np.column_stack([trial.model_correct, correct])
+            observed = np.column_stack([np.ones(len(trial), dtype=np.bool_), observed])
+            called = ("model", *called)
+        return cls._build(confidence, correct, observed, called, n_bins=n_bins, level=level).plot(ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        confidence: ArrayLike,
+        correct: ArrayLike,
+        *,
+        observed: ArrayLike | None = None,
+        names: ArrayLike | None = None,
+        n_bins: int = 10,
+        level: float = 0.95,
+        ax: Axes | None = None,
+    ) -> "ReliabilityDisplay":
+        """Draw forecasters from arrays.
+
+        Parameters
+        ----------
+        confidence : (n,) or (n, J)
+            P(right), in [0, 1].
+        correct : the same shape, bool
+            Was it right?
+        observed : the same shape, bool, optional
+            Is there an answer? Everywhere, where nothing is said.
+        names : J names, optional
+        n_bins : int
+        level : float
+            Of all intervals of one forecaster together.
+        ax : Axes, optional
+            A room for the panels; a new figure without it.
+        """
+        called = given_names(names, count=np.shape(confidence)[1] if np.ndim(confidence) == 2 else 1)
+        return cls._build(confidence, correct, observed, called, n_bins=n_bins, level=level).plot(ax)
+
+    @classmethod
+    def _build(
+        cls,
+        confidence: ArrayLike,
+        correct: ArrayLike,
+        observed: ArrayLike | None,
+        called: tuple[str, ...],
+        *,
+        n_bins: int,
+        level: float,
+    ) -> "ReliabilityDisplay":
+        if not called:
+            raise InputError("a reliability picture needs at least one forecaster, got none; is the model left out?")
+        bins = reliability_bins(confidence, correct, observed=observed, n_bins=n_bins, level=level)
+        error = expected_calibration_error(confidence, correct, observed=observed, average=None)
+        return cls(bins, np.atleast_1d(error), called, level)
+
+    def plot(self, ax: Axes | None = None) -> "ReliabilityDisplay":
+        """Draw one panel for each forecaster, on `ax` or on a new figure."""
+        n_panels = len(self.names)
+        n_columns = min(n_panels, 4 if n_panels <= 12 else 5 if n_panels <= 25 else 6)
+        if ax is not None:  # a title is 1.6 inches long
+            n_columns = min(n_columns, max(1, int(ax.get_window_extent().width / ax.figure.dpi / 1.6)))
+        n_rows = -(-n_panels // n_columns)
+        with style.drawing():
+            host = self._take(ax, size=(max(0.8 + 1.75 * n_columns, 3.8), 1.0 + 1.9 * n_rows))
+            self.axes_ = grid_of_panels(host, n_panels, n_columns=n_columns, gap=(0.2, 0.5))
+            for j, panel in enumerate(self.axes_):
+                self._draw_panel(panel, j)
+                # One of them tells the layout how far titles reach; measuring fifty takes seconds.
+                panel.set_in_layout(j == n_columns - 1)
+                panel.tick_params(labelbottom=j + n_columns >= n_panels, labelleft=j % n_columns == 0)
+            host.set_xlabel("confidence", labelpad=16)
+            host.set_ylabel("right", labelpad=30)
+            self._write_key(host, n_columns=1 if n_columns < 3 else 2)
+        return self
+
+    def _draw_panel(self, ax: Axes, j: int) -> None:
+        bins = self.bins
+        style.dress(ax)
+        ax.set(xlim=(0, 1), ylim=(-_STRIP, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+        written = [style.whole_percent(share) for share in (0, 0.5, 1)]
+        ax.set_yticklabels(written)
+        # The outer two stay inside the panel: the neighbour's begin where they end.
+        first, _, last = ax.set_xticklabels(written)
+        first.set_horizontalalignment("left")
+        last.set_horizontalalignment("right")
+        ax.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 3)), label="diagonal")
+        ax.axhline(0, color=style.MUTED, linewidth=0.6)
+        total = int(bins.count[j].sum())
+        error = f"{total:,} answer{'' if total == 1 else 's'}, off by {style.percent(self.error[j])}" if total else ""
+        ax.set_title(
+            f"{style.short(self.names[j])}\n{error or 'no answers'}", parse_math=False, pad=4, linespacing=1.15
+        )
+        if total == 0:
+            return
+        used = np.flatnonzero(bins.count[j])
+        left, width = bins.edges[used], np.diff(bins.edges)[used]
+        box = {"align": "edge", "color": style.TEAM, "alpha": _FAINT, "linewidth": 0}
+        ax.bar(left, (bins.high - bins.low)[j, used], width, bins.low[j, used], label="interval", **box)  # type: ignore[arg-type]
+        height = bins.count[j, used] / bins.count[j].max() * (_STRIP - 0.04)
+        ax.bar(left, height, width, -_STRIP, align="edge", color=style.MUTED, linewidth=0, label="count")
+        outside = self._outside(j)[used]
+        for chosen, look in ((~outside, _INSIDE), (outside, _OUTSIDE)):
+            ax.plot(bins.confidence[j, used][chosen], bins.accuracy[j, used][chosen], **look)  # type: ignore[arg-type]
+
+    def _outside(self, j: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """(B,): does the interval miss the mean confidence?"""
+        said = self.bins.confidence[j]
+        return (said < self.bins.low[j]) | (said > self.bins.high[j])
+
+    def _write_key(self, host: Axes, *, n_columns: int) -> None:
+        above_titles = ScaledTranslation(0, 30 / 72, self.figure_.dpi_scale_trans)
+        host.legend(
+            handles=self._key(),
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            bbox_transform=host.transAxes + above_titles,
+            borderaxespad=0,
+            ncols=n_columns,
+            columnspacing=1.5,
+        )
+
+    def _key(self) -> list[Line2D | Patch]:
+        band = style.whole_percent(self.level)
+        return [
+            Line2D([], [], **(_INSIDE | {"label": "right, by confidence"})),  # type: ignore[arg-type]
+            Patch(color=style.TEAM, alpha=_FAINT, linewidth=0, label=f"{band} band, all bins together"),
+            Line2D([], [], **(_OUTSIDE | {"label": "confidence outside the band"})),  # type: ignore[arg-type]
+            Patch(color=style.MUTED, linewidth=0, label="number of answers"),
+        ]
+
+
+_INSIDE = {"linestyle": "none", "marker": "o", "markersize": 3.5, "color": style.TEAM, "label": "inside"}
+_OUTSIDE = {"linestyle": "none", "marker": "D", "markersize": 4.0, "color": style.MISSED, "label": "outside"}

@@ -1,0 +1,127 @@
+"""How many experts does a panel have?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
+
+from defero.core.checks import IntArray
+from defero.core.errors import InputError
+from defero.core.results import ExpertSets
+from defero.core.trial import Trial
+from defero.metrics.arguments import flags
+from defero.plotting import style
+from defero.plotting.display import Display
+
+
+@dataclass(eq=False)
+class SetSizeDisplay(Display):
+    """The sizes of the panels on deferred cases.
+
+    An empty panel counts as 0, before the top expert is asked in its place.
+
+    Attributes
+    ----------
+    count : (J + 1,) int
+        Deferred cases whose panel has 0, 1, ..., J experts.
+    n_filled : int
+        Empty panels that got the top expert.
+
+    Examples
+    --------
+    >>> display = SetSizeDisplay.from_predictions([[True, False], [True, True], [False, False]])
+    >>> display.count.tolist(), display.mean, display.filled_mean
+    ([1, 1, 1], 1.0, 1.0)
+    >>> from matplotlib import pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    count: IntArray
+    n_filled: int = 0
+
+    @classmethod
+    def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "SetSizeDisplay":
+        """Draw the panels of a trial, on the cases that its calibrated rule defers."""
+        if trial.panel is None:
+            raise InputError("the trial has no panel; call conformalize before drawing panels.")
+        return cls.from_predictions(trial.panel.sets, deferred=trial.panel.deferred, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls, sets: ExpertSets | ArrayLike, *, deferred: ArrayLike | None = None, ax: Axes | None = None
+    ) -> "SetSizeDisplay":
+        """Draw from sets.
+
+        Parameters
+        ----------
+        sets : ExpertSets, or (n, J) bool
+            Who is on each panel.
+        deferred : (n,) bool, optional
+            The cases to count; all where nothing is said.
+        ax : Axes, optional
+            A new figure without it.
+        """
+        mask = np.asarray(sets.raw_mask if isinstance(sets, ExpertSets) else sets)
+        if mask.ndim != 2 or mask.dtype != np.bool_:
+            raise InputError(
+                f"sets must be ExpertSets or (n, J) True or False, got shape {mask.shape} of {mask.dtype}."
+            )
+        chosen = np.ones(len(mask), dtype=np.bool_)
+        if deferred is not None:
+            chosen = flags("deferred", deferred, n_items=len(mask))
+        count = np.bincount(mask[chosen].sum(axis=1), minlength=mask.shape[1] + 1)
+        n_filled = int(sets.filled[chosen].sum()) if isinstance(sets, ExpertSets) else 0
+        return cls(count, n_filled).plot(ax)
+
+    @property
+    def mean(self) -> float:
+        """Experts per panel before empty ones are filled; nan where nothing was deferred."""
+        total = int(self.count.sum())
+        return float(self.count @ np.arange(len(self.count)) / total) if total else float("nan")
+
+    @property
+    def filled_mean(self) -> float:
+        """Experts per panel afterwards: one more for each that was filled."""
+        total = int(self.count.sum())
+        return self.mean + self.n_filled / total if total else float("nan")
+
+    def plot(self, ax: Axes | None = None) -> "SetSizeDisplay":
+        """Draw the histogram, on `ax` or on a new figure."""
+        total = int(self.count.sum())
+        with style.drawing():
+            ax = self._take(ax, size=(5.2, 3.4))
+            style.dress(ax, x="experts on the panel", y="share of deferred cases", grid="y")
+            style.in_percent(ax.yaxis)
+            ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+            if total == 0:
+                ax.set(xlim=(-0.6, len(self.count) - 0.4), ylim=(0, 1))
+                ax.text(
+                    0.5, 0.5, "no case was deferred", transform=ax.transAxes, ha="center", va="center", color=style.INK
+                )
+                return self
+            self._draw_bars(ax, self.count / total)
+            ax.axvline(self.mean, color=style.INK, linewidth=1.3, linestyle="--", label=self._mean_in_words())
+            ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=1, borderaxespad=0.3)
+        return self
+
+    def _draw_bars(self, ax: Axes, share: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
+        largest = int(np.flatnonzero(self.count)[-1])
+        sizes = np.arange(1, largest + 1)
+        look = {"width": 0.8, "edgecolor": style.TEAM, "linewidth": 1.0}
+        if largest:
+            ax.bar(sizes, share[sizes], color=style.TEAM, **look)  # type: ignore[arg-type]
+        if self.count[0]:
+            ax.bar([0], share[:1], color="none", hatch="////", label=self._empty_in_words(), **look)  # type: ignore[arg-type]
+        ax.set_xlim(-0.6, max(largest, 1) + 0.6)
+        ax.set_ylim(0, min(1.08 * float(share.max()), 1.02))
+
+    def _empty_in_words(self) -> str:
+        cases = f"{self.count[0]:,} case{'' if self.count[0] == 1 else 's'}"
+        return f"empty: the top expert is asked ({cases})" if self.n_filled else f"empty ({cases})"
+
+    def _mean_in_words(self) -> str:
+        if self.n_filled:
+            return f"mean {self.mean:.2f}; {self.filled_mean:.2f} once the empty ones are filled"
+        return f"mean {self.mean:.2f}"

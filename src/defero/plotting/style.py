@@ -1,0 +1,129 @@
+"""How the pictures look: one ink, one palette, one size of letters.
+
+INK, MUTED, GRID and PAPER are used for nothing but their purpose and there is no other black, grey or white, so that
+whoever embeds a picture as SVG can replace these four by the colours of the page. The palette is Okabe and Ito's, which
+the colour-blind can tell apart; a marker, a dash or a hatch always says the same again.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+INK = "#1b1f24"
+MUTED = "#5b6470"
+GRID = "#d5dae0"
+PAPER = "#fffffe"
+
+TEAM = "#0072b2"
+MODEL = "#d55e00"
+EXPERT = "#009e73"
+MISSED = "#d55e00"
+
+HEAT = "cividis"
+# Numbers on a coloured cell: the cell keeps its colour on a dark page, so its number must too.
+ON_DARK_CELL = "#fdfcf3"
+ON_LIGHT_CELL = "#10151c"
+
+TEXT = 8.0
+SMALL = 7.0
+LONGEST_NAME = 18
+
+_SETTINGS: Any = {
+    "font.size": TEXT,
+    "text.color": INK,
+    "text.usetex": False,
+    "text.parse_math": False,  # an expert may be called "$100"
+    "axes.titlesize": TEXT,
+    "axes.labelsize": TEXT,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.facecolor": "none",
+    "axes.titlecolor": INK,
+    "axes.grid": False,
+    "figure.facecolor": PAPER,
+    "figure.edgecolor": PAPER,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "hatch.color": MUTED,
+    "hatch.linewidth": 0.6,
+}
+
+
+def drawing() -> AbstractContextManager[None]:
+    """Return a context in which what matplotlib makes looks like ours; outside of it nothing changes."""
+    return matplotlib.rc_context(_SETTINGS)
+
+
+def dress(ax: Axes, *, x: str = "", y: str = "", grid: str = "both") -> None:
+    """Give axes, ours or a stranger's, their ink, a light grid and plain words; grid is "both", "x", "y" or ""."""
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set(color=MUTED, linewidth=0.8)
+    ax.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=SMALL, length=2.5, width=0.8)
+    ax.set_facecolor("none")
+    ax.set_axisbelow(True)
+    ax.grid(visible=False)
+    for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+        if grid in (name, "both"):
+            axis.grid(visible=True, color=GRID, linewidth=0.6, linestyle="-")
+    ax.set_xlabel(x, color=INK, fontsize=TEXT)
+    ax.set_ylabel(y, color=INK, fontsize=TEXT)
+
+
+def in_percent(axis: Axis, *, most_ticks: int = 5) -> None:
+    """Write an axis of shares in percent, at round places."""
+    axis.set_major_locator(MaxNLocator(most_ticks, steps=[1, 2, 2.5, 5, 10]))
+    # As many digits as the ticks need and no more: 85 % and 99.95 %, never 85.0 %.
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}\u00a0%"))
+
+
+def write_names(axis: Axis, names: Sequence[str]) -> None:
+    """Write one name at each of 0, 1, 2, ..., exactly as it is: no mathematics between two dollar signs."""
+    axis.set_ticks(range(len(names)), [short(name) for name in names])
+    for tick in axis.get_major_ticks():
+        tick.label1.set_parse_math(False)
+
+
+def short(name: object) -> str:
+    """Return a name of at most 18 characters; of a longer one both ends, since names often differ in the last.
+
+    >>> short("Dr Ann"), short("radiologist of the county hospital no. 7")
+    ('Dr Ann', 'radiologi…al no. 7')
+    """
+    text = " ".join(str(name).split())
+    if len(text) <= LONGEST_NAME:
+        return text
+    half = LONGEST_NAME // 2
+    return f"{text[:half]}…{text[half + 1 - LONGEST_NAME :]}"
+
+
+def percent(share: float) -> str:
+    """Write a share in percent, in pictures and on the page alike; no line ends before the sign.
+
+    0 and 100 are never due to rounding.
+
+    >>> [percent(share).replace("\u00a0", " ") for share in (0.875, 1.0, 0.9999, 0.00001)]
+    ['87.5 %', '100.0 %', '>99.9 %', '<0.1 %']
+    """
+    if 0 < share < 0.0005:
+        return "<0.1\u00a0%"
+    if 0.9995 < share < 1:
+        return ">99.9\u00a0%"
+    return f"{100 * share:.1f}\u00a0%"
+
+
+def whole_percent(share: float) -> str:
+    """Write a round share, such as a level, in percent.
+
+    >>> whole_percent(0.95).replace("\u00a0", " ")
+    '95 %'
+    """
+    return f"{100 * share:.0f}\u00a0%"

@@ -1,0 +1,92 @@
+"""The report: one page that opens anywhere, without a network and without a script."""
+
+from importlib import resources
+
+from defero.core.trial import Trial
+from defero.metrics.team import TeamRecord
+from defero.report.html import Html, joined, tag
+from defero.report.provenance import Provenance
+from defero.report.sections.deferral import deferral
+from defero.report.sections.gain import gain, recall
+from defero.report.sections.glossary import glossary
+from defero.report.sections.headline import cautions, headline, recorded_only, sentence
+from defero.report.sections.honesty import honesty
+from defero.report.sections.load import load
+from defero.report.sections.origin import origin
+from defero.report.sections.panels import panels
+from defero.report.sections.skill import skill
+
+CONTENTS = (
+    ("gain", "Gain"),
+    ("classes", "Classes"),
+    ("load", "Who is asked"),
+    ("honesty", "Honest probabilities"),
+    ("panels", "Panels"),
+    ("deferral", "More or fewer cases"),
+    ("skill", "Who knows what"),
+    ("reading", "How to read this"),
+)
+"""Sections and what the links to them say."""
+MODEL_ONLY = {
+    "gain": "The model",
+    "classes": "Classes",
+    "load": "Promised and kept",
+    "honesty": "Honest probabilities",
+    "reading": "How to read this",
+}
+"""The same for a team without experts."""
+
+
+def report_page(trial: Trial, record: TeamRecord, provenance: Provenance) -> str:
+    """Return the whole page as text.
+
+    Parameters
+    ----------
+    trial : Trial
+        The team on held-out cases: what the pictures show.
+    record : TeamRecord
+        What was found there: every number on the page that `evaluate` also gives is one of these.
+    provenance : Provenance
+        Where it all comes from.
+    """
+    body = tag(
+        "body",
+        headline(record, provenance),
+        tag("main", *_sections(trial, record, calibration=provenance.calibration)),
+        origin(record, provenance),
+    )
+    page = tag("html", _head(record), body, attributes={"lang": "en"})
+    return f"<!doctype html>\n{page}\n"
+
+
+def _head(record: TeamRecord) -> Html:
+    style = resources.files("defero.report").joinpath("style.css").read_text(encoding="utf-8")
+    return tag(
+        "head",
+        tag("meta", attributes={"charset": "utf-8"}),
+        tag("meta", attributes={"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        tag("meta", attributes={"name": "description", "content": sentence(record)}),
+        tag("title", "defero report: who should decide?"),
+        tag("style", Html(style)),
+    )
+
+
+def _sections(trial: Trial, record: TeamRecord, *, calibration: tuple[str, ...]) -> list[Html]:
+    experts = bool(record.experts)
+    return [
+        cautions(record),
+        recorded_only(record),
+        _contents(experts=experts),
+        gain(trial, record),
+        recall(record),
+        load(trial, record),
+        honesty(trial, record, calibration=calibration),
+        *([panels(trial, record), deferral(trial, record), skill(record)] if experts else []),
+        glossary(),
+    ]
+
+
+def _contents(*, experts: bool) -> Html:
+    names = dict(CONTENTS) if experts else MODEL_ONLY
+    links = joined(tag("li", tag("a", name, attributes={"href": f"#{key}"})) for key, name in names.items())
+    return tag("nav", tag("ul", links), attributes={"aria-label": "Contents"})

@@ -1,0 +1,1 @@
+"""The parts of the report, one question each: a trial and its record in, markup out."""

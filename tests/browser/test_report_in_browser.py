@@ -1,0 +1,253 @@
+"""The report in a real browser: nothing overflows, nothing is fetched, nothing goes wrong, and the numbers are there.
+
+Needs the system's Chromium; `make browser` runs it.
+"""
+
+import io
+import json
+import re
+import shutil
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+
+import pytest
+from readers import LONG, ODD, fifty_readers
+
+from defero.cli.main import main
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SCREENS = [(360, 740, "light"), (360, 740, "dark"), (768, 1024, "light"), (1280, 800, "light"), (1280, 800, "dark")]
+MEGABYTE = 1_000_000
+
+# What a reader would have to scroll sideways for, outside of the boxes that are made for it.
+OVERFLOWING = """() => {
+  const wide = document.documentElement.clientWidth;
+  const bad = [...document.querySelectorAll('body *')].filter(element => {
+    if (element.closest('.scroll') && !element.matches('.scroll')) return false;
+    const box = element.getBoundingClientRect();
+    return box.width > 0 && (box.right > wide + 1 || box.left < -1);
+  });
+  const page = document.documentElement.scrollWidth > wide ? ['the page'] : [];
+  return page.concat(bad.map(element => element.outerHTML.slice(0, 120)));
+}"""
+
+# WCAG's contrast of every piece of text with the background that it stands on.
+CONTRASTS = """() => {
+  const canvas = document.createElement('canvas'), pen = canvas.getContext('2d', {willReadFrequently: true});
+  const over = (colours) => {
+    pen.clearRect(0, 0, 1, 1);
+    for (const colour of colours) { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); }
+    return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const found = [];
+  for (const element of document.querySelectorAll('body *')) {
+    const words = [...element.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
+    if (!words || !element.getClientRects().length) continue;
+    const behind = [];
+    for (let at = element; at; at = at.parentElement) behind.unshift(getComputedStyle(at).backgroundColor);
+    const look = getComputedStyle(element);
+    const ink = element instanceof SVGElement ? look.fill : look.color;
+    const a = light(over(behind)), b = light(over([...behind, ink]));
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) found.push([contrast.toFixed(2), element.outerHTML.slice(0, 120)]);
+  }
+  return found;
+}"""
+
+
+def run(*arguments):
+    """Run a command in this process and return what it prints."""
+    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = ["defero", *map(str, arguments)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as stop:
+            main()
+    finally:
+        sys.argv = before
+    assert not stop.value.code, err.getvalue()
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here: install the Debian package chromium, or Google Chrome")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: the extra 'browser'")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory, browser):
+    folder = tmp_path_factory.mktemp("demo") / "left"
+    run("demo", "--seeds", 2, "--out", folder)
+    return folder / "report.html", json.loads(run("evaluate", folder / "model", folder / "cases.csv", "--json"))
+
+
+@pytest.fixture(scope="module")
+def fifty(tmp_path_factory, browser):
+    folder = tmp_path_factory.mktemp("fifty")
+    cases, names = fifty_readers()
+    cases.to_csv(folder / "cases.csv", index=False)
+    table, model = folder / "cases.csv", folder / "model"
+    run("fit", table, "--label", "truth", "--experts", ",".join(names), "--net", "linear", "--out", model)
+    run("report", model, table, "--out", folder / "report.html")
+    return folder / "report.html", json.loads(run("evaluate", model, table, "--json"))
+
+
+@pytest.fixture(params=["demo", "fifty"])
+def report(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def opened(browser, report):
+    """Return a way to open the page, which fails where something is fetched or goes wrong."""
+    path, _ = report
+    pages, wrong = [], []
+
+    def open_at(width, height, scheme):
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: None if request.url == path.as_uri() else wrong.append(request.url))
+        page.goto(path.as_uri(), wait_until="load")
+        pages.append(page)
+        return page
+
+    yield open_at
+    for page in pages:
+        page.close()
+    assert wrong == []
+
+
+def unfold(page):
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
+def test_nothing_overflows_and_everything_can_be_read(opened, width, height, scheme):
+    page = opened(width, height, scheme)
+    for _ in range(2):
+        assert page.evaluate(OVERFLOWING) == []
+        assert page.evaluate(CONTRASTS) == []
+        unfold(page)
+
+
+def test_dark_is_dark_and_light_is_light(opened):
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert opened(1280, 800, "light").evaluate(paper) == "rgb(255, 255, 255)"
+    assert opened(1280, 800, "dark").evaluate(paper) == "rgb(20, 24, 31)"
+
+
+def test_the_first_screen_has_the_answer(opened, report):
+    """Without scrolling: the sentence, what it means, and the figures."""
+    page, (_, found) = opened(1280, 800, "light"), report
+    for words in (f"{100 * found['test']['team']['accuracy']:.1f}\u00a0%", "Model alone", "Decided by the model"):
+        box = page.get_by_text(words).first.bounding_box()
+        assert box["y"] + box["height"] < 800
+
+
+def test_paper_is_never_dark_and_nothing_is_cut_off(opened, tmp_path):
+    page = opened(794, 1123, "dark")  # A4 at 96 dots per inch
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate(CONTRASTS) == []
+    # On paper nothing scrolls: every table and picture must fit between margins of 14 mm.
+    page.set_viewport_size({"width": 794 - 2 * 53, "height": 1123})
+    too_wide = """() => [...document.querySelectorAll('table, svg')].filter(part =>
+      part.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map(part =>
+      part.getBoundingClientRect().right + ' ' + part.textContent.trim().slice(0, 80))"""
+    assert page.evaluate(too_wide) == []
+    written = tmp_path / "page.pdf"
+    page.pdf(path=written, format="A4")
+    assert written.read_bytes().startswith(b"%PDF")
+
+
+def test_on_paper_what_is_folded_away_is_there(opened):
+    page = opened(794, 1123, "light")
+    # What is skipped still has a box: its height alone would prove nothing.
+    folded = """() => [...document.querySelectorAll('details:not([open]) tr')].map(row =>
+      row.checkVisibility() ? row.getBoundingClientRect().height : 0)"""
+    seen = "() => [...document.querySelectorAll('summary')].filter(part => part.getClientRects().length).length"
+    assert set(page.evaluate(folded)) == {0}
+    assert page.evaluate(seen)
+    page.emulate_media(media="print")
+    if page.evaluate("CSS.supports('selector(details::details-content)')"):
+        assert min(page.evaluate(folded)) > 5
+        assert page.evaluate(seen) == 0
+    else:
+        # The words to click on tell what is missing.
+        assert page.evaluate(seen)
+
+
+def numbers_of(test):
+    """Return what the page must say, in words, of everything that `evaluate --json` found."""
+
+    def percent(value):
+        if 0 < value < 0.0005 or 0.9995 < value < 1:
+            return "<0.1 %" if value < 0.5 else ">99.9 %"
+        return f"{100 * value:.1f} %"
+
+    def with_ends(value, low, high):
+        return f"{percent(value)} ({100 * low:.1f} to {100 * high:.1f})"
+
+    def points(value):
+        return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
+
+    def share(found):
+        return with_ends(found["accuracy"], found["low"], found["high"])
+
+    yield from map(share, (test["team"], test["model"], test["model_calibration"]["decided"]))
+    for expert in test["experts"]:
+        yield from (expert["name"], share(expert["alone"]))
+        gain = expert["team_minus_expert"]
+        ends = "" if gain["low"] is None else f" ({points(gain['low'])} to {points(gain['high'])})"
+        yield points(gain["difference"]) + ends
+        yield with_ends(expert["smooth_error"], expert["smooth_error_low"], expert["smooth_error_high"])
+        if expert["promised_when_asked"] is not None:
+            yield from (share(expert["asked"]), percent(expert["promised_when_asked"]))
+    for line in test["recall"]:
+        found = (with_ends(*(line[who + end] for end in ("", "_low", "_high"))) for who in ("team", "model"))
+        yield " ".join([str(line["class"]), str(line["n"]), *found])
+    for point in test["deferral"]:
+        yield from (percent(point["rate"]), share(point["team"]))
+    for cell in test["skill_by_class"]:
+        if cell["accuracy"] is not None:
+            yield percent(cell["accuracy"])
+    for line in test["model_by_predicted_class"]:
+        yield with_ends(line["kept"], line["low"], line["high"])
+    if test["panel"] is not None:
+        yield with_ends(test["panel"]["kept"], test["panel"]["low"], test["panel"]["high"])
+        yield share(test["panel"]["team_with_panels"])
+    # The head says by itself whether the team is better.
+    yield from (re.sub(r"-(?=\d+\.\d)", "−", said) for said in test["cautions"] if not said.startswith("The team is "))
+
+
+def test_every_number_of_evaluate_is_in_the_page(opened, report):
+    page = opened(1280, 800, "light")
+    unfold(page)
+    text = " ".join(page.inner_text("body").split())
+    missing = [said for said in numbers_of(report[1]["test"]) if " ".join(said.split()) not in text]
+    assert missing == []
+
+
+def test_the_file_is_small(report):
+    assert report[0].stat().st_size < 3 * MEGABYTE
+
+
+def test_odd_and_long_names_are_names(browser, fifty):
+    page = browser.new_page()
+    page.goto(fifty[0].as_uri())
+    heads = page.locator("#gain tbody th").all_text_contents()
+    assert {ODD, LONG} <= set(heads)
+    assert page.locator("b").count() == 0
+    page.close()

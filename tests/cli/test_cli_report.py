@@ -1,0 +1,117 @@
+"""`defero report`: the judgement of `evaluate` as one page."""
+
+import json
+import re
+import sys
+
+import pandas as pd
+import pytest
+from clinic import DOCTORS, enter, lesions, run, trained
+
+
+@pytest.fixture
+def folder(tmp_path_factory, tmp_path, monkeypatch):
+    return enter(tmp_path_factory, tmp_path, monkeypatch)
+
+
+def shown(page):
+    """Return the words of a page, without its style."""
+    body = page[page.index("<body>") :]
+    return " ".join(re.sub(r"<[^>]*>", " ", body).split())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return what the command printed, its page, and what `evaluate` says; made once."""
+    folder = trained(tmp_path_factory)[0]
+    options = [folder / "model", folder / "cases.csv", "--seed", 3, "--label", "truth"]
+    page = tmp_path_factory.mktemp("report") / "page.html"
+    outcome = run("report", *options, "--out", page)
+    return outcome, page, json.loads(run("evaluate", *options, "--json").out)["test"]
+
+
+def test_it_writes_one_page_and_says_where(made):
+    outcome, page, _ = made
+    assert outcome.code == 0
+    assert outcome.err == "note: size_mm: blank, filled with the training median, in 1 rows.\n"
+    assert outcome.out.startswith(
+        "128 of 160 rows were seen by fit and are left out.\nOn 32 held-out cases the team is"
+    )
+    assert outcome.out.endswith(f"\nWritten to {page}: open it in a browser.\n")
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_its_numbers_are_those_of_evaluate(made):
+    _, page, test = made
+    text = shown(page.read_text(encoding="utf-8"))
+    for member in (test["team"], test["model"], *(expert["alone"] for expert in test["experts"])):
+        low, high = 100 * member["low"], 100 * member["high"]
+        assert f"{100 * member['accuracy']:.1f} % ({low:.1f} to {high:.1f})" in text
+    for expert in test["experts"]:
+        low, high = 100 * expert["smooth_error_low"], 100 * expert["smooth_error_high"]
+        assert f"{100 * expert['smooth_error']:.1f} % ({low:.1f} to {high:.1f})" in text
+    for line in test["recall"]:
+        shares = rf"{100 * line['team']:.1f} % [^%]*{100 * line['model']:.1f} %"
+        assert re.search(rf"{line['class']} {line['n']} {shares}", text)
+    assert all(sentence in text for sentence in test["cautions"])
+    assert all(doctor in text for doctor in DOCTORS)
+
+
+def test_the_foot_has_the_line_that_makes_it_again(made, tmp_path_factory):
+    _, page, _ = made
+    folder = trained(tmp_path_factory)[0]
+    text = shown(page.read_text(encoding="utf-8"))
+    line = f"defero report {folder}/model {folder}/cases.csv --out {page} --label truth --seed 3"
+    assert f"Make it again {line}" in text
+    assert "Rows 160, of which 128 seen by training and left out" in text
+    assert re.search(r"Judged on 32 rows, fingerprint [0-9a-f]{16} ", text)
+    assert re.search(r"Libraries python [\d.]+, defero [\d.]+, numpy [\d.]+", text)
+    assert re.search(r"Made \d{4}-\d\d-\d\d \d\d:\d\d", text)
+
+
+def test_json_is_evaluates_and_where_the_page_is(folder):
+    lesions(12, seed=9).to_csv("fresh.csv", index=False)
+    found = json.loads(run("report", "model", "fresh.csv", "--json").out)
+    said = json.loads(run("evaluate", "model", "fresh.csv", "--json").out)
+    assert found.pop("report") == "report.html"
+    assert found == {name: value for name, value in said.items() if name != "against"}
+    assert (folder / "report.html").stat().st_size > 10_000
+
+
+def test_without_matplotlib_it_says_what_to_install(folder, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(("defero.plotting", "defero.report"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    outcome = run("report", "model", "cases.csv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "defero: the report needs matplotlib: pip install 'defero[report]'\n"
+    assert not (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("model", r"--out: model is a folder; name a file in it, such as model/report.html\."),
+        ("no/such/page.html", r"--out: the folder .*no/such does not exist; make it first\."),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_told_before_any_work(folder, monkeypatch, out, said):
+    monkeypatch.setattr("defero.cli.report.judge_held_out", None)
+    outcome = run("report", "model", "cases.csv", "--out", out)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert re.fullmatch(rf"defero: {said}\n", outcome.err)
+
+
+def test_a_table_of_nothing_new_is_refused_and_leaves_no_page(folder):
+    from defero import Router
+    from defero.data.fingerprint import held_out, row_fingerprints
+
+    cases = lesions()
+    seen = ~held_out(
+        Router.load("model").all_seen(), row_fingerprints(pd.read_csv("cases.csv")[["age", "size_mm", "site"]])
+    )
+    cases[seen].to_csv("seen.csv", index=False)
+    outcome = run("report", "model", "seen.csv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "all 128 rows were seen by fit" in outcome.err
+    assert not (folder / "report.html").exists()

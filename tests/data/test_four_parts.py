@@ -1,0 +1,112 @@
+"""`four_parts`: disjoint whatever is asked, no group in two parts, earlier before later, and as a column says."""
+
+from dataclasses import replace
+from datetime import date
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from defero.core.errors import InputError, TableError
+from defero.core.table import ExpertTable
+from defero.data.case_file import Cases
+from defero.data.parts import four_parts
+from defero.data.roles import PARTS
+
+
+def cases_of(n, *, seed=0, **apart):
+    """Return n cases whose only feature is their number."""
+    labels = np.random.default_rng(seed).integers(0, 2, n)
+    labels[:2] = 0, 1
+    table = ExpertTable(labels, labels[:, None], features=pd.DataFrame({"number": np.arange(n)}))
+    return Cases(table=table, apart=pd.DataFrame(apart, index=range(n)), key=None, first_row=2)
+
+
+def numbers_of(parts):
+    return [part.features["number"].tolist() for part in parts]
+
+
+def cut(cases, **options):
+    return four_parts(cases, source="a.csv", random_state=0, **options)
+
+
+@given(st.integers(40, 120), st.integers(0, 99), st.sampled_from(["row", "group", "time"]))
+def test_every_case_is_in_one_part(n, seed, kind):
+    rng = np.random.default_rng(seed)
+    cases = cases_of(n, seed=seed, who=rng.integers(0, n // 2, n), when=rng.permutation(n))
+    rule = {"row": {}, "group": {"group": "who"}, "time": {"time": "when"}}[kind]
+    parts = numbers_of(cut(cases, **rule))
+    assert sorted(row for part in parts for row in part) == list(range(n))
+    if kind == "group":
+        groups = [set(cases.apart.who.iloc[part]) for part in parts]
+        assert sum(map(len, groups)) == len(set.union(*groups))
+    if kind == "time":
+        when = [cases.apart.when.iloc[part] for part in parts]
+        assert all(first.max() < second.min() for first, second in pairwise(when))
+
+
+@given(st.lists(st.sampled_from([word for words in PARTS.values() for word in words]), min_size=30, max_size=90))
+def test_a_column_is_followed(words):
+    words = ["train"] * 12 + ["test"] * 2 + words
+    cases = cases_of(len(words), part=words)
+    learn, calibrate, conformalize, test = numbers_of(cut(cases, split="part"))
+    assert sorted([*learn, *calibrate, *conformalize, *test]) == list(range(len(words)))
+    assert test == [row for row, word in enumerate(words) if word in PARTS["test"]]
+    assert all(words[row] in PARTS["learn"] for row in learn)
+    for part, name in ((calibrate, "calibrate"), (conformalize, "conformalize")):
+        assert part
+        assert {row for row, word in enumerate(words) if word in PARTS[name]} <= set(part)
+        if set(words) & {*PARTS["held"], *PARTS[name]}:
+            others = {"calibrate", "conformalize"} - {name}
+            assert not any(words[row] in PARTS[other] for row in part for other in others)
+
+
+def test_the_sizes_are_those_asked_for():
+    assert [len(part) for part in cut(cases_of(160), test_share=0.2, time=None)] == pytest.approx(
+        [80, 24, 24, 32], abs=2
+    )
+    assert len(cut(cases_of(100), test_share=0.5)[3]) == pytest.approx(50, abs=1)
+
+
+def test_a_column_beside_groups_and_times():
+    who = np.repeat(np.arange(30), 4)
+    part = np.where(who < 22, "train", "test")
+    learn, calibrate, conformalize, test = numbers_of(cut(cases_of(120, who=who, part=part), split="part", group="who"))
+    assert test == list(range(88, 120))
+    assert all(not set(who[a]) & set(who[b]) for a, b in [(learn, calibrate), (calibrate, conformalize)])
+    when = np.arange(120)[::-1]
+    parts = numbers_of(cut(cases_of(120, when=when, part=part), split="part", time="when"))
+    assert parts[3] == list(range(88, 120))
+    assert max(when[parts[0]]) < min(when[parts[1]])
+    torn = cases_of(120, who=who % 3, part=part)
+    with pytest.raises(InputError, match=r"a\.csv: column who: "):
+        cut(torn, split="part", group="who")
+
+
+@pytest.mark.parametrize("dates", [True, False])
+def test_dates_and_their_texts_are_times(dates):
+    days = [date(2024, 1 + day % 12, 1 + day // 12) for day in range(120)]
+    column = pd.to_datetime(pd.Series(days)) if dates else [day.isoformat() for day in days]
+    parts = numbers_of(cut(cases_of(120, when=column), time="when"))
+    assert max(days[row] for row in parts[2]) < min(days[row] for row in parts[3])
+
+
+def test_what_cannot_be_cut_is_told():
+    with pytest.raises(InputError, match="--group and --time cannot both be kept"):
+        cut(cases_of(9, a=1, b=2), group="a", time="b")
+    with pytest.raises(InputError, match=r"a\.csv: column a: 1 groups cannot fill 4 parts"):
+        cut(cases_of(9, a=1), group="a")
+    with pytest.raises(TableError, match=r"a\.csv: row 4, column a: 'soon' is no time; expected a number, or a"):
+        cut(cases_of(3, a=["1", "2", "soon"]), time="a")
+    with pytest.raises(TableError, match=r"a\.csv: row 3, column a: the time is blank"):
+        cut(cases_of(3, a=[1, None, 2]), time="a")
+
+
+def test_rows_are_named_as_in_the_file():
+    cases = cases_of(3, a=["train", "test", "x"])
+    shifted = replace(cases, apart=cases.apart.set_axis([5, 7, 9]))
+    with pytest.raises(TableError, match=r"a\.csv: row 11, column a: 'x' names no part; expected train, calibrate,"):
+        cut(shifted, split="a")

@@ -1,0 +1,403 @@
+"""Label Studio exports: what counts as an answer, what as the truth, and tasks written back without loss."""
+
+import copy
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from defero.core.errors import InputError, TableError
+from defero.data.label_studio import read_label_studio
+from defero.data.label_studio_results import Control
+from defero.data.label_studio_tasks import tasks_with_decisions, write_label_studio
+
+
+def choice(*answers, control="mood", to_name="text", kind="choices"):
+    value = answers[0] if kind == "rating" else list(answers)
+    return {"id": "Dx_aB91", "from_name": control, "to_name": to_name, "type": kind, "value": {kind: value}}
+
+
+def annotation(who, *answers, **fields):
+    return {
+        "id": 1001,
+        "completed_by": who,
+        "result": [choice(*answers)] if answers else [],
+        "was_cancelled": False,
+        "ground_truth": False,
+        "created_at": "2024-05-01T09:00:00.000000Z",
+        "updated_at": "2024-05-01T09:00:00.000000Z",
+        "lead_time": 4.5,
+        **fields,
+    }
+
+
+def prediction(version, answer, **fields):
+    return {"model_version": version, "score": 0.9, "result": [choice(answer)], **fields}
+
+
+ANN = {"id": 3, "email": "ann@example.org", "first_name": "Ann", "last_name": "A"}
+TASKS = [
+    {
+        "id": 11,
+        "project": 83,
+        "data": {"text": "a fine film", "stars": 4, "words": ["a", "fine", "film"], "gold": "good"},
+        "annotations": [
+            annotation(ANN, "good", lead_time=2.0),
+            annotation(7, "bad", updated_at="2024-05-02T10:00:00Z", lead_time=9.0),
+            annotation(7, "good", updated_at="2024-05-02T09:00:00Z"),
+            annotation(8, "bad", was_cancelled=True),
+        ],
+        "drafts": [annotation(9, "bad")],
+        "predictions": [prediction("v1", "bad")],
+    },
+    {
+        "id": 12,
+        "data": {"text": "dull", "stars": 1, "words": [], "gold": "bad"},
+        "annotations": [
+            annotation(3, "bad", lead_time=4.0),
+            annotation(7, "good", ground_truth=True),
+            annotation(7, "bad"),
+        ],
+        "predictions": [prediction("v1", "bad"), prediction(None, "good")],
+    },
+    {"id": 13, "data": {"text": "not seen", "stars": None}, "annotations": [], "predictions": []},
+    {"id": 14, "data": {"text": "empty", "stars": 2.5}, "annotations": [annotation(8), annotation(3, "good")]},
+]
+
+
+@pytest.fixture
+def export(tmp_path):
+    def write(tasks=TASKS, name="export.json"):
+        path = tmp_path / name
+        text = json.dumps(tasks) if ".jsonl" not in name else "".join(json.dumps(task) + "\n\n" for task in tasks)
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+        return path
+
+    return write
+
+
+def answers(found):
+    return found.answers.frame().astype(object).where(lambda cells: cells.notna(), None).to_dict("list")
+
+
+@pytest.mark.parametrize("name", ["export.json", "export.json.gz", "export.jsonl", "export.jsonl.gz"])
+def test_a_case_by_hand(export, name):
+    found = read_label_studio(export(name=name))
+    assert found.control == Control("mood", "text", "choices")
+    assert found.items["task_id"].tolist() == [11, 12, 13, 14]
+    assert list(found.items.columns) == ["task_id", "text", "stars", "gold"]
+    assert found.items["stars"].dtype.kind == "f"
+    # 7 and ANN by one name each, 8 only cancelled or without an answer, the truth is nobody's answer.
+    assert answers(found) == {"7": ["bad", "bad", None, None], "ann@example.org": ["good", "bad", None, "good"]}
+    assert found.labels.tolist() == [None, "good", None, None]
+    assert found.label_sources.tolist() == [None, "ground truth", None, None]
+    assert found.lead_time == {"7": 4.5, "ann@example.org": 4.0}
+    told = " ".join(found.notes)
+    for part in (
+        "3 without one, 1 by ground truth",
+        "lists or objects are left out: words",
+        "1 cancelled annotations",
+        "1 answers were replaced",
+        "1 rows hold no answer",
+    ):
+        assert part in told
+
+
+def test_labels_from_the_truth_then_a_field_then_the_majority(export):
+    found = read_label_studio(export(), label="gold", without_label="majority")
+    assert found.labels.tolist() == ["good", "good", None, "good"]
+    assert found.label_sources.tolist() == ["data field", "ground truth", None, "majority"]
+    assert "gold" not in found.items.columns
+    table = found.table(classes=["bad", "good"])
+    assert table.labels.tolist() == ["good", "good", "good"]
+    assert table.experts == ("7", "ann@example.org")
+    with pytest.raises(TableError, match="task 11, column mood: answer 'bad' is not one of good"):
+        found.table()
+
+
+def test_without_any_truth_the_majority_is_the_label(export):
+    tasks = [{"id": 1, "data": {"x": 1}, "annotations": [annotation(k, said) for k, said in enumerate("aab")]}]
+    found = read_label_studio(export(tasks))
+    assert (found.labels.tolist(), found.label_sources.tolist()) == (["a"], ["majority"])
+
+
+def test_the_truth_updated_last_counts(export):
+    truths = [
+        annotation(1, "b", ground_truth=True, updated_at="2024-05-02T00:00:00Z"),
+        annotation(2, "a", ground_truth=True),
+    ]
+    found = read_label_studio(export([{"id": 1, "data": {}, "annotations": [*truths, annotation(3, "a")]}]))
+    assert found.labels.tolist() == ["b"]
+    assert found.answers.experts == ("3",)
+
+
+def test_people_by_given_names(export):
+    found = read_label_studio(export(), names={"ann@example.org": "Ann", 7: "Bo"})
+    assert found.answers.experts == ("Ann", "Bo")
+    assert read_label_studio(export(), names={3: "A."}).answers.experts == ("7", "A.")
+    person = {"id": 5, "username": "cy"}
+    tasks = [{"id": 1, "data": {}, "annotations": [annotation(person, "a"), annotation({"id": 6}, "b")]}]
+    assert read_label_studio(export(tasks)).answers.experts == ("6", "cy")
+
+
+def test_models_are_experts_where_asked_for(export):
+    found = read_label_studio(export(), predictions="experts")
+    assert found.answers.experts == ("7", "ann@example.org", "prediction", "v1")
+    assert answers(found)["v1"] == ["bad", "bad", None, None]
+    tasks = [{"id": 1, "data": {}, "annotations": [annotation("v1", "a")], "predictions": [prediction("v1", "b")]}]
+    assert read_label_studio(export(tasks), predictions="experts").answers.experts == ("v1", "v1 (model)")
+
+
+def two_controls():
+    tasks = copy.deepcopy(TASKS)
+    tasks[0]["annotations"][0]["result"].append(choice("short", control="length"))
+    tasks[0]["annotations"][0]["result"].append(choice(0, control="box", kind="rectanglelabels"))
+    return tasks
+
+
+def test_one_of_several_controls(export):
+    path = export(two_controls())
+    with pytest.raises(
+        TableError, match=r"several controls ask for a class: mood \(\d+ answers\), length \(1 answers\)"
+    ):
+        read_label_studio(path)
+    found = read_label_studio(path, control="length")
+    assert answers(found) == {"ann@example.org": ["short", None, None, None]}
+    with pytest.raises(TableError, match=r"no result of the control 'moode'; did you mean 'mood'\? The controls are"):
+        read_label_studio(path, control="moode")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [("rating", 4, 4), ("taxonomy", [["Eukarya", "Human"]], "Eukarya / Human"), ("choices", ["yes "], "yes")],
+)
+def test_kinds_of_controls_there_and_back(export, kind, value, said):
+    result = {"from_name": "q", "to_name": "text", "type": kind, "value": {kind: value}}
+    tasks = [{"id": 1, "data": {"x": 1}, "annotations": [annotation(1, result=[result])]}]
+    found = read_label_studio(export(tasks))
+    assert found.answers.answers.tolist() == [said]
+    told = tasks_with_decisions(
+        found.tasks, pd.DataFrame({"task_id": [1], "route": ["model"], "model_says": [said]}), control=found.control
+    )
+    write_label_studio(export([], "back.json"), told)
+    again = read_label_studio(export(told, "back.json"), predictions="experts")
+    assert again.answers.frame()["defero"].tolist() == [said]
+
+
+def test_several_choices_in_one_annotation(export):
+    path = export([{"id": 1, "data": {}, "annotations": [annotation(1, "b", "a"), annotation(2, "a")]}])
+    with pytest.raises(TableError, match="task 1: expected one answer to 'mood', got 2: b, a; pass several='join'"):
+        read_label_studio(path)
+    assert answers(read_label_studio(path, several="join")) == {"1": ["a; b"], "2": ["a"]}
+    assert answers(read_label_studio(path, several="leave out")) == {"2": ["a"]}
+
+
+def test_tasks_without_ids_are_numbered(export):
+    tasks = [{"data": {"x": k}, "annotations": [annotation(1, "a")]} for k in range(2)]
+    assert read_label_studio(export(tasks)).items["task_id"].tolist() == [1, 2]
+
+
+def test_a_data_field_of_the_key_s_name(export):
+    tasks = [{"id": 5, "data": {"task_id": "other", "x": 1}, "annotations": [annotation(1, "a")]}]
+    found = read_label_studio(export(tasks))
+    assert found.items.to_dict("list") == {"task_id": [5], "x": [1]}
+    assert any("the data field task_id is left out" in note for note in found.notes)
+
+
+def test_blank_texts_are_missing_and_numbers_are_numbers(export):
+    data = [{"a": " x ", "b": 1, "c": 2**60 + 1, "d": True}, {"a": "  ", "b": 2.5, "c": 1, "d": None}, {"b": None}]
+    tasks = [{"id": k, "data": one, "annotations": [annotation(1, "a")]} for k, one in enumerate(data)]
+    items = read_label_studio(export(tasks)).items
+    assert items["a"].tolist()[0] == "x"
+    assert items["a"].isna().tolist() == [False, True, True]
+    assert items["b"].dtype.kind == "f"
+    assert items["c"].tolist()[:2] == [2**60 + 1, 1]  # exact, where a float is not
+    assert items["d"].tolist()[0] is True
+
+
+def task(**fields):
+    return [{"id": 4, "data": {"x": 1}, **fields}]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        ({"id": 1}, "export.json: must hold a list of tasks, got an object"),
+        ([1], "task number 1 must be an object, got a number"),
+        ([], "holds no task"),
+        ([{"id": 1, "data": {}}, {"data": {}}], "task number 2: 'id' must be a number or a text, got None"),
+        ([{"id": 1}, {"id": "1"}], "task number 1 and task number 2 have the same id 1"),
+        (task(), "expected results of type choices, rating, taxonomy; there is no result at all"),
+        (task(data=[1]), "task 4: 'data' must be an object, got a list"),
+        (task(annotations={}), "task 4: 'annotations' must be a list, got an object"),
+        (task(annotations=["a"]), "task 4: 'annotations' must be a list of objects, got a in it"),
+        (task(annotations=[annotation(1, result=["a"])]), "task 4: 'result' must be a list of objects, got a in it"),
+        (task(annotations=[annotation(1, result=[None])]), "'result' must be a list of objects, got None in it"),
+        (task(annotations=[annotation(None, "a")]), "task 4: 'completed_by' must be a user's number .* got None"),
+        (
+            task(annotations=[annotation(1, "a", updated_at="soon")]),
+            "task 4: 'updated_at' must be a time as .* got soon",
+        ),
+        (task(annotations=[annotation(1, 5)]), "task 4: the value of 'mood' must be a list of texts called 'choices'"),
+        (
+            task(annotations=[annotation(1, result=[choice("x", kind="rating")])]),
+            "must be a number called 'rating', got x",
+        ),
+        (
+            task(annotations=[annotation(1, result=[{**choice("x"), "value": 3}])]),
+            "must be a list called 'choices', got None",
+        ),
+        (task(annotations=[annotation(1, result=[choice(1, kind="number")])]), "the types of the results are number"),
+        (
+            task(annotations=[annotation(1, result=[choice("a"), choice(2, kind="rating")])]),
+            "the control 'mood' is of two types, choices and rating",
+        ),
+    ],
+)
+def test_exports_that_cannot_be_used(export, tasks, message):
+    with pytest.raises(TableError, match=message):
+        read_label_studio(export(tasks))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"label": "golden"}, TableError, "no column 'golden' for the label; did you mean 'gold'"),
+        ({"label": "words"}, TableError, "the data field must be a text or a number, got"),
+        ({"several": "first"}, InputError, "several must be one of 'error', 'join', 'leave out', got 'first'"),
+        ({"without_label": "guess"}, InputError, "without_label must be one of 'leave out', 'majority', got 'guess'"),
+        ({"predictions": True}, InputError, "predictions must be one of 'ignore', 'experts', got True"),
+    ],
+)
+def test_options_that_cannot_be(export, options, error, message):
+    with pytest.raises(error, match=message):
+        read_label_studio(export(), **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", b"", "is empty"),
+        ("a.json", b"[{]", "is not JSON"),
+        ("a.json", b"\xff\xfe", "it is not UTF-8"),
+        ("a.json", b"[" * 100_000, "nested too deeply"),
+        ("a.json", b'[{"id": 1, "id": 2}]', "'id' stands in it more than once"),
+        ("a.json", b'["\\ud800"]', "half a surrogate pair"),
+        ("a.json", b"[" + b"9" * 301 + b"]", "a number of 301 digits is too large"),
+        ("a.json.gz", b"no gzip", "cannot be read"),
+        ("a.jsonl", b'{"id": 1}\n{"id"\n', "row 2 is not JSON"),
+        ("a.csv", b"id\n1\n", "a list of tasks has one of the endings .json"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(TableError, match=message):
+        read_label_studio(tmp_path / name)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(TableError, match="no such file"):
+        read_label_studio(tmp_path / "no.json")
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(TableError, match="is a folder"):
+        read_label_studio(tmp_path / "folder.json")
+
+
+DECISIONS = pd.DataFrame(
+    {
+        "task_id": ["13", "11"],
+        "route": ["7", "model"],
+        "panel": ["7; ann@example.org", ""],
+        "model_says": ["bad", "good"],
+        "p_model": [0.51, np.float64(0.9)],
+        "p_7": [0.8, np.nan],
+        "reason": ["7 is surer", "the model is surer"],
+    }
+)
+
+
+@pytest.mark.parametrize("name", ["back.json", "back.jsonl", "back.json.gz"])
+def test_tasks_written_back_are_read_again_without_loss(export, tmp_path, name):
+    before = read_label_studio(export())
+    kept = copy.deepcopy(before.tasks)
+    told = tasks_with_decisions(before.tasks, DECISIONS, control=before.control)
+    assert before.tasks == kept  # the tasks given are not changed
+    write_label_studio(tmp_path / name, told)
+    after = read_label_studio(tmp_path / name)
+    pd.testing.assert_frame_equal(after.items, before.items)
+    assert answers(after) == answers(before)
+    assert after.labels.tolist() == before.labels.tolist()
+    assert after.lead_time == before.lead_time
+    for old, new in zip(before.tasks, after.tasks, strict=True):
+        for key in old:
+            if key not in {"data", "predictions"}:
+                assert new[key] == old[key]
+        assert old["data"].items() <= new["data"].items()
+        assert all(one in new["predictions"] for one in old.get("predictions", []))
+
+
+def test_what_a_task_is_told():
+    told = tasks_with_decisions(TASKS, DECISIONS, control=Control("mood", "text", "choices"), model_version="v1")
+    assert told[2]["data"] == {
+        "text": "not seen",
+        "stars": None,
+        "defero_route": "7",
+        "defero_panel": "7; ann@example.org",
+        "defero_model_says": "bad",
+        "defero_p_model": 0.51,
+        "defero_p_7": 0.8,
+        "defero_reason": "7 is surer",
+    }
+    result = {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["bad"]}}
+    assert told[2]["predictions"] == [{"model_version": "v1", "result": [result], "score": 0.51}]
+    assert told[1] == TASKS[1]  # no decision
+    assert [one["score"] for one in told[0]["predictions"]] == [0.9]  # v1 of before is replaced
+    assert (told[0]["data"]["defero_panel"], told[0]["data"]["defero_p_7"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "options", "message"),
+    [
+        (
+            pd.DataFrame({"task_id": [99], "route": ["model"]}),
+            {},
+            "decisions: row 0, column task_id: tasks has no item '99'",
+        ),
+        (pd.DataFrame({"task_id": [11, 11.0], "route": ["a", "b"]}), {}, "a task has two decisions"),
+        (pd.DataFrame({"task_id": [11]}), {"key": "id"}, "no column 'id' for the key"),
+        (pd.DataFrame(), {}, "decisions: has no columns"),
+    ],
+)
+def test_decisions_that_do_not_fit(decisions, options, message):
+    with pytest.raises(TableError, match=message):
+        tasks_with_decisions(TASKS, decisions, control=Control("mood", "text", "choices"), **options)
+
+
+def test_the_key_is_the_first_column_where_none_is_called_so():
+    decisions = pd.DataFrame({"row": [14], "route": ["model"]})
+    told = tasks_with_decisions(TASKS, decisions, control=Control("mood", "text", "choices"))
+    assert told[3]["data"]["defero_route"] == "model"
+
+
+@pytest.mark.parametrize(
+    ("name", "tasks", "error", "message"),
+    [
+        ("a.csv", [], TableError, "a list of tasks has one of the endings"),
+        ("no/a.json", [], TableError, "the folder .*no does not exist"),
+        ("a.json", [{"x": float("nan")}], InputError, "tasks must hold what JSON can say"),
+        ("a.json", [{"x": {1}}], InputError, "tasks must hold what JSON can say"),
+    ],
+)
+def test_tasks_that_cannot_be_written(tmp_path, name, tasks, error, message):
+    with pytest.raises(error, match=message):
+        write_label_studio(tmp_path / name, tasks)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_that_name_stays(tmp_path):
+    (tmp_path / "a.json").mkdir()
+    with pytest.raises(TableError, match="cannot be written"):
+        write_label_studio(tmp_path / "a.json", [{"id": 1}])
+    assert [one.name for one in tmp_path.iterdir()] == ["a.json"]

@@ -1,0 +1,230 @@
+"""Pictures in the sources' own forms, written small by the test: they say the same as our compact forms."""
+
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from cifar_batches import binary_batch, planes, python2_batch
+from PIL import Image
+
+from defero.core.errors import InputError
+from defero.datasets import (
+    cifar10,
+    cifar10h,
+    cifar10h_networks,
+    cifar10n,
+    find_dataset,
+    galaxyzoo,
+    get_dataset,
+    ham10000,
+    ham10000_metadata,
+    load_dataset,
+)
+from defero.datasets.cifar10_pictures import cifar10_labels
+from defero.datasets.presence import form_here
+from defero.experts import HAM10000_CLASSES
+
+BATCHES = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+@pytest.fixture
+def pieces(rng):
+    """Six small batches: images (4, 32, 32, 3) and labels."""
+    return {name: (rng.integers(0, 256, (4, 32, 32, 3), dtype=np.uint8), rng.integers(0, 10, 4)) for name in BATCHES}
+
+
+def write_batches(folder, pieces, *, form):
+    home = folder / "cifar10" / f"cifar-10-batches-{'py' if form == 'python' else 'bin'}"
+    home.mkdir(parents=True)
+    for name, (images, labels) in pieces.items():
+        if form == "python":
+            (home / name).write_bytes(python2_batch(planes(images), labels))
+        else:
+            (home / f"{name}.bin").write_bytes(binary_batch(planes(images), labels))
+
+
+def write_mosaics(folder, pieces):
+    home = folder / "cifar10"
+    home.mkdir(parents=True)
+    for number, name in enumerate(BATCHES, start=1):
+        rows = pieces[name][0].reshape(2, 2, 32, 32, 3).transpose(0, 2, 1, 3, 4).reshape(64, 64, 3)
+        Image.fromarray(rows).save(home / f"{'test' if number == 6 else f'train{number}'}.webp", lossless=True)
+    labels = [pieces[name][1].astype(np.uint8) for name in BATCHES]
+    np.savez(home / "cifar10_labels.npz", y_train=np.concatenate(labels[:5]), y_test=labels[5])
+
+
+@pytest.mark.parametrize("form", ["python", "binary", "mosaics"])
+def test_cifar10_is_the_same_in_every_form(tmp_path, pieces, form):
+    if form == "mosaics":
+        write_mosaics(tmp_path, pieces)
+    else:
+        write_batches(tmp_path, pieces, form=form)
+    every = cifar10(folder=tmp_path)
+    np.testing.assert_array_equal(every.images, np.concatenate([images for images, _ in pieces.values()]))
+    np.testing.assert_array_equal(every.labels, np.concatenate([labels for _, labels in pieces.values()]))
+    assert every.split.tolist() == ["train"] * 20 + ["test"] * 4
+    assert (every.ids[0], every.ids[-1], every.n_classes, len(every)) == ("train-0", "test-3", 10, 24)
+    assert not every.images.flags.writeable
+    assert form_here(tmp_path, find_dataset("cifar10")) == ("compact" if form == "mosaics" else "source")
+    test = cifar10(folder=tmp_path, part="test")
+    np.testing.assert_array_equal(test.images, pieces["test_batch"][0])
+    np.testing.assert_array_equal(cifar10_labels(folder=tmp_path, part="test"), test.labels)
+
+
+def test_binary_batches_need_no_download(tmp_path, pieces):
+    write_batches(tmp_path, pieces, form="binary")
+    fetched = get_dataset("cifar10", folder=tmp_path)
+    assert fetched.downloaded == ()
+    assert [file.path for file in fetched.files] == [f"cifar10/cifar-10-batches-bin/{name}.bin" for name in BATCHES]
+    (tmp_path / "cifar10" / "cifar-10-batches-bin" / "test_batch.bin").unlink()
+    assert form_here(tmp_path, find_dataset("cifar10")) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\x80\x02]q\x00.", "must be a batch of CIFAR-10"),
+        (python2_batch(np.zeros((2, 12), np.uint8), [1, 2]), "data of n x 3072 bytes"),
+        (python2_batch(np.zeros((2, 3072), np.uint8), [1]), "one label per picture, 2"),
+    ],
+)
+def test_a_wrong_batch_is_told(tmp_path, pieces, content, said):
+    write_batches(tmp_path, pieces, form="python")
+    (tmp_path / "cifar10" / "cifar-10-batches-py" / "test_batch").write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        cifar10(folder=tmp_path, part="test")
+
+
+def test_a_short_binary_batch_and_a_wrong_part_are_told(tmp_path, pieces):
+    write_batches(tmp_path, pieces, form="binary")
+    (tmp_path / "cifar10" / "cifar-10-batches-bin" / "test_batch.bin").write_bytes(b"123")
+    with pytest.raises(InputError, match="must be a multiple of 3073 bytes long, got 3"):
+        cifar10(folder=tmp_path, part="test")
+    with pytest.raises(InputError, match="part must be train, test or all, got 'dev'"):
+        cifar10(folder=tmp_path, part="dev")
+
+
+def test_cifar10n_from_the_npy_of_its_authors(tmp_path):
+    (tmp_path / "cifar10n").mkdir()
+    path = tmp_path / "cifar10n" / "CIFAR-10_human.npy"
+    stored = {f"random_label{number}": np.array([0, 1, 2, number - 1]) for number in (1, 2, 3)}
+    np.save(path, {"clean_label": np.array([0, 1, 2, 1]), **stored}, allow_pickle=True)
+    table = cifar10n(folder=tmp_path)
+    assert table.labels.tolist() == [0, 1, 2, 1]
+    assert table.answers.tolist() == [[0, 0, 0], [1, 1, 1], [2, 2, 2], [0, 1, 2]]
+    np.save(path, {"clean_label": np.array([0])}, allow_pickle=True)
+    with pytest.raises(InputError, match="must hold clean_label, random_label1"):
+        cifar10n(folder=tmp_path)
+
+
+def test_cifar10h_from_the_counts_of_its_authors_takes_its_labels_from_cifar10(tmp_path, pieces):
+    (tmp_path / "cifar10h").mkdir()
+    counts = np.zeros((4, 10), dtype=np.int64)
+    counts[np.arange(4), pieces["test_batch"][1]] = [50, 40, 30, 0]
+    counts[3, (pieces["test_batch"][1][3] + 1) % 10] = 40
+    np.save(tmp_path / "cifar10h" / "cifar10h-counts.npy", counts)
+    with pytest.raises(InputError, match="cifar10 is not in"):
+        cifar10h(folder=tmp_path)
+    write_batches(tmp_path, pieces, form="python")
+    votes = cifar10h(folder=tmp_path)
+    assert votes.votes.tolist() == counts.tolist()
+    assert votes.vote_accuracy() == 120 / 160
+    with pytest.raises(InputError, match="in our form of CIFAR-10H alone"):
+        cifar10h_networks(folder=tmp_path)
+
+
+def write_jpeg(path, color, size=(600, 450)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", size, color).save(path, quality=95)
+
+
+def test_ham10000_from_the_folders_of_its_source(tmp_path):
+    home = tmp_path / "ham10000"
+    home.mkdir()
+    rows = ["lesion_id,image_id,dx,dx_type,age,sex,localization", "L2,ISIC_2,mel,histo,,female,back"]
+    (home / "HAM10000_metadata").write_text("\n".join([*rows, "L1,ISIC_1,bkl,histo,50,male,face"]))
+    write_jpeg(home / "HAM10000_images_part_1" / "ISIC_1.jpg", (200, 0, 0))
+    write_jpeg(home / "HAM10000_images_part_2" / "ISIC_2.jpg", (0, 0, 200))
+    table = ham10000_metadata(folder=tmp_path)
+    assert table[["image_id", "label"]].to_numpy().tolist() == [["ISIC_1", 0], ["ISIC_2", 2]]
+    images = ham10000(folder=tmp_path, size=(20, 15))
+    assert images.images.shape == (2, 15, 20, 3)
+    assert images.classes is HAM10000_CLASSES
+    assert abs(int(images.images[0, 0, 0, 0]) - 200) < 3
+    assert (images.groups.tolist(), images.ids.tolist()) == (["L1", "L2"], ["ISIC_1", "ISIC_2"])
+    assert ham10000(folder=tmp_path, image_ids=["ISIC_2"], size=(20, 15)).labels.tolist() == [2]
+    with pytest.raises(InputError, match="image_ids must be names of HAM10000, got 'ISIC_9'"):
+        ham10000(folder=tmp_path, image_ids=["ISIC_9"])
+    (home / "HAM10000_images_part_2" / "ISIC_2.jpg").unlink()
+    with pytest.raises(InputError, match=r"1 pictures are missing, ISIC_2\.jpg first"):
+        ham10000(folder=tmp_path, size=(20, 15))
+    (home / "HAM10000_images_part_1" / "ISIC_1.jpg").write_bytes(b"no picture")
+    with pytest.raises(InputError, match="cannot be decoded"):
+        ham10000(folder=tmp_path, image_ids=["ISIC_1"])
+
+
+def test_ham10000_without_a_column_is_told(tmp_path):
+    (tmp_path / "ham10000").mkdir()
+    (tmp_path / "ham10000" / "HAM10000_metadata.csv").write_text("image_id,dx\nISIC_1,nv\n")
+    with pytest.raises(InputError, match="lesion_id is missing"):
+        ham10000_metadata(folder=tmp_path)
+
+
+def write_part(folder):
+    (folder / "galaxyzoo_2000").mkdir()
+    picture = np.zeros((1, 64, 64, 3), np.uint8)
+    path = folder / "galaxyzoo_2000" / "galaxyzoo_2000_64.npz"
+    np.savez(path, x=picture, y=np.array([1]), split=np.array(["train"]), galaxy_id=np.array([7]))
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_galaxies_from_kaggles_files(tmp_path, form):
+    home = tmp_path / "galaxyzoo"
+    home.mkdir()
+    (home / "training_solutions_rev1.csv").write_text(
+        "GalaxyID,Class1.1,Class1.2,Class1.3\n200,0.2,0.8,0\n100,0.6,0.3,0.1\n300,0.5,0.5,0\n"
+    )
+    for name, color in [("100", (9, 0, 0)), ("200", (0, 99, 0)), ("300", (0, 0, 200))]:
+        write_jpeg(home / "images_training_rev1" / f"{name}.jpg", color, size=(424, 424))
+    if form == "zip":
+        with zipfile.ZipFile(home / "images_training_rev1.zip", "w") as archive:
+            for path in sorted((home / "images_training_rev1").iterdir()):
+                archive.write(path, f"images_training_rev1/{path.name}")
+                path.unlink()
+        (home / "images_training_rev1").rmdir()
+    galaxies = galaxyzoo(folder=tmp_path, source="kaggle", size=(32, 32))
+    assert galaxies.ids.tolist() == ["100", "200", "300"]
+    assert galaxies.labels.tolist() == [0, 1, 0]
+    assert galaxies.votes.tolist() == [[0.6, 0.3], [0.2, 0.8], [0.5, 0.5]]
+    assert galaxies.images.shape == (3, 32, 32, 3)
+    assert len(galaxyzoo(folder=tmp_path, source="kaggle", size=(32, 32), n_images=2)) == 2
+    with pytest.raises(InputError, match="pass source='kaggle'"):
+        galaxyzoo(folder=tmp_path, source="part")
+    assert form_here(tmp_path, find_dataset("galaxyzoo")) == "source"
+    loaded = load_dataset("galaxyzoo", folder=tmp_path)
+    assert (loaded.ids.tolist(), loaded.images.shape) == (["100", "200", "300"], (3, 64, 64, 3))
+    write_part(tmp_path)
+    assert load_dataset("galaxyzoo", folder=tmp_path).ids.tolist() == ["7"]
+    with pytest.raises(InputError, match="source must be part or kaggle, got 'all'"):
+        galaxyzoo(folder=tmp_path, source="all")
+
+
+def test_a_galaxy_without_its_picture_is_told(tmp_path):
+    home = tmp_path / "galaxyzoo"
+    (home / "images_training_rev1").mkdir(parents=True)
+    (home / "training_solutions_rev1.csv").write_text("GalaxyID,Class1.1,Class1.2\n100,0.6,0.3\n")
+    with pytest.raises(InputError, match=r"100\.jpg is not there, although training_solutions_rev1.csv names it"):
+        galaxyzoo(folder=tmp_path, source="kaggle")
+
+
+def test_pictures_ask_for_pillow(tmp_path, monkeypatch, pieces):
+    write_mosaics(tmp_path, pieces)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(InputError, match="needs Pillow: install defero with its report extra"):
+        cifar10(folder=tmp_path, part="test")

@@ -1,0 +1,177 @@
+"""The page's tables, row by row: every number stands beside the name that it belongs to."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from report_trials import Reader, page_of, trial_and_record
+
+from defero.core.scores import Scores
+from defero.metrics.share import Share
+from defero.metrics.smooth import smooth_calibration_error
+from defero.report.sections.honesty import honesty
+from defero.report.sections.skill import skill
+from defero.report.whisker import Scale, whisker
+
+
+@pytest.fixture(scope="module")
+def team():
+    return trial_and_record()
+
+
+@pytest.fixture(scope="module")
+def read(team):
+    return Reader(page_of())
+
+
+def percents(value):
+    if 0 < value < 0.0005 or 0.9995 < value < 1:
+        return "<0.1 %" if value < 0.5 else ">99.9 %"
+    return "–" if math.isnan(value) else f"{100 * value:.1f} %"
+
+
+def with_ends(value, low, high):
+    return percents(value) if math.isnan(low) else f"{percents(value)} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def share(found):
+    return with_ends(found.value, *found.interval)
+
+
+def points(value):
+    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
+
+
+def gained(gain):
+    return f"{points(gain.difference)} ({points(gain.low)} to {points(gain.high)})"
+
+
+def test_gain(team, read):
+    _, record = team
+    rows = read.rows("gain")
+    ranked = sorted(record.experts, key=lambda expert: -expert.alone.value)
+    assert list(rows) == ["the team", "the model alone", *(expert.name for expert in ranked)]
+    assert rows["the team"] == [share(record.team), "", "", str(record.team.total)]
+    assert rows["the model alone"] == [share(record.model), "", gained(record.gain), str(record.model.total)]
+    for expert in record.experts:
+        assert rows[expert.name] == [share(expert.alone), "", gained(expert.gain), str(expert.alone.total)]
+
+
+def test_whiskers_are_drawn_where_the_shares_are(team, read):
+    _, record = team
+    cells = read.cells("gain")
+    (head,) = [name for name in cells["the team"] if name.endswith("to 100 %")]
+    lowest = float(head.split()[0]) / 100
+    shares = {"the team": record.team, "the model alone": record.model}
+    for name, found in (shares | {expert.name: expert.alone for expert in record.experts}).items():
+        lines = cells[name][head].lines
+        low, high, value, team_share = (
+            pytest.approx(100 * (end - lowest) / (1 - lowest), abs=0.006)
+            for end in (*found.interval, found.value, record.team.value)
+        )
+        assert lines == {"track": (0, 100), "mark": (team_share,) * 2, "span": (low, high), "dot": (value,) * 2}
+
+
+def test_a_whisker_without_cases_is_empty():
+    assert whisker(Share(0, 0), scale=Scale(0.0), mark=0.5).content == ""
+
+
+def test_recall(team, read):
+    _, record = team
+    assert list(read.rows("classes")) == [str(found.label) for found in record.recall]
+    for found in record.recall:
+        by = points(found.team.value - found.model.value)
+        assert read.rows("classes")[str(found.label)] == [
+            str(found.team.total),
+            share(found.team),
+            share(found.model),
+            by,
+        ]
+
+
+def test_load(team, read):
+    _, record = team
+    rows, model = read.rows("load"), record.model_calibration
+    asked = sorted((one for one in record.experts if one.asked.total), key=lambda one: -one.asked.total)
+    assert list(rows) == ["the model", *(expert.name for expert in asked)]
+    lines = {"the model": (model.decided, model.promised)}
+    lines |= {expert.name: (expert.asked, expert.promised) for expert in asked}
+    for name, (kept, promised) in lines.items():
+        part = percents(kept.total / record.team.total)
+        assert rows[name][:-1] == [str(kept.total), part, percents(promised), share(kept)]
+
+
+def test_honesty(team, read):
+    trial, record = team
+    rows, model = read.rows("honesty", "How far"), record.model_calibration
+    assert len(rows) == 4
+    error = with_ends(model.smooth_error, model.smooth_low, model.smooth_high)
+    assert rows["the model"] == [str(len(trial)), error]
+    for expert in record.experts:
+        error = with_ends(expert.smooth_error, expert.smooth_low, expert.smooth_high)
+        assert rows[expert.name] == [str(expert.alone.total), error]
+    found, rows = record.by_predicted_class, read.rows("honesty", "The model's chance")
+    assert len(rows) == len(found.groups)
+    for g, k in enumerate(found.groups):
+        kept = with_ends(found.realised[g, 0], found.low[g, 0], found.high[g, 0])
+        line = [str(found.count[g, 0]), percents(found.promised[g, 0]), kept]
+        assert rows[str(record.classes[int(k)])] == line
+
+
+def test_the_error_before_calibration_is_shown_where_there_was_one(team, read):
+    assert "before recalibration" not in read.text
+    assert "not recalibrated on cases of its own" in read.text
+    trial, record = team
+    other = Scores.from_probabilities(trial.scores.class_proba, 0.5 * trial.scores.expert_proba)
+    told = ("Recalibrated on 90 cases.",)
+    shown = Reader(honesty(replace(trial, uncalibrated=other), record, calibration=told))
+    before = smooth_calibration_error(
+        0.5 * trial.scores.expert_proba, trial.expert_correct, observed=trial.observed, average=None
+    )
+    rows = shown.rows("honesty", "How far")
+    assert [rows[expert.name][-1] for expert in record.experts] == [percents(error) for error in before]
+    assert rows["the model"][-1] == percents(smooth_calibration_error(trial.scores.model_proba, trial.model_correct))
+    assert "Recalibrated on 90 cases." in shown.text
+
+
+def test_panels(team, read):
+    panel, rows = team[1].panel, read.rows("panels")
+    assert list(rows.values()) == [
+        [f"at least {percents(panel.asked_for)}"],
+        [with_ends(panel.kept, panel.low, panel.high)],
+        [str(panel.cases)],
+        [str(panel.deferred)],
+        [f"{panel.raw_size:.1f} ± {panel.raw_size_half:.1f}"],
+        [f"{panel.filled_size:.1f} ± {panel.filled_size_half:.1f}"],
+        [share(panel.accuracy)],
+    ]
+
+
+def test_deferral(team, read):
+    _, record = team
+    rows = read.rows("deferral", "Accuracy for each")
+    loads = read.cells("deferral", "Cases each expert gets")
+    assert len(rows) == len(record.deferral)
+    for point in record.deferral:
+        wanted = f"{100 * point.wanted:.0f} %"
+        gain = points(point.accuracy.value - record.model.value)
+        assert rows[wanted] == [percents(point.rate), share(point.accuracy), gain]
+        for j, expert in enumerate(record.experts):
+            assert str(loads[expert.name][wanted]) == str(point.load[j])
+
+
+def test_skill(team, read):
+    _, record = team
+    cells = read.cells("skill")
+    assert len(cells) == len(record.experts)
+    for j, expert in enumerate(record.experts):
+        for k, label in enumerate(record.classes):
+            assert str(cells[expert.name][str(label)]) == percents(record.skill.accuracy[j, k])
+            assert ("faint" in cells[expert.name][str(label)].kinds) == (record.skill.count[j, k] < 10)
+
+
+def test_skill_of_few_answers_is_faint():
+    _, record = trial_and_record(12, ("ann", "bob"), panel=False)
+    cells = Reader(skill(record)).cells("skill")
+    kinds = {"faint" in cell.kinds for row in cells.values() for cell in row.values() if str(cell) != "–"}
+    assert kinds == {True}

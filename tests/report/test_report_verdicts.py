@@ -1,0 +1,167 @@
+"""What the page makes of the numbers: one test for each thing that it can say."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from report_trials import Reader, provenance, trial_and_record
+
+from defero.metrics import compare
+from defero.metrics.cautions import no_better
+from defero.report.sections.gain import gain, recall
+from defero.report.sections.headline import cautions, headline, sentence
+from defero.report.sections.load import load
+from defero.report.sections.panels import panels
+
+
+def against(won, lost, same=0):
+    """Return a comparison in which the first alone is right `won` times, the second alone `lost` times."""
+    first = [1] * won + [0] * lost + [1] * same
+    second = [0] * won + [1] * lost + [1] * same
+    return compare(first, second, rng=np.random.default_rng(0))
+
+
+def head_with(comparison, **changes):
+    _, record = trial_and_record()
+    return Reader(headline(replace(record, gain=comparison, **changes), provenance())).text
+
+
+def test_better():
+    text = head_with(against(30, 5, 65))
+    assert "The team is better than its model alone: chance hardly explains so large a difference" in text
+    assert "(McNemar's exact test, p < 0.001)" in text
+
+
+def test_worse():
+    assert "The team is worse than its model alone: chance hardly explains" in head_with(against(2, 15, 80))
+
+
+@pytest.mark.parametrize(("won", "lost", "same", "p"), [(5, 4, 60, "p = 1"), (4, 0, 20, "p = 0.1"), (1, 0, 0, "p = 1")])
+def test_not_to_be_told(won, lost, same, p):
+    text = head_with(against(won, lost, same))
+    assert "These cases do not tell whether the team is better than its model alone" in text
+    assert f"it may be chance (McNemar's exact test, {p}" in text
+    assert "hardly explains" not in text
+
+
+def test_the_very_same_cases():
+    assert "The team is right on the very cases where the model is: nothing" in head_with(against(0, 0, 40))
+
+
+def test_nobody_asked():
+    assert "No case was deferred: the team is the model alone here." in head_with(against(0, 0, 40), coverage=1.0)
+
+
+def test_no_experts():
+    _, record = trial_and_record(40, (), panel=False)
+    text = Reader(headline(record, provenance())).text
+    assert "The team has no experts: everything here is about the model alone." in text
+    assert "team is right" not in text
+
+
+def test_an_interval_is_shown_only_where_the_cases_can_vary():
+    _, record = trial_and_record()
+    assert sentence(replace(record, gain=against(1, 0))).endswith(": +100.0 points.")
+    assert sentence(replace(record, gain=against(0, 0, 9))).endswith(": +0.0 points.")
+    varied = against(4, 0, 20)
+    ends = f"{100 * varied.low:+.1f} to {100 * varied.high:+.1f}"
+    assert sentence(replace(record, gain=varied)).endswith(f": +16.7 points (95\u00a0% interval {ends}).")
+
+
+def test_the_sentence_has_the_records_numbers():
+    _, record = trial_and_record()
+    assert record.team != record.model  # else one could stand for the other
+    team, model = (f"{100 * share.value:.1f}\u00a0%" for share in (record.team, record.model))
+    start = f"On 120 held-out cases the team is right on {team}, the model alone on {model}: "
+    assert sentence(record).startswith(start)
+
+
+def test_what_the_head_has_said_is_no_caution_again():
+    _, record = trial_and_record()
+    unsure = against(5, 6, 60)
+    repeated = no_better(unsure)
+    assert "-1.4 points" in repeated
+    told = replace(record, gain=unsure, cautions=(repeated, "ann gains -0.5 points.", "Class -1 is rare."))
+    assert Reader(cautions(told)).words == ["Before you rely on this", "ann gains −0.5 points.", "Class -1 is rare."]
+    assert cautions(replace(told, cautions=(repeated,))) == ""
+    nobody = replace(record, coverage=1.0, cautions=("No case was deferred: the team is the model alone here.",))
+    assert cautions(nobody) == ""
+
+
+@pytest.mark.parametrize(
+    ("comparison", "kind"),
+    [
+        (against(30, 5, 65), "good"),
+        (against(2, 15, 80), "bad"),
+        (against(4, 0, 20), "unsure"),
+        (against(1, 0), "unsure"),
+    ],
+)
+def test_a_gain_is_coloured_only_beyond_chance(comparison, kind):
+    trial, record = trial_and_record()
+    # Without recorded answers there is no picture to draw.
+    trial = replace(trial, answer_idx=np.full_like(trial.answer_idx, -1), decision=_nobody(trial))
+    first, *others = record.experts
+    told = replace(record, experts=(replace(first, gain=comparison), *others))
+    cell = Reader(gain(trial, told)).cells("gain")[first.name]["team minus them, in points"]
+    assert cell.kinds == {kind}
+
+
+def _nobody(trial):
+    return replace(trial.decision, expert=np.full(len(trial), -1))
+
+
+def test_a_class_found_less_often_is_red_and_explained():
+    _, record = trial_and_record()
+    first, *others = record.recall
+    assert "A difference in red" not in Reader(recall(record)).text
+    worse = replace(first, team=replace(first.model, right=0), adjusted=0.01)
+    read = Reader(recall(replace(record, recall=(worse, *others))))
+    kinds = [row["difference in points"].kinds for row in read.cells("classes").values()]
+    assert kinds == [{"bad"}, {"unsure"}, {"unsure"}]
+    assert "A difference in red" in read.text
+
+
+def test_every_word_of_a_promise_has_its_verdict():
+    trial, record = trial_and_record()
+    words = ("less", "more", "too few")
+    experts = tuple(replace(expert, kept_promise=word) for expert, word in zip(record.experts, words, strict=True))
+    model = replace(record.model_calibration, kept_promise="as promised")
+    cells = Reader(load(trial, replace(record, experts=experts, model_calibration=model))).cells("load")
+    said = {name: str(row["verdict"]) for name, row in cells.items()}
+    verdicts = ("less than promised", "more than promised", "too few to tell")
+    names = [expert.name for expert in record.experts]
+    assert said == {"the model": "as promised", **dict(zip(names, verdicts, strict=True))}
+    assert [name for name, row in cells.items() if "bad" in row["verdict"].kinds] == [names[0]]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("less", "The promise was not kept on these cases: are they of the same kind"),
+        ("as promised", "What was kept agrees with the promise."),
+        ("too few", "These cases are too few to tell whether the promise is kept."),
+        (None, "No deferred case here can tell whether the promise is kept."),
+    ],
+)
+def test_what_became_of_the_panels_promise(word, said):
+    trial, record = trial_and_record()
+    # No deferred case, no picture.
+    panel = replace(record.panel, kept_promise=word, deferred=0)
+    assert said in Reader(panels(trial, replace(record, panel=panel))).text
+
+
+def test_at_most_where_a_share_is_missed():
+    trial, record = trial_and_record()
+    panel = replace(record.panel, target="missed-share", asked_for=0.2, deferred=0)
+    rows = Reader(panels(trial, replace(record, panel=panel))).rows("panels")
+    assert rows["promised"] == ["at most 20.0 %"]
+
+
+def test_panels_that_were_not_judged_are_not_denied():
+    trial, record = trial_and_record(3, ("ann", "bob"), panel=False)
+    note = "Its panels were calibrated inside groups and are not judged here: no groups were given."
+    text = Reader(panels(trial, replace(record, panel_note=note))).text
+    assert note in text
+    assert "no panel" not in text
+    assert "This team has no panel" in Reader(panels(trial, record)).text
