@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError
-from defero.core.split import split_beside_test, split_by_column, split_by_time, split_rows
+from defero.core.split import split_by_time
 from defero.core.table import ExpertTable
 
 shares = st.lists(st.integers(1, 20), min_size=1, max_size=5).map(lambda parts: tuple(p / sum(parts) for p in parts))
@@ -87,42 +87,3 @@ def test_what_is_wrong_with_times_is_said(times, message):
 def test_groups_and_times_exclude_each_other():
     with pytest.raises(InputError, match=r"groups and times cannot be kept at once: .*; pass one of them"):
         ExpertTable([0, 1], [[0]] * 2).split(0.5, 0.5, groups=[1, 2], times=[1, 2])
-
-
-@given(st.lists(st.sampled_from(["train", "cal", "test"]), max_size=30))
-def test_a_column_says_where_each_row_goes(given_names):
-    column = np.array([*given_names, "train", "cal", "test"], dtype=object)
-    parts = split_by_column(column, ["train", "cal", "test"])
-    assert sorted(np.concatenate(parts).tolist()) == list(range(len(column)))
-    for part, name in zip(parts, ["train", "cal", "test"], strict=True):
-        assert (column[part] == name).all()
-        assert (np.diff(part) > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("column", "names", "message"),
-    [
-        (["a", "x", "b", "y"], ["a", "b"], "must hold a, b and nothing else, got a, x, b, y; no part is called x, y"),
-        (["a", "a"], ["a", "b"], "must hold a, b and nothing else, got a; no row is in b"),
-        (["a", None], ["a", "b"], "column must be given in every row, got none in row 1"),
-        (["a", "b"], ["a", "a"], "names must be distinct, got a, a"),
-    ],
-)
-def test_what_is_wrong_with_a_column_is_said(column, names, message):
-    with pytest.raises(InputError, match=message):
-        split_by_column(np.array(column, dtype=object), names)
-
-
-def test_test_rows_come_from_the_column_and_the_others_by_another_rule():
-    column = np.array((["train"] * 6 + ["val"] * 2 + ["test"] * 2) * 5)
-    classes = np.arange(50) % 2
-    parts = split_beside_test(
-        column, "test", lambda rows: split_rows(classes[rows], (0.5, 0.5), rng=np.random.default_rng(0))
-    )
-    assert [len(part) for part in parts] == [20, 20, 10]
-    assert sorted(np.concatenate(parts).tolist()) == list(range(50))
-    assert (column[parts[2]] == "test").all()
-    with pytest.raises(InputError, match="column must hold held and other names, got train, val, test"):
-        split_beside_test(column, "held", lambda rows: (rows,))
-    with pytest.raises(InputError, match="column must hold test and other names, got test"):
-        split_beside_test(np.array(["test"]), "test", lambda rows: (rows,))

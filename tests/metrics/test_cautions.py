@@ -123,6 +123,16 @@ def test_trifles_and_modesty_are_let_pass():
     assert broken_promises([expert("dr_a", asked=(990, 1_000), promised=0.5)], model()) is None
 
 
+def test_many_who_got_few_cases_each_are_judged_together():
+    """Nobody alone got enough: five cases each, 0.95 promised, four kept."""
+    experts = [expert(f"worker_{j}", asked=(4, 5), promised=0.95) for j in range(40)]
+    assert broken_promises(experts, model()) == (
+        "Together the experts promise more than they keep on the 200 cases that they get: "
+        "0.95 promised, 0.74 to 0.85 kept."
+    )
+    assert broken_promises(experts[:2], model()) is None
+
+
 def test_many_are_counted_the_worst_named():
     experts = [expert(f"e{j}", asked=(60 - j, 100), promised=0.95, n_members=50) for j in range(50)]
     sentence = broken_promises(experts, model())

@@ -1,7 +1,6 @@
-"""Disjoint parts of a table's rows: by chance, by group, by time, or as a column says."""
+"""Disjoint parts of a table's rows: by chance, by group, or by time."""
 
 import math
-from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.checks import IntArray
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.group_deal import deal_groups
 from defero.core.missing import is_missing
 
@@ -127,70 +126,6 @@ def split_by_time(times: Column, fractions: tuple[float, ...]) -> Parts:
             "parts, or pass finer times."
         )
     return tuple(np.flatnonzero((moment_idx >= low) & (moment_idx < high)) for low, high in pairwise(edges))
-
-
-def split_by_column(values: Column, names: Sequence[object]) -> Parts:
-    """Cut the rows as a column says: part p has those whose value is names[p].
-
-    Parameters
-    ----------
-    values : (n,)
-        The name of each row's part; none missing.
-    names : sequence
-        One distinct name for each part; the column has each of them and no other.
-
-    Returns
-    -------
-    tuple of (n_part,) int arrays, sorted; together they hold every row once. None is empty.
-
-    >>> split_by_column(np.array(["train", "test", "train"]), ["train", "test"])
-    (array([0, 2]), array([1]))
-    """
-    wanted = list(names)
-    if len(set(wanted)) < len(wanted):
-        raise InputError(f"names must be distinct, got {listing(wanted)}.")
-    _check_given("column", values)
-    cells = values.tolist()
-    found = list(dict.fromkeys(cells))
-    strangers = [value for value in found if value not in wanted]
-    absent = [name for name in wanted if name not in found]
-    if strangers or absent:
-        raise InputError(
-            f"column must hold {listing(wanted)} and nothing else, got {listing(found)}; "
-            f"{f'no part is called {listing(strangers)}' if strangers else f'no row is in {listing(absent)}'}."
-        )
-    place = {name: part for part, name in enumerate(wanted)}
-    part_of = np.fromiter((place[cell] for cell in cells), np.int64, len(cells))
-    return tuple(np.flatnonzero(part_of == part) for part in range(len(wanted)))
-
-
-def split_beside_test(values: Column, test: object, split: Callable[[IntArray], Parts]) -> Parts:
-    """Take the test rows from a column and cut all others, whatever it calls them, by another rule.
-
-    Parameters
-    ----------
-    values : (n,)
-        The name of each row's part, such as train, val and test; none missing.
-    test : object
-        What the column calls the test rows.
-    split : function
-        Takes the numbers of the other rows (m,), returns parts of them as places 0..m-1.
-
-    Returns
-    -------
-    tuple of (n_part,) int arrays, sorted, the test rows last; together they hold every row once.
-
-    >>> column, day = np.array(["train", "test", "train", "val"]), np.array([3, 4, 1, 2])
-    >>> split_beside_test(column, "test", lambda rows: split_by_time(day[rows], (0.67, 0.33)))
-    (array([2, 3]), array([0]), array([1]))
-    """
-    _check_given("column", values)
-    found = list(dict.fromkeys(values.tolist()))
-    if test not in found or len(found) < 2:
-        raise InputError(f"column must hold {test} and other names, got {listing(found)}.")
-    is_test = np.fromiter((cell == test for cell in values.tolist()), np.bool_, len(values))
-    others = np.flatnonzero(~is_test)
-    return (*(others[part] for part in split(others)), np.flatnonzero(is_test))
 
 
 def refuse_shared_groups(groups: Column, parts: Parts) -> None:

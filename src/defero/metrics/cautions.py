@@ -7,10 +7,11 @@ import numpy as np
 
 from defero.core.checks import IntArray
 from defero.metrics.chi_square import chance_of_choice
-from defero.metrics.member import ExpertRecord, ModelCalibration
+from defero.metrics.member import ExpertRecord, ModelCalibration, kept_promise
 from defero.metrics.paired import Comparison, holm
 from defero.metrics.panel import PanelRecord
 from defero.metrics.recall import ClassRecall
+from defero.metrics.share import Share
 
 FEW_CASES = 50
 FEW_ANSWERS = 30
@@ -77,7 +78,7 @@ def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration) ->
     members.append((MODEL_NAME, model.promised, model.decided, model.kept_promise))
     broken = [(name, promised, kept) for name, promised, kept, word in members if word == "less"]
     if not broken:
-        return None
+        return _broken_together(experts)
     broken.sort(key=lambda member: member[2].value - member[1])
     told = []
     for name, promised, kept in broken[:NAMED]:
@@ -90,6 +91,22 @@ def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration) ->
     if name == MODEL_NAME:
         return f"The model promises more than it keeps on what it decides: {numbers}."
     return f"{name} promises more than they keep on what they get: {numbers}."
+
+
+def _broken_together(experts: Sequence[ExpertRecord]) -> str | None:
+    """Say that the experts together promise more than they keep: with hundreds of them each alone got too few cases."""
+    asked = [expert for expert in experts if expert.asked.total and not math.isnan(expert.promised)]
+    kept = Share(sum(expert.asked.right for expert in asked), sum(expert.asked.total for expert in asked))
+    if not kept.total:
+        return None
+    promised = sum(expert.promised * expert.asked.total for expert in asked) / kept.total
+    if kept_promise(promised, kept) != "less":
+        return None
+    low, high = kept.interval
+    return (
+        f"Together the experts promise more than they keep on the {kept.total} cases that they get: "
+        f"{promised:.2f} promised, {low:.2f} to {high:.2f} kept."
+    )
 
 
 def thin_evidence(experts: Sequence[ExpertRecord]) -> str | None:
