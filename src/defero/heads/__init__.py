@@ -1,0 +1,9 @@
+"""Experts' heads: P(expert is right | features) with each expert drawn to the population as their answers are few."""
+
+from defero.heads.class_features import class_features
+from defero.heads.head import Head, fit_head
+from defero.heads.heads import Heads, fit_heads
+from defero.heads.population import fit_prior
+from defero.heads.prior import HeadPrior
+
+__all__ = ["Head", "HeadPrior", "Heads", "class_features", "fit_head", "fit_heads", "fit_prior"]

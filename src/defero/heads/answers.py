@@ -1,0 +1,97 @@
+"""Who was right on what, grouped by expert, with the log loss of a head on each expert's answers and its slopes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.scores import sigmoid
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedAnswers:
+    """m answers of J experts, each expert's together.
+
+    No (n, J) array is made, and the items' features are looked up when they are needed: memory grows with the answers.
+
+    Attributes
+    ----------
+    phi : (n, d)
+        Scaled features of the items, the constant first.
+    item_idx, right, weight : (m,)
+        The item of each answer, 1.0 or 0.0, and how much the answer counts.
+    starts : (J + 1,)
+        Expert j's answers are those from starts[j] up to starts[j + 1].
+    """
+
+    phi: FloatArray
+    item_idx: IntArray
+    right: FloatArray
+    weight: FloatArray
+    starts: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        phi: FloatArray,
+        item_idx: IntArray,
+        expert_idx: IntArray,
+        correct: BoolArray,
+        *,
+        n_experts: int,
+        weight: FloatArray,
+    ) -> "GroupedAnswers":
+        """Group answers that come in any order; an expert's own keep theirs."""
+        order = np.argsort(expert_idx, kind="stable")
+        counts = np.bincount(expert_idx, minlength=n_experts)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+        return cls(phi, item_idx[order], correct[order].astype(np.float64), weight[order], starts)
+
+    @property
+    def n_experts(self) -> int:
+        """J."""
+        return len(self.starts) - 1
+
+    @property
+    def counts(self) -> IntArray:
+        """How many answers each expert gave, (J,)."""
+        return np.diff(self.starts)
+
+    def loss(self, heads: FloatArray, experts: IntArray) -> FloatArray:
+        """Return the summed log loss of some experts' heads (a, d) on their own answers, (a,)."""
+        found = np.empty(len(experts))
+        for place, j in enumerate(experts):
+            one = slice(self.starts[j], self.starts[j + 1])
+            logits = self.phi[self.item_idx[one]] @ heads[place]
+            found[place] = self.weight[one] @ np.logaddexp(0.0, logits * (1.0 - 2.0 * self.right[one]))
+        return found
+
+    def slopes(self, heads: FloatArray, experts: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the first (a, d) and second (a, d, d) derivatives of that loss."""
+        gradient = np.empty(heads.shape)
+        second = np.empty((*heads.shape, heads.shape[1]))
+        for place, j in enumerate(experts):
+            one = slice(self.starts[j], self.starts[j + 1])
+            rows, weight = self.phi[self.item_idx[one]], self.weight[one]
+            proba = sigmoid(rows @ heads[place])
+            gradient[place] = (weight * (proba - self.right[one])) @ rows
+            second[place] = rows.T @ ((weight * proba * (1.0 - proba))[:, None] * rows)
+        return gradient, second
+
+    def tilts(self, heads: FloatArray, halves: FloatArray, experts: IntArray) -> FloatArray:
+        """Return how skew some experts' posteriors are, sum_i l_3(z_i) (phi_i' C phi_i) phi_i / 2, (a, d).
+
+        C = half half' is the covariance (halves: (a, d, d)) and l_3 = p (1 - p) (1 - 2 p) the third derivative of the
+        log loss. The posterior's mean is its mode minus C times this, to third order; it is also the derivative of
+        log det(C^-1) / 2 by the head. It is held to what moves the mean by one standard deviation: past that, as of
+        somebody always right whom nothing holds, a third order says nothing.
+        """
+        found = np.empty(heads.shape)
+        for place, j in enumerate(experts):
+            one = slice(self.starts[j], self.starts[j + 1])
+            rows = self.phi[self.item_idx[one]]
+            proba = sigmoid(rows @ heads[place])
+            variance = ((rows @ halves[place]) ** 2).sum(axis=1)
+            tilt = (self.weight[one] * proba * (1.0 - proba) * (0.5 - proba) * variance) @ rows
+            found[place] = tilt / max(1.0, float(np.linalg.norm(tilt @ halves[place])))
+        return found
