@@ -43,6 +43,7 @@ def record_of(router: Router, trial: Trial, *, random_state: int = 0) -> TeamRec
     return team_record(
         trial,
         training_answers=router.answer_counts.tolist() if learned else None,
+        panel_cases=None if router.panel is None else sum(router.panel.predictor.n_rows_.values()),
         rng=np.random.default_rng(random_state),
     )
 
