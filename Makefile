@@ -24,7 +24,7 @@ $(READY):
 	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,report,browser,dev]'
 	@rm -f $(VENV)/.ready-* && touch $@
 
-demo: setup      ## a model and ten experts become a team (about 25 seconds)
+demo: setup      ## a model and ten experts become a team (about 30 seconds)
 	@$(BIN)/defero demo
 
 test: check unit ## everything that must hold before a change lands
