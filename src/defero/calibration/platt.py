@@ -158,7 +158,7 @@ def fit_platt(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *
 
 def _all_as_one(u: FloatArray, correct: BoolArray) -> Columns:
     """Return observed cells, (m,) each, as one column, drawn to the identity."""
-    return Columns(u, correct, np.zeros(len(u), dtype=np.int64), 1, np.zeros(2), POOLED_SPREAD)
+    return Columns(u, correct, np.array([len(u)]), np.zeros(2), POOLED_SPREAD)
 
 
 def _fit_each(u: FloatArray, correct: BoolArray, observed: BoolArray, pooled: FloatArray) -> tuple[float, FloatArray]:

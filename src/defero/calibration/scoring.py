@@ -23,18 +23,17 @@ class Columns:
 
     Attributes
     ----------
-    u, correct, column : (m,) each
-        The observed cells, one after the other: of 200 experts a case has the answers of five.
-    n_columns : int
-        J.
+    u, correct : (m,) each
+        The observed cells, column after column: of 200 experts a case has the answers of five.
+    counts : (J,) int
+        How many cells each column has.
     centre : (2,)
     spread : float
     """
 
     u: FloatArray
     correct: BoolArray
-    column: IntArray
-    n_columns: int
+    counts: IntArray
     centre: FloatArray
     spread: float
 
@@ -44,7 +43,7 @@ class Columns:
     ) -> "Columns":
         """Take the observed cells of (n, J) arrays."""
         column, row = np.nonzero(observed.T)
-        return cls(u[row, column], correct[row, column], column, u.shape[1], centre, spread)
+        return cls(u[row, column], correct[row, column], observed.sum(axis=0), centre, spread)
 
     def minimum(self, start: FloatArray | None = None, *, small_step: float = EXACT) -> FloatArray:
         """Return (log a, b) of each column, (J, 2): scoring steps, each halved until the loss falls.
@@ -56,7 +55,7 @@ class Columns:
         small_step : float
             Stop at a step as short as this.
         """
-        fitted = np.tile(self.centre, (self.n_columns, 1)) if start is None else start
+        fitted = np.tile(self.centre, (len(self.counts), 1)) if start is None else start
         loss = self.loss(fitted)
         for _ in range(_MAX_STEPS):
             step, slope = self._step(fitted)
@@ -75,7 +74,7 @@ class Columns:
 
     def loss(self, fitted: FloatArray) -> FloatArray:
         """Return the penalised log loss of each column, (J,)."""
-        logits = np.exp(fitted[:, 0])[self.column] * self.u + fitted[self.column, 1]
+        logits = self._spread_out(np.exp(fitted[:, 0])) * self.u + self._spread_out(fitted[:, 1])
         each = np.logaddexp(0.0, np.where(self.correct, -logits, logits))
         return self._summed(each) + ((fitted - self.centre) ** 2).sum(axis=1) / (2 * self.spread**2)
 
@@ -105,8 +104,8 @@ class Columns:
         The second derivatives are the expected ones (Fisher's): positive definite wherever the search stands, while
         the loss is not convex in log a.
         """
-        by_log_slope = np.exp(fitted[:, 0])[self.column] * self.u
-        proba = sigmoid(by_log_slope + fitted[self.column, 1])
+        by_log_slope = self._spread_out(np.exp(fitted[:, 0])) * self.u
+        proba = sigmoid(by_log_slope + self._spread_out(fitted[:, 1]))
         gap, bend = proba - self.correct, proba * (1 - proba)
         pull = 1 / self.spread**2
         gradient = np.stack([self._summed(gap * by_log_slope), self._summed(gap)], axis=1)
@@ -117,7 +116,14 @@ class Columns:
         )
         return gradient + (fitted - self.centre) * pull, second
 
+    def _spread_out(self, columns: FloatArray) -> FloatArray:
+        """Give each cell its column's number, (m,)."""
+        return np.repeat(columns, self.counts)
+
     def _summed(self, cells: FloatArray) -> FloatArray:
         """Return the sum over each column's cells, (J,)."""
-        # Of no cells at all bincount makes whole numbers.
-        return np.bincount(self.column, weights=cells, minlength=self.n_columns).astype(np.float64, copy=False)
+        total = np.zeros(len(self.counts))
+        there = self.counts > 0
+        if there.any():
+            total[there] = np.add.reduceat(cells, (np.cumsum(self.counts) - self.counts)[there])
+        return total
