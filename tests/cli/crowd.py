@@ -3,7 +3,7 @@
 import json
 
 import pandas as pd
-from clinic import DOCTORS, lesions
+from clinic import DOCTORS, lesions, run
 
 
 def log_of(cases):
@@ -49,3 +49,14 @@ def tasks_of(cases, *, truth=True):
 def write_tasks(path, tasks):
     """Write tasks as a list."""
     path.write_text(json.dumps(tasks))
+
+
+def fit(*options, table="items.csv", out="other"):
+    """Run `defero fit` on a table."""
+    return run("fit", table, "--out", out, *options)
+
+
+def told(outcome):
+    """Return the JSON of a command that went well."""
+    assert outcome.code == 0, outcome.err
+    return json.loads(outcome.out)

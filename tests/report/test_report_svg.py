@@ -30,6 +30,17 @@ def test_ids_of_two_pictures_do_not_clash_and_every_reference_has_its_target(pic
     assert set(used) <= set(page.ids)
 
 
+def test_a_hatched_patch_finds_its_pattern():
+    def hatched(ax):
+        ax.bar([0], [1], color="none", edgecolor=style.TEAM, hatch="////")
+
+    page = Reader(figure("three", "C", hatched, size=(3, 2)))
+    patterns = [values["id"] for name, values in page.tags if name == "pattern"]
+    fills = re.findall(r"fill: url\(#(.+?)\)", " ".join(value for _, value in page.attributes))
+    assert len(patterns) == 1
+    assert fills == patterns
+
+
 def test_colours_are_the_pages_and_there_is_no_other_black_or_white(picture):
     colours = " ".join(value for name, value in Reader(picture).attributes if name in ("style", "fill", "stroke"))
     assert {"var(--ink)", "var(--muted)", "var(--grid)", "var(--team)"} <= set(re.findall(r"var\(--\w+\)", colours))

@@ -1,5 +1,7 @@
 """The stages after fit: calibrate, conformalize, panels and votes, each on rows of its own."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -229,6 +231,15 @@ def test_reuse_is_found_by_labels_and_answers_where_features_repeat():
 def test_no_stage_is_judged_on_its_own_rows(ready, part, stage):
     with pytest.raises(InputError, match=f"judge: {len(part)} of {len(part)} rows were seen by .*{stage}"):
         judge(ready, part.features, part.labels, part.answers)
+
+
+def test_a_panels_verdict_knows_how_many_cases_it_was_calibrated_on(ready, monkeypatch):
+    told = []
+    monkeypatch.setattr(import_module("defero.router.judge"), "team_record", lambda trial, **known: told.append(known))
+    judge(ready, TEST.features, TEST.labels, TEST.answers)
+    deferred = ready.decide(CONF.features).deferred
+    right = (CONF.answers == CONF.labels[:, None]).any(axis=1)
+    assert told[0]["panel_cases"] == (deferred & right).sum()
 
 
 def test_groups_are_checked_and_judged(team):

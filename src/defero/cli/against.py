@@ -39,11 +39,11 @@ class Rival:
 
 
 def compare_teams(ours: HeldOut, others: Sequence[Path], *, given: Given, seed: int) -> tuple[Rival, ...]:
-    """Compare a judged team with other saved ones on the same table."""
+    """Compare a team with other saved ones on the same table."""
     from defero.metrics.paired import holm
     from defero.router import Router
 
-    for other in others:  # what is wrong shows before hours of work
+    for other in others:  # what is wrong with any of them shows before the first is tried
         _check_alike(ours, other, Router.load(other), label=given.label)
     told = replace(given, label=given.label or ours.router.notes.get("label"))
     comparisons = [_comparison(ours, _judged(ours, other, given=told, seed=seed), seed=seed) for other in others]

@@ -200,7 +200,8 @@ def _tell(
     from defero.router import judge
 
     test = parts[3]
-    record = with_majority(judge(router, test.features, test.labels, test.answers, disjoint=True), cases)
+    record = judge(router, test.features, test.labels, test.answers, disjoint=True)
+    record = with_majority(record, cases.majority_sentence())
     uses = router.recipe.describe() if router.recipe is not None else []
     honest = [] if router.calibrator is None else router.calibrator.describe(router.expert_names)
     notes = [*cases.notes, *said, *notes_on(cases, router)]

@@ -1,6 +1,7 @@
 """A saved team and the cases of a file that its training did not see."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from defero.cli.reading import Given, format_of, in_options
 if TYPE_CHECKING:
     from defero.core import ExpertTable
     from defero.core.trial import Trial
-    from defero.data.case_file import CaseFile, Cases
+    from defero.data.case_file import CaseFile
     from defero.metrics.team import TeamRecord
     from defero.router import Router
 
@@ -31,8 +32,10 @@ class HeldOut:
         How many more were left out: new, but of a group, such as a patient, that training had seen.
     trial : Trial
         What the team did there.
-    record : TeamRecord
-        How good that was.
+    seed : int
+        Settles the draws of the intervals.
+    majority : sentence, optional
+        What a majority for a truth does to every figure.
     notes : sentences
         What was left out or filled in while reading.
     """
@@ -45,8 +48,16 @@ class HeldOut:
     left_out: int
     of_seen_groups: int
     trial: "Trial"
-    record: "TeamRecord"
+    seed: int
+    majority: str | None
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def record(self) -> "TeamRecord":
+        """How good that was; made when it is asked for, as a rival's never is."""
+        from defero.router import record_of
+
+        return with_majority(record_of(self.router, self.trial, random_state=self.seed), self.majority)
 
     def left_out_sentence(self) -> str:
         """Say how many rows were left out, and why; nothing where all are judged."""
@@ -73,7 +84,7 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
     from defero.data.cases import read_cases
     from defero.data.fingerprint import held_out, row_fingerprints
     from defero.router import Router
-    from defero.router.judge import record_of, try_out
+    from defero.router.judge import try_out
 
     router = Router.load(model)
     with in_options():
@@ -103,14 +114,14 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
         left_out=int((~fresh).sum()),
         of_seen_groups=int((fresh & ~judged).sum()),
         trial=trial,
-        record=with_majority(record_of(router, trial, random_state=seed), cases),
+        seed=seed,
+        majority=cases.majority_sentence(),
         notes=(*cases.notes, *no_groups_sentence(router, cases, table=str(table)), *gaps(router, test.features)),
     )
 
 
-def with_majority(record: "TeamRecord", cases: "Cases") -> "TeamRecord":
-    """Put first what a majority for a truth does to every figure."""
-    told = cases.majority_sentence()
+def with_majority(record: "TeamRecord", told: str | None) -> "TeamRecord":
+    """Put first what a majority for a truth does to every figure, where one was taken."""
     return record if told is None else replace(record, cautions=(told, *record.cautions))
 
 

@@ -1,7 +1,9 @@
 """Pictures of a team on held-out cases: each display computes, draws on matplotlib Axes, and keeps its numbers."""
 
+from importlib import import_module
+
 try:
-    import matplotlib as _  # noqa: F401
+    import_module("matplotlib")
 except ImportError as error:
     raise ImportError("pictures need matplotlib: pip install 'defero[report]'") from error
 

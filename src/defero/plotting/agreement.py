@@ -1,6 +1,7 @@
 """Where the model is sure, do the experts agree with it, and who is right?"""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.core.trial import Trial
 from defero.metrics import reliability_bins, wilson_interval
+from defero.metrics.intervals import simultaneous_level
 from defero.metrics.recorded import answer_columns, check_same_form, complete_labels, missing_cells
 from defero.plotting import style
 from defero.plotting.display import Display, check_cases, check_experts
@@ -122,7 +124,7 @@ class AgreementDisplay(Display):
         check_same_form("answers", columns[observed], "labels", truth)
         model = reliability_bins(confidence, said == truth, n_bins=n_bins, level=level)
         bins = np.searchsorted(model.edges[1:-1], np.asarray(confidence), side="left")
-        each = level if n_bins == 1 else 1 - (1 - level) / n_bins
+        each = simultaneous_level(level, n_bins)
         expert_right, agree = (
             _binned(_mean_over(columns == other[:, None], observed), bins, n_bins=n_bins, level=each)
             for other in (truth, said)
@@ -168,20 +170,20 @@ class AgreementDisplay(Display):
             )
         return self
 
-    def _draw_line(self, ax: Axes, share: BinnedShare, label: str, look: dict[str, str]) -> None:
+    def _draw_line(self, ax: Axes, share: BinnedShare, label: str, look: dict[str, Any]) -> None:
         some = share.count > 0
         x = self.confidence[some]
         ax.fill_between(x, share.low[some], share.high[some], color=look["color"], alpha=0.13, linewidth=0)
         # The band of a single bin has no width: its ends are drawn too.
         ax.vlines(x, share.low[some], share.high[some], color=look["color"], linewidth=0.7, alpha=0.6)
-        ax.plot(x, share.value[some], label=label, markersize=4.5, linewidth=1.4, **look)  # type: ignore[arg-type]
+        ax.plot(x, share.value[some], label=label, markersize=4.5, linewidth=1.4, **look)
 
     def _left_end(self) -> float:
         """Return where the picture begins: a model of K classes is never less sure than 1 / K."""
         return float(self.edges[np.flatnonzero(self.model_right.count)[0]])
 
 
-_LINES: tuple[tuple[str, str, dict[str, str]], ...] = (
+_LINES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("model_right", "model right", {"color": style.MODEL, "marker": "s", "linestyle": "-"}),
     ("expert_right", "experts right, on average", {"color": style.EXPERT, "marker": "^", "linestyle": "--"}),
     ("agree", "model and experts agree", {"color": style.TEAM, "marker": "o", "linestyle": ":"}),

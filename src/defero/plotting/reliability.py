@@ -1,6 +1,7 @@
 """Does an estimate of 80 % mean right in 80 of 100 cases? One small picture for each expert."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -157,13 +158,13 @@ class ReliabilityDisplay(Display):
             return
         used = np.flatnonzero(bins.count[j])
         left, width = bins.edges[used], np.diff(bins.edges)[used]
-        box = {"align": "edge", "color": style.TEAM, "alpha": _FAINT, "linewidth": 0}
-        ax.bar(left, (bins.high - bins.low)[j, used], width, bins.low[j, used], label="interval", **box)  # type: ignore[arg-type]
+        box: dict[str, Any] = {"align": "edge", "color": style.TEAM, "alpha": _FAINT, "linewidth": 0}
+        ax.bar(left, (bins.high - bins.low)[j, used], width, bins.low[j, used], label="interval", **box)
         height = bins.count[j, used] / bins.count[j].max() * (_STRIP - 0.04)
         ax.bar(left, height, width, -_STRIP, align="edge", color=style.MUTED, linewidth=0, label="count")
         outside = self._outside(j)[used]
         for chosen, look in ((~outside, _INSIDE), (outside, _OUTSIDE)):
-            ax.plot(bins.confidence[j, used][chosen], bins.accuracy[j, used][chosen], **look)  # type: ignore[arg-type]
+            ax.plot(bins.confidence[j, used][chosen], bins.accuracy[j, used][chosen], **look)
 
     def _outside(self, j: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """(B,): does the interval miss the mean confidence?"""
@@ -185,12 +186,24 @@ class ReliabilityDisplay(Display):
     def _key(self) -> list[Line2D | Patch]:
         band = style.whole_percent(self.level)
         return [
-            Line2D([], [], **(_INSIDE | {"label": "right, by confidence"})),  # type: ignore[arg-type]
+            Line2D([], [], **(_INSIDE | {"label": "right, by confidence"})),
             Patch(color=style.TEAM, alpha=_FAINT, linewidth=0, label=f"{band} band, all bins together"),
-            Line2D([], [], **(_OUTSIDE | {"label": "confidence outside the band"})),  # type: ignore[arg-type]
+            Line2D([], [], **(_OUTSIDE | {"label": "confidence outside the band"})),
             Patch(color=style.MUTED, linewidth=0, label="number of answers"),
         ]
 
 
-_INSIDE = {"linestyle": "none", "marker": "o", "markersize": 3.5, "color": style.TEAM, "label": "inside"}
-_OUTSIDE = {"linestyle": "none", "marker": "D", "markersize": 4.0, "color": style.MISSED, "label": "outside"}
+_INSIDE: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "o",
+    "markersize": 3.5,
+    "color": style.TEAM,
+    "label": "inside",
+}
+_OUTSIDE: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "D",
+    "markersize": 4.0,
+    "color": style.MISSED,
+    "label": "outside",
+}

@@ -1,6 +1,7 @@
 """How many experts does a panel have?"""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -109,11 +110,11 @@ class SetSizeDisplay(Display):
     def _draw_bars(self, ax: Axes, share: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
         largest = int(np.flatnonzero(self.count)[-1])
         sizes = np.arange(1, largest + 1)
-        look = {"width": 0.8, "edgecolor": style.TEAM, "linewidth": 1.0}
+        look: dict[str, Any] = {"width": 0.8, "edgecolor": style.TEAM, "linewidth": 1.0}
         if largest:
-            ax.bar(sizes, share[sizes], color=style.TEAM, **look)  # type: ignore[arg-type]
+            ax.bar(sizes, share[sizes], color=style.TEAM, **look)
         if self.count[0]:
-            ax.bar([0], share[:1], color="none", hatch="////", label=self._empty_in_words(), **look)  # type: ignore[arg-type]
+            ax.bar([0], share[:1], color="none", hatch="////", label=self._empty_in_words(), **look)
         ax.set_xlim(-0.6, max(largest, 1) + 0.6)
         ax.set_ylim(0, min(1.08 * float(share.max()), 1.02))
 
