@@ -21,7 +21,7 @@ $(READY):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	UV_FIND_LINKS="$(or $(UV_FIND_LINKS),$(PIP_FIND_LINKS))" VIRTUAL_ENV="$(VENV)" \
-	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,report,browser,dev]'
+	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,pictures,onnx,efficientnet,report,browser,dev]'
 	@rm -f $(VENV)/.ready-* && touch $@
 
 demo: setup      ## a model and ten experts become a team (about 30 seconds)

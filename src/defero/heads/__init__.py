@@ -3,7 +3,8 @@
 from defero.heads.class_features import class_features
 from defero.heads.head import Head, fit_head
 from defero.heads.heads import Heads, fit_heads
+from defero.heads.lens import Lens
 from defero.heads.population import fit_prior
 from defero.heads.prior import HeadPrior
 
-__all__ = ["Head", "HeadPrior", "Heads", "class_features", "fit_head", "fit_heads", "fit_prior"]
+__all__ = ["Head", "HeadPrior", "Heads", "Lens", "class_features", "fit_head", "fit_heads", "fit_prior"]

@@ -1,0 +1,175 @@
+"""What a check of the answering found, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from defero.answering.check import AnsweringCheck
+    from defero.answering.weights import By
+
+COUNTS = ("no", "one", "two", "three", "four", "five")
+NAMED = 3
+"""How many experts, or classes, are named before the others are counted."""
+UNSEEN = (
+    "What no record shows: whether people answered because of what they would have said, or only where they felt sure, "
+    "beyond what the features and the label tell. No weight cures that; have some cases, drawn at random, answered by "
+    "everybody."
+)
+
+
+def tell(check: AnsweringCheck, *, weighted: By | None = None) -> tuple[str, ...]:
+    """Return the sentences: found, meaning, cure (or that it was taken), what cannot be cured."""
+    if check.n_answers == 0:
+        return ("Nobody answered anything: there is nothing to check.",)
+    found = [one for one in (_pool(check), _spread(check), _experts(check)) if one]
+    if found:
+        found.append(_meaning(check, weighted))
+    features = _features(check, weighted)
+    if features:
+        found.append(features)
+    if not found:
+        found.append(_nothing(check))
+    return (*found, *_incurable(check), UNSEEN)
+
+
+def _pool(check: AnsweringCheck) -> str | None:
+    """Say that items of some class get more answers."""
+    if not check.pool_depends:
+        return None
+    order = np.argsort(-check.answers_by_class, kind="stable")
+    order = order[~np.isnan(check.answers_by_class[order])]
+    most, least = order[0], order[-1]
+    return (
+        f"Whether a case was answered depends on its label{_given(check)} ({_chance(check, check.p_pool)}): class "
+        f"{check.classes[most]} got {check.answers_by_class[most]:.2f} answers a case, class {check.classes[least]} "
+        f"{check.answers_by_class[least]:.2f}."
+    )
+
+
+def _spread(check: AnsweringCheck) -> str | None:
+    """Say that experts differ in the classes that they answered."""
+    if not check.experts_differ:
+        return None
+    p = f"({_chance(check, check.p_spread)})"
+    if len(check.experts) > 1:
+        return f"Who answered which class differs from expert to expert{_given(check)} {p}."
+    return None if check.pool_depends else f"{check.experts[0]} chose cases by their label{_given(check)} {p}."
+
+
+def _experts(check: AnsweringCheck) -> str | None:
+    """Name the experts whose own answers show it."""
+    odd = check.dependent_experts
+    if not odd.size or (len(check.experts) == 1 and (check.pool_depends or check.experts_differ)):
+        return None
+    told = []
+    for j in odd[:NAMED].tolist():
+        k = int(check.oddest[j])
+        share = float(check.rates[j, k] * check.class_sizes[k] / np.nansum(check.rates[j] * check.class_sizes))
+        told.append(
+            f"of the answers of {check.experts[j]} {_percent(share)} are to class {check.classes[k]} where "
+            f"{_percent(min(1.0, max(0.0, share - float(check.gap[j]))))} were expected"
+        )
+    left = len(odd) - len(told)
+    text = "; ".join(told) + (f"; and so with {left} more" if left else "") + "."
+    return text[0].upper() + text[1:]
+
+
+def _meaning(check: AnsweringCheck, weighted: By | None) -> str:
+    """Say what follows, and what to do, or what was done."""
+    largest = max(check.shift, float(check.expert_shift[check.dependent_experts].max(initial=0.0)))
+    by = "label and features" if check.depends_on_features else "label"
+    how = f" by up to {100 * largest:.0f} points" if largest >= 0.01 else ""
+    as_they_are = (
+        f"Accuracies learned from these answers as they are can be off{how}, for they are about the cases that were "
+        "answered."
+    )
+    if weighted == "label" and by != "label":
+        return (
+            f"{as_they_are} The answers were weighted by the label alone, which does harm where features foretell it: "
+            f'better weight=answer_weights(..., by="{by}").'
+        )
+    if weighted is not None:
+        return f"{as_they_are} The answers were weighted for that, which cures it where each class was answered."
+    return f'{as_they_are} Known labels cure this where each class was answered: weight=answer_weights(..., by="{by}").'
+
+
+def _features(check: AnsweringCheck, weighted: By | None) -> str | None:
+    """Say that answering depends on the features, and that this may be harmless."""
+    if not check.depends_on_features:
+        return None
+    beyond = "also " if check.alarm else ""
+    found = f"Whether a case was answered {beyond}depends on its features ({_chance(check, check.p_features)})."
+    if weighted == "label and features":
+        return f"{found} The answers were weighted for that too."
+    if weighted == "label":
+        return found
+    return (
+        f"{found} Heads that read "
+        "these features need no weights for that; heads too simple for the truth are best where answers are many, "
+        'which weight=answer_weights(..., by="label and features") evens out.'
+    )
+
+
+def _nothing(check: AnsweringCheck) -> str:
+    """Say that nothing was found, and of how much."""
+    if np.isnan(check.p_label) and np.isnan(check.p_features):
+        return (
+            f"Whether answers were given at random cannot be asked ({check.n_answers} in all): nothing differs in them."
+        )
+    known = "label" if np.isnan(check.p_features) else "features or the label"
+    return f"Answers may have been given at random ({check.n_answers} in all): no sign of the {known} in them."
+
+
+def _incurable(check: AnsweringCheck) -> tuple[str, ...]:
+    """Say which classes, or whose, no weight can make up for."""
+    said = []
+    bare = [check.classes[k] for k in np.flatnonzero(check.answers_by_class == 0)]
+    if bare:
+        said.append(
+            f"Nobody answered a case of class {_listed(bare)}: what experts can do there is unknown, and no weight "
+            "cures it."
+        )
+    never = []
+    for j in check.dependent_experts.tolist():
+        none = np.flatnonzero((check.rates[j] == 0) & (check.answers_by_class > 0))
+        if none.size:
+            never.append(f"{check.experts[j]} (class {_listed([check.classes[k] for k in none])})")
+    if never:
+        said.append(
+            f"Some never answered a class that others answered, and no weight cures it: {_listed(never)}; what they "
+            "can do there is taken from the others."
+        )
+    return tuple(said)
+
+
+def _given(check: AnsweringCheck) -> str:
+    """Say that the features were taken into account, where there are any."""
+    return "" if np.isnan(check.p_features) else ", beyond what the features foretell of it"
+
+
+def _chance(check: AnsweringCheck, p: float) -> str:
+    """Write a p value, and that it is adjusted for the number of questions asked."""
+    n = check.n_questions
+    return f"p at most {p:.2g}" + (f", adjusted for {COUNTS[n]} questions" if n > 1 else "")
+
+
+def _percent(share: float) -> str:
+    """Write a share, small ones with a digit.
+
+    >>> _percent(0.256), _percent(0.004)
+    ('26 %', '0.4 %')
+    """
+    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
+
+
+def _listed(told: list[str]) -> str:
+    """Join names, and count those past the third.
+
+    >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    left = len(told) - NAMED
+    return ", ".join(told) if left <= 0 else f"{', '.join(told[:NAMED])} and {left} more"

@@ -1,0 +1,163 @@
+"""The parts of the check against slow twins, exact enumeration and scipy."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import hypergeom
+
+from defero.answering import shuffles
+from defero.answering.experts import expert_chances, holm
+from defero.answering.features import basis, directions, standardised
+from defero.answering.left_over import _PENALTIES, LeftOver, _smoothed, label_left_over
+from defero.answering.who import who_answered
+from defero.metrics import holm as other_holm
+
+
+def test_sums_equal_a_loop():
+    rng = np.random.default_rng(0)
+    observed = rng.random((30, 5)) < 0.4
+    label, values = rng.integers(3, size=30), rng.normal(size=(30, 2))
+    who = who_answered(*np.nonzero(observed), label, n_classes=3, n_experts=5)
+    np.testing.assert_allclose(who.sums(values), observed.T @ values, atol=1e-12)
+    assert who.by_class.tolist() == [[int((observed[:, j] & (label == k)).sum()) for k in range(3)] for j in range(5)]
+    assert who.per_item.tolist() == observed.sum(axis=1).tolist()
+
+
+def test_smoothing_twice_equals_matrices():
+    rng = np.random.default_rng(1)
+    columns = standardised(rng.normal(size=(80, 6)))
+    target = (rng.random((80, 1)) < 1 / (1 + np.exp(-2 * columns[:, :1]))).astype(float)
+    target -= target.mean(axis=0)
+    best, least = None, np.inf
+    for penalty in _PENALTIES[:-1]:
+        smoother = columns @ np.linalg.inv(columns.T @ columns + 80 * penalty * np.eye(6)) @ columns.T
+        fitted = 2 * smoother @ target - smoother @ smoother @ target
+        freedom = 1 - (1 + np.trace(2 * smoother - smoother @ smoother)) / 80
+        score = ((target - fitted) ** 2).mean() / freedom**2
+        if score < least:
+            best, least = fitted, score
+    np.testing.assert_allclose(_smoothed(columns, target), best, atol=1e-9)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 15))
+def test_what_is_left_has_mean_0_and_known_labels_leave_nothing(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    label = rng.integers(n_classes, size=200)
+    left = label_left_over(label, rng.normal(size=(200, 3)))
+    np.testing.assert_allclose(left.residual.mean(axis=0), 0, atol=1e-9)
+    assert (left.variance > 0).all()
+    assert len(left.classes) == (1 if n_classes == 2 else min(12, len(np.unique(label))))
+    known = label_left_over(label, np.eye(n_classes)[label])
+    assert np.abs(known.residual).max() < 0.01
+
+
+def test_a_curved_dependence_is_foretold():
+    x = np.random.default_rng(0).uniform(-1, 1, size=(4_000, 1))
+    label = (np.abs(x[:, 0]) > 0.5).astype(int)
+    left = label_left_over(label, x)
+    assert (left.residual**2).mean() < 0.05  # 0.25 without the feature
+
+
+def test_bennett_is_above_the_exact_chance_and_not_by_much():
+    label = np.repeat([0, 1], [700, 300])
+    left = label_left_over(label, np.empty((1_000, 0)))
+    for given_answers, of_class in [(5, 5), (40, 25), (40, 3), (200, 90), (200, 30), (12, 0)]:
+        item = np.concatenate([np.arange(700, 700 + of_class), np.arange(given_answers - of_class)])
+        who = who_answered(item, np.zeros(len(item), int), label, n_classes=2, n_experts=1)
+        law = hypergeom(1_000, 300, given_answers)
+        expected = 0.3 * given_answers
+        exact = law.sf(of_class - 1) if of_class > expected else law.cdf(of_class)
+        bound = expert_chances(who, left)[0, 0]
+        assert exact <= bound
+        assert bound <= 1 or bound < 100 * exact
+        assert bound < 60 * exact**0.8
+
+
+def test_bennett_by_hand():
+    left = LeftOver(np.array([1]), np.array([[0.5], [0.5], [-0.5], [-0.5]]), np.full((4, 1), 0.25))
+    who = who_answered([0, 1], [0, 0], [1, 1, 0, 0], n_classes=2, n_experts=1)
+    # s = 1, v = 4 * 0.25 * 0.25 = 0.25, u = 4: 2 exp(-0.25 (5 log 5 - 4))
+    np.testing.assert_allclose(expert_chances(who, left), [[min(1.0, 2 * np.exp(-0.25 * (5 * np.log(5) - 4)))]])
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_is_the_one_of_the_metrics(values):
+    np.testing.assert_allclose(holm(np.array(values)), other_holm(values))
+
+
+@pytest.fixture
+def many_shuffles(monkeypatch):
+    monkeypatch.setattr(shuffles, "N_SHUFFLES", 4_000)
+    monkeypatch.setattr(shuffles, "ENOUGH", 10**9)
+
+
+def test_shuffling_the_pool_equals_all_permutations(many_shuffles):
+    per_item = np.array([3, 0, 2, 2, 1, 0])
+    values = np.array([0.7, -0.3, 0.7, -0.3, -0.5, -0.3])[:, None]
+
+    def distance(order):
+        a = (per_item - per_item.mean())[list(order)]
+        return (a @ values).item() ** 2 / (a**2 @ values**2).item()
+
+    every = np.array([distance(order) for order in permutations(range(6))])
+    exact = (every >= every[0] * (1 - 1e-9)).mean()
+    found = shuffles.pool_chance(per_item, values, rng=np.random.default_rng(0))
+    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 4_000))
+
+
+def test_shuffling_from_expert_to_expert_equals_all_permutations(many_shuffles):
+    observed = np.array([[1, 1, 1, 1, 0, 1], [0, 0, 1, 0, 1, 0], [1, 1, 1, 1, 1, 1], [1, 0, 0, 0, 0, 0]], dtype=bool).T
+    values = np.array([-0.1, 0.0, 0.7, 0.1, -0.5, -0.2])[:, None]
+
+    def statistic(order):
+        z = values[list(order), 0]
+        told = [observed[:, j] for j in (0, 1)]  # who answered one item, or all, says nothing
+        return sum(z[mine].sum() ** 2 / ((1 - mine.mean()) * (z[mine] ** 2).sum()) for mine in told)
+
+    every = np.array([statistic(order) for order in permutations(range(6))])
+    exact = (every >= every[0] * (1 - 1e-9)).mean()
+    who = who_answered(*np.nonzero(observed), [1, 1, 0, 1, 0, 0], n_classes=2, n_experts=4)
+    found, nothing = shuffles.spread_chances(who, [values, np.empty((6, 0))], rng=np.random.default_rng(0))
+    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 4_000))
+    assert np.isnan(nothing)
+
+
+def test_stopping_early_keeps_the_level():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 1))
+    values -= values.mean()
+    found = np.array([shuffles.pool_chance(rng.integers(4, size=60), values, rng=rng) for _ in range(600)])
+    for level in (0.02, 0.1, 0.5):
+        assert (found <= level).mean() <= level + 3 * np.sqrt(level * (1 - level) / 600)
+
+
+def test_many_answers_are_thinned(monkeypatch):
+    rng = np.random.default_rng(0)
+    label = rng.integers(2, size=2_000)
+    item, expert = np.nonzero(rng.random((2_000, 6)) < np.where(label[:, None] == np.arange(6) % 2, 0.6, 0.4))
+    who = who_answered(item, expert, label, n_classes=2, n_experts=6)
+    monkeypatch.setattr(shuffles, "MOST_ANSWERS", 1_000)
+    kept = shuffles.some_items(2_000, 300, rng=rng)
+    part = who.part(kept)
+    assert len(kept) == 300
+    assert part.label_idx.tolist() == label[kept].tolist()
+    assert part.per_item.tolist() == who.per_item[kept].tolist()
+    left = label_left_over(label, np.empty((2_000, 0)))
+    assert shuffles.spread_chances(who, [left.residual], rng=rng)[0] < 0.01
+
+
+def test_directions_are_level_and_few():
+    rng = np.random.default_rng(0)
+    for d in (1, 4, 40, 600):
+        found = directions(rng.normal(size=(300, d)) * 7 + 3)
+        assert found.shape == (300, 2 * min(d, 6))
+        np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(found.std(axis=0), 1)
+    assert directions(np.ones((5, 3))).shape == (5, 0)
+    assert basis(np.ones((5, 0))).shape == (5, 0)
+    assert basis(rng.normal(size=(300, 600))).shape == (300, 128)
+    assert basis(rng.normal(size=(300, 2))).shape == (300, 2 * 8 + 1)
+    assert basis(rng.normal(size=(100, 2))).shape == (100, 2)  # too few items to bend by
