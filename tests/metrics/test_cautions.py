@@ -1,6 +1,7 @@
 """Cautions: said where they are due, silent where nothing is wrong, and few even with fifty experts."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from defero.metrics.cautions import (
     chosen_cases,
     few_cases,
     impossible_estimates,
+    large_panels,
     lost_classes,
     no_better,
     nothing_deferred,
@@ -250,3 +252,14 @@ def test_the_rest():
     assert unseen_classes(range(9), [1] + [0] * 8).startswith("No case of classes 1, 2 and 6 others is here")
     assert unseen_classes(["x"], [3]) is None
     assert unseen_classes(["x"], [0]) is None
+
+
+def test_panels_that_hold_most_of_the_team_are_told():
+    size = replace(panel(0.9, 0.8, 1.0, "as promised"), filled_size=18.04)
+    assert large_panels(size, n_experts=30) == (
+        "Panels hold 18.0 of 30 experts on average, so many that they help little: where few answers a case are "
+        "recorded, conformalize cannot tell who may be left out."
+    )
+    assert large_panels(replace(size, filled_size=15.0), n_experts=30) is None
+    assert large_panels(replace(size, filled_size=2.5), n_experts=3) is None
+    assert large_panels(replace(size, filled_size=math.nan), n_experts=30) is None

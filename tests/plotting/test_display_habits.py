@@ -117,7 +117,7 @@ def _heat_colours():
     return {matplotlib.colors.to_hex(shade) for shade in shades}
 
 
-@pytest.mark.parametrize("name", ["ReliabilityDisplay", "ExpertLoadDisplay", "SkillDisplay"])
+@pytest.mark.parametrize("name", ["ReliabilityDisplay", "ExpertLoadDisplay", "SkillDisplay", "SharedErrorsDisplay"])
 def test_names_are_written_as_they_are(name):
     drawn = getattr(plotting, name).from_trial(made_trial(3, names=("$x^{$", "_b", "a\nb")))
     words = "\n".join(text for text, _ in texts(drawn.figure_))
@@ -138,6 +138,7 @@ def test_a_team_without_experts_gives_a_picture_or_a_sentence(display):
         "ExpertLoadDisplay": "about experts, and the team has none",
         "AgreementDisplay": "about experts, and the team has none",
         "SkillDisplay": "about experts, and the team has none",
+        "SharedErrorsDisplay": "about experts, and the team has none",
     }
     if display.__name__ in sentences:
         with pytest.raises(InputError, match=sentences[display.__name__]):
@@ -153,7 +154,15 @@ def test_nothing_deferred_is_drawn(display):
 
 
 @pytest.mark.parametrize(
-    "name", ["ReliabilityDisplay", "DeferralCurveDisplay", "ExpertLoadDisplay", "AgreementDisplay", "SkillDisplay"]
+    "name",
+    [
+        "ReliabilityDisplay",
+        "DeferralCurveDisplay",
+        "ExpertLoadDisplay",
+        "AgreementDisplay",
+        "SharedErrorsDisplay",
+        "SkillDisplay",
+    ],
 )
 def test_no_cases_give_a_sentence(name):
     with pytest.raises(InputError, match="at least one case, got none"):

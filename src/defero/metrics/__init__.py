@@ -14,6 +14,8 @@ from defero.metrics.paired import Comparison, compare, holm, mcnemar, paired_boo
 from defero.metrics.proper_scores import BrierParts, brier_parts, brier_score, log_loss
 from defero.metrics.reliability import ReliabilityBins, reliability_bins
 from defero.metrics.sets import missed_share, set_coverage, set_size
+from defero.metrics.shared_errors import SharedErrors, shared_errors
+from defero.metrics.shared_errors_pair import SharedPair
 from defero.metrics.smooth import SmoothCalibration, smooth_calibration_error, smooth_calibration_interval
 from defero.metrics.team import TeamRecord, team_record
 
@@ -27,6 +29,8 @@ __all__ = [
     "GroupCalibration",
     "Promise",
     "ReliabilityBins",
+    "SharedErrors",
+    "SharedPair",
     "SmoothCalibration",
     "TeamRecord",
     "adaptive_calibration_error",
@@ -49,6 +53,7 @@ __all__ = [
     "reliability_bins",
     "set_coverage",
     "set_size",
+    "shared_errors",
     "skill_by_class",
     "smooth_calibration_error",
     "smooth_calibration_interval",

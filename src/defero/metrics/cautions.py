@@ -15,6 +15,8 @@ from defero.metrics.share import Share
 
 FEW_CASES = 50
 FEW_ANSWERS = 30
+MANY = 4
+"""Of fewer experts any panel of two is most of the team."""
 NAMED = 2
 """How many experts a sentence names before it counts the others."""
 SMALL_SHIFT = 0.1
@@ -176,6 +178,16 @@ def broken_panel(panel: PanelRecord) -> str | None:
     return (
         f"Panels {what} than promised: {least} {100 * panel.asked_for:.1f} % promised, {100 * panel.kept:.1f} % "
         f"({100 * panel.low:.1f} to {100 * panel.high:.1f}) here; are these cases like those of conformalize?"
+    )
+
+
+def large_panels(panel: PanelRecord, *, n_experts: int) -> str | None:
+    """Say that the panels hold most of the team, so that little is gained by them."""
+    if n_experts < MANY or math.isnan(panel.filled_size) or panel.filled_size <= n_experts / 2:
+        return None
+    return (
+        f"Panels hold {panel.filled_size:.1f} of {n_experts} experts on average, so many that they help little: where "
+        "few answers a case are recorded, conformalize cannot tell who may be left out."
     )
 
 

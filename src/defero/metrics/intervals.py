@@ -80,8 +80,8 @@ def clopper_pearson_interval(successes: float, total: float, *, level: float = 0
         return math.nan, math.nan
     tail = (1 - level) / 2
     # P(X >= s) = I_p(s, n - s + 1), and P(X <= s) = I_(1 - p)(n - s, s + 1): both rise in their argument.
-    low = 0.0 if successes == 0 else _beta_quantile(tail, successes, total - successes + 1)
-    high = 1.0 if successes == total else 1 - _beta_quantile(tail, total - successes, successes + 1)
+    low = 0.0 if successes == 0 else beta_quantile(tail, successes, total - successes + 1)
+    high = 1.0 if successes == total else 1 - beta_quantile(tail, total - successes, successes + 1)
     return low, high
 
 
@@ -124,18 +124,18 @@ def _check(successes: float, total: float, level: float) -> None:
         raise InputError(f"successes must lie in 0..total, got {successes} of {total}.")
 
 
-def _beta_quantile(tail: float, a: float, b: float) -> float:
+def beta_quantile(tail: float, a: float, b: float) -> float:
     """Return the x with I_x(a, b) = tail, by halving until floats end."""
     low, high = 0.0, 1.0
     while low < (middle := (low + high) / 2) < high:
-        if _incomplete_beta(middle, a, b) < tail:
+        if incomplete_beta(middle, a, b) < tail:
             low = middle
         else:
             high = middle
     return high
 
 
-def _incomplete_beta(x: float, a: float, b: float) -> float:
+def incomplete_beta(x: float, a: float, b: float) -> float:
     """Return the regularised incomplete beta function I_x(a, b) for x in (0, 1)."""
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     if x <= (a + 1) / (a + b + 2):  # where the fraction converges fast; beyond it, I_x(a, b) = 1 - I_(1 - x)(b, a)

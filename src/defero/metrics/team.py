@@ -18,6 +18,7 @@ from defero.metrics.paired import Comparison, compare
 from defero.metrics.panel import PanelRecord, panel_record
 from defero.metrics.recall import ClassRecall, class_recalls
 from defero.metrics.share import Share, number
+from defero.metrics.shared_errors import SharedErrors, shared_errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,8 @@ class TeamRecord:
         Each expert by true class: counts and accuracies (J, K).
     by_predicted_class : GroupCalibration
         The model's promise beside what it kept, by the class it named; its groups are class numbers.
+    shared_errors : SharedErrors
+        Who errs with whom, beyond what the cases explain.
     cautions : tuple of str
         What a reader should know before believing the numbers, in sentences.
     estimates : "probabilities" or "weights"
@@ -76,6 +79,7 @@ class TeamRecord:
     deferral: tuple[DeferralPoint, ...]
     skill: ClassSkill
     by_predicted_class: GroupCalibration
+    shared_errors: SharedErrors
     estimates: Literal["probabilities", "weights"] = "probabilities"
     recalibrated: bool = False
     panel: PanelRecord | None = None
@@ -119,6 +123,7 @@ class TeamRecord:
             "recall": [found.to_dict() for found in self.recall],
             "skill_by_class": self._skill_rows(),
             "model_by_predicted_class": self._predicted_rows(),
+            "shared_errors": self.shared_errors.to_dict(),
             "deferral": [point.to_dict() for point in self.deferral],
             "estimates": self.estimates,
             "estimates_above_one": number(self.above_one),
@@ -199,6 +204,12 @@ def team_record(
         deferral=deferral_points(trial),
         skill=skill_by_class(correct, trial.label_idx, n_classes, observed=observed),
         by_predicted_class=_by_predicted_class(trial),
+        shared_errors=shared_errors(
+            trial.answer_idx,
+            trial.label_idx,
+            None if weights else scores.expert_proba,
+            expert_names=trial.expert_names,
+        ),
         estimates="weights" if weights else "probabilities",
         recalibrated=trial.uncalibrated is not scores,
         panel=None if trial.panel is None else panel_record(trial, calibrated_on=panel_cases),
@@ -231,6 +242,8 @@ def _cautions(record: TeamRecord) -> tuple[str, ...]:
         doubts.lost_classes(record.recall),
         doubts.broken_promises(record.experts, record.model_calibration),
         None if record.panel is None else doubts.broken_panel(record.panel),
+        None if record.panel is None else doubts.large_panels(record.panel, n_experts=len(names)),
+        record.shared_errors.caution,
         doubts.thin_evidence(record.experts),
         doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes),
         doubts.impossible_estimates(record.above_one, recalibrated=record.recalibrated),

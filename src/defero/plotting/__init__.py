@@ -12,6 +12,7 @@ from defero.plotting.deferral_curve import DeferralCurveDisplay
 from defero.plotting.expert_load import ExpertLoadDisplay
 from defero.plotting.reliability import ReliabilityDisplay
 from defero.plotting.set_size import SetSizeDisplay
+from defero.plotting.shared_errors import SharedErrorsDisplay
 from defero.plotting.skill import SkillDisplay
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "ExpertLoadDisplay",
     "ReliabilityDisplay",
     "SetSizeDisplay",
+    "SharedErrorsDisplay",
     "SkillDisplay",
 ]

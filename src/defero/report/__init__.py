@@ -1,6 +1,7 @@
 """One self-contained HTML page about a team on held-out cases, for people who will not read code."""
 
+from defero.report.evidence import Evidence
 from defero.report.page import report_page
 from defero.report.provenance import Provenance
 
-__all__ = ["Provenance", "report_page"]
+__all__ = ["Evidence", "Provenance", "report_page"]

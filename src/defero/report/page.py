@@ -4,16 +4,18 @@ from importlib import resources
 
 from defero.core.trial import Trial
 from defero.metrics.team import TeamRecord
+from defero.report.evidence import Evidence
 from defero.report.html import Html, joined, tag
 from defero.report.provenance import Provenance
 from defero.report.sections.deferral import deferral
 from defero.report.sections.gain import gain, recall
 from defero.report.sections.glossary import glossary
-from defero.report.sections.headline import cautions, headline, recorded_only, sentence
+from defero.report.sections.headline import answering, cautions, headline, recorded_only, sentence
 from defero.report.sections.honesty import honesty
 from defero.report.sections.load import load
 from defero.report.sections.origin import origin
 from defero.report.sections.panels import panels
+from defero.report.sections.shared_errors import shared_errors
 from defero.report.sections.skill import skill
 
 CONTENTS = (
@@ -24,6 +26,7 @@ CONTENTS = (
     ("panels", "Panels"),
     ("deferral", "More or fewer cases"),
     ("skill", "Who knows what"),
+    ("alike", "Who else"),
     ("reading", "How to read this"),
 )
 """Sections and what the links to them say."""
@@ -37,7 +40,7 @@ MODEL_ONLY = {
 """The same for a team without experts."""
 
 
-def report_page(trial: Trial, record: TeamRecord, provenance: Provenance) -> str:
+def report_page(trial: Trial, record: TeamRecord, provenance: Provenance, *, evidence: Evidence | None = None) -> str:
     """Return the whole page as text.
 
     Parameters
@@ -48,11 +51,13 @@ def report_page(trial: Trial, record: TeamRecord, provenance: Provenance) -> str
         What was found there: every number on the page that `evaluate` also gives is one of these.
     provenance : Provenance
         Where it all comes from.
+    evidence : Evidence, optional
+        How well the experts are known.
     """
     body = tag(
         "body",
         headline(record, provenance),
-        tag("main", *_sections(trial, record, calibration=provenance.calibration)),
+        tag("main", *_sections(trial, record, provenance, evidence=evidence)),
         origin(record, provenance),
     )
     page = tag("html", _head(record), body, attributes={"lang": "en"})
@@ -71,17 +76,18 @@ def _head(record: TeamRecord) -> Html:
     )
 
 
-def _sections(trial: Trial, record: TeamRecord, *, calibration: tuple[str, ...]) -> list[Html]:
+def _sections(trial: Trial, record: TeamRecord, provenance: Provenance, *, evidence: Evidence | None) -> list[Html]:
     experts = bool(record.experts)
     return [
         cautions(record),
         recorded_only(record),
+        answering(provenance.answering),
         _contents(experts=experts),
         gain(trial, record),
         recall(record),
-        load(trial, record),
-        honesty(trial, record, calibration=calibration),
-        *([panels(trial, record), deferral(trial, record), skill(record)] if experts else []),
+        load(trial, record, min_answers=None if evidence is None else evidence.min_answers),
+        honesty(trial, record, calibration=provenance.calibration, evidence=evidence),
+        *([panels(trial, record), deferral(trial, record), skill(record), shared_errors(record)] if experts else []),
         glossary(),
     ]
 

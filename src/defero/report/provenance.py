@@ -28,6 +28,8 @@ class Provenance:
         What the model folder says of its training: the loss, the seed, the library versions.
     calibration : sentences
         What recalibration did, where there was one.
+    answering : sentences
+        What training found of who answered what; none where that was nothing.
     """
 
     model: str
@@ -41,3 +43,4 @@ class Provenance:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, object] = field(default_factory=dict)
     calibration: tuple[str, ...] = ()
+    answering: tuple[str, ...] = ()

@@ -70,6 +70,19 @@ def recorded_only(record: TeamRecord) -> Html:
     )
 
 
+def answering(said: tuple[str, ...]) -> Html:
+    """Return what training found of who answered what; nothing where that was nothing."""
+    if not said:
+        return Html("")
+    return tag(
+        "section",
+        tag("h2", "Were answers given at random?", attributes={"id": "answering-title"}),
+        tag("p", "Experts are judged by the cases that they answered. When the team was trained:"),
+        listed(said),
+        attributes={"class": "cautions", "id": "answering", "aria-labelledby": "answering-title"},
+    )
+
+
 def _meaning(record: TeamRecord) -> str:
     gain = record.gain
     if not record.experts:

@@ -9,32 +9,42 @@ from defero.core.checks import FloatArray
 from defero.core.trial import Trial
 from defero.metrics.smooth import smooth_calibration_error
 from defero.metrics.team import TeamRecord
+from defero.report.evidence import Evidence
 from defero.report.html import Html, folded, paragraph, section, table, tag
 from defero.report.sections.many import in_parts, most_asked_first
 from defero.report.sections.reliability import reliability_pictures
 from defero.report.wording import NOTHING, count, percent, with_interval
 
 TITLE = "Are the probabilities honest?"
+LEARNED_FROM, GIVE_OR_TAKE = "answers learned from", "give or take, in points"
+DOUBT = (
+    "“Give or take” is how unsure the stated chance itself is (its standard deviation, on average over these cases): "
+    "the fewer of their answers were learned from, the less is known of an expert."
+)
 WEIGHTS = (
     "This team goes by weights, which say whom to listen to and not how likely anybody is to be right: they promise "
     "nothing, so there is nothing here that could be kept or broken."
 )
 
 
-def honesty(trial: Trial, record: TeamRecord, *, calibration: tuple[str, ...]) -> Html:
-    """Return the section; `calibration` says what recalibration did."""
+def honesty(
+    trial: Trial, record: TeamRecord, *, calibration: tuple[str, ...], evidence: Evidence | None = None
+) -> Html:
+    """Return the section; `calibration` says what recalibration did, `evidence` how well the experts are known."""
     if record.estimates == "weights":
         return section("honesty", TITLE, paragraph(WEIGHTS))
     calibrated = trial.uncalibrated is not trial.scores
     before = _before(trial) if calibrated else None
     model = record.model_calibration
     order = most_asked_first([expert.asked.total for expert in record.experts])
+    known = _known(record, evidence)
     first = _row("the model", len(trial), model.smooth_error, model.smooth_low, model.smooth_high, before, -1)
     rows = []
     for j in order:
         expert = record.experts[j]
         ends = expert.smooth_low, expert.smooth_high
-        rows.append(_row(expert.name, expert.alone.total, expert.smooth_error, *ends, before, j))
+        row = _row(expert.name, expert.alone.total, expert.smooth_error, *ends, before, j)
+        rows.append([*row, *(cells[j] for cells in known.values())])
     return section(
         "honesty",
         TITLE,
@@ -44,10 +54,27 @@ def honesty(trial: Trial, record: TeamRecord, *, calibration: tuple[str, ...]) -
             "Chance alone makes it larger where there are few cases, so look at its interval."
         ),
         reliability_pictures(trial, record, order),
-        in_parts(rows, lambda part: _table(part, calibrated=calibrated), before=[first]),
+        in_parts(
+            rows,
+            lambda part: _table(part, calibrated=calibrated, more=tuple(known)),
+            before=[[*first, *("" for _ in known)]],
+        ),
+        tag("p", DOUBT, attributes={"class": "aside"}) if GIVE_OR_TAKE in known else "",
         _recalibrated(calibration, calibrated=calibrated),
         _by_class_named(record),
     )
+
+
+def _known(record: TeamRecord, evidence: Evidence | None) -> dict[str, list[str]]:
+    """Return columns that say how well each expert is known, J cells each; none where nothing is."""
+    columns = {}
+    counts = [one.training_answers for one in record.experts]
+    if any(n is not None for n in counts):
+        columns[LEARNED_FROM] = [NOTHING if n is None else count(n) for n in counts]
+    sd = () if evidence is None else evidence.expert_sd
+    if any(not math.isnan(one) for one in sd):
+        columns[GIVE_OR_TAKE] = [NOTHING if math.isnan(one) else f"± {100 * one:.1f}" for one in sd]
+    return columns
 
 
 def _before(trial: Trial) -> FloatArray:
@@ -63,10 +90,10 @@ def _row(name: str, n: int, error: float, low: float, high: float, before: Float
     return [name, count(n), found, *([] if before is None else [percent(float(before[j]))])]
 
 
-def _table(rows: Sequence[list[str]], *, calibrated: bool) -> Html:
+def _table(rows: Sequence[list[str]], *, calibrated: bool, more: tuple[str, ...]) -> Html:
     return table(
         "How far the stated chance of being right is from the truth (smooth calibration error, 95 % interval).",
-        ["", "cases", "error", *(["before recalibration"] if calibrated else [])],
+        ["", "cases", "error", *(["before recalibration"] if calibrated else []), *more],
         rows,
     )
 
@@ -89,8 +116,8 @@ def _by_class_named(record: TeamRecord) -> Html:
 
 def _recalibrated(sentences: tuple[str, ...], *, calibrated: bool) -> Html:
     said = (
-        "The probabilities were recalibrated on cases kept apart from training; the last column is what they were like "
-        "before."
+        "The probabilities were recalibrated on cases kept apart from training; “before recalibration” is what they "
+        "were like then."
         if calibrated
         else "The probabilities are as training left them: the model was not recalibrated on cases of its own."
     )

@@ -14,7 +14,7 @@ from defero.plotting import ExpertLoadDisplay
 from defero.report.html import Cell, Html, folded, joined, paragraph, section, table, tag
 from defero.report.sections.many import in_parts, most_asked_first, too_many
 from defero.report.svg import figure
-from defero.report.wording import NOTHING, count, percent, share
+from defero.report.wording import NOTHING, count, percent, share, some
 
 VERDICTS: dict[Kept | None, str] = {
     "less": "less than promised",
@@ -46,13 +46,14 @@ class Line:
         return cls("the model", model.decided, model.promised, model.kept_promise)
 
 
-def load(trial: Trial, record: TeamRecord) -> Html:
-    """Return the section."""
+def load(trial: Trial, record: TeamRecord, *, min_answers: int | None = None) -> Html:
+    """Return the section; `min_answers` is how many answers to learn from it takes to be asked alone."""
     promising = record.estimates == "probabilities"
     order = most_asked_first([expert.asked.total for expert in record.experts])
     lines = [Line.of_expert(record.experts[j]) for j in order]
     asked = [line for line in lines if line.kept.total]
-    never = [line.name for line in lines if not line.kept.total]
+    unproven = _unproven(record.experts, min_answers)
+    never = [line.name for line in lines if not line.kept.total and line.name not in unproven]
     shown = (Line.of_model(record.model_calibration), *asked)
     first, *rows = (_row(line, n_items=record.team.total, promising=promising) for line in shown)
     return section(
@@ -68,6 +69,7 @@ def load(trial: Trial, record: TeamRecord) -> Html:
         ),
         tag("p", _rule(), attributes={"class": "aside"}) if promising else "",
         _never(never),
+        _too_few(unproven, min_answers),
     )
 
 
@@ -148,3 +150,21 @@ def _never(names: list[str]) -> Html:
     one = len(names) == 1
     head = f"{'One expert is' if one else f'{len(names)} experts are'} never asked on these cases: "
     return tag("p", head, joined(names, between=", "), ".", attributes={"class": "aside"})
+
+
+def _unproven(experts: Sequence[ExpertRecord], least: int | None) -> dict[str, int]:
+    """Return who is never asked alone, and how many of their answers were learned from; the fewest first."""
+    known = {one.name: one.training_answers for one in experts if one.training_answers is not None}
+    few = {name: n for name, n in known.items() if least is not None and n < least}
+    return dict(sorted(few.items(), key=lambda one: one[1]))
+
+
+def _too_few(unproven: dict[str, int], least: int | None) -> Html:
+    if not unproven:
+        return Html("")
+    head = (
+        "Insufficient evidence: never asked alone, with fewer than "
+        f"{some(least or 0, 'answer', 'answers')} to learn from (how many in brackets): "
+    )
+    who = joined([f"{name} ({n})" for name, n in unproven.items()], between=", ")
+    return tag("p", head, who, ".", attributes={"class": "aside"})

@@ -1,0 +1,175 @@
+"""Who errs with whom, beyond what the cases explain?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
+from matplotlib.patches import Patch, Rectangle
+from numpy.typing import ArrayLike
+
+from defero.core.checks import FloatArray
+from defero.core.errors import InputError
+from defero.core.trial import Trial
+from defero.metrics import SharedErrors, shared_errors
+from defero.plotting import style
+from defero.plotting.display import Display, check_cases, check_experts
+
+MOST_EXPERTS, SHOWN = 30, 20
+"""Of more experts than this, so many are drawn: those most alike."""
+MOST_NUMBERS = 12
+"""A picture of more experts has colours alone."""
+
+_HATCH = "/////"
+# Half the strength at most: ink must stay readable on it, on a light page and on a dark one.
+_STRONGEST = 0.55
+_FRAME: dict[str, Any] = {"fill": False, "edgecolor": style.MODEL, "linewidth": 1.6}
+
+
+@dataclass(eq=False)
+class SharedErrorsDisplay(Display):
+    """The correlation of every two experts' errors beyond what the cases explain, as a heat map.
+
+    Near-copies stand side by side. Whoever errs together beyond chance has a frame, so that no colour is needed.
+
+    Attributes
+    ----------
+    found : SharedErrors of J experts
+    shown : expert numbers
+        Those who are drawn, in their order.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> ann, bob, truth = rng.integers(2, size=(3, 200))
+    >>> display = SharedErrorsDisplay.from_predictions(np.stack([ann, bob, ann], axis=1), truth)
+    >>> display.found.groups, display.shown
+    (((0, 2),), (0, 2, 1))
+    >>> from matplotlib import pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+
+    found: SharedErrors
+    shown: tuple[int, ...]
+
+    @classmethod
+    def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "SharedErrorsDisplay":
+        """Draw a trial: every recorded answer counts, whoever was asked."""
+        proba = None if trial.scores.link == "weight" else trial.scores.expert_proba
+        return cls.from_predictions(trial.answer_idx, trial.label_idx, proba, names=trial.expert_names, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        answers: ArrayLike,
+        labels: ArrayLike,
+        expert_proba: ArrayLike | None = None,
+        *,
+        names: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> "SharedErrorsDisplay":
+        """Draw from arrays: see `defero.metrics.shared_errors`."""
+        check_cases(len(np.asarray(labels)))
+        return cls.from_errors(shared_errors(answers, labels, expert_proba, expert_names=names), ax=ax)
+
+    @classmethod
+    def from_errors(cls, found: SharedErrors, *, ax: Axes | None = None) -> "SharedErrorsDisplay":
+        """Draw what was found before."""
+        check_experts(len(found.names))
+        if len(found.names) == 1:
+            raise InputError("this picture compares experts, and the team has one alone.")
+        return cls(found, _chosen(found)).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> "SharedErrorsDisplay":
+        """Draw the heat map, on `ax` or on a new figure that grows with the experts."""
+        count = len(self.shown)
+        side = (0.36 if count <= MOST_NUMBERS else 0.22) * max(count, 4)
+        names = [self.found.names[j] for j in self.shown]
+        with style.drawing():
+            ax = self._take(ax, size=(1.9 + side, 2.1 + side))
+            self._draw_cells(ax)
+            if count <= MOST_NUMBERS:
+                self._write_numbers(ax)
+            style.dress(ax, grid="")
+            for spine in ax.spines.values():
+                spine.set_visible(False)
+            ax.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5), aspect="equal")
+            style.write_names(ax.yaxis, names)
+            style.write_names(ax.xaxis, names)
+            ax.tick_params(axis="x", length=0, labelrotation=90)
+            ax.tick_params(axis="y", length=0)
+            self._draw_legend(ax)
+        return self
+
+    @property
+    def correlation(self) -> FloatArray:
+        """Of those who are drawn, in their order."""
+        return self.found.correlation[np.ix_(self.shown, self.shown)]
+
+    def _draw_cells(self, ax: Axes) -> None:
+        value = self.correlation
+        place = {j: at for at, j in enumerate(self.shown)}
+        everybody = range(len(value))
+        lines = [_cell(row, column) for row in everybody for column in everybody if row != column]
+        ax.add_collection(PatchCollection(lines, facecolor="none", edgecolor=style.GRID, linewidth=0.6), autolim=False)
+        own = PatchCollection([_cell(j, j) for j in everybody], facecolor=style.GRID, linewidth=0)
+        ax.add_collection(own, autolim=False)
+        for (row, column), share in np.ndenumerate(value):
+            if share > 0:
+                cell = _cell(row, column)
+                cell.set(linewidth=0, facecolor=style.TEAM, alpha=_STRONGEST * float(share))
+                ax.add_patch(cell)
+        unknown = np.isnan(value) & ~np.eye(len(value), dtype=np.bool_)
+        hatched = [_cell(row, column) for row, column in np.argwhere(unknown)]
+        if hatched:
+            cells = PatchCollection(hatched, facecolor="none", edgecolor=style.MUTED, hatch=_HATCH, linewidth=0)
+            ax.add_collection(cells, autolim=False)
+        for pair in self.found.pairs:
+            if pair.first in place and pair.second in place:
+                ends = place[pair.first], place[pair.second]
+                for column, row in (ends, ends[::-1]):
+                    ax.add_patch(Rectangle((column - 0.44, row - 0.44), 0.88, 0.88, **_FRAME))
+
+    def _write_numbers(self, ax: Axes) -> None:
+        for (row, column), share in np.ndenumerate(self.correlation):
+            if not np.isnan(share):
+                written = f"{round(float(share), 2) + 0.0:.2f}".replace("-", "\u2212")
+                ax.text(column, row, written, ha="center", va="center", fontsize=style.SMALL, color=style.INK)
+
+    def _draw_legend(self, ax: Axes) -> None:
+        handles = [
+            Patch(facecolor=style.TEAM, linewidth=0, alpha=_STRONGEST * share, label=words)
+            for share, words in ((0.5, "0.5"), (1.0, "1: copies"))
+        ]
+        if self.found.pairs:
+            handles.append(Patch(**_FRAME, label="err together, beyond chance"))
+        off = ~np.eye(len(self.shown), dtype=np.bool_)
+        if np.isnan(self.correlation[off]).any():
+            handles.append(
+                Patch(
+                    facecolor="none", edgecolor=style.MUTED, hatch=_HATCH, linewidth=0, label="too few shared answers"
+                )
+            )
+        ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=2, borderaxespad=0.3)
+
+
+def _cell(row: int, column: int) -> Rectangle:
+    return Rectangle((column - 0.47, row - 0.47), 0.94, 0.94)
+
+
+def _chosen(found: SharedErrors) -> tuple[int, ...]:
+    """Return whom to draw: near-copies side by side, then the others in their order.
+
+    Of many experts those come first who err together beyond chance, then those whose correlation is least by chance.
+    """
+    count = len(found.names)
+    grouped = [j for group in found.groups for j in group]
+    paired = [j for pair in found.pairs for j in (pair.first, pair.second)]
+    if count <= MOST_EXPERTS:
+        return tuple(dict.fromkeys([*grouped, *range(count)]))
+    weight = np.nan_to_num(found.correlation, nan=-1.0) * np.sqrt(found.n_shared)
+    others = np.argsort(-weight.max(axis=1), kind="stable").tolist()
+    kept = list(dict.fromkeys([*grouped, *paired, *others]))[:SHOWN]
+    named = [j for j in kept if j in {*grouped, *paired}]
+    return tuple(dict.fromkeys([*named, *sorted(kept)]))
