@@ -8,11 +8,12 @@ from defero.core.errors import InputError
 
 def check_batch(
     class_logits: Tensor, expert_logits: Tensor, labels: Tensor, correct: Tensor, observed: Tensor | None
-) -> Tensor:
-    """Check the shapes of a batch and return `observed` as a boolean mask (n, J).
+) -> Tensor | None:
+    """Check the shapes of a batch and return `observed` as a boolean mask (n, J); None, for everybody, stays None.
 
-    >>> check_batch(torch.zeros(2, 3), torch.zeros(2, 1), torch.tensor([0, 2]), torch.ones(2, 1), None).tolist()
-    [[True], [True]]
+    >>> observed = torch.tensor([[1], [0]])
+    >>> check_batch(torch.zeros(2, 3), torch.zeros(2, 1), torch.tensor([0, 2]), torch.ones(2, 1), observed).tolist()
+    [[True], [False]]
     """
     if class_logits.ndim != 2 or expert_logits.ndim != 2:
         raise InputError(
@@ -32,17 +33,19 @@ def check_batch(
             raise InputError(
                 f"{name} must be (n, J) = {(n_items, n_experts)} like expert_logits, got {tuple(mask.shape)}."
             )
-    return torch.ones_like(expert_logits, dtype=torch.bool) if observed is None else observed.bool()
+    return None if observed is None else observed.bool()
 
 
-def removed(logits: Tensor, observed: Tensor) -> Tensor:
+def removed(logits: Tensor, observed: Tensor | None) -> Tensor:
     """Take unobserved columns out of a log-sum-exp: their exp() is exactly 0 from here on, and so is their gradient.
 
     A finite number and not -inf stands in for them: a row without any observed expert would give inf - inf.
     """
+    if observed is None:
+        return logits
     return logits.masked_fill(~observed, torch.finfo(logits.dtype).min / 2)
 
 
-def observed_sum(values: Tensor, observed: Tensor) -> Tensor:
+def observed_sum(values: Tensor, observed: Tensor | None) -> Tensor:
     """Add up the observed entries of each row, (n, J) -> (n,)."""
-    return values.masked_fill(~observed, 0.0).sum(dim=1)
+    return (values if observed is None else values.masked_fill(~observed, 0.0)).sum(dim=1)

@@ -51,7 +51,8 @@ def moe_loss(
     0.2877
     """
     mask = check_batch(class_logits, expert_logits, labels, correct, observed)
+    right = correct.bool()
     log_z = torch.logaddexp(model_logit, removed(expert_logits, mask).logsumexp(dim=1))
     log_right = class_logits.log_softmax(dim=1).gather(1, labels[:, None])[:, 0]
-    by_experts = removed(expert_logits, mask & correct.bool()).logsumexp(dim=1)
+    by_experts = removed(expert_logits, right if mask is None else mask & right).logsumexp(dim=1)
     return log_z - torch.logaddexp(model_logit + log_right, by_experts)

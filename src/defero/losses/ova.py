@@ -3,7 +3,7 @@
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, one_hot
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from defero.losses.batch import check_batch, observed_sum
 
@@ -45,7 +45,12 @@ def ova_loss(
     2.0794
     """
     mask = check_batch(class_logits, expert_logits, labels, correct, observed)
-    is_label = one_hot(labels, class_logits.shape[1]).to(class_logits)
+    is_label = torch.zeros_like(class_logits).scatter_(1, labels[:, None], 1.0)
+    is_right = correct.to(expert_logits)
+    if mask is None:
+        # Every column has the same logistic loss: joined, they cost one pass each way.
+        joined, target = torch.cat([class_logits, expert_logits], dim=1), torch.cat([is_label, is_right], dim=1)
+        return binary_cross_entropy_with_logits(joined, target, reduction="none").sum(dim=1)
     on_classes = binary_cross_entropy_with_logits(class_logits, is_label, reduction="none").sum(dim=1)
-    on_experts = binary_cross_entropy_with_logits(expert_logits, correct.to(expert_logits), reduction="none")
+    on_experts = binary_cross_entropy_with_logits(expert_logits, is_right, reduction="none")
     return torch.add(on_classes, observed_sum(on_experts, mask))

@@ -30,6 +30,9 @@ class Scorer(Protocol):
 # Imported by name, when a folder asks for it: a network is served without scikit-learn.
 _SAVED = {
     "network": ("defero.scorers.network", "NetworkScorer"),
+    "deep": ("defero.nets.deep_scorer", "DeepScorer"),
+    "onnx": ("defero.scorers.onnx", "OnnxScorer"),
+    "team": ("defero.scorers.team", "TeamScorer"),
     "two-stage": ("defero.scorers.two_stage", "TwoStageScorer"),
 }
 
@@ -42,5 +45,12 @@ def unpack_scorer(folder: Path, kind: str, settings: Mapping[str, Any], arrays: 
             "install the defero that wrote it, or fit again."
         )
     module, name = _SAVED[kind]
-    scorer: Scorer = getattr(importlib.import_module(module), name).unpack(folder, settings, arrays)
+    try:
+        home = importlib.import_module(module)
+    except ImportError as error:
+        raise ModelFolderError(
+            f"{folder}: this model needs a package that is not installed ({error}); pip install 'defero[train]', or "
+            "have it exported to ONNX."
+        ) from error
+    scorer: Scorer = getattr(home, name).unpack(folder, settings, arrays)
     return scorer

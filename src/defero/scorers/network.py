@@ -1,7 +1,7 @@
 """A linear model or a small network of dense layers, evaluated in numpy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -51,6 +51,26 @@ class NetworkScorer:
         return scores_from_logits(
             self.loss, class_logits, _affine(hidden, self.heads["expert"]), model_logit=model_logit
         )
+
+    def hidden(self, features: FloatArray) -> FloatArray:
+        """Return the last hidden units of the experts' branch, (n, h); no columns for a linear model."""
+        layers = self.branches["expert"]
+        if not layers:
+            return np.empty((len(features), 0))
+        return _relu_layers((features - self.center) / self.scale, layers)
+
+    def without_experts(self) -> "NetworkScorer":
+        """Return the same classes and hidden units with J = 0."""
+        weight, bias = self.heads["expert"]
+        return replace(self, heads={**self.heads, "expert": (weight[:, :0], bias[:0])})
+
+    def tempered(self, temperature: float) -> "NetworkScorer":
+        """Return the scorer with class logits divided by a temperature; hidden units and experts' logits stay.
+
+        For networks whose experts do not read the class posterior, or whose heads are made anew after it.
+        """
+        weight, bias = self.heads["class"]
+        return replace(self, heads={**self.heads, "class": (weight / temperature, bias / temperature)})
 
     def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
         """Return the settings that belong into model.json, and the arrays."""

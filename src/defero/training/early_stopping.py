@@ -3,12 +3,11 @@
 import math
 from dataclasses import dataclass, field
 
-import torch
 from torch import Tensor
 
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
-from defero.training.examples import Examples, weighted_loss
+from defero.training.examples import Examples, mean_loss
 
 SEPARABLE = ("ova", "decoupled")
 """Losses that are a sum of a part of the classes and a part of the experts. In the others the two share a scale."""
@@ -16,11 +15,10 @@ SEPARABLE = ("ova", "decoupled")
 
 def held_out_losses(net: DenseNet, loss: DeferralLoss, examples: Examples) -> dict[str, float]:
     """Return what to watch: {"class", "expert"} for a separable loss, else {"all"}."""
-    with torch.no_grad():
-        whole = weighted_loss(net, loss, examples).item()
-        if loss.name not in SEPARABLE:
-            return {"all": whole}
-        classes = weighted_loss(net, loss, examples.without_experts()).item()
+    whole = mean_loss(net, loss, examples)
+    if loss.name not in SEPARABLE:
+        return {"all": whole}
+    classes = mean_loss(net, loss, examples.without_experts())
     return {"class": classes, "expert": whole - classes}
 
 

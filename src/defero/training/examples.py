@@ -1,6 +1,7 @@
 """What a loop trains on: features, labels, and who was right."""
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -9,69 +10,85 @@ from torch import Tensor
 from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
+from defero.training.marks import CellMarks, ListedMarks, marks_of
 
 
 @dataclass(frozen=True)
 class Examples:
-    """n items as tensors: features (n, d), labels (n,), correct (n, J), observed (n, J), weight (n,)."""
+    """n items as tensors: features (n, d), labels (n,), weight (n,), and the marks of J experts."""
 
     features: Tensor
     labels: Tensor
-    correct: Tensor
-    observed: Tensor
     weight: Tensor
+    marks: CellMarks | ListedMarks
+    n_experts: int
 
     @classmethod
     def from_arrays(
         cls,
         features: FloatArray,
         labels: IntArray,
-        correct: BoolArray,
-        observed: BoolArray,
         weight: FloatArray,
         *,
+        answers: tuple[IntArray, IntArray, BoolArray],
+        n_experts: int,
         dtype: torch.dtype,
         device: torch.device,
     ) -> "Examples":
-        """Copy arrays to a device."""
+        """Copy arrays to a device; `answers` are m items, ascending, m experts, and whether they were right."""
 
         def send(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]], kind: torch.dtype) -> Tensor:
             return torch.tensor(np.ascontiguousarray(array), dtype=kind, device=device)
 
-        flags = torch.bool
-        return cls(
-            send(features, dtype),
-            send(labels, torch.long),
-            send(correct, flags),
-            send(observed, flags),
-            send(weight, dtype),
+        item_idx, expert_idx, right = answers
+        marks = marks_of(
+            send(item_idx, torch.long),
+            send(expert_idx, torch.long),
+            send(right, torch.bool),
+            n_items=len(labels),
+            n_experts=n_experts,
         )
+        return cls(send(features, dtype), send(labels, torch.long), send(weight, dtype), marks, n_experts)
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def take(self, rows: Tensor) -> "Examples":
+    def take(self, rows: Tensor | slice) -> "Examples":
         """Return these rows."""
-        return Examples(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return Examples(
+            self.features[rows], self.labels[rows], self.weight[rows], self.marks.take(rows), self.n_experts
+        )
 
     def without_experts(self) -> "Examples":
         """Return the same items with J = 0."""
-        return replace(self, correct=self.correct[:, :0], observed=self.observed[:, :0])
+        return replace(self, marks=self.marks.none())
+
+    def pieces(self) -> Iterator["Examples"]:
+        """Yield the rows in order, so many at a time that a network's logits for the experts stay few."""
+        step = max(1, self.marks.at_once // max(1, self.n_experts))
+        if len(self) <= step:
+            yield self
+            return
+        for start in range(0, len(self), step):
+            yield self.take(slice(start, start + step))
 
 
-def weighted_loss(net: DenseNet, loss: DeferralLoss, examples: Examples, *, mean_weight: float | None = None) -> Tensor:
-    """Return the weighted mean of the surrogate over the examples, for as many experts as these have.
+def weighted_loss(
+    net: DenseNet, loss: DeferralLoss, examples: Examples, *, total_weight: Tensor | float | None = None
+) -> Tensor:
+    """Return the weighted mean of the surrogate over the examples, for as many experts as these have marks of.
 
-    `mean_weight` is that of all the data a batch is drawn from, so that a batch of light items counts less than others.
+    `total_weight` is what the weighted sum is divided by: of a piece of the data, the weight of all; of a batch, the
+    mean weight of the data times its rows, so that a batch of light items counts less than others.
     """
     logits = net(examples.features)
-    values = loss(
-        logits.classes,
-        logits.experts[:, : examples.correct.shape[1]],
-        examples.labels,
-        examples.correct,
-        observed=examples.observed,
-        model_logit=logits.model,
-    )
-    total = examples.weight.sum() if mean_weight is None else mean_weight * len(examples)
-    return (values * examples.weight).sum() / total
+    expert_logits, correct, observed = examples.marks.meet(logits.experts)
+    values = loss(logits.classes, expert_logits, examples.labels, correct, observed=observed, model_logit=logits.model)
+    return (values * examples.weight).sum() / (examples.weight.sum() if total_weight is None else total_weight)
+
+
+def mean_loss(net: DenseNet, loss: DeferralLoss, examples: Examples) -> float:
+    """Return the same as a number, piece by piece and without gradients."""
+    total = examples.weight.sum()
+    with torch.no_grad():
+        return sum(weighted_loss(net, loss, piece, total_weight=total).item() for piece in examples.pieces())

@@ -57,7 +57,7 @@ def fit_mini_batch(
         for rows in order.split(batch_size):
             batch = train.take(rows)
             optimiser.zero_grad(set_to_none=True)
-            value = weighted_loss(net, loss, batch, mean_weight=mean_weight)
+            value = weighted_loss(net, loss, batch, total_weight=mean_weight * len(batch))
             value.backward()
             optimiser.step()
             schedule.step()

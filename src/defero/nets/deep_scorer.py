@@ -1,0 +1,154 @@
+"""A deep net that torch runs, as a scorer: features in, scores out, saved by its name and its weights."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from defero.core.checks import FloatArray
+from defero.core.errors import InputError, ModelFolderError
+from defero.core.scores import Scores
+from defero.nets.deferral_net import DeferralNet
+from defero.nets.named import net_by_name
+from defero.nets.onnx_export import export_onnx
+from defero.nets.standard_inputs import StandardInputs
+from defero.scorers.links import LossName, scores_from_logits
+from defero.scorers.onnx import OnnxScorer
+
+NUMBERS_AT_ONCE = 1 << 24
+MOST_AT_ONCE = 1_024
+
+
+@dataclass(frozen=True, eq=False)
+class DeepScorer:
+    """Standardise, run the net in blocks of items, read its logits as its loss has them.
+
+    Attributes
+    ----------
+    loss : str
+        Which loss the logits were trained with.
+    net : DeferralNet
+        In evaluation mode, on the device that it is to run on.
+    inputs : StandardInputs
+        Turns items into what the net reads.
+    item_shape : tuple of int
+        Of one item: (d,) of a vector, (height, width, channels) of a picture.
+    name : str, optional
+        The net's name, from which it can be built again; None for somebody's own module.
+    branches : "one" or "two"
+    """
+
+    kind: ClassVar[str] = "deep"
+    loss: LossName
+    net: DeferralNet
+    inputs: StandardInputs
+    item_shape: tuple[int, ...]
+    name: str | None
+    branches: str
+
+    @property
+    def block(self) -> int:
+        """How many items go through the net at a time."""
+        return max(1, min(MOST_AT_ONCE, NUMBERS_AT_ONCE // max(1, prod(self.item_shape))))
+
+    def score(self, features: Any) -> Scores:
+        """Return the scores of n items."""
+        return self.score_with_embedding(features)[0]
+
+    def score_with_embedding(self, features: Any) -> tuple[Scores, FloatArray]:
+        """Return the scores of n items and what the experts' head reads of each, (n, f).
+
+        `features` is an array, or anything whose slices are arrays, such as `PictureFiles`.
+        """
+        parts = [self._run(features[start : start + self.block]) for start in range(0, len(features), self.block)]
+        classes, experts, model, read = (
+            np.concatenate([nothing, *(part[column] for part in parts)])
+            for column, nothing in enumerate(self._nothing())
+        )
+        model_logit = model[:, 0] if self.loss == "moe" else None
+        return scores_from_logits(self.loss, classes, experts, model_logit=model_logit), read
+
+    def whole(self) -> DeferralNet:
+        """Return a net that standardises its items itself; it shares the weights."""
+        net = self.net
+        second = None if net.expert_trunk is None else nn.Sequential(self.inputs, net.expert_trunk)
+        return DeferralNet(nn.Sequential(self.inputs, net.trunk), net.head, second, net.expert_head)
+
+    def to_onnx(self) -> OnnxScorer:
+        """Return the same scorer on an ONNX file, which needs no torch."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "net.onnx"
+            export_onnx(self.whole(), torch.zeros(2, *self.item_shape), path)
+            return OnnxScorer(self.loss, path.read_bytes(), np.zeros(1), np.ones(1), min(self.block, 256))
+
+    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the settings that belong into model.json, and the weights; refuse a net that has no name."""
+        if self.name is None:
+            raise InputError(
+                f"save: net is a module of your own, {_module_name(self.net.trunk)}, which no file can describe; "
+                "call export_onnx(folder) instead, or keep the module and its weights yourself."
+            )
+        settings = {
+            "loss": self.loss,
+            "net": self.name,
+            "branches": self.branches,
+            "item_shape": list(self.item_shape),
+            "n_classes": self.net.n_classes,
+            "n_experts": self.net.n_experts,
+        }
+        weights = {f"net.{name}": value.cpu().contiguous().numpy() for name, value in self.net.state_dict().items()}
+        center, scale = (part.cpu().double().numpy() for part in (self.inputs.center, self.inputs.scale))
+        return settings, {"center": center, "scale": scale, **weights}
+
+    @classmethod
+    def unpack(cls, folder: Path, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> "DeepScorer":
+        """Build the net by its name and give it the stored weights; on a GPU where there is one."""
+        shape = tuple(int(side) for side in settings["item_shape"])
+        inputs = StandardInputs(arrays["center"], arrays["scale"], pictures=len(shape) == 3)
+        net = net_by_name(
+            settings["net"],
+            inputs(torch.zeros(2, *shape)),
+            n_classes=int(settings["n_classes"]),
+            n_experts=int(settings["n_experts"]),
+            branches=settings["branches"],
+            model_column=settings["loss"] == "moe",
+            pretrained=False,
+            generator=torch.Generator().manual_seed(0),
+        )
+        stored = {
+            name.removeprefix("net."): torch.from_numpy(np.array(value))
+            for name, value in arrays.items()
+            if name.startswith("net.")
+        }
+        try:
+            net.load_state_dict(stored)
+        except RuntimeError as error:
+            raise ModelFolderError(
+                f"{folder}: the weights are not those of {settings['net']}; fit again, or install the defero that "
+                "wrote it."
+            ) from error
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        scorer_net = net.to(device).eval()
+        return cls(settings["loss"], scorer_net, inputs.to(device), shape, settings["net"], settings["branches"])
+
+    def _run(self, items: Any) -> list[FloatArray]:
+        batch = torch.from_numpy(np.ascontiguousarray(items)).to(next(self.net.parameters()).device)
+        with torch.no_grad():
+            (classes, experts, model), features = self.net.with_features(self.inputs(batch))
+        model = classes[:, :0] if model is None else model[:, None]
+        return [part.double().cpu().numpy() for part in (classes, experts, model, features)]
+
+    def _nothing(self) -> list[FloatArray]:
+        head = self.net.head if self.net.expert_head is None else self.net.expert_head
+        widths = (self.net.n_classes, self.net.n_experts, int(head.model_column), head.in_features)
+        return [np.empty((0, width)) for width in widths]
+
+
+def _module_name(module: nn.Module) -> str:
+    return f"{type(module).__module__}.{type(module).__qualname__}"

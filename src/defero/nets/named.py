@@ -1,0 +1,147 @@
+"""Nets by name: "wrn-28-4", "resnet-18", "text-cnn", and those of torchvision and timm where they are installed."""
+
+import re
+
+import torch
+from torch import Tensor, nn
+
+from defero.core.errors import InputError
+from defero.nets.deferral_net import DeferralNet
+from defero.nets.efficientnet_lite import EFFICIENTNET_VARIANTS, EfficientNetLite
+from defero.nets.efficientnet_weights import find_efficientnet_weights, load_efficientnet_lite
+from defero.nets.foreign import timm_trunk, torchvision_trunk
+from defero.nets.resnet import RESNET_DEPTHS, ResNet
+from defero.nets.text_cnn import TextCnn
+from defero.nets.wide_resnet import WideResNet
+
+_WIDE = re.compile(r"wrn-(\d+)-(\d+)")
+_RESNET = re.compile(r"resnet-(\d+)(-small)?")
+_EFFICIENT = re.compile(r"efficientnet-lite(\d+)")
+_FOREIGN = {"torchvision": torchvision_trunk, "timm": timm_trunk}
+
+NET_NAMES = (
+    "wrn-<depth>-<width>",
+    *(f"resnet-{depth}" for depth in RESNET_DEPTHS),
+    *(f"resnet-{depth}-small" for depth in RESNET_DEPTHS),
+    "text-cnn",
+    *(f"efficientnet-lite{variant}" for variant in EFFICIENTNET_VARIANTS),
+    "torchvision:<model>",
+    "timm:<model>",
+)
+
+
+def is_net_name(name: str) -> bool:
+    """Say whether a name has the form of one that `net_by_name` takes.
+
+    >>> is_net_name("wrn-28-4"), is_net_name("forest")
+    (True, False)
+    """
+    return name in NET_NAMES or bool(_WIDE.fullmatch(name)) or name.partition(":")[0] in _FOREIGN
+
+
+def net_by_name(
+    name: str,
+    example: Tensor,
+    *,
+    n_classes: int,
+    n_experts: int,
+    branches: str = "one",
+    model_column: bool = False,
+    pretrained: bool | None = None,
+    generator: torch.Generator,
+) -> DeferralNet:
+    """Build a net with a deferral head.
+
+    Parameters
+    ----------
+    name : str
+        "wrn-28-4" or any "wrn-<depth>-<width>"; "resnet-18", "-34" or "-50", with "-small" behind it for pictures of
+        about 32 x 32; "text-cnn"; "efficientnet-lite0"; "torchvision:resnet18", "timm:convnext_tiny" and the like.
+    example : (n, channels, height, width) pictures, or (n, d) vectors for "text-cnn"
+        Tells the number of channels, and the width of other packages' nets.
+    n_classes, n_experts : int
+    branches : "one" or "two"
+        Two: the experts have a second trunk of the same shape and with weights of its own.
+    model_column : bool
+        For a mixture of experts.
+    pretrained : bool, optional
+        Start from learned weights. By default efficientnet-lite does, because an installed package carries them, and
+        the others do not; torchvision and timm download theirs, wrn, resnet and text-cnn have none.
+    generator : torch.Generator
+        Draws all other weights.
+
+    Examples
+    --------
+    >>> rng = torch.Generator().manual_seed(0)
+    >>> net = net_by_name("wrn-10-1", torch.zeros(2, 3, 32, 32), n_classes=10, n_experts=4, generator=rng)
+    >>> net(torch.zeros(2, 3, 32, 32)).experts.shape
+    torch.Size([2, 4])
+    """
+    if branches not in ("one", "two"):
+        raise InputError(f"branches must be 'one' or 'two', got {branches!r}.")
+    trunks = [
+        trunk_by_name(name, example, pretrained=pretrained, generator=generator)
+        for _ in range(1 if branches == "one" else 2)
+    ]
+    return DeferralNet.build(
+        trunks[0],
+        example,
+        n_classes=n_classes,
+        n_experts=n_experts,
+        expert_trunk=trunks[1] if branches == "two" else None,
+        model_column=model_column,
+        generator=generator,
+    )
+
+
+def trunk_by_name(
+    name: str, example: Tensor, *, pretrained: bool | None = None, generator: torch.Generator
+) -> nn.Module:
+    """Build the trunk that a name stands for, without a head; see `net_by_name`.
+
+    >>> trunk_by_name("text-cnn", torch.zeros(2, 100), generator=torch.Generator().manual_seed(0)).out_features
+    900
+    """
+    package, colon, model = name.partition(":")
+    if colon and package in _FOREIGN:
+        return _FOREIGN[package](model, pretrained=bool(pretrained), generator=generator)
+    if found := _EFFICIENT.fullmatch(name):
+        return _efficientnet(name, int(found[1]), example, pretrained=pretrained, generator=generator)
+    trunk = _own_trunk(name, example, generator)
+    if pretrained:
+        raise InputError(
+            f"pretrained: there are no learned weights of {name}; leave it out, "
+            "or take efficientnet-lite0, torchvision:... or timm:..."
+        )
+    return trunk
+
+
+def _own_trunk(name: str, example: Tensor, generator: torch.Generator) -> nn.Module:
+    if found := _WIDE.fullmatch(name):
+        channels = _channels(name, example)
+        return WideResNet(int(found[1]), int(found[2]), in_channels=channels, generator=generator)
+    if (found := _RESNET.fullmatch(name)) and int(found[1]) in RESNET_DEPTHS:
+        stem = "small" if found[2] else "imagenet"
+        return ResNet(int(found[1]), stem=stem, in_channels=_channels(name, example), generator=generator)
+    if name == "text-cnn":
+        if example.ndim != 2:
+            raise InputError(f"text-cnn takes one vector per text, (n, d), got shape {tuple(example.shape)}.")
+        return TextCnn(generator=generator)
+    raise InputError(f"net must be one of {', '.join(NET_NAMES)}, got {name!r}.")
+
+
+def _efficientnet(
+    name: str, variant: int, example: Tensor, *, pretrained: bool | None, generator: torch.Generator
+) -> nn.Module:
+    if variant not in EFFICIENTNET_VARIANTS:
+        raise InputError(f"net must be one of {', '.join(NET_NAMES)}, got {name!r}.")
+    trunk = EfficientNetLite(variant, in_channels=_channels(name, example), generator=generator)
+    if pretrained is None or pretrained:
+        load_efficientnet_lite(trunk, find_efficientnet_weights(variant))
+    return trunk
+
+
+def _channels(name: str, example: Tensor) -> int:
+    if example.ndim != 4:
+        raise InputError(f"{name} takes pictures (n, channels, height, width), got shape {tuple(example.shape)}.")
+    return example.shape[1]

@@ -1,0 +1,123 @@
+"""A team: a model's scores with experts whose heads are drawn to the population, those who joined later among them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.errors import InputError
+from defero.core.scores import Scores, sigmoid
+from defero.heads import Heads, Lens, fit_head
+from defero.scorers import Scorer, unpack_scorer
+
+
+@dataclass(frozen=True, eq=False)
+class TeamScorer:
+    """Ask a base scorer for the classes and for the experts it knows itself; the others have heads.
+
+    Attributes
+    ----------
+    base : Scorer
+    lens : Lens
+        What the heads look at.
+    heads : Heads
+        With the population that they come from; of nobody yet, where the base knows every expert.
+    n_own : int
+        How many experts the base scores.
+    order : (J,) int
+        Which column of the base's experts and then the heads' each expert has.
+    """
+
+    kind: ClassVar[str] = "team"
+    base: Scorer
+    lens: Lens
+    heads: Heads
+    n_own: int
+    order: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", frozen(np.asarray(self.order, dtype=np.int64)))
+
+    def score(self, features: FloatArray) -> Scores:
+        """Return the scores of n items, (n, d) features or what else the base takes."""
+        joined_later = bool((self.order >= self.n_own).any())
+        scores, seen = self._look(features) if joined_later else (self.base.score(features), None)
+        proba, raw = scores.expert_proba, scores.expert_raw
+        if seen is not None:
+            log_odds = self.heads.log_odds(seen)
+            joined = log_odds if scores.link == "logit" else -np.logaddexp(0.0, -log_odds)
+            proba, raw = np.hstack([proba, sigmoid(log_odds)]), np.hstack([raw, joined])
+        if not np.array_equal(self.order, np.arange(proba.shape[1])):
+            proba, raw = proba[:, self.order], raw[:, self.order]
+        return Scores(scores.class_proba, proba, scores.model_proba, raw, scores.link)
+
+    def logit_sd(self, features: FloatArray) -> FloatArray:
+        """Return how uncertain each expert's log-odds of being right are, (n, J); nan for the base's own experts."""
+        scores, seen = self._look(features)
+        own = np.full((len(scores), scores.n_experts), np.nan)
+        return np.hstack([own, self.heads.logit_sd(seen)])[:, self.order]
+
+    def with_expert(self, features: FloatArray, correct: ArrayLike, *, weight: ArrayLike | None = None) -> "TeamScorer":
+        """Return the team with one more expert at the end, of whom m answers to these (m, d) features are known."""
+        scores, seen = self._look(features)
+        if scores.link == "weight":
+            raise InputError("a mixture of experts' weights add up to 1: nobody can join it without a new fit.")
+        head = fit_head(seen, correct, self.heads.prior, weight=weight)
+        place = self.n_own + self.heads.n_experts
+        return replace(self, heads=self.heads.with_head(head), order=np.append(self.order, place))
+
+    def without_expert(self, place: int) -> "TeamScorer":
+        """Return the team without the expert at this place; the base's own stay there, unheard."""
+        gone = int(self.order[place])
+        order = np.delete(self.order, place)
+        if gone < self.n_own:
+            return replace(self, order=order)
+        stay = [j for j in range(self.heads.n_experts) if j != gone - self.n_own]
+        return replace(self, heads=self.heads.take(stay), order=np.where(order > gone, order - 1, order))
+
+    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+        """Return the settings that belong into model.json, and the arrays."""
+        base, base_arrays = self.base.pack(folder)
+        arrays = {f"base.{name}": value for name, value in base_arrays.items()}
+        arrays |= {f"lens.{name}": value for name, value in self.lens.arrays().items()}
+        arrays |= {f"heads.{name}": value for name, value in self.heads.arrays().items()}
+        settings = {"base_kind": self.base.kind, "base": base, "lens": self.lens.settings()}
+        return {**settings, "n_own": self.n_own, "order": self.order.tolist()}, arrays
+
+    @classmethod
+    def unpack(cls, folder: Path, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "TeamScorer":
+        """Build from what `pack` returned."""
+        return cls(
+            unpack_scorer(folder, settings["base_kind"], settings["base"], _inside("base.", arrays)),
+            Lens.from_settings(settings["lens"], _inside("lens.", arrays)),
+            Heads.from_arrays(_inside("heads.", arrays)),
+            int(settings["n_own"]),
+            np.array(settings["order"], dtype=np.int64),
+        )
+
+    def _look(self, features: FloatArray) -> tuple[Scores, FloatArray]:
+        """Return the base's scores, and what the heads see of n items."""
+        embedded = getattr(self.base, "score_with_embedding", None)
+        if embedded is None:
+            scores = self.base.score(features)
+            return scores, self.lens.look(features, scores.class_proba, hidden_units(self.base, features))
+        # Of a deep net's items the heads see what its own last layer sees: pixels by themselves say nothing.
+        scores, embedding = embedded(features)
+        return scores, self.lens.look(embedding, scores.class_proba)
+
+
+def hidden_units(scorer: Scorer, features: FloatArray) -> FloatArray | None:
+    """Return the hidden units that a network's experts look at, (n, h); None for scorers without any."""
+    units = getattr(scorer, "hidden", None)
+    if units is None:
+        return None
+    found: FloatArray = units(features)
+    return found if found.shape[1] else None
+
+
+def _inside(prefix: str, arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

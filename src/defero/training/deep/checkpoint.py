@@ -1,0 +1,89 @@
+"""One file with everything a run needs to go on: tensors and a line of JSON, no pickle, written whole or not at all."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from defero.core.errors import InputError
+
+FILE = "checkpoint.safetensors"
+FORMAT = 1
+
+
+def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+    """Write beside the old file, make sure that it is on the disk, then put it in the old one's place."""
+    # Copies: safetensors takes neither channels-last tensors nor two that share memory.
+    plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    content = save(plain, metadata={"facts": json.dumps({"format": FORMAT, **facts})})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    try:
+        with new.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the tensors, on the CPU, and the facts."""
+    try:
+        with safe_open(path, framework="pt") as stored:
+            facts = json.loads((stored.metadata() or {}).get("facts", "{}"))
+            tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 - no mapping
+    except (SafetensorError, ValueError) as error:
+        raise InputError(f"{path} is no checkpoint of a training ({error}); remove it to start anew.") from error
+    if facts.get("format") != FORMAT:
+        raise InputError(f"{path} must be a checkpoint of format {FORMAT}, got {facts.get('format')}; start anew.")
+    return tensors, facts
+
+
+def named(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Put a prefix before every name.
+
+    >>> list(named("net", {"weight": torch.zeros(1)}))
+    ['net.weight']
+    """
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return those with a prefix, without it.
+
+    >>> list(under("net", {"net.weight": torch.zeros(1), "best.weight": torch.zeros(1)}))
+    ['weight']
+    """
+    return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Return an optimiser's state as "number of the parameter.name"."""
+    state = optimiser.state_dict()["state"]
+    return {
+        f"{number}.{name}": value
+        for number, values in state.items()
+        for name, value in values.items()
+        if isinstance(value, Tensor)
+    }
+
+
+def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Put stored tensors back, each in the memory layout of its parameter."""
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+    state: dict[int, dict[str, Tensor]] = {}
+    for place, tensor in tensors.items():
+        number, name = place.split(".", 1)
+        parameter = parameters[int(number)]
+        laid_out = torch.empty_like(parameter).copy_(tensor) if tensor.shape == parameter.shape else tensor
+        state.setdefault(int(number), {})[name] = laid_out
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})

@@ -1,0 +1,130 @@
+"""What a training runs on: a device, a precision, and the processes that share it. Fabric, imported late."""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from defero.core.errors import InputError
+from defero.training.deep.feed import Piece
+from defero.training.deep.recipe import Recipe
+
+
+class Machine:
+    """A launched Fabric, and what the loop asks of it.
+
+    Parameters
+    ----------
+    fabric : lightning_fabric.Fabric
+    """
+
+    def __init__(self, fabric: Any) -> None:
+        self.fabric = fabric
+        self.device: torch.device = fabric.device
+        self.piece = Piece(fabric.global_rank, fabric.world_size)
+
+    @property
+    def leads(self) -> bool:
+        """Is this the process that writes files and speaks?"""
+        return self.piece.rank == 0
+
+    def ready(
+        self, learner: nn.Module, optimiser: torch.optim.Optimizer, *, mode: str
+    ) -> tuple[Any, torch.optim.Optimizer]:
+        """Wrap a learner and its optimiser, compiled where the mode says so."""
+        if mode == "auto":
+            mode = "default" if self.device.type == "cuda" else "off"
+        if mode != "off":
+            learner = torch.compile(learner, mode=mode, dynamic=False)  # type: ignore[assignment]
+        return self.fabric.setup(learner, optimiser)
+
+    def backward(self, value: Tensor) -> None:
+        """Compute gradients, summed up over the processes."""
+        self.fabric.backward(value)
+
+    def clip(self, model: Any, optimiser: Any, max_norm: float) -> None:
+        """Shorten the gradients; a NaN is found by the loop, without waiting for the device here."""
+        self.fabric.clip_gradients(model, optimiser, max_norm=max_norm, error_if_nonfinite=False)
+
+    def autocast(self) -> AbstractContextManager[None]:
+        """Compute in the recipe's precision."""
+        return self.fabric.autocast()
+
+    def together(self, rows: Tensor) -> Tensor:
+        """Join every process's rows, (m, ...) to (world * m, ...)."""
+        if self.piece.world == 1:
+            return rows
+        joined: Tensor = self.fabric.all_gather(rows)
+        return joined.flatten(0, 1)
+
+    def total(self, value: Tensor) -> Tensor:
+        """Add up a number over the processes."""
+        return value if self.piece.world == 1 else self.fabric.all_reduce(value, reduce_op="sum")
+
+    def agreed(self, value: Any) -> Any:
+        """Return the leading process's value in every process."""
+        return value if self.piece.world == 1 else self.fabric.broadcast(value)
+
+    def agree_on_buffers(self, net: nn.Module) -> None:
+        """Give every process the leading one's batch statistics; parameters are the same already."""
+        if self.piece.world > 1:
+            for buffer in net.buffers():
+                torch.distributed.broadcast(buffer, src=0)
+
+    def finish(self) -> None:
+        """Wait for the device."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
+
+def start_machine(recipe: Recipe, *, device: str | None = None, fabric: Any = None) -> Machine:
+    """Return the machine: the processes that `torchrun` started, the Fabric that is handed in, or this process alone.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Says the precision.
+    device : str, optional
+        "cpu" or "cuda"; a GPU where there is one by default.
+    fabric : lightning_fabric.Fabric, optional
+        One that was launched, for other ways to run; the recipe's precision is then not looked at.
+    """
+    if fabric is not None:
+        return Machine(fabric)
+    try:
+        from lightning_fabric import Fabric
+    except ImportError as error:
+        raise InputError("deep networks need lightning-fabric: install defero with its train extra.") from error
+    kind = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")).type
+    precision: Any = recipe.precision
+    if precision == "auto":
+        precision = "bf16-mixed" if kind == "cuda" else "32"
+    world, here = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    started = Fabric(
+        accelerator=kind,
+        devices=here,
+        num_nodes=world // here,
+        strategy="ddp" if world > 1 else "auto",
+        precision=precision,
+    )
+    started.launch()
+    return Machine(started)
+
+
+@contextmanager
+def fast_kernels(device: torch.device) -> Iterator[None]:
+    """On a GPU let cuDNN measure which convolution is fastest and use TF32 where 32 bits are asked for; then undo."""
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.backends.cudnn.benchmark, torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32 = True, True
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32 = before[0], before[2]
+        torch.set_float32_matmul_precision(before[1])

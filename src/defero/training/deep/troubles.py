@@ -1,0 +1,102 @@
+"""What can stop a training, told in a sentence: what happened, what to do, and where the last good checkpoint is."""
+
+import errno
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import torch
+
+from defero.core.errors import InputError
+
+
+class TrainingError(InputError):
+    """A training could not go on; its last good checkpoint, where there is one, is `checkpoint`."""
+
+    checkpoint: Path | None = None
+
+
+def not_finite(epoch: int, learning_rate: float) -> TrainingError:
+    """Return what is said when the loss is no number any more."""
+    return TrainingError(
+        f"the loss is no number any more in epoch {epoch}; lower learning_rate={learning_rate:g}, set clip_norm=1, or "
+        "look for inputs that are not finite."
+    )
+
+
+@contextmanager
+def told(checkpoint: Path | None, *, batch_size: int) -> Iterator[None]:
+    """Turn what stops the block into a sentence that ends with the last good checkpoint.
+
+    >>> with told(None, batch_size=64):
+    ...     raise MemoryError
+    Traceback (most recent call last):
+    ...
+    defero.training.deep.troubles.TrainingError: out of memory with batch_size=64; ... No checkpoint was written.
+    """
+    try:
+        yield
+    except TrainingError as trouble:
+        raise _with_checkpoint(str(trouble), checkpoint) from trouble
+    except (OSError, RuntimeError, MemoryError) as error:
+        sentence = _sentence(error, batch_size)
+        if sentence is None:
+            raise
+        raise _with_checkpoint(sentence, checkpoint) from error
+
+
+def _sentence(error: Exception, batch_size: int) -> str | None:
+    text = str(error)
+    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in text:
+        return (
+            f"out of memory with batch_size={batch_size}; halve it (and learning_rate with it), take "
+            "precision='bf16-mixed', or a smaller net."
+        )
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk is full ({error.filename or 'while a checkpoint was written'}); make room and run it again."
+    if "DataLoader worker" in text:
+        return (
+            f"a worker that reads pictures died ({text.splitlines()[0]}); with little memory take fewer workers, and "
+            "workers=0 shows what went wrong."
+        )
+    return None
+
+
+def _with_checkpoint(sentence: str, checkpoint: Path | None) -> TrainingError:
+    there = checkpoint is not None and checkpoint.is_file()
+    where = f"The last good checkpoint is {checkpoint}: the same call goes on from it." if there else ""
+    stopped = TrainingError(f"{sentence} {where or 'No checkpoint was written.'}")
+    stopped.checkpoint = checkpoint if there else None
+    return stopped
+
+
+class Interrupts:
+    """Ctrl-C waits for the end of a step, so that what is saved is whole; a second one does not wait.
+
+    Examples
+    --------
+    >>> with Interrupts() as interrupts:
+    ...     interrupts.asked
+    False
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __enter__(self) -> "Interrupts":
+        try:
+            self._before = signal.signal(signal.SIGINT, self._note)
+        except ValueError:  # not the main thread: its owner handles Ctrl-C
+            self._before = None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
