@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -10,20 +11,51 @@ from defero.aggregation import vote_discount
 from defero.core import InputError
 
 
+def slow_surprise(answers, labels, experts):
+    """The residuals, pulled to mean 0 and variance 1, as a dictionary (item, expert) -> value."""
+    cells = [(k, j) for k, j in np.ndindex(*answers.shape) if answers[k, j] >= 0]
+    residual = {(k, j): float(answers[k, j] == labels[k]) - experts[k, j] for k, j in cells}
+    mean_of_all = sum(residual.values()) / max(len(cells), 1)
+    surprise = {}
+    for j in range(answers.shape[1]):
+        mine = [k for k, other in cells if other == j]
+        mean = (sum(residual[k, j] for k in mine) + 10 * mean_of_all) / (len(mine) + 10)
+        own = sum((residual[k, j] - mean) ** 2 for k in mine)
+        foreseen = sum(experts[k, j] * (1 - experts[k, j]) for k in mine)
+        variance = max(own, (own + 10 * foreseen / max(len(mine), 1)) / (len(mine) + 10) * len(mine))
+        for k in mine:
+            varies = variance > 1e-12 * len(mine)
+            surprise[k, j] = (residual[k, j] - mean) / math.sqrt(variance / len(mine)) if varies else 0.0
+    return surprise
+
+
 def slow_discount(answers, labels, experts):
-    n_experts = answers.shape[1]
-    weights = []
-    for j in range(n_experts):
-        total = 0.0
-        for i in range(n_experts):
-            both = [row for row in range(len(answers)) if min(answers[row, i], answers[row, j]) >= 0]
-            if i == j or not both:
-                continue
-            pair = [[float(answers[row, e] == labels[row]) - experts[row, e] for row in both] for e in (i, j)]
-            if min(np.std(one) for one in pair) > 1e-6:
-                total += max(0.0, np.corrcoef(pair)[0, 1] - 1 / math.sqrt(len(both)))
-        weights.append(1 / (1 + total))
-    return weights
+    surprise = slow_surprise(answers, labels, experts)
+    products = {}
+    for i, j in itertools.combinations(range(answers.shape[1]), 2):
+        both = [k for k in range(len(answers)) if (k, i) in surprise and (k, j) in surprise]
+        if both:
+            products[i, j] = [surprise[k, i] * surprise[k, j] for k in both]
+    every = [x for pair in products.values() for x in pair]
+    if not every:
+        return [1.0] * answers.shape[1]
+    pooled = sum(every) / len(every)
+    variance = max(1.0, sum(x * x for x in every) / len(every) - pooled**2)
+    centre = max(0.0, pooled - math.sqrt(variance / len(every)))
+    apart = n_twice = 0.0
+    for pair in products.values():
+        for one, two in itertools.permutations(pair, 2):
+            apart, n_twice = apart + (one - centre) * (two - centre), n_twice + 1
+    between = max(0.0, apart / max(n_twice, 1))
+    total = [0.0] * answers.shape[1]
+    for (i, j), pair in products.items():
+        r, error = sum(pair) / len(pair), variance / len(pair)
+        trust = between / (between + error)
+        drawn = centre + trust * (r - centre) - math.sqrt(trust * error)
+        rho = min(1.0, max(0.0, drawn, r - math.sqrt(2 * math.log(max(len(products), 2)) * error)))
+        for one in (i, j):
+            total[one] += rho * len(pair) / sum(k >= 0 for k in answers[:, one])
+    return [1 / (1 + one) for one in total]
 
 
 @given(panels())
@@ -83,12 +115,79 @@ def test_what_the_probabilities_foresaw_is_no_correlation():
     assert vote_discount(answers, labels, [0.6, 0.6]).max() < 0.8
 
 
-def test_few_shared_items_pass_for_independent():
-    answers = np.array([[0, 0], [1, 1], [0, -1], [-1, 1]])
-    labels = np.array([0, 0, 0, 0])
-    # Two shared items: r = 1, less one standard error of 1 / sqrt(2).
-    assert vote_discount(answers, labels, [0.5, 0.5]) == pytest.approx([1 / (2 - 1 / math.sqrt(2))] * 2)
-    assert vote_discount(answers[1:], labels[1:], [0.5, 0.5]).tolist() == [1.0, 1.0]
+def test_by_hand():
+    """Half right and p = 1/2: four products of 1, whose mean has the standard error 1/2.
+
+    mu = 1 - 1/2, tau**2 = (1 - mu)**2 = 1/4, t = 1/2: 3/4 less sqrt(1/8). More is above what chance makes of a pair.
+    """
+    answers, labels = np.array([[0, 0], [0, 0], [1, 1], [1, 1]]), np.zeros(4, int)
+    above_chance = 1 - math.sqrt(2 * math.log(2)) / 2
+    assert above_chance > 3 / 4 - math.sqrt(1 / 8)
+    assert vote_discount(answers, labels, [0.5, 0.5]) == pytest.approx([1 / (1 + above_chance)] * 2)
+    # One shared item is no evidence; two who never meet share no vote.
+    assert vote_discount(answers[2:3], labels[2:3], [0.5, 0.5]).tolist() == [1.0, 1.0]
+    apart = np.array([[0, -1], [1, -1], [-1, 0], [-1, 1]])
+    assert vote_discount(apart, labels, [0.5, 0.5]).tolist() == [1.0, 1.0]
+
+
+def test_the_first_meets_the_second_half_the_time():
+    answers = np.array([[0, 0], [0, 0], [1, 1], [1, 1], [0, -1], [0, -1], [1, -1], [1, -1]])
+    first, second = 1 / vote_discount(answers, np.zeros(8, int), [0.5, 0.5]) - 1
+    assert first == pytest.approx(second / 2)
+    assert second > 0.4
+
+
+@pytest.mark.parametrize("n_experts", [2, 5, 20])
+def test_identical_experts_share_one_vote(n_experts):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=3_000)
+    answers = np.repeat(draw(rng, labels, 0.8, 3)[:, None], n_experts, axis=1)
+    weights = vote_discount(answers, labels, np.full(n_experts, 0.8))
+    assert weights == pytest.approx(np.full(n_experts, 1 / n_experts), rel=0.03)
+
+
+def sparse_crowd(rng, *, n_items, n_experts=200, answers_an_item=5, difficulty=0.0):
+    """Return answers, labels and each expert's accuracy; errors are independent unless items differ in difficulty."""
+    labels = rng.integers(2, size=n_items)
+    accuracy = rng.beta(8, 2, size=n_experts)
+    answers = np.full((n_items, n_experts), -1)
+    for k in range(n_items):
+        who = rng.choice(n_experts, size=answers_an_item, replace=False)
+        logit = np.log(accuracy[who] / (1 - accuracy[who])) + difficulty * rng.normal()
+        wrong = rng.random(answers_an_item) > 1 / (1 + np.exp(-logit))
+        answers[k, who] = np.where(wrong, 1 - labels[k], labels[k])
+    return answers, labels, accuracy
+
+
+@pytest.mark.parametrize("n_items", [100, 300, 1_000, 3_000])
+def test_a_sparse_crowd_with_independent_errors_keeps_its_votes(n_items):
+    rng = np.random.default_rng(0)
+    answers, labels, accuracy = sparse_crowd(rng, n_items=n_items)
+    roughly = np.clip(accuracy + 0.05 * rng.normal(size=200), 0.05, 0.99)
+    weights = vote_discount(answers, labels, roughly)
+    assert weights.mean() > 0.95
+    assert np.quantile(weights, 0.05) > 0.85
+
+
+def test_a_sparse_crowd_that_finds_the_same_items_hard_shares_its_votes():
+    answers, labels, accuracy = sparse_crowd(np.random.default_rng(0), n_items=3_000, difficulty=1.5)
+    assert vote_discount(answers, labels, accuracy).mean() < 0.75
+
+
+def test_luck_is_no_likeness():
+    """All of five answers right: what is left is 1 - p(x), the same for everybody, and no sign of erring together."""
+    p = np.repeat(np.array([0.6, 0.95, 0.7, 0.9, 0.99])[:, None], 3, axis=1)
+    assert vote_discount(np.zeros((5, 3), int), np.zeros(5, int), p).min() > 0.95
+
+
+def test_five_clones_among_two_hundred():
+    rng = np.random.default_rng(1)
+    labels = rng.integers(4, size=1_000)
+    answers = np.stack([draw(rng, labels, 0.8, 4) for _ in range(200)], axis=1)
+    answers[:, 1:5] = answers[:, :1]
+    weights = vote_discount(answers, labels, np.full(200, 0.8))
+    assert 1.0 < weights[:5].sum() < 1.2
+    assert weights[5:].mean() > 0.95
 
 
 def test_edges():

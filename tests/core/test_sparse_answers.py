@@ -19,6 +19,7 @@ from defero.core.dense_answers import DenseAnswers
 from defero.core.errors import InputError
 from defero.core.labels import encode_answers, encode_recorded, expert_names
 from defero.core.lookup import class_numbers
+from defero.core.sparse_answers import SparseAnswers
 from defero.core.table import ExpertTable
 from defero.data.long_answers import triplets
 
@@ -44,6 +45,22 @@ def test_sparse_and_dense_tables_say_the_same(codes, data):
         assert one.n_answers == other.n_answers == int((other.answer_idx != -1).sum())
         assert one.n_experts == other.n_experts == codes.shape[1]
         np.testing.assert_array_equal(one.answers.said.dense(), one.answer_idx)
+
+
+@given(cells)
+def test_answers_one_by_one_are_those_of_the_cells(codes):
+    expected = [(i, j, codes[i, j]) for i in range(len(codes)) for j in range(codes.shape[1]) if codes[i, j] != -1]
+    dense = DenseAnswers(codes.astype(np.int8))
+    sparse = sparse_table(codes, np.zeros(len(codes), dtype=int)).answers.said
+    for said in (dense, sparse):
+        given_ones = said.given()
+        assert list(zip(*(part.tolist() for part in given_ones), strict=True)) == expected
+        assert given_ones.item_idx.dtype == given_ones.expert_idx.dtype == np.int64
+
+
+def test_answers_one_by_one_are_sorted_by_expert_too():
+    said = SparseAnswers(np.array([0, 2, 3]), np.array([1, 0, 0]), np.array([5, 6, 7]), n_experts=2)
+    assert [part.tolist() for part in said.given()] == [[0, 0, 1], [0, 1, 0], [6, 5, 7]]
 
 
 @given(cells)

@@ -1,13 +1,17 @@
 """Heads on real crowds and on WEDGE: what the tests assert on one split and the slow study on ten."""
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from defero import DeferralClassifier, TwoStageDeferral
 from defero.core.scores import sigmoid
 from defero.datasets import wedge
 from defero.datasets.text_crowds import keswani_toxicity, sentiment_polarity_crowd
@@ -16,6 +20,15 @@ from defero.heads.answers import GroupedAnswers
 from defero.heads.head import modes
 
 CROWDS = {"sentiment_polarity_crowd": sentiment_polarity_crowd, "keswani_toxicity": keswani_toxicity}
+CLASS_MODELS = {
+    "plain": lambda: LogisticRegression(max_iter=2_000),
+    "standardised": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)),
+}
+ESTIMATORS = {  # what to fit, and the class model that its rivals read: where it is fixed, the same
+    "DeferralClassifier('linear')": (lambda seed: DeferralClassifier("linear", random_state=seed), "plain"),
+    "TwoStageDeferral(LogisticRegression())": (lambda seed: TwoStageDeferral(CLASS_MODELS["plain"]()), "plain"),
+    "TwoStageDeferral()": (lambda seed: TwoStageDeferral(), "standardised"),
+}
 RIDGES = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0)
 PSEUDO_ANSWERS = 8
 FOLDS = 5
@@ -35,13 +48,15 @@ def log_loss(proba, right):
     return float(-np.mean(np.log(np.where(right, proba, 1 - proba))))
 
 
-def crowd_split(data, seed):
-    """Return the held-out log loss of P(annotator right) by each rule, 70 % of the items to learn from."""
+def crowd_split(data, seed, *, classes="plain"):
+    """Return the held-out log loss of P(annotator right) by each rule, 70 % of the items to learn from.
+
+    All rules but the frequency read the same class posterior, of the class model with this name.
+    """
     embeddings, labels, item, expert, right = data
     n_experts = int(expert.max()) + 1
-    shuffled = np.random.default_rng(seed).permutation(len(labels))
-    learn = np.isin(np.arange(len(labels)), shuffled[: int(0.7 * len(labels))])
-    model = LogisticRegression(max_iter=2_000)
+    learn = to_learn_from(labels, seed)
+    model = CLASS_MODELS[classes]()
     proba = np.empty((len(labels), 2))
     proba[learn] = cross_val_predict(model, embeddings[learn], labels[learn], cv=5, method="predict_proba")
     proba[~learn] = model.fit(embeddings[learn], labels[learn]).predict_proba(embeddings[~learn])
@@ -56,6 +71,30 @@ def crowd_split(data, seed):
         "independent ridge": ridge_proba(phi, *past, n_experts, best_ridge(phi, *past, n_experts, seed))[rows, columns],
     }
     return {name: log_loss(one, truth) for name, one in losses.items()}
+
+
+def to_learn_from(labels, seed):
+    """Return which items are to learn from, (n,): 70 %."""
+    shuffled = np.random.default_rng(seed).permutation(len(labels))
+    return np.isin(np.arange(len(labels)), shuffled[: int(0.7 * len(labels))])
+
+
+def estimator_split(data, seed, estimators=ESTIMATORS):
+    """Return the same log loss of whole estimators, which find their class model and their heads themselves."""
+    embeddings, labels, item, expert, right = data
+    learn = to_learn_from(labels, seed)
+    answers = np.full((len(labels), int(expert.max()) + 1), -1)
+    answers[item, expert] = np.where(right, labels[item], 1 - labels[item])
+    unknown = ~learn[item]
+    found = {}
+    for name in estimators:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "no answer of")
+            team = ESTIMATORS[name][0](seed).fit(embeddings[learn], labels[learn], experts=answers[learn])
+        proba = np.empty(answers.shape)
+        proba[~learn] = team.predict_expert_proba(embeddings[~learn])
+        found[name] = log_loss(proba[item[unknown], expert[unknown]], right[unknown])
+    return found
 
 
 def _mean_head(prior):

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from head_studies import CROWDS, crowd, crowd_split, left_out_errors, new_expert_errors
+from head_studies import (
+    CROWDS,
+    ESTIMATORS,
+    crowd,
+    crowd_split,
+    estimator_split,
+    left_out_errors,
+    new_expert_errors,
+)
 from scipy.stats import t as student
 
 from defero.data.model_folder import library_versions
@@ -21,6 +29,15 @@ SPLITS, EXPERTS = 10, 200
 def test_one_split_of_a_crowd(name):
     found = crowd_split(crowd(name), 0)
     assert found["shrunk heads"] < min(found[rival] for rival in RIVALS) - 0.002
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_one_split_of_a_crowd_through_the_estimators(estimator):
+    """On the smaller crowd: the estimator finds its class model and its heads itself."""
+    data = crowd("keswani_toxicity")
+    rivals = crowd_split(data, 0, classes=ESTIMATORS[estimator][1])
+    ours = estimator_split(data, 0, (estimator,))[estimator]
+    assert ours < min(rivals[rival] for rival in RIVALS)
 
 
 def test_new_experts_on_wedge():
@@ -40,6 +57,29 @@ def paired(differences):
     return {"mean": mean, "interval": [mean - plain, mean + plain], "corrected": [mean - corrected, mean + corrected]}
 
 
+def with_means(losses):
+    return {key: {"mean": float(np.mean(each)), "each": each} for key, each in losses.items()}
+
+
+def through_estimators(data, plain):
+    """Each estimator beside the rivals that read a class model of the same kind, and beside those of the study."""
+    scaled = [crowd_split(data, seed, classes="standardised") for seed in range(SPLITS)]
+    rivals = {"plain": plain, "standardised": scaled}
+    each = [estimator_split(data, seed) for seed in range(SPLITS)]
+    found = {}
+    for name, (_, kind) in ESTIMATORS.items():
+        losses = [one[name] for one in each]
+        found[name] = {
+            "held-out log loss of P(annotator right)": {"mean": float(np.mean(losses)), "each": losses},
+            "rivals' class model": kind,
+            "minus": {key: paired(np.subtract(losses, [one[key] for one in rivals[kind]])) for key in RIVALS},
+            "minus those with the plain class model": {
+                key: paired(np.subtract(losses, [one[key] for one in plain])) for key in RIVALS
+            },
+        }
+    return found
+
+
 @pytest.mark.slow
 def test_ten_splits_and_two_hundred_new_experts():
     started, rows = time.process_time(), {}
@@ -49,10 +89,9 @@ def test_ten_splits_and_two_hundred_new_experts():
         losses = {key: [one[key] for one in each] for key in each[0]}
         gaps = {key: np.subtract(losses["shrunk heads"], losses[key]) for key in RIVALS}
         rows[name] = {
-            "held-out log loss of P(annotator right)": {
-                key: {"mean": float(np.mean(v)), "each": v} for key, v in losses.items()
-            },
+            "held-out log loss of P(annotator right)": with_means(losses),
             "shrunk heads minus": {key: paired(gap) for key, gap in gaps.items()},
+            "estimators": through_estimators(data, each),
         }
     populations = {
         "wedge, 20 known specialists of 500 answers each: mean |p_hat - p| of a new one": [
@@ -80,6 +119,9 @@ def test_ten_splits_and_two_hundred_new_experts():
     for name in CROWDS:
         for rival in RIVALS:
             assert rows[name]["shrunk heads minus"][rival]["corrected"][1] < 0, (name, rival)
+            for estimator, found in rows[name]["estimators"].items():
+                assert found["minus"][rival]["interval"][1] < 0, (name, estimator, rival)
+                assert found["minus those with the plain class model"][rival]["interval"][1] < 0, (name, estimator)
     for name in populations:
         assert rows[name]["50"]["mean"] <= 0.10, name
         assert rows[name]["200"]["mean"] <= 0.06, name

@@ -176,7 +176,7 @@ def test_a_model_of_a_table_wants_a_table(cases):
 def test_an_expert_without_answers_is_the_mean_of_the_others_and_never_asked(cases):
     answers = cases.answers.assign(dr_b=None)
     with pytest.warns(UserWarning, match="no answer of dr_b in the training rows"):
-        team = DeferralClassifier("linear").fit(cases.features, cases.labels, experts=answers)
+        team = DeferralClassifier("linear", heads="own").fit(cases.features, cases.labels, experts=answers)
     proba = team.predict_expert_proba(cases.features)
     np.testing.assert_allclose(proba[:, 1], proba[:, [0, 2]].mean(axis=1))
     decision = team.decide(cases.features, costs=[0.9, 0.0, 0.9])

@@ -7,23 +7,27 @@ from defero.aggregation.arguments import answer_numbers, expert_probabilities, l
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.labels import MISSING
 
+AS_THE_OTHERS = 10
+"""Answers as the others' that stand beside each expert's own when the mean and spread of their residuals are taken."""
+
 
 def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike) -> FloatArray:
     """Estimate each expert's effective weight in a vote, on held-out data.
 
-    With c_j in {0, 1} (was j right?) the residual c_j - p_j is what expert_proba did not foresee. r_ij is the
-    correlation of the residuals of i and j over the m_ij items that both answered, rho_ij =
-    max(0, r_ij - 1 / sqrt(m_ij)) takes off one standard error, so that few shared items count for
-    little, and
+    With c_j in {0, 1} (was j right?) the residual c_j - p_j is what expert_proba did not foresee. rho_ij is the
+    correlation of the residuals of i and j over the m_ij items that both answered, as far as these bear it out: drawn
+    to the mean of all pairs where they are few, less one standard error, and never negative. m_ij / m_j is how
+    often j, who answered m_j items, meets i, and
 
-        w_j = 1 / (1 + sum_{i != j} rho_ij).
+        w_j = 1 / (1 + sum_{i != j} rho_ij m_ij / m_j).
 
-    Independent experts keep about 1; J identical ones get about 1/J each, so that together they have one vote.
+    Independent experts keep about 1, however few items they share; J identical ones who answer
+    everything get about 1/J each, so that together they have one vote.
 
     Limits: it looks at being wrong together, not at giving the same wrong answer; one number per expert stands for
-    all items and all panels, so in a panel without the clones a clone counts for too little; negative
-    correlation is not rewarded; pairs with few shared items pass for independent, and so does an expert whose
-    residual never varies.
+    all items and all panels, so in a panel without the clones a clone counts for too little, and in one that is
+    larger than those on record for too much; negative correlation is not rewarded; an expert whom expert_proba
+    calls certain, and who never errs, passes for independent.
 
     Parameters
     ----------
@@ -51,22 +55,59 @@ def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike
     truth = label_numbers(labels, n_items=len(given))
     proba = expert_probabilities(expert_proba, n_items=len(given), n_experts=given.shape[1])
     observed = given != MISSING
-    residual = np.where(observed, (given == truth[:, None]) - proba, 0.0)
-    correlation, shared = _pairwise(residual, observed)
-    excess = np.maximum(correlation - 1 / np.sqrt(np.maximum(shared, 1)), 0)
-    np.fill_diagonal(excess, 0)
-    return 1 / (1 + excess.sum(axis=0))
-
-
-def _pairwise(residual: FloatArray, observed: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return (J, J) correlations over shared items, 0 where they are not defined, and how many items are shared."""
+    surprise = _standardised(given == truth[:, None], proba, observed)
     seen = observed.astype(np.float64)
     shared = seen.T @ seen
-    count = np.maximum(shared, 1)
-    mean = residual.T @ seen / count  # [i, j]: of expert i, over the items shared with j
-    variance = (residual**2).T @ seen / count - mean**2
-    covariance = residual.T @ residual / count - mean * mean.T
-    spread = np.maximum(variance * variance.T, 0)
-    varies = (variance > 1e-12) & (variance.T > 1e-12)  # the difference of two squares is rarely an exact 0
-    root = np.sqrt(np.where(varies, spread, 1.0))
-    return np.where(varies, np.clip(covariance / root, -1, 1), 0.0), shared
+    n_answers = np.maximum(np.diag(shared), 1)
+    np.fill_diagonal(shared, 0)
+    correlation = _borne_out(surprise.T @ surprise, (surprise**2).T @ surprise**2, shared)
+    return 1 / (1 + (correlation * shared / n_answers).sum(axis=0))
+
+
+def _standardised(correct: BoolArray, proba: FloatArray, observed: BoolArray) -> FloatArray:
+    """Return each expert's residuals with mean 0 and variance 1, (n, J); 0 where not observed or never surprising.
+
+    Mean and variance of few answers are luck. Who erred in none of five has residuals 1 - p(x), which rise and fall
+    with everybody else's: so the mean is drawn to that of all answers, and the variance is not below what p foresaw.
+    """
+    residual = np.where(observed, correct - proba, 0.0)
+    n_answers = observed.sum(axis=0)
+    mean_of_all = residual.sum() / max(n_answers.sum(), 1)
+    mean = (residual.sum(axis=0) + AS_THE_OTHERS * mean_of_all) / (n_answers + AS_THE_OTHERS)
+    centred = np.where(observed, residual - mean, 0.0)
+    own = (centred**2).sum(axis=0) / np.maximum(n_answers, 1)
+    foreseen = np.where(observed, proba * (1 - proba), 0.0).sum(axis=0) / np.maximum(n_answers, 1)
+    drawn = (n_answers * own + AS_THE_OTHERS * foreseen) / (n_answers + AS_THE_OTHERS)
+    variance = np.maximum(own, drawn)
+    varies = variance > 1e-12
+    return np.where(varies, centred / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
+
+
+def _borne_out(products: FloatArray, squares: FloatArray, shared: FloatArray) -> FloatArray:
+    """Return each pair's correlation as far as its m shared items bear it out, (J, J), in [0, 1].
+
+    Takes the sums over the shared items of x, the product of two standardised residuals, and of x**2. The mean r of
+    a pair's x has the variance s**2 / m. With correlations spread normally about mu with variance tau**2, a pair's
+    is mu + t (r - mu), t = tau**2 / (tau**2 + s**2 / m), up to a standard error of sqrt(t s**2 / m), which is taken
+    off. Clones are rarer and more alike than that: r itself counts as far as it is above what chance makes of
+    the largest of so many pairs, sqrt(2 log pairs) standard errors.
+
+    mu is the mean of all pairs less its standard error. tau**2 is the mean of (rho - mu)**2, where
+    ((sum of x)**2 - sum of x**2) / (m (m - 1)) stands for rho**2: its expectation, whatever the distribution of x.
+    """
+    total = shared.sum()
+    if not total:
+        return np.zeros_like(shared)
+    off = ~np.eye(len(shared), dtype=np.bool_)
+    mean = np.where(shared > 0, products / np.maximum(shared, 1), 0.0)
+    pooled = products[off].sum() / total
+    spread = max(float(squares[off].sum() / total - pooled**2), 1.0)  # 1: what independence gives
+    centre = max(pooled - np.sqrt(spread / (total / 2)), 0.0)  # each pair is in the sums twice
+    twice = np.maximum(shared * (shared - 1), 0)
+    apart = products**2 - squares - twice * (2 * centre * mean - centre**2)
+    between = max(float(apart[off & (shared > 1)].sum() / max(twice.sum(), 1.0)), 0.0)
+    error = spread / np.maximum(shared, 1)
+    trust = between / np.maximum(between + error, 1e-300)
+    drawn = centre + trust * (mean - centre) - np.sqrt(trust * error)
+    largest = np.sqrt(2 * np.log(max(np.count_nonzero(shared) / 2, 2)) * error)
+    return np.clip(np.maximum(drawn, mean - largest), 0, 1) * (shared > 0)

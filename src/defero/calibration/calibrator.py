@@ -1,18 +1,20 @@
 """Calibrator: `Scores` in, `Scores` out, in which the model and every expert are what they claim to be."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.calibration.choice import ChosenMaps, choose_maps
+from defero.calibration.choice import choose_maps
+from defero.calibration.chosen import ChosenMaps
 from defero.calibration.describe import calibration_sentences
 from defero.calibration.inputs import label_numbers
 from defero.calibration.isotonic import IsotonicMaps, fit_isotonic
 from defero.calibration.maps import ExpertMaps, Method, Untouched
+from defero.calibration.newcomer import NewcomersMap, with_newcomer
 from defero.calibration.platt import PlattMaps, fit_platt
 from defero.calibration.temperature import (
     apply_temperature,
@@ -133,6 +135,22 @@ class Calibrator:
         """
         self._check(scores)
         return self.experts.width(scores.expert_raw)
+
+    def take(self, experts: Sequence[int]) -> "Calibrator":
+        """Return the calibrator of some experts, in this order; the model's part is as it was."""
+        chosen = tuple(experts)
+        counts = None if self.n_answers is None else tuple(self.n_answers[j] for j in chosen)
+        return replace(self, experts=self.experts.take(chosen), n_answers=counts)
+
+    def with_newcomer(self, newcomer: NewcomersMap = "typical") -> "Calibrator":
+        """Return the calibrator with one more expert at the end, of whom no held-out answer is known.
+
+        >>> calibrator = Calibrator(1.5, PlattMaps("logit", (0.5,), (1.0,), (0.8, 0.1)), 30, (30,))
+        >>> calibrator.with_newcomer().experts.slope, calibrator.with_newcomer("identity").experts.methods
+        ((0.5, 0.8), ('platt', 'none'))
+        """
+        counts = None if self.n_answers is None else (*self.n_answers, 0)
+        return replace(self, experts=with_newcomer(self.experts, newcomer), n_answers=counts)
 
     def describe(self, expert_names: ArrayLike | None = None) -> list[str]:
         """Return what was done to the model and to the experts, in words; experts by number without names."""

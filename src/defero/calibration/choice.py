@@ -1,18 +1,14 @@
 """Method "auto": each expert gets the method that held-out answers speak for, and is left alone where none does."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
 import numpy as np
 
+from defero.calibration.chosen import ChosenMaps
 from defero.calibration.held_out import FEWEST_ANSWERS, FOLDS, folds, pays
-from defero.calibration.isotonic import IsotonicMaps, fit_isotonic
+from defero.calibration.isotonic import fit_isotonic
 from defero.calibration.log_odds import compress
 from defero.calibration.maps import ExpertMaps, Untouched
-from defero.calibration.platt import PlattMaps, fit_platt
+from defero.calibration.platt import fit_platt
 from defero.core.checks import BoolArray, FloatArray
-from defero.core.errors import InputError
 from defero.core.scores import Link
 
 MANY_ANSWERS = 1000
@@ -20,78 +16,6 @@ MANY_ANSWERS = 1000
 OF_ALL = 30.0
 """How many answers' worth of all experts' variance is added to an expert's own, which a few answers hardly show."""
 _SUREST = 1e12
-
-
-@dataclass(frozen=True)
-class ChosenMaps:
-    """Maps of several methods, each for some of the experts.
-
-    Attributes
-    ----------
-    parts : maps, one per method in use
-    experts : for each part the columns it takes; together 0..J-1
-    """
-
-    parts: tuple[Untouched | PlattMaps | IsotonicMaps, ...]
-    experts: tuple[tuple[int, ...], ...]
-    method: ClassVar[str] = "auto"
-
-    def __post_init__(self) -> None:
-        sizes = [part.n_experts for part in self.parts]
-        if not sizes or sizes != [len(columns) for columns in self.experts]:
-            raise InputError("parts and experts must be as many, with one column for each of a part's maps.")
-        if sorted(j for columns in self.experts for j in columns) != list(range(sum(sizes))):
-            raise InputError("experts must name each column 0..J-1 once.")
-        if len({part.link for part in self.parts}) != 1:
-            raise InputError("parts must be of one link.")
-
-    @property
-    def link(self) -> Link:
-        """What the raw scores are that these maps take."""
-        return self.parts[0].link
-
-    @property
-    def n_experts(self) -> int:
-        """J."""
-        return sum(part.n_experts for part in self.parts)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Which method each expert got."""
-        name_of = {j: part.method for part, columns in zip(self.parts, self.experts, strict=True) for j in columns}
-        return tuple(name_of[j] for j in range(self.n_experts))
-
-    def logits(self, expert_raw: FloatArray) -> FloatArray:
-        """Return the calibrated log-odds, (n, J)."""
-        found = np.empty(expert_raw.shape)
-        for part, columns in zip(self.parts, self.experts, strict=True):
-            found[:, columns] = part.logits(expert_raw[:, columns])
-        return found
-
-    def width(self, expert_raw: FloatArray) -> FloatArray:
-        """Return each part's width, (n, J)."""
-        found = np.empty(expert_raw.shape)
-        for part, columns in zip(self.parts, self.experts, strict=True):
-            found[:, columns] = part.width(expert_raw[:, columns])
-        return found
-
-    def settings(self) -> dict[str, Any]:
-        """Return what model.json keeps."""
-        return {
-            "method": self.method,
-            "chosen": list(self.methods),
-            "parts": [part.settings() for part in self.parts],
-        }
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> "ChosenMaps":
-        """Return the maps that `settings()` described."""
-        known: dict[str, type[Untouched | PlattMaps | IsotonicMaps]] = {
-            kind.method: kind for kind in (Untouched, PlattMaps, IsotonicMaps)
-        }
-        parts = tuple(known[part["method"]].from_settings(part) for part in settings["parts"])
-        chosen = settings["chosen"]
-        return cls(parts, tuple(tuple(j for j, name in enumerate(chosen) if name == part.method) for part in parts))
 
 
 def choose_maps(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *, link: Link) -> ExpertMaps:
@@ -127,7 +51,7 @@ def choose_maps(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray,
     so_far = np.where(use_platt, platt, plain)
     use_steps = many & _pays(so_far - steps, observed, among=many)
     chosen = np.where(use_steps, "isotonic", np.where(use_platt, "platt", "none"))
-    parts: list[tuple[Untouched | PlattMaps | IsotonicMaps, tuple[int, ...]]] = []
+    parts: list[tuple[ExpertMaps, tuple[int, ...]]] = []
     for name in ("none", "platt", "isotonic"):
         columns = tuple(np.flatnonzero(chosen == name).tolist())
         if columns and name == "none":

@@ -40,6 +40,10 @@ class ExpertMaps(Protocol):
         """Return how far apart the two probabilities of Venn-Abers lie, (n, J); nan for other methods."""
         ...
 
+    def take(self, experts: tuple[int, ...]) -> "ExpertMaps":
+        """Return the maps of some experts, in this order."""
+        ...
+
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""
         ...
@@ -77,6 +81,14 @@ class Untouched:
     def width(self, expert_raw: FloatArray) -> FloatArray:
         """Return nan, (n, J)."""
         return no_width(expert_raw)
+
+    def take(self, experts: tuple[int, ...]) -> "Untouched":
+        """Return the identity for some experts."""
+        return Untouched(self.link, len(experts))
+
+    def with_newcomer(self) -> "Untouched":
+        """Return the identity for one more."""
+        return Untouched(self.link, self.n_experts + 1)
 
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""

@@ -78,6 +78,15 @@ class PlattMaps:
         slope, intercept = (tuple(one[j] for j in experts) for one in (self.slope, self.intercept))
         return replace(self, slope=slope, intercept=intercept)
 
+    def with_newcomer(self) -> "PlattMaps":
+        """Return the maps with the pooled one for one more expert.
+
+        >>> PlattMaps("logit", (0.5,), (1.0,), (0.8, 0.1)).with_newcomer().slope
+        (0.5, 0.8)
+        """
+        slope, intercept = self.pooled
+        return replace(self, slope=(*self.slope, slope), intercept=(*self.intercept, intercept))
+
     def logits(self, expert_raw: FloatArray) -> FloatArray:
         """Return the calibrated log-odds, (n, J).
 

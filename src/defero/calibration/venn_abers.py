@@ -79,6 +79,10 @@ class VennAbersMaps:
         """Venn-Abers, J times."""
         return (self.method,) * self.n_experts
 
+    def take(self, experts: tuple[int, ...]) -> "VennAbersMaps":
+        """Return the maps of some experts."""
+        return VennAbersMaps(self.link, tuple(self.intervals[j] for j in experts))
+
     def bounds(self, expert_raw: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return p0 and p1, (n, J) each."""
         u = log_odds(expert_raw, self.link)

@@ -1,9 +1,17 @@
 """Answers: what answers as class numbers can be asked, whether they are kept cell by cell or one by one."""
 
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from defero.core.checks import BoolArray, IntArray
 from defero.core.lookup import Codes
+
+
+class Given(NamedTuple):
+    """The m answers that were given, one by one, sorted by item and then by expert: item, expert, class number."""
+
+    item_idx: IntArray
+    expert_idx: IntArray
+    codes: Codes
 
 
 class Answers(Protocol):
@@ -24,6 +32,9 @@ class Answers(Protocol):
 
     def correct(self, label_idx: IntArray) -> BoolArray:
         """Return who was right on what, (n, J)."""
+
+    def given(self) -> Given:
+        """Return the answers one by one: m of each, and nothing for the cells without an answer."""
 
     def per_expert(self) -> IntArray:
         """Return how many answers each expert gave, (J,)."""

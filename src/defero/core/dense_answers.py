@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from defero.core.answers import Given
 from defero.core.checks import BoolArray, IntArray, frozen
 from defero.core.lookup import Codes
 from defero.core.missing import MISSING
@@ -51,6 +52,12 @@ class DenseAnswers:
     def correct(self, label_idx: IntArray) -> BoolArray:
         """Return who was right on what, (n, J)."""
         return self.codes == label_idx.astype(self.codes.dtype)[:, None]
+
+    def given(self) -> Given:
+        """Return the answers one by one, sorted by item and then by expert."""
+        observed = self.observed()
+        items, experts = np.nonzero(observed)
+        return Given(items, experts, self.codes[observed])
 
     def per_expert(self) -> IntArray:
         """Return how many answers each expert gave, (J,)."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from defero.core.answers import Given
 from defero.core.checks import BoolArray, IntArray, frozen
 from defero.core.errors import InputError
 from defero.core.lookup import Codes, code_type
@@ -108,6 +109,14 @@ class SparseAnswers:
         items = self.item_idx()
         cells[items, self.expert_idx] = self.codes == label_idx[items]
         return cells
+
+    def given(self) -> Given:
+        """Return the answers one by one, sorted by item and then by expert."""
+        items, experts = self.item_idx(), self.expert_idx.astype(np.int64)
+        if ((np.diff(experts) < 0) & (np.diff(items) == 0)).any():
+            order = np.lexsort((experts, items))
+            return Given(items[order], experts[order], self.codes[order])
+        return Given(items, experts, self.codes)
 
     def per_expert(self) -> IntArray:
         """Return how many answers each expert gave, (J,)."""

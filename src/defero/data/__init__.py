@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from defero.data.long_answers import LongAnswers
     from defero.data.long_table import table_from_long
     from defero.data.majority import majority_labels
+    from defero.data.picture_recipe import PictureRecipe
+    from defero.data.pictures import PictureFiles
     from defero.data.prodigy import read_prodigy
     from defero.data.read import read_chunks, read_frame
     from defero.data.recipe import FeatureRecipe
@@ -30,6 +32,8 @@ __all__ = [
     "DecisionWriter",
     "FeatureRecipe",
     "LongAnswers",
+    "PictureFiles",
+    "PictureRecipe",
     "combined",
     "first_row",
     "held_out",
@@ -57,6 +61,8 @@ _HOME = {
     "DecisionWriter": "write",
     "FeatureRecipe": "recipe",
     "LongAnswers": "long_answers",
+    "PictureFiles": "pictures",
+    "PictureRecipe": "picture_recipe",
     "combined": "fingerprint",
     "first_row": "formats",
     "held_out": "fingerprint",

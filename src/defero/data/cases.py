@@ -235,8 +235,12 @@ def _of_experts(file: CaseFile, answers: LongAnswers) -> tuple[LongAnswers, tupl
             f"{answers.source}: nobody of the team answered; it has {listing(file.team, most=6)}, the answers are of "
             f"{listing(answers.experts, most=6)}."
         )
-    others = known - set(wanted or ())
-    told = f"{answers.source}: answers of {len(others)} people who are not in the team are left out."
+    others = len(known - set(wanted or ()))
+    if file.team is None:
+        told = f"{answers.source}: answers of {others} other{'s' if others > 1 else ''} are not looked at."
+    else:
+        who = "1 person who is" if others == 1 else f"{others} people who are"
+        told = f"{answers.source}: answers of {who} not in the team are left out."
     return answers.of_experts(wanted or ()), (told,) if others else ()
 
 

@@ -3,7 +3,9 @@
 Columns of text are in `text_column`.
 """
 
+import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +15,18 @@ from defero.core.errors import listing
 from defero.data.cells import number_of, shown
 from defero.data.text_column import TextColumn
 
+FREE_TEXT = "free text; name it with text= (--text) to use it"
+"""Why a column of texts that nobody named is left out."""
 _FREE_TEXT_ROWS = 50
 _FREE_TEXT_LEVELS = 20
+_MOST_LEVELS = 0.9
+_CODE = re.compile(r"[!-~]+")
+_MONTH = r"(jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[^\W\d_]*\.?"
+_DATE = re.compile(
+    rf"(\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}}|\d{{1,2}}\.?[ -]{_MONTH},?[ -]\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}})"
+    r"([ T,].*)?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -117,6 +129,19 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
             if not words:
                 return "numbers stored as text; convert them to numbers"
             return f"numbers beside {shown(words[0])}; leave a cell blank where the number is unknown"
-        return "free text; name it with text= (--text) to use it"
+        if _mostly(_DATE, counts):
+            return "dates are not used; write them as 2024-05-01 to cut by them (--time)"
+        if _mostly(_CODE, counts):  # one word of plain signs each: ids, links, mail addresses
+            return "codes that hardly repeat; where they name the cases or a group, say so with --key or --group"
+        return FREE_TEXT
     ranked = sorted(counts, key=lambda level: (-counts[level], level))
     return CategoricalColumn(name, tuple(ranked[:max_categories]), len(ranked) > max_categories, missing)
+
+
+def _mostly(pattern: re.Pattern[str], levels: Collection[str]) -> bool:
+    """Tell whether nearly all levels look so; a few odd ones are typing errors.
+
+    >>> _mostly(_DATE, ["3.5.2024", "12/31/24", "4 May 2024", "May 4, 2024 9:30"]), _mostly(_DATE, ["3.5", "May"])
+    (True, False)
+    """
+    return sum(pattern.fullmatch(level) is not None for level in levels) >= _MOST_LEVELS * len(levels)

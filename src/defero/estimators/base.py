@@ -21,10 +21,20 @@ from defero.core.labels import Labels, encode_labels, find_classes
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule
-from defero.estimators.lesson import Lesson, coded_experts, group_numbers, warn_of_silent_experts
-from defero.estimators.read_texts import read_texts
+from defero.estimators.expert_heads import with_population
+from defero.estimators.feature_checks import finite, warn_of_unread_texts
+from defero.estimators.lesson import (
+    AnswerWeights,
+    Lesson,
+    coded_experts,
+    group_numbers,
+    warn_of_silent_experts,
+    with_answer_weights,
+)
+from defero.estimators.read_texts import read_texts, summed_columns
 from defero.router import Router, Vote
 from defero.scorers import Scorer
+from defero.scorers.team import TeamScorer
 
 
 class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
@@ -38,6 +48,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     __metadata_request__score: ClassVar = {"experts": True}
 
     text: Any
+    min_answers: int = 1
+    answer_weights: AnswerWeights | None = None
 
     @abstractmethod
     def _learn(self, lesson: Lesson) -> Scorer:
@@ -45,6 +57,10 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     def _rule(self, lesson: Lesson) -> Rule:
         return MostLikelyRight()
+
+    def _with_population(self, scorer: Scorer, lesson: Lesson) -> Scorer:
+        """Return the scorer as one that experts can join."""
+        return scorer if lesson.n_experts == 0 or isinstance(scorer, TeamScorer) else with_population(scorer, lesson)
 
     def _known_classes(self, labels: Labels) -> Labels:
         return find_classes(labels)
@@ -73,8 +89,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             classifier.
         sample_weight : (n,), optional
         groups : (n,), optional
-            Which rows belong together, such as those of one patient, where new cases are of new groups. Used by
-            `text` alone: the words of a training row are read as those of a group never seen.
+            Which rows belong together, such as those of one patient, where new cases are of new groups. The words of
+            a training row are read, and shrunk heads look at it, as at a row of a group never seen.
 
         Returns
         -------
@@ -91,33 +107,41 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         together = None if groups is None else group_numbers(groups, n_items=len(labels))
         if recipe is not None and recipe.text:
             matrix, recipe = read_texts(recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=together)
+        item_idx, expert_idx, codes = said.given()
         lesson = Lesson(
             features=matrix,
             labels=labels,
             label_idx=label_idx,
             n_classes=len(classes),
-            correct=said.correct(label_idx),
-            observed=said.observed(),
+            item_idx=item_idx,
+            expert_idx=expert_idx,
+            right=codes == label_idx[item_idx],
+            n_experts=len(who),
             weight=weight,
             weighted=sample_weight is not None,
+            groups=together,
+            summed=None if recipe is None else summed_columns(recipe),
         )
+        lesson = with_answer_weights(lesson, self.answer_weights)
         counts = said.per_expert()
         warn_of_silent_experts(counts, who)
         router = Router(
-            scorer=self._learn(lesson),
+            scorer=self._with_population(self._learn(lesson), lesson),
             classes=classes,
             expert_names=who,
             answer_counts=counts,
             rule=self._rule(lesson),
+            min_answers=int(self.min_answers),
             recipe=recipe,
-            n_features=matrix.shape[1],
+            n_features=matrix.shape[1] if matrix.ndim == 2 else None,
+            item_shape=None if matrix.ndim == 2 else tuple(matrix.shape[1:]),
             notes={
                 "estimator": type(self).__name__,
                 "parameters": _plain(self.get_params(deep=False)),
                 "columns": None if recipe is None else [str(name) for name in X.columns],
             },
         )
-        return self._adopt(router.mark_seen("fit", X, label_idx, said.cells()))
+        return self._adopt(router.mark_seen("fit", X, label_idx, said))
 
     def predict(self, X: Any) -> Labels:
         """Return the model's own label for each item, (n,)."""
@@ -261,6 +285,33 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             )
         return router.score(self._checked(X), column_or_1d(y), experts, sample_weight=sample_weight)
 
+    def add_expert(self, name: str, X: Any, y: ArrayLike | None, answers: object) -> Self:
+        """Add an expert from a few answers, without training anything else; drops earlier panels.
+
+        Parameters
+        ----------
+        name : str
+        X, y : (m, d) array or DataFrame, and (m,)
+            As in `fit`; no later stage takes these rows.
+        answers : (m,)
+            What they answered; rows where it is missing are left out. None at all: all that is known of them is what
+            the others are like, and nobody asks them alone. So it is below `min_answers` answers.
+
+        Returns
+        -------
+        self
+        """
+        rows = X if X is None or len(X) == 0 else self._checked(X)
+        return self._adopt(self._ready().add_expert(name, rows, y, answers))
+
+    def remove_expert(self, name: str) -> Self:
+        """Take an expert out of the team; the others are as they were. Drops earlier panels."""
+        return self._adopt(self._ready().remove_expert(name))
+
+    def rename_expert(self, old: str, new: str) -> Self:
+        """Give an expert another name."""
+        return self._adopt(self._ready().rename_expert(old, new))
+
     def save(self, folder: str | Path) -> None:
         """Write the model folder: model.json and weights.safetensors, no pickle."""
         self._ready().save(folder)
@@ -303,9 +354,10 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             if self.text is not None:
                 raise InputError(f"text names columns, but X is {type(X).__name__}; pass a DataFrame.")
             matrix, _ = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
-            return _finite(matrix), None
+            return finite(matrix), None
         validate_data(self, X, y, skip_check_array=True)
         recipe = FeatureRecipe.learn(X, text=self.text, source="X")
+        warn_of_unread_texts(recipe)
         # Texts are read once the labels are known.
         return (np.empty((len(X), 0)) if recipe.text else recipe.apply(X, source="X")), recipe
 
@@ -315,18 +367,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             if hasattr(X, "columns"):
                 validate_data(self, X, reset=False, skip_check_array=True)
             return X if router.recipe is not None else np.asarray(X, dtype=np.float64)
-        return _finite(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
-
-
-def _finite(matrix: FloatArray) -> FloatArray:
-    if np.isfinite(matrix).all():
-        return matrix
-    row, column = np.argwhere(~np.isfinite(matrix))[0]
-    what = "NaN" if np.isnan(matrix[row, column]) else "inf"
-    raise InputError(
-        f"X contains {what} at row {row}, column {column}; expected finite numbers. Fill or drop such cells, "
-        "or pass a DataFrame, whose missing cells are filled."
-    )
+        return finite(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
 
 
 def _nobody(n_items: int, router: Router) -> Labels:

@@ -10,6 +10,7 @@ from defero.decisions.rules import AlwaysAskBest, AskAtRandom, AskBelowThreshold
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.lesson import Lesson
 from defero.estimators.two_stage import classes_of, fit_classifier, smoothed_share
+from defero.scorers import Scorer
 from defero.scorers.two_stage import TwoStageScorer
 
 
@@ -23,6 +24,9 @@ class Baseline(DeferralEstimator):
 
     def _learn(self, lesson: Lesson) -> TwoStageScorer:
         return TwoStageScorer(fit_classifier(self.classifier, lesson), _shares(lesson))
+
+    def _with_population(self, scorer: Scorer, lesson: Lesson) -> Scorer:
+        return scorer  # nobody joins a baseline
 
 
 class ModelOnly(Baseline):
@@ -150,7 +154,5 @@ class ConfidenceThreshold(Baseline):
 
 
 def _shares(lesson: Lesson) -> list[float]:
-    columns = range(lesson.correct.shape[1])
-    return [
-        smoothed_share(lesson.correct[lesson.observed[:, j], j], lesson.weight[lesson.observed[:, j]]) for j in columns
-    ]
+    counts = lesson.weight_of_answers()
+    return [smoothed_share(lesson.right[answers], counts[answers]) for answers in lesson.by_expert()]

@@ -1,11 +1,13 @@
 """What an estimator learns from: features, labels, and who was right, checked and encoded."""
 
 import warnings
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.answering import answer_weights
+from defero.answering.weights import By
 from defero.core.answers import Answers
 from defero.core.checks import BoolArray, FloatArray, IntArray, names
 from defero.core.dense_answers import DenseAnswers
@@ -16,18 +18,77 @@ from defero.core.labels import Labels, as_column, code_answers, expert_names, is
 class Lesson(NamedTuple):
     """What an estimator learns from, checked and encoded.
 
-    features (n, d), labels (n,) in their own type, label_idx (n,) out of n_classes, correct (n, J), observed (n, J),
-    weight (n,) and whether the weights were given.
+    features (n, d), labels (n,) in their own type, label_idx (n,) out of n_classes; the m answers one by one, sorted
+    by item and then by expert: item_idx (m,), expert_idx (m,) out of n_experts, and whether they were right (m,);
+    weight (n,) of the items and whether it was given; how much each answer counts beside its item's weight,
+    answer_weight (m,), alike for None; which items belong together, groups (n,), each to itself for None; and which
+    features another model has summed up from a text, summed (d,), none for None.
+
+    No (n, J) array is made: memory grows with the answers.
     """
 
     features: FloatArray
     labels: Labels
     label_idx: IntArray
     n_classes: int
-    correct: BoolArray
-    observed: BoolArray
+    item_idx: IntArray
+    expert_idx: IntArray
+    right: BoolArray
+    n_experts: int
     weight: FloatArray
     weighted: bool
+    answer_weight: FloatArray | None = None
+    groups: IntArray | None = None
+    summed: BoolArray | None = None
+
+    def weight_of_answers(self) -> FloatArray:
+        """Return how much each answer counts, its item's weight included, (m,)."""
+        of_items = self.weight[self.item_idx]
+        return of_items if self.answer_weight is None else of_items * self.answer_weight
+
+    def without_experts(self, rows: IntArray | None = None) -> "Lesson":
+        """Return the lesson of these items, of all for None, with J = 0."""
+        some = np.arange(len(self.labels)) if rows is None else rows
+        return self._replace(
+            features=self.features[some],
+            labels=self.labels[some],
+            label_idx=self.label_idx[some],
+            item_idx=self.item_idx[:0],
+            expert_idx=self.expert_idx[:0],
+            right=self.right[:0],
+            n_experts=0,
+            weight=self.weight[some],
+            answer_weight=None,
+            groups=None if self.groups is None else self.groups[some],
+        )
+
+    def by_expert(self) -> list[IntArray]:
+        """Return the places of each expert's answers among the m, J arrays; each expert's items ascend."""
+        order = np.argsort(self.expert_idx, kind="stable")
+        ends = np.cumsum(np.bincount(self.expert_idx, minlength=self.n_experts))
+        return np.split(order, ends[:-1]) if self.n_experts else []
+
+
+AnswerWeights = By
+"""What answers may be weighted by."""
+
+
+def with_answer_weights(lesson: Lesson, by: AnswerWeights | None) -> Lesson:
+    """Return the lesson with answers weighted by how unlikely they were given; as it is for None."""
+    if by is not None and by not in get_args(AnswerWeights):
+        raise InputError(f"answer_weights must be None or one of {listing(get_args(AnswerWeights))}, got {by!r}.")
+    if by is None or not lesson.n_experts:
+        return lesson
+    weight = answer_weights(
+        lesson.item_idx,
+        lesson.expert_idx,
+        lesson.label_idx,
+        lesson.features,
+        n_classes=lesson.n_classes,
+        n_experts=lesson.n_experts,
+        by=by,
+    )
+    return lesson._replace(answer_weight=weight)
 
 
 def coded_experts(experts: object, classes: Labels, *, n_items: int) -> tuple[Answers, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.data.cells import texts
 from defero.data.recipe import FeatureRecipe
 from defero.data.text_column import TextColumn
@@ -83,6 +83,13 @@ def read_texts(
             matrix[:, start : start + scores.shape[1]] = scores
         start += len(column.outputs)
     return matrix, read
+
+
+def summed_columns(recipe: FeatureRecipe) -> BoolArray | None:
+    """Return which features are scores of a text, (d,); None where no text is read."""
+    if not recipe.text:
+        return None
+    return np.concatenate([np.full(len(one.outputs), isinstance(one, TextColumn)) for one in recipe.columns])
 
 
 def folds_of(cells: list[str | None], label_idx: IntArray, *, groups: IntArray | None = None) -> IntArray:

@@ -1,6 +1,7 @@
 """TwoStageDeferral: any scikit-learn classifier for the label, and one for each expert's being right."""
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from defero.core.checks import FloatArray
+from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError, listing
 from defero.core.labels import Labels, find_classes
 from defero.estimators.base import DeferralEstimator
-from defero.estimators.lesson import Lesson
+from defero.estimators.expert_heads import (
+    STRENGTHS,
+    HeadsOption,
+    answers_are_few,
+    check_heads,
+    out_of_fold,
+    weighted_log_loss,
+    with_shrunk_heads,
+)
+from defero.estimators.lesson import AnswerWeights, Lesson
+from defero.scorers import Scorer
 from defero.scorers.two_stage import TwoStageScorer
 
 
@@ -28,10 +39,19 @@ class TwoStageDeferral(DeferralEstimator):
     Parameters
     ----------
     classifier : scikit-learn classifier, optional
-        Logistic regression on standardised features by default. A fitted one is used as it is when wrapped in
-        `sklearn.frozen.FrozenEstimator`.
+        Logistic regression on standardised features by default, with shrunk heads at the ridge that predicts held-out
+        labels best. A fitted one is used as it is when wrapped in `sklearn.frozen.FrozenEstimator`.
     expert_model : scikit-learn classifier, or a list of J of them, optional
-        A copy is fitted for each expert; logistic regression by default. In a list each may be frozen.
+        A copy is fitted for each expert; see `heads` for the default. In a list each may be frozen.
+    heads : "auto", "shrunk" or "own"
+        How experts are learned where `expert_model` says nothing: by a logistic regression each ("own"), or each drawn
+        to the population as their answers are few ("shrunk", as in `DeferralClassifier`; it looks at the classifier's
+        probabilities across five folds). "auto": shrunk where half of the experts gave fewer than 200 answers.
+    min_answers : int
+        An expert with fewer answers is not asked alone.
+    answer_weights : "label" or "label and features", optional
+        Weigh each answer by how unlikely it was given, where who answered what depends on the label: see
+        `defero.answering.check_answering`. An `expert_model` must take sample weights.
     text : str or list of str, optional
         Columns of free text in a DataFrame, read as by `DeferralClassifier`.
 
@@ -46,28 +66,105 @@ class TwoStageDeferral(DeferralEstimator):
     (2, 4)
     """
 
-    def __init__(self, classifier: Any = None, expert_model: Any = None, *, text: Any = None) -> None:
+    def __init__(
+        self,
+        classifier: Any = None,
+        expert_model: Any = None,
+        *,
+        heads: HeadsOption = "auto",
+        min_answers: int = 5,
+        answer_weights: AnswerWeights | None = None,
+        text: Any = None,
+    ) -> None:
         self.classifier = classifier
         self.expert_model = expert_model
+        self.heads = heads
+        self.min_answers = min_answers
+        self.answer_weights = answer_weights
         self.text = text
 
     def _known_classes(self, labels: Labels) -> Labels:
         return classes_of(self.classifier, labels)
 
-    def _learn(self, lesson: Lesson) -> TwoStageScorer:
+    def _learn(self, lesson: Lesson) -> Scorer:
+        self._check_options()
+        if self._shrinks(lesson):
+            chosen, proba = self._chosen_classifier(lesson)
+            return with_shrunk_heads(TwoStageScorer(fit_classifier(chosen, lesson), []), lesson, proba)
         classifier = fit_classifier(self.classifier, lesson)
-        n_experts = lesson.correct.shape[1]
+        n_experts = lesson.n_experts
         if isinstance(self.expert_model, list | tuple):
             models = list(self.expert_model)
             if len(models) != n_experts:
                 raise InputError(f"expert_model must be one model or {n_experts}, one per expert, got {len(models)}.")
         else:
             models = [self.expert_model] * n_experts
-        return TwoStageScorer(classifier, [self._learn_expert(models[j], lesson, j) for j in range(n_experts)])
+        counts = lesson.weight_of_answers()
+        heard = [answers[counts[answers] > 0] for answers in lesson.by_expert()]
+        return TwoStageScorer(
+            classifier,
+            [
+                self._learn_expert(model, lesson, answers, counts[answers])
+                for model, answers in zip(models, heard, strict=True)
+            ],
+        )
 
-    def _learn_expert(self, model: Any, lesson: Lesson, j: int) -> Any:
-        rows = lesson.observed[:, j] & (lesson.weight > 0)
-        right = lesson.correct[rows, j]
+    def _check_options(self) -> None:
+        check_heads(self.heads)
+        if self.heads == "shrunk" and self.expert_model is not None:
+            raise InputError("heads='shrunk' takes the place of expert_model; leave one of them out.")
+        if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:
+            raise InputError(f"min_answers must be a whole number of at least 1, got {self.min_answers!r}.")
+
+    def _shrinks(self, lesson: Lesson) -> bool:
+        """Say whether the experts get shrunk heads."""
+        if lesson.n_experts == 0 or self.expert_model is not None:
+            return False
+        return self.heads == "shrunk" or (self.heads == "auto" and answers_are_few(lesson))
+
+    def _chosen_classifier(self, lesson: Lesson) -> tuple[Any, FloatArray]:
+        """Return the classifier, and P(y = k | x) of each item as if it were new, (n, K).
+
+        Of the default the ridge is chosen that predicts held-out labels best, weak ones first until strong ones do
+        harm. A frozen classifier is taken to be new to all items.
+        """
+        if self.classifier is not None:
+            return self.classifier, self._unseen_proba(self.classifier, lesson)
+        best: tuple[float, Any, FloatArray] | None = None
+        for strength in STRENGTHS:
+            model = default_classifier(strength)
+            proba = self._unseen_proba(model, lesson)
+            value = weighted_log_loss(proba, lesson)
+            if best is not None and value > best[0]:
+                break
+            best = value, model, proba
+        assert best is not None
+        return best[1:]
+
+    def _unseen_proba(self, classifier: Any, lesson: Lesson) -> FloatArray:
+        classes = self._known_classes(lesson.labels)
+
+        def columns(model: Any) -> Callable[[FloatArray], FloatArray]:
+            place = [list(classes).index(one) for one in model.classes_]
+
+            def proba(features: FloatArray) -> FloatArray:
+                found = np.zeros((len(features), lesson.n_classes))
+                found[:, place] = model.predict_proba(features)
+                return found
+
+            return proba
+
+        def fit(part: Lesson) -> Callable[[FloatArray], FloatArray]:
+            return columns(fit_classifier(classifier, part._replace(n_classes=len(np.unique(part.label_idx)))))
+
+        return (
+            columns(classifier)(lesson.features)
+            if isinstance(classifier, FrozenEstimator)
+            else out_of_fold(lesson, fit)
+        )
+
+    def _learn_expert(self, model: Any, lesson: Lesson, answers: IntArray, counts: FloatArray) -> Any:
+        rows, right = lesson.item_idx[answers], lesson.right[answers]
         if isinstance(model, FrozenEstimator):
             if list(model.classes_) != [0, 1]:
                 known = listing(model.classes_)
@@ -76,9 +173,14 @@ class TwoStageDeferral(DeferralEstimator):
                 )
             return model
         if len(np.unique(right)) < 2:
-            return smoothed_share(right, lesson.weight[rows])
-        weight = lesson.weight[rows] if lesson.weighted else None
+            return smoothed_share(right, counts)
+        weight = counts if lesson.weighted or lesson.answer_weight is not None else None
         return fit_weighted(_copy(model, "expert_model"), lesson.features[rows], right.astype(np.int64), weight)
+
+
+def default_classifier(strength: float = 1.0) -> Pipeline:
+    """Return logistic regression on standardised features, not fitted."""
+    return make_pipeline(StandardScaler(), LogisticRegression(C=1.0 / strength, max_iter=1_000))
 
 
 def classes_of(classifier: Any, labels: Labels) -> Labels:
@@ -128,7 +230,7 @@ def _takes_weight(model: Any) -> bool:
 
 def _copy(model: Any, name: str) -> Any:
     if model is None:
-        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+        return default_classifier()
     if not is_classifier(model):
         raise InputError(f"{name} must be a scikit-learn classifier, got {type(model).__name__}.")
     if not hasattr(model, "predict_proba"):

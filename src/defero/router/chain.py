@@ -3,7 +3,6 @@
 The only module that knows the order of the stages.
 """
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,19 +14,23 @@ from numpy.typing import ArrayLike
 from defero.aggregation import answer_of_decider, sequential_panel
 from defero.calibration import Calibrator, Method
 from defero.conformal.targets import Target
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, by_name, float_matrix, names
-from defero.core.errors import InputError, listing
+from defero.core.answers import Answers
+from defero.core.checks import BoolArray, FloatArray, IntArray, availability, by_name, names
+from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.core.scores import Scores
+from defero.data.picture_recipe import PictureRecipe
 from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule, decide
+from defero.router import roster, stages
+from defero.router.doubt import expert_sd
 from defero.router.panel import Panel, Vote, with_decider
+from defero.router.scoring import feature_matrix, honest_scores
 from defero.router.seen import Fingerprints, features_seen, seen_after, told_apart_by
 from defero.router.storage import read_router, write_router
 from defero.scorers import Scorer
-from defero.scorers.given import ArrayScorer, FunctionScorer, given_scorer
-from defero.scorers.pool import fill_with_pool_mean
+from defero.scorers.given import given_scorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +53,19 @@ class Router:
         How scores become a decision.
     min_answers : int
         An expert with fewer answers than this is not asked alone.
-    recipe : FeatureRecipe, optional
-        Turns a table's columns into numbers; None for models of plain matrices.
+    recipe : FeatureRecipe or PictureRecipe, optional
+        Turns a table's columns into numbers or pictures; None for models of plain arrays.
     n_features : int, optional
         Width of the matrix a model without a recipe takes.
+    item_shape : tuple of int, optional
+        Of one item, where a model takes no matrix: (height, width, channels) of pictures.
     calibrator : Calibrator, optional
         Makes the scores honest; fitted on rows that `fit` did not see.
     panel : Panel, optional
         Chooses panels; fitted on rows that neither `fit` nor `calibrate` saw.
     seen : mapping
-        Which rows each stage has used ("fit", "calibrate", "conformalize"), as fingerprints of their features, and
-        with labels and answers.
+        Which rows each stage has used ("fit", "calibrate", "conformalize", "add_expert"), as fingerprints of their
+        features, and with labels and answers.
     notes : mapping
         What else model.json tells: the label's column, the loss, the seed.
     """
@@ -71,8 +76,9 @@ class Router:
     answer_counts: IntArray
     rule: Rule = field(default_factory=MostLikelyRight)
     min_answers: int = 1
-    recipe: FeatureRecipe | None = None
+    recipe: FeatureRecipe | PictureRecipe | None = None
     n_features: int | None = None
+    item_shape: tuple[int, ...] | None = None
     calibrator: Calibrator | None = None
     panel: Panel | None = None
     seen: Mapping[str, Fingerprints] = field(default_factory=dict)
@@ -126,14 +132,7 @@ class Router:
 
     def score_features(self, features: Any) -> Scores:
         """Return what the model believes of items whose `features` are at hand."""
-        scores = self.scorer.score(features)
-        if (scores.n_classes, scores.n_experts) != (len(self.classes), len(self.expert_names)):
-            raise InputError(
-                f"expected {len(self.classes)} class and {len(self.expert_names)} expert columns, "
-                f"got {scores.n_classes} and {scores.n_experts}."
-            )
-        honest = scores if self.calibrator is None else self.calibrator.apply(scores)
-        return fill_with_pool_mean(honest, self.answer_counts > 0)
+        return honest_scores(self, features)
 
     def features(self, X: Any, *, source: str = "X", first_row: int = 0) -> Any:
         """Return the matrix that the scorer takes: a table's columns go through the recipe, found by their names.
@@ -144,19 +143,7 @@ class Router:
         source, first_row : str, int
             What a message calls the table, and the number of its first row.
         """
-        if isinstance(self.scorer, ArrayScorer | FunctionScorer):
-            return X
-        if self.recipe is not None:
-            if not hasattr(X, "columns"):
-                raise InputError(
-                    f"X must be a DataFrame with the columns of fit ({listing(self.recipe.inputs)}), "
-                    f"got {type(X).__name__}."
-                )
-            return self.recipe.apply(X, source=source, first_row=first_row)
-        matrix: FloatArray = float_matrix(source, X)
-        if matrix.shape[1] != self.n_features:
-            raise InputError(f"{source} has {matrix.shape[1]} features, but fit saw {self.n_features}.")
-        return matrix
+        return feature_matrix(self, X, source=source, first_row=first_row)
 
     def decide(self, X: Any = None, *, costs: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
         """Say who should decide each item.
@@ -298,16 +285,7 @@ class Router:
         `method` is as in `Calibrator.fit`; `calibrator.describe()` tells what "auto" chose. With `disjoint` the caller
         vouches for the rows, having cut one table into parts; else they are checked.
         """
-        raw = replace(self, calibrator=None, panel=None)
-        scores = raw.scorer.score(raw.features(X))
-        label_idx = encode_labels(y, self.classes)
-        answer_idx = self.answer_numbers(experts, n_items=len(scores))
-        raw = raw.mark_seen("calibrate", X, label_idx, answer_idx, disjoint=disjoint)
-        right, asked = answer_idx == label_idx[:, None], answer_idx != MISSING
-        fitted = Calibrator.fit(scores, label_idx, right, asked, method=method)
-        if self.panel is not None:
-            warnings.warn("calibrate drops the panel's thresholds; call conformalize again.", stacklevel=2)
-        return replace(raw, calibrator=fitted)
+        return stages.calibrate(self, X, y, experts, method=method, disjoint=disjoint)
 
     def conformalize(
         self,
@@ -327,25 +305,54 @@ class Router:
         Whom to defer is settled by `decide` with these costs and experts, item by item, before any label is looked at.
         `disjoint` is as in `calibrate`.
         """
-        scores = self.scores(X)
-        label_idx = encode_labels(y, self.classes)
-        answer_idx = self.answer_numbers(experts, n_items=len(scores))
         costs, available = self._terms(costs, available)
-        marked = self.mark_seen("conformalize", X, label_idx, answer_idx, disjoint=disjoint)
-        deferred = self.decide_scores(scores, costs=costs, available=available).deferred
-        panel = Panel.fit(
-            scores,
-            deferred,
-            label_idx,
-            answer_idx,
+        return stages.conformalize(
+            self,
+            X,
+            y,
+            experts,
             alpha=alpha,
             target=target,
             costs=costs,
             available=available,
-            proven=self.proven,
             groups=groups,
+            disjoint=disjoint,
         )
-        return replace(marked, panel=panel)
+
+    # Who is on the team. Each returns a new router in which nobody else's numbers have changed.
+
+    def add_expert(self, name: str, X: Any, y: ArrayLike | None, answers: object) -> "Router":
+        """Return a router with a new expert at the end, from a few answers: drawn to the population of the others.
+
+        Their head is learned from these rows alone, and is little but the population's prior where they are few. A
+        newcomer with fewer than `min_answers` answers is not asked alone. Drops an earlier panel, and the rows
+        count as used: no later stage takes them. Rows of `calibrate` may be used, if it is not run again on them.
+
+        Parameters
+        ----------
+        name : str
+        X : (m, d) array or DataFrame
+        y : (m,)
+            The truth.
+        answers : (m,)
+            What they answered; rows where it is missing are left out. None at all: the population's prior.
+        """
+        return roster.add_expert(self, name, X, y, answers)
+
+    def remove_expert(self, name: str) -> "Router":
+        """Return a router without this expert; drops an earlier panel."""
+        return roster.remove_expert(self, name)
+
+    def rename_expert(self, old: str, new: str) -> "Router":
+        """Return a router in which this expert has another name."""
+        return roster.rename_expert(self, old, new)
+
+    def expert_sd(self, X: Any = None) -> FloatArray:
+        """Return how unsure P(expert j is right | x) is, (n, J): its standard deviation, after calibration.
+
+        How little is known of the expert, not how hard the item is; nan for experts without a shrunk head.
+        """
+        return expert_sd(self, self.features(X))
 
     # What scikit-learn's users expect.
 
@@ -368,14 +375,14 @@ class Router:
     # What came before: rows that must not be used again.
 
     def mark_seen(
-        self, stage: str, X: Any, label_idx: IntArray, answer_idx: IntArray, *, disjoint: bool = False
+        self, stage: str, X: Any, label_idx: IntArray, answers: IntArray | Answers, *, disjoint: bool = False
     ) -> "Router":
         """Return a router that remembers these rows as used by a stage; raises where an earlier stage used them.
 
         With `disjoint` the caller vouches that none did, having cut one table into parts.
         """
         rows = told_apart_by(X, self.recipe)
-        return replace(self, seen=seen_after(self.seen, stage, rows, label_idx, answer_idx, disjoint=disjoint))
+        return replace(self, seen=seen_after(self.seen, stage, rows, label_idx, answers, disjoint=disjoint))
 
     def all_seen(self) -> Fingerprints:
         """Return the fingerprints of the features of every row that some stage has used."""

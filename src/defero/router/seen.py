@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from defero.core.answers import Answers
 from defero.core.checks import IntArray
+from defero.core.dense_answers import DenseAnswers
 from defero.core.errors import InputError
-from defero.data.fingerprint import held_out, row_fingerprints
+from defero.core.missing import MISSING
+from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
+from defero.data.picture_recipe import PictureRecipe
+from defero.data.pictures import PictureFiles
 from defero.data.recipe import FeatureRecipe
 
 Fingerprints = NDArray[np.uint64]
 ANSWERED = "+answers"
 """Marks fingerprints of rows with their labels and answers."""
+ANSWERS_AT_ONCE = 1 << 18
+"""Answers listed at a time: one takes a few dozen bytes."""
 
 
 def seen_after(
@@ -23,7 +30,7 @@ def seen_after(
     stage: str,
     X: Any,
     label_idx: IntArray,
-    answer_idx: IntArray,
+    answers: IntArray | Answers,
     *,
     disjoint: bool,
 ) -> dict[str, Fingerprints]:
@@ -35,8 +42,9 @@ def seen_after(
         So far: for each stage the fingerprints of its rows' features, and with labels and answers.
     stage : str
         Its own earlier rows are replaced.
-    X, label_idx, answer_idx
-        The rows. X is None for a router on arrays: there are no rows to tell apart.
+    X, label_idx, answers
+        The rows; the answers as class numbers (n, J), -1 where missing, or as `Answers`. X is None for a router on
+        arrays: there are no rows to tell apart.
     disjoint : bool
         The caller vouches that no earlier stage used them.
     """
@@ -44,17 +52,36 @@ def seen_after(
         return dict(seen)
     table = X if hasattr(X, "columns") else np.asarray(X)
     rows = row_fingerprints(table[:, None] if table.ndim == 1 else table)
-    whole = with_answers(rows, label_idx, answer_idx)
+    whole = with_answers(rows, label_idx, answers)
     before = {name: found for name, found in seen.items() if name not in (stage, stage + ANSWERED)}
     if not disjoint:
         plain = {name: found for name, found in before.items() if not name.endswith(ANSWERED)}
         refuse_seen(stage, rows, plain, tell_doubt=False)
-        refuse_seen(stage, whole, {name: before[name + ANSWERED] for name in plain}, tell_doubt=True)
+        known = {name: before[name + ANSWERED] for name in plain if name + ANSWERED in before}
+        refuse_seen(stage, whole, known, tell_doubt=True)
+        refuse_seen(stage, rows, {name: plain[name] for name in plain if name not in known}, tell_doubt=True)
     return {**before, stage: rows, stage + ANSWERED: whole}
 
 
-def told_apart_by(X: Any, recipe: FeatureRecipe | None) -> Any:
-    """Return the part of X that tells rows apart: of a table the columns in use, so that a new id makes no new case."""
+def of_other_experts(seen: Mapping[str, Fingerprints]) -> dict[str, Fingerprints]:
+    """Return what has been seen, for a team of other experts: the rows' features alone.
+
+    A row's fingerprint with its answers is another one as soon as an expert more or less is counted. Kept, it would
+    tell every row that comes again for a new one.
+    """
+    stages = [name for name in seen if not name.endswith(ANSWERED)]
+    return {name: rows for name, rows in seen.items() if name not in {stage + ANSWERED for stage in stages}}
+
+
+def told_apart_by(X: Any, recipe: FeatureRecipe | PictureRecipe | None) -> Any:
+    """Return what tells rows apart: of a table the columns in use, so that a new id makes no new case.
+
+    Pictures in files are told apart by what the files hold, so that a new name makes none either.
+    """
+    if isinstance(recipe, PictureRecipe):
+        X, recipe = recipe.apply(X), None
+    if isinstance(X, PictureFiles):
+        return X.identities()
     if recipe is None:
         return X
     used = set(recipe.inputs)
@@ -67,10 +94,19 @@ def features_seen(seen: Mapping[str, Fingerprints]) -> Fingerprints:
     return np.concatenate([np.empty(0, np.uint64), *plain])
 
 
-def with_answers(rows: Fingerprints, label_idx: IntArray, answer_idx: IntArray) -> Fingerprints:
+def with_answers(rows: Fingerprints, label_idx: IntArray, answers: IntArray | Answers) -> Fingerprints:
     """Return fingerprints of rows together with their labels and answers: these tell more rows apart."""
-    halves = [rows >> np.uint64(32), rows & np.uint64(0xFFFFFFFF)]
-    return row_fingerprints(np.column_stack([*halves, label_idx, answer_idx]).astype(np.float64))
+    said = DenseAnswers(answers) if isinstance(answers, np.ndarray) else answers
+    n_items, n_experts = said.shape
+    listed = ListedRows(n_first=3, n_listed=n_experts, usual=MISSING)
+    whole = np.empty(n_items, dtype=np.uint64)
+    step = max(1, n_items * ANSWERS_AT_ONCE // max(1, int(said.per_item().sum())))
+    for start in range(0, n_items, step):
+        part = np.arange(start, min(start + step, n_items))
+        halves = [rows[part] >> np.uint64(32), rows[part] & np.uint64(0xFFFFFFFF)]
+        first = np.column_stack([*halves, label_idx[part]]).astype(np.float64)
+        whole[part] = listed.fingerprints(first, *said.take(part).given())
+    return whole
 
 
 def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprints], *, tell_doubt: bool) -> None:
@@ -91,10 +127,8 @@ def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprin
         Warn where rows repeat so often that the check cannot tell.
     """
     used = np.concatenate([np.empty(0, np.uint64), *earlier.values()])
-    shared = int((~held_out(used, rows)).sum())
-    repeated = 1 - len(np.unique(used)) / len(used) if len(used) else 0.0
-    by_chance = 2 * repeated * len(rows)
-    if shared > by_chance + 4 * math.sqrt(by_chance):
+    shared, by_chance = shared_rows(rows, used)
+    if shared > most_by_chance(by_chance):
         raise InputError(
             f"{stage}: {shared} of {len(rows)} rows were seen by {' or '.join(earlier)}, and nothing can be promised "
             "on those; pass rows of their own."
@@ -105,3 +139,14 @@ def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprin
             "coincidence; make sure that the parts are disjoint.",
             stacklevel=5,
         )
+
+
+def shared_rows(rows: Fingerprints, used: Fingerprints) -> tuple[int, float]:
+    """Return how many rows (n,) are among those used before, and how many chance makes so: see `refuse_seen`."""
+    repeated = 1 - len(np.unique(used)) / len(used) if len(used) else 0.0
+    return int((~held_out(used, rows)).sum()), 2 * repeated * len(rows)
+
+
+def most_by_chance(expected: float) -> float:
+    """Return what chance hardly goes beyond where it makes so many."""
+    return expected + 4 * math.sqrt(expected)

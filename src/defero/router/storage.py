@@ -10,6 +10,7 @@ from defero.core.errors import ModelFolderError
 from defero.core.labels import find_classes
 from defero.data.fingerprint import combined
 from defero.data.model_folder import MANIFEST, damaged, read_folder, write_folder
+from defero.data.picture_recipe import PictureRecipe
 from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import rule_from_settings, rule_settings
 from defero.router.panel import Panel
@@ -32,6 +33,7 @@ def write_router(router: "Router", folder: Path) -> None:
             "min_answers": router.min_answers,
             "rule": rule_settings(router.rule),
             "n_features": router.n_features,
+            "item_shape": None if router.item_shape is None else list(router.item_shape),
             "recipe": None if router.recipe is None else router.recipe.to_dict(),
             "data_fingerprint": combined(router.all_seen()),
             "scorer": settings,
@@ -55,8 +57,9 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
             answer_counts=np.array(manifest["answer_counts"], dtype=np.int64),
             rule=rule_from_settings(manifest["rule"]),
             min_answers=manifest["min_answers"],
-            recipe=None if recipe is None else FeatureRecipe.from_dict(recipe),
+            recipe=None if recipe is None else _recipe(recipe),
             n_features=manifest["n_features"],
+            item_shape=None if manifest.get("item_shape") is None else tuple(map(int, manifest["item_shape"])),
             calibrator=None if calibrator is None else Calibrator.from_settings(calibrator),
             panel=None if panel is None else Panel.from_settings(panel),
             seen={name.removeprefix("seen."): rows for name, rows in arrays.items() if name.startswith("seen.")},
@@ -66,3 +69,7 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error
+
+
+def _recipe(values: dict[str, Any]) -> FeatureRecipe | PictureRecipe:
+    return PictureRecipe.from_dict(values) if "pictures" in values else FeatureRecipe.from_dict(values)

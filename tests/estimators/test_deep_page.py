@@ -1,0 +1,11 @@
+"""The page on deep nets shows what happens."""
+
+import doctest
+from pathlib import Path
+
+
+def test_the_example_on_the_page_runs():
+    page = Path(__file__).parents[2] / "docs" / "deep.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+    assert tried > 10

@@ -1,0 +1,72 @@
+"""Fingerprints of rows with their answers: the same in pieces as at once, and as earlier versions saved them."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from defero.core.dense_answers import DenseAnswers
+from defero.core.sparse_answers import SparseAnswers
+from defero.data.fingerprint import row_fingerprints
+from defero.router import seen
+
+
+def rows_of(n_items, n_experts, *, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = row_fingerprints(rng.normal(size=(n_items, 3)))
+    return rows, rng.integers(3, size=n_items), rng.integers(-1, 3, (n_items, n_experts))
+
+
+def at_once(rows, label_idx, answer_idx):
+    """Lay everything out as one grid."""
+    halves = [rows >> np.uint64(32), rows & np.uint64(0xFFFFFFFF)]
+    return row_fingerprints(np.column_stack([*halves, label_idx, answer_idx]).astype(np.float64))
+
+
+@pytest.mark.parametrize("answers_at_once", [1, 7, 40, 10**6])
+@pytest.mark.parametrize("n_experts", [0, 1, 5])
+@pytest.mark.parametrize("n_items", [0, 1, 23])
+def test_pieces_give_the_fingerprints_of_the_whole(n_items, n_experts, answers_at_once, monkeypatch):
+    rows, label_idx, answer_idx = rows_of(n_items, n_experts)
+    sparse = SparseAnswers.from_matrix(scipy.sparse.csr_array(answer_idx + 1), n_classes=3, name="answers")
+    expected = at_once(rows, label_idx, answer_idx)
+    monkeypatch.setattr(seen, "ANSWERS_AT_ONCE", answers_at_once)
+    for answers in (answer_idx, DenseAnswers(answer_idx.astype(np.int8)), sparse):
+        found = seen.with_answers(rows, label_idx, answers)
+        assert found.dtype == np.uint64
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_fingerprint_is_the_one_that_saved_models_hold():
+    found = seen.with_answers(np.array([5 << 32 | 7], np.uint64), np.array([1]), np.array([[0, -1]]))
+    assert found.tolist() == [16445541209350418985]
+
+
+@given(rows=st.integers(0, 6), experts=st.integers(0, 5), classes=st.integers(1, 300), seed=st.integers(0, 99))
+def test_listed_answers_have_the_fingerprints_of_the_grid(rows, experts, classes, seed):
+    rng = np.random.default_rng(seed)
+    first, label_idx = row_fingerprints(rng.normal(size=(rows, 2))), rng.integers(classes, size=rows)
+    answer_idx = np.where(rng.random((rows, experts)) < 0.3, rng.integers(classes, size=(rows, experts)), -1)
+    np.testing.assert_array_equal(
+        seen.with_answers(first, label_idx, answer_idx), at_once(first, label_idx, answer_idx)
+    )
+
+
+def test_a_crowd_is_fingerprinted_at_the_price_of_its_answers():
+    """Twenty million cells of which a thousand are answered: no array of that size is made."""
+    rng = np.random.default_rng(0)
+    n_items, n_experts = 1_000, 20_000
+    rows, label_idx = row_fingerprints(rng.normal(size=(n_items, 1))), rng.integers(2, size=n_items)
+    matrix = scipy.sparse.csr_array(
+        (rng.integers(1, 3, size=n_items), (np.arange(n_items), rng.integers(n_experts, size=n_items))),
+        shape=(n_items, n_experts),
+    )
+    answers = SparseAnswers.from_matrix(matrix, n_classes=2, name="answers")
+    tracemalloc.start()
+    seen.with_answers(rows, label_idx, answers)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < n_items * n_experts / 4
