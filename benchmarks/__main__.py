@@ -5,13 +5,26 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import calibration, experts, million_rows, panels, start_up, text_crowds
+from benchmarks import (
+    calibration,
+    experts,
+    few_answers,
+    losses,
+    million_rows,
+    new_expert,
+    panels,
+    start_up,
+    text_crowds,
+)
 from defero.data.model_folder import library_versions
 
 BENCHMARKS = {
     "calibration": calibration,
     "experts": experts,
+    "few_answers": few_answers,
+    "losses": losses,
     "million_rows": million_rows,
+    "new_expert": new_expert,
     "panels": panels,
     "start_up": start_up,
     "text_crowds": text_crowds,

@@ -5,6 +5,7 @@ half of the rows to learn from, 15 % to calibrate, 15 % not used here, 20 % to j
 """
 
 import time
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from defero.datasets import load_dataset
 from defero.router import judge
 
 SETS = ("sentiment-polarity-crowd", "keswani-toxicity")
-NETS = ("mlp", "linear")
+NETS: tuple[Literal["mlp", "linear"], ...] = ("mlp", "linear")
 SEEDS = range(5)
 
 
@@ -32,7 +33,7 @@ def run() -> dict[str, object]:
     return figures
 
 
-def _measured(table: ExpertTable, net: str) -> dict[str, object]:
+def _measured(table: ExpertTable, net: Literal["mlp", "linear"]) -> dict[str, object]:
     models, teams, started = [], [], time.process_time()
     for seed in SEEDS:
         train, held, _, test = table.split(0.5, 0.15, 0.15, 0.2, random_state=seed)

@@ -204,6 +204,8 @@ def numbers_of(test):
         return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
 
     def share(found):
+        if found["accuracy"] is None:  # nobody to count: the page has a dash there
+            return "–"
         return with_ends(found["accuracy"], found["low"], found["high"])
 
     yield from map(share, (test["team"], test["model"], test["model_calibration"]["decided"]))
@@ -213,6 +215,8 @@ def numbers_of(test):
         ends = "" if gain["low"] is None else f" ({points(gain['low'])} to {points(gain['high'])})"
         yield points(gain["difference"]) + ends
         yield with_ends(expert["smooth_error"], expert["smooth_error_low"], expert["smooth_error_high"])
+        if expert["probability_sd"] is not None:
+            yield f"{expert['training_answers']} ± {100 * expert['probability_sd']:.1f}"
         if expert["promised_when_asked"] is not None:
             yield from (share(expert["asked"]), percent(expert["promised_when_asked"]))
     for line in test["recall"]:

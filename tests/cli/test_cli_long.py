@@ -91,7 +91,7 @@ def test_a_wrong_log_is_told(folder, change, message):
 
 def test_some_people_of_the_log_can_be_chosen(folder):
     outcome = fit(*LONG, "--experts", "dr_c,dr_a")
-    assert "note: log.csv: answers of 1 people who are not in the team are left out." in outcome.err
+    assert "note: log.csv: answers of 1 other are not looked at." in outcome.err
     assert Router.load("other").expert_names == ("dr_c", "dr_a")
     wrong = fit(*LONG, "--experts", "dr_c,dra")
     assert wrong.err.startswith("defero: log.csv: no answer of the expert 'dra'; did you mean 'dr_a'? The experts are")

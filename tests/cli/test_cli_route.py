@@ -2,11 +2,14 @@
 
 import functools
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from clinic import DOCTORS, enter, lesions, run
+from clinic import DOCTORS, FIT, enter, lesions, run
 
 from defero import Router
 from defero.data import read as reading
@@ -160,7 +163,6 @@ def test_another_key_can_be_named(new):
     assert "--key route: the decisions have a column of that name of their own; rename the key." in clash.err
 
 
-@pytest.mark.filterwarnings("ignore:the panel's promise does not hold")
 def test_fees_and_absences_enter_here(new):
     plain = json.loads(route("new.csv", "--json").out)["load"]
     assert min(plain.values()) > 0
@@ -176,24 +178,96 @@ def test_fees_and_absences_enter_here(new):
     assert set(decisions.reason) == {"no expert available"}
 
 
+FEES = "other fees than in fit (run defero fit with --cost dr_a=0.1 for panels that keep it)"
+ABSENT = "absent experts (run defero fit without them for panels that keep it)"
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
-    [(["--cost", "dr_a=0.1"], "other fees than in conformalize"), (["--absent", "dr_b"], "absent experts")],
+    [
+        (["--cost", "dr_a=0.1"], FEES),
+        (["--absent", "dr_b"], ABSENT),
+        (["--cost", "dr_a=0.1", "--absent", "dr_b"], f"{FEES} and {ABSENT}"),
+    ],
 )
-@pytest.mark.filterwarnings("always:the panel's promise does not hold")
-def test_what_voids_the_promise_is_said(new, options, why):
-    assert f"note: the panel's promise does not hold with {why}; conformalize anew." in route("new.csv", *options).err
+def test_what_voids_the_promise_is_said_once_with_what_to_do(new, options, why, monkeypatch):
+    monkeypatch.setattr(reading, "read_chunks", functools.partial(reading.read_chunks, rows=50))
+    said = f"the panels' promise does not hold with {why}."
+    assert route("new.csv", *options).err.count("promise") == 1
+    assert f"note: {said}\n" in route("new.csv", *options).err
+    told = json.loads(route("new.csv", *options, "--json").out)
+    assert (told["promise_holds"], told["cautions"]) == (False, [said])
+    plain = json.loads(route("new.csv", "--json").out)
+    assert (plain["promise_holds"], plain["cautions"]) == (True, [])
+
+
+def test_fees_that_are_left_out_again_are_said(folder, new):
+    assert run("fit", "cases.csv", *FIT, "--cost", "dr_a=0.2", "--out", "dear").code == 0
+    outcome = run("route", "dear", "new.csv", "--out", "d.csv", "--cost", "dr_a=0")
+    assert "with other fees than in fit (run defero fit without --cost for panels that keep it)." in outcome.err
+
+
+@pytest.mark.parametrize("rows", [7, 160])
+def test_doubt_stands_beside_each_probability(folder, new, monkeypatch, rows):
+    route(out="plain.csv")
+    monkeypatch.setattr(reading, "read_chunks", functools.partial(reading.read_chunks, rows=rows))
+    outcome = route("new.csv", "--uncertainty")
+    assert outcome.code == 0
+    told = read_frame("decisions.csv")
+    each = [word for name in DOCTORS for word in (f"p_{name}", f"sd_{name}")]
+    assert list(told.columns) == [*COLUMNS[:5], *each, *COLUMNS[8:]]
+    found = Router.load("model").expert_sd(new)
+    np.testing.assert_allclose(told[[f"sd_{name}" for name in DOCTORS]], found, atol=1e-6)
+    pd.testing.assert_frame_equal(told[COLUMNS], read_frame("plain.csv"))
+    assert "how unsure" not in outcome.err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_doubt_that_nobody_knows_is_blank_and_said(folder, new, ending):
+    assert run("fit", "cases.csv", *FIT, "--heads", "own", "--out", "own").code == 0
+    outcome = run("route", "own", "new.csv", "--out", f"d.{ending}", "--uncertainty")
+    assert outcome.code == 0
+    assert "note: how unsure the probabilities are is known of nobody here; run defero fit with --heads shrunk.\n" in (
+        outcome.err
+    )
+    assert read_frame(f"d.{ending}").sd_dr_a.isna().all()
+
+
+def test_too_few_answers_are_a_reason(folder, new):
+    cases = lesions()
+    cases.assign(dr_b=cases.truth.mask(cases.index > 7)).to_csv("few.csv", index=False)  # right wherever they answered
+    assert run("fit", "few.csv", *FIT, "--out", "few").code == 0
+    assert not Router.load("few").proven[1]
+    assert run("route", "few", "new.csv", "--out", "d.csv").code == 0
+    told = read_frame("d.csv")
+    assert "dr_b" not in set(told.route)
+    assert told.reason.str.contains("insufficient evidence on dr_b").any()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["evaluate", "model", "cases.csv"], ["route", "model", "new.csv", "--out", "d.csv"]]
+)
+def test_a_reader_who_has_had_enough_is_no_error(folder, new, arguments):
+    """As in `defero ... | head`: the pipe is closed before anything is written to it."""
+    there, here = os.pipe()
+    os.close(there)
+    with os.fdopen(here, "wb") as pipe:
+        done = subprocess.run(
+            [sys.executable, "-m", "defero", *arguments], stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 0
+    assert "pipe" not in done.stderr.lower()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--cost", "dr_x=1"], "--cost dr_x=1: no expert dr_x; there are dr_a, dr_b, dr_c."),
+        (["--cost", "dr_x=1"], "--cost dr_x=1: no expert dr_x; did you mean 'dr_c'? There are dr_a, dr_b, dr_c."),
         (["--cost", "dr_a=-1"], "--cost dr_a=-1: a fee must not be negative."),
         (["--cost", "dr_a"], "--cost dr_a: expected NAME=FEE with a number, such as dr_a=0.05."),
         (["--cost", "dr_a=much"], "--cost dr_a=much: expected NAME=FEE with a number, such as dr_a=0.05."),
         (["--cost", "dr_a=nan"], "--cost dr_a=nan: the fee must be finite; to rule an expert out pass --absent dr_a."),
-        (["--absent", "dr_x"], "--absent dr_x: no such expert; the model knows dr_a, dr_b, dr_c."),
+        (["--absent", "dr_x"], "--absent dr_x: no such expert; did you mean 'dr_c'? The model knows dr_a, dr_b, dr_c."),
         (["--control", "dx"], "--control dx: is a question of a Label Studio export, and new.csv is read as table"),
         (["--out", "new.csv"], "--out new.csv: is the table of cases itself; choose another name."),
         (["--out", "d.xlsx"], "d.xlsx: the name's ending tells no kind of table; the known endings are .csv,"),

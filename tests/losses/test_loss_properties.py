@@ -57,6 +57,23 @@ def test_slow_twin_agrees(name, seed, n, k, j):
 
 
 @every_loss
+@pytest.mark.parametrize("scale", [3.0, 1e4])
+@given(seed=st.integers(0, 10**6), j=st.integers(0, 5))
+def test_nothing_said_of_who_answered_means_everybody(name, scale, seed, j):
+    """Without `observed` the losses go another, faster way: the same values and the same gradients."""
+    b = batch(seed, j=j, scale=scale)
+    grads = []
+    for observed in (None, torch.ones(4, j, dtype=torch.bool)):
+        logits = [b[key].clone().requires_grad_() for key in ("class_logits", "expert_logits")]
+        found = values(name, b, class_logits=logits[0], expert_logits=logits[1], observed=observed)
+        found.sum().backward()
+        grads.append([found.detach(), *(part.grad for part in logits)])
+    for fast, plain in zip(*grads, strict=True):
+        assert torch.isfinite(fast).all()
+        torch.testing.assert_close(fast, plain, atol=1e-12, rtol=1e-12)
+
+
+@every_loss
 @given(seed=st.integers(0, 10**6), data=st.data())
 def test_permuting_experts_permutes_the_gradient_and_keeps_the_value(name, seed, data):
     b = batch(seed)

@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from defero.cli.against import compare_teams, show_rivals
+from defero.cli.answering import noted, show_answering
 from defero.cli.held_out import judge_held_out
 from defero.cli.output import emit, show_record
+from defero.cli.pictures import Images
 from defero.cli.reading import Answer, Answers, ControlName, Expert, FileFormat, Given, Item, Key, Label, Majority
 
 
@@ -23,6 +25,7 @@ def evaluate(
     majority_label: Majority = False,
     file_format: FileFormat = None,
     control: ControlName = None,
+    images: Images = None,
     against: Annotated[
         list[Path] | None, typer.Option(help="Another model folder to compare with; repeat for several.")
     ] = None,
@@ -40,7 +43,7 @@ def evaluate(
 
     defero evaluate model new_cases.csv --against older_model
     """
-    given = Given(label, answers, item, expert, answer, key, majority_label, file_format, control)
+    given = Given(label, answers, item, expert, answer, key, majority_label, file_format, control, images)
     judged = judge_held_out(model, table, given=given, seed=seed)
     rivals = compare_teams(judged, against or [], given=given, seed=seed)
     if as_json:
@@ -48,6 +51,7 @@ def evaluate(
         return
     if judged.left_out_sentence():
         typer.echo(f"{judged.left_out_sentence()}\n")
+    show_answering(noted(judged.router), when="when it was fitted")
     show_record(judged.record)
     for sentence in judged.notes:
         typer.echo(f"note: {sentence}", err=True)

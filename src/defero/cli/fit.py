@@ -7,11 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from defero.cli.answering import Answering, answering_in, noted, show_answering
+from defero.cli.cautions import with_cautions
+from defero.cli.expert_evidence import mean_sd, record_dict
 from defero.cli.fit_checks import ALPHA, TARGET, check_options, checked_parts, without_effect
 from defero.cli.fit_notes import class_counts, notes_on, sizes_sentence
-from defero.cli.held_out import with_majority
+from defero.cli.fit_training import Training
 from defero.cli.known_groups import seen_groups
 from defero.cli.output import emit, show_lines, show_record
+from defero.cli.pictures import (
+    AsOnnx,
+    Augmentation,
+    Branches,
+    Checkpoints,
+    Deep,
+    Epochs,
+    ImageColumn,
+    ImageSize,
+    TableOption,
+    check_picture_options,
+    in_onnx,
+    picture_recipe,
+)
 from defero.cli.reading import (
     Answer,
     Answers,
@@ -27,6 +44,7 @@ from defero.cli.reading import (
     listed,
 )
 from defero.cli.route import fees_of
+from defero.cli.shared_answers import shared_in
 
 if TYPE_CHECKING:
     from defero.conformal.targets import Target
@@ -43,7 +61,7 @@ def fit(
         Path,
         typer.Argument(
             help="CSV, TSV, JSON lines (each also .gz) or Parquet with one row per case; or an export of Label Studio "
-            "(.json) or Prodigy (--format prodigy)."
+            "(.json) or Prodigy (--format prodigy); or, with --table and --image-column, a folder of pictures."
         ),
     ],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
@@ -75,8 +93,39 @@ def fit(
     ] = None,
     file_format: FileFormat = None,
     control: ControlName = None,
-    net: Annotated[str, typer.Option(help="linear or mlp.")] = "mlp",
+    table_file: TableOption = None,
+    image_column: ImageColumn = None,
+    image_size: ImageSize = None,
+    net: Annotated[
+        str,
+        typer.Option(
+            help="linear, mlp or auto: whichever predicts held-out labels better. Of pictures a deep net, such as "
+            "wrn-28-4 or resnet-18; of vectors of texts text-cnn."
+        ),
+    ] = "auto",
+    epochs: Epochs = None,
+    branches: Branches = "one",
+    augmentation: Augmentation = "crop-and-flip",
+    checkpoints: Checkpoints = None,
+    onnx: AsOnnx = False,
     loss: Annotated[str, typer.Option(help="softmax, ova, decoupled, asymmetric, moe or auto.")] = "auto",
+    heads: Annotated[
+        str,
+        typer.Option(
+            help="own: each expert is learned from their answers alone; shrunk: drawn to what they have in common, the "
+            "more so the fewer answers; auto: shrunk where half of them gave fewer than 200."
+        ),
+    ] = "auto",
+    min_answers: Annotated[
+        int, typer.Option(help="With fewer answers to learn from, an expert is not asked alone.", min=1)
+    ] = 5,
+    answer_weights: Annotated[
+        str | None,
+        typer.Option(
+            help="label or label+features: weigh each answer by how unlikely it was given, where fit finds that who "
+            "answered what depends on these."
+        ),
+    ] = None,
     alpha: Annotated[float, typer.Option(help="How often a panel may break its promise.")] = ALPHA,
     target: Annotated[str, typer.Option(help="A panel's promise: any-correct, all-correct or missed-share.")] = TARGET,
     cost: Annotated[list[str] | None, typer.Option(help="NAME=FEE in units of one error; repeat for several.")] = None,
@@ -98,13 +147,25 @@ def fit(
     With one row per answer in a file of its own, and texts to be judged:
 
     defero fit items.csv --answers log.csv --label gold --text text --out model
+
+    With pictures, whose paths in the folder stand in a column:
+
+    defero fit scans --table cases.csv --image-column file --net wrn-28-4 --label truth --experts a,b --out model
     """
     from defero.conformal.targets import check_target
     from defero.data.case_file import CaseFile
     from defero.data.cases import read_cases
     from defero.data.model_folder import check_writable
 
-    check_options(net=net, loss=loss, target=target, alpha=alpha, test_share=test_share, split=split)
+    check_picture_options(
+        table, listed_in=table_file, column=image_column, size=image_size, net=net, features=features, text=text
+    )
+    deep = Deep.of(epochs=epochs, branches=branches, augmentation=augmentation, checkpoints=checkpoints)
+    training = Training.of(
+        net=net, loss=loss, heads=heads, min_answers=min_answers, answer_weights=answer_weights, deep=deep, onnx=onnx
+    )
+    images, table = table, table_file or table
+    check_options(target=target, alpha=alpha, test_share=test_share, split=split)
     check_writable(out)
     apart = ((group, "the group"), (time, "the time"), (split, "the split"))
     file = CaseFile(
@@ -117,7 +178,7 @@ def fit(
         item=item,
         annotator=expert,
         answer=answer,
-        features=listed(features),
+        features=listed(features) if image_column is None else (image_column,),
         text=tuple(text or ()),
         key=key,
         apart=tuple((name, role) for name, role in apart if name is not None),
@@ -127,28 +188,22 @@ def fit(
         cases = read_cases(file)
     fees = fees_of(cases.table.experts, cost or [])
     cuts = {"group": group, "time": time, "split": split}
-    parts = checked_parts(cases, file, test_share=test_share, cuts=cuts, seed=seed)
+    pictures = None
+    if image_column is not None:
+        pictures = picture_recipe(images, cases, column=image_column, size=image_size, source=str(table))
+    parts = checked_parts(cases, file, test_share=test_share, cuts=cuts, seed=seed, pictures=pictures)
     groups = None if group is None else cases.apart.loc[parts[0].features.index, group].astype(str).to_numpy()
     shown = sys.stderr.isatty() and not as_json
-    router = _trained(parts[0], file, groups=groups, net=net, loss=loss, seed=seed, shown=shown)
+    router = training.fit(parts[0], text=file.text, groups=groups, seed=seed, shown=shown, pictures=pictures)
+    weights = training.answer_weights
+    found = answering_in(parts[0], cases, router, text=file.text, groups=groups, weights=weights)
     if loss != "moe":  # its weights are no probabilities
         router = _honest(router, parts, alpha=alpha, target=check_target(target), fees=fees)
-    notes = {**router.notes, **_notes(file, cases, cuts=cuts, seed=seed)}
+    notes = {**router.notes, **_notes(file, cases, found, cuts=cuts, seed=seed)}
     router = replace(router, notes=notes, seen={**router.seen, **seen_groups(cases, parts[:3], group=group)})
-    router.save(out)
+    (in_onnx(router) if onnx else router).save(out)
     said = without_effect(loss, alpha=alpha, target=target, fees=fees)
-    _tell(file, cases, parts, router, out=out, cuts=cuts, said=said, as_json=as_json)
-
-
-def _trained(
-    train: "ExpertTable", file: "CaseFile", *, groups: Any, net: str, loss: str, seed: int, shown: bool
-) -> "Router":
-    # Only now: torch takes seconds to load, and most mistakes have shown.
-    from defero import DeferralClassifier
-
-    text = list(file.text) or None
-    team = DeferralClassifier(net, loss=loss, text=text, random_state=seed, progress=shown)
-    return team.fit(train.features, train.labels, experts=train.answers, groups=groups).router_
+    _tell(file, cases, parts, router, training, out=out, cuts=cuts, said=said, as_json=as_json)
 
 
 def _honest(
@@ -169,7 +224,9 @@ def _honest(
     )
 
 
-def _notes(file: "CaseFile", cases: "Cases", *, cuts: dict[str, str | None], seed: int) -> dict[str, Any]:
+def _notes(
+    file: "CaseFile", cases: "Cases", found: Answering | None, *, cuts: dict[str, str | None], seed: int
+) -> dict[str, Any]:
     """Return what the model remembers of its file: how to read the next one, and what its labels are worth."""
     control = cases.control
     return {
@@ -182,6 +239,8 @@ def _notes(file: "CaseFile", cases: "Cases", *, cuts: dict[str, str | None], see
         "control": None
         if control is None
         else {"from_name": control.from_name, "to_name": control.to_name, "kind": control.kind},
+        "answering": None if found is None else found.to_dict(),
+        "shared_errors": shared_in(cases),
         **cuts,
     }
 
@@ -191,6 +250,7 @@ def _tell(
     cases: "Cases",
     parts: "tuple[ExpertTable, ...]",
     router: "Router",
+    training: Training,
     *,
     out: Path,
     cuts: dict[str, str | None],
@@ -201,27 +261,31 @@ def _tell(
 
     test = parts[3]
     record = judge(router, test.features, test.labels, test.answers, disjoint=True)
-    record = with_majority(record, cases.majority_sentence())
+    record = with_cautions(record, router, majority=cases.majority_sentence())
     uses = router.recipe.describe() if router.recipe is not None else []
     honest = [] if router.calibrator is None else router.calibrator.describe(router.expert_names)
     notes = [*cases.notes, *said, *notes_on(cases, router)]
     if as_json:
         names = ("train", "calibrate", "conformalize", "test")
         told = {"model": str(out), "rows": dict(zip(names, map(len, parts), strict=True)), "features": uses}
-        emit({**told, "calibration": honest, "notes": notes, "test": record.to_dict()})
+        told |= {**training.outcome(router), "calibration": honest, "answering": router.notes["answering"]}
+        told |= {"shared_errors": router.notes["shared_errors"]}
+        judged = record_dict(record, router, sd=mean_sd(router, test.features))
+        emit({**told, "notes": notes, "test": judged})
         return
     typer.echo(sizes_sentence(file, cases, parts, cuts))
-    _tell_more(cases, uses, honest, record)
+    _tell_more(cases, uses, [training.sentence(router), *honest], router, record)
     for sentence in notes:
         typer.echo(f"note: {sentence}", err=True)
     typer.echo(f"\nSaved in {out}. Next: defero route {out} NEW_CASES --out decisions.csv")
 
 
-def _tell_more(cases: "Cases", uses: list[str], honest: list[str], record: "TeamRecord") -> None:
+def _tell_more(cases: "Cases", uses: list[str], made: list[str], router: "Router", record: "TeamRecord") -> None:
     from defero.core.errors import listing
 
     typer.echo(f"Classes: {listing(f'{name} ({n})' for name, n in class_counts(cases.table).items())}.")
     typer.echo("Features:")
     show_lines([f"  {sentence}" for sentence in uses], most=MOST_SHOWN, what="columns")
-    typer.echo("".join(f"{sentence}\n" for sentence in honest))
+    typer.echo("".join(f"{sentence}\n" for sentence in made))
+    show_answering(noted(router), when="among the cases to learn from")
     show_record(record)

@@ -5,24 +5,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from defero.core import ExpertTable
     from defero.data.case_file import CaseFile, Cases
+    from defero.data.picture_recipe import PictureRecipe
 
-NETS = ("linear", "mlp")
-LOSSES = ("softmax", "ova", "decoupled", "asymmetric", "moe", "auto")
 ALPHA, TARGET = 0.1, "any-correct"
+LEAST_LEARN, LEAST_CASES = 10, 20
+"""Two cases for each of the five folds that training looks at, and as many more for the other three parts."""
 
 
-def check_options(
-    *, net: str, loss: str, target: str, alpha: float, test_share: float | None, split: str | None
-) -> None:
+def check_options(*, target: str, alpha: float, test_share: float | None, split: str | None) -> None:
     """Refuse options that cannot be, before anything is read."""
-    from defero.conformal.targets import check_target
-    from defero.core.errors import InputError, listing
+    from typing import get_args
 
-    check_target(target)
-    if net not in NETS:
-        raise InputError(f"--net must be one of {listing(NETS)}, got {net!r}.")
-    if loss not in LOSSES:
-        raise InputError(f"--loss must be one of {listing(LOSSES)}, got {loss!r}.")
+    from defero.conformal.targets import Target
+    from defero.core.errors import InputError, listing
+    from defero.data.columns import suggestion
+
+    targets = get_args(Target)
+    if target not in targets:
+        raise InputError(f"--target must be one of {listing(targets)}, got {target!r}{suggestion(target, targets)}")
     if not 0 < alpha < 1:
         raise InputError(f"--alpha must lie between 0 and 1, got {alpha:g}; for a promise of 90 % pass 0.1.")
     if test_share is not None and not 0 < test_share < 1:
@@ -44,26 +44,42 @@ def without_effect(loss: str, *, alpha: float, target: str, fees: list[float]) -
 
 
 def checked_parts(
-    cases: "Cases", file: "CaseFile", *, test_share: float | None, cuts: dict[str, str | None], seed: int
+    cases: "Cases",
+    file: "CaseFile",
+    *,
+    test_share: float | None,
+    cuts: dict[str, str | None],
+    seed: int,
+    pictures: "PictureRecipe | None" = None,
 ) -> "tuple[ExpertTable, ...]":
     """Cut the cases in four, after checking that there is something to learn from and to judge by."""
     from defero.core.errors import TableError, listing
+    from defero.data.named_columns import refuse_unused
     from defero.data.parts import TEST, four_parts
     from defero.data.recipe import FeatureRecipe
 
     table, source = cases.table, str(file.path)
     where = source if file.label is None else f"{source}: column {file.label}"
     # Training learns a recipe; here a cell that cannot be used is told with the file and its row.
-    FeatureRecipe.check(table.features, text=file.text, source=source, first_row=cases.first_row)
+    if pictures is None:
+        FeatureRecipe.check(table.features, text=file.text, source=source, first_row=cases.first_row)
     if table.n_classes < 2:
         raise TableError(f"{where}: the label is {table.classes[0]!s} in every row, so there is nothing to learn.")
     if table.classes.dtype.kind == "f" and (table.classes % 1 != 0).any():
         raise TableError(f"{where}: labels must be words or whole numbers, got {listing(table.classes, most=3)}.")
+    if len(table) < LEAST_CASES:
+        raise TableError(
+            f"{source}: {len(table)} cases are too few; expected at least {LEAST_CASES}: {LEAST_LEARN} to learn from, "
+            "and 3 or 4 each to calibrate, to conformalise and for the test. Dozens make a start, hundreds a team."
+        )
     share = TEST if test_share is None else test_share
     parts = four_parts(cases, source=source, test_share=share, **cuts, random_state=seed)
-    if not all(map(len, parts)):
+    if len(parts[0]) < LEAST_LEARN or not all(map(len, parts)):
+        learn, held, panels, test = map(len, parts)
         raise TableError(
-            f"{source}: {len(table)} rows are too few for four parts (learn, calibrate, conformalise, test); pass more."
+            f"{source}: {len(table)} cases, so cut, leave {learn} to learn from, {held} to calibrate, {panels} to "
+            f"conformalise and {test} for the test; expected at least {LEAST_LEARN} to learn from and one of each of "
+            "the others. Pass more, or cut in another way."
         )
     if table.n_experts and not parts[0].n_answers:
         raise TableError(
@@ -71,6 +87,9 @@ def checked_parts(
             "model alone."
         )
     _check_classes(cases, parts[0], where=where, cuts=cuts)
+    if pictures is None and file.features is not None:
+        chosen = [name for name in file.features if name not in file.text]
+        refuse_unused(parts[0].features, table.features, chosen, source=source, first_row=cases.first_row)
     return parts
 
 

@@ -40,7 +40,8 @@ def sizes_sentence(
 
 def notes_on(cases: "Cases", router: "Router") -> list[str]:
     """Return a sentence for each thing that looks like a mistake."""
-    return [*_rare_labels(cases.table), *_like_ids(cases.table), *_like_labels(cases.table, router)]
+    table = cases.table
+    return [*_rare_labels(table), *_odd_cells(cases, router), *_like_ids(table), *_like_labels(table, router)]
 
 
 def class_counts(table: "ExpertTable") -> dict[str, int]:
@@ -61,6 +62,30 @@ def _rare_labels(table: "ExpertTable") -> list[str]:
             near = get_close_matches(name.casefold().strip(), others, n=1, cutoff=0.75)
             hint = f"; did you mean {others[near[0]]!r}?" if near else "."
             sentences.append(f"label {name!r} stands in {count} of {len(table)} rows and cannot be learned{hint}")
+    return sentences
+
+
+def _odd_cells(cases: "Cases", router: "Router") -> list[str]:
+    """Return a sentence for each column of numbers that a cell or two keep from being read as such."""
+    from defero.data.cells import shown
+    from defero.data.columns import row_number
+    from defero.data.named_columns import odd_cell
+    from defero.data.recipe import FeatureRecipe
+    from defero.data.recipe_columns import CategoricalColumn
+
+    if not isinstance(router.recipe, FeatureRecipe):
+        return []
+    frame, sentences = cases.table.features, []
+    crowded = [one.name for one in router.recipe.columns if isinstance(one, CategoricalColumn) and one.other]
+    for name in (*crowded, *router.recipe.dropped):
+        place = odd_cell(frame[name])
+        if place is not None:
+            row = row_number(frame, place, first_row=cases.first_row)
+            what = "is read as categories" if name in crowded else "is not used"
+            sentences.append(
+                f"row {row}, column {name}: {shown(frame[name].iloc[place])} is not a number, and so the column "
+                f"{what}; leave such cells blank where the number is unknown."
+            )
     return sentences
 
 

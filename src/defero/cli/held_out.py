@@ -1,11 +1,14 @@
 """A saved team and the cases of a file that its training did not see."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from defero.cli.cautions import with_cautions
+from defero.cli.expert_evidence import mean_sd, record_dict
 from defero.cli.known_groups import no_groups_sentence, of_seen_groups
+from defero.cli.pictures import marks_of_rows, with_folder
 from defero.cli.reading import Given, format_of, in_options
 
 if TYPE_CHECKING:
@@ -57,13 +60,19 @@ class HeldOut:
         """How good that was; made when it is asked for, as a rival's never is."""
         from defero.router import record_of
 
-        return with_majority(record_of(self.router, self.trial, random_state=self.seed), self.majority)
+        found = record_of(self.router, self.trial, random_state=self.seed)
+        return with_cautions(found, self.router, majority=self.majority)
+
+    @cached_property
+    def expert_sd(self) -> tuple[float, ...]:
+        """How unsure each expert's probability is, (J,): the mean over these cases; nan where nobody knows."""
+        return mean_sd(self.router, self.cases.features)
 
     def left_out_sentence(self) -> str:
         """Say how many rows were left out, and why; nothing where all are judged."""
-        seen = f"{self.left_out} of {self.rows} rows were seen by fit and are left out."
-        group = self.router.notes.get("group")
-        alike = f"{self.of_seen_groups} of {self.rows} rows are of a {group} that fit saw and are left out."
+        who, group = _learners(self.router), self.router.notes.get("group")
+        seen = f"{self.left_out} of {self.rows} rows were seen by {who} and are left out."
+        alike = f"{self.of_seen_groups} of {self.rows} rows are of a {group} that {who} saw and are left out."
         return " ".join([seen] * (self.left_out > 0) + [alike] * (self.of_seen_groups > 0))
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +83,9 @@ class HeldOut:
             "seen_by_fit": self.left_out,
             "of_seen_groups": self.of_seen_groups,
             "notes": list(self.notes),
-            "test": self.record.to_dict(),
+            "answering": self.router.notes.get("answering"),
+            "shared_errors": self.router.notes.get("shared_errors"),
+            "test": record_dict(self.record, self.router, sd=self.expert_sd),
         }
 
 
@@ -82,20 +93,21 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
     """Judge a saved team on the rows of a table that `fit` did not see; refuse a table of nothing else."""
     from defero.core.errors import TableError
     from defero.data.cases import read_cases
-    from defero.data.fingerprint import held_out, row_fingerprints
+    from defero.data.fingerprint import held_out
     from defero.router import Router
     from defero.router.judge import try_out
 
-    router = Router.load(model)
+    router = with_folder(Router.load(model), given.images, table)
     with in_options():
         cases = read_cases(_case_file(router, model, table, given))
-    fresh = held_out(router.all_seen(), row_fingerprints(cases.table.features))
+    marks = marks_of_rows(router, cases.table.features, source=str(table), first_row=cases.first_row)
+    fresh = held_out(router.all_seen(), marks)
     judged = fresh & ~of_seen_groups(router, cases)
     if not judged.any():
         how = (
-            f"were seen by fit, or are of a {router.notes.get('group')} that it saw,"
+            f"were seen by {_learners(router)}, or are of a {router.notes.get('group')} that it saw,"
             if fresh.any()
-            else "were seen by fit,"
+            else f"were seen by {_learners(router)},"
         )
         raise TableError(
             f"{table}: all {len(cases.table)} rows {how} and a team cannot be judged on what it learned from; pass "
@@ -120,9 +132,11 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
     )
 
 
-def with_majority(record: "TeamRecord", told: str | None) -> "TeamRecord":
-    """Put first what a majority for a truth does to every figure, where one was taken."""
-    return record if told is None else replace(record, cautions=(told, *record.cautions))
+def _learners(router: "Router") -> str:
+    """Name the commands that have used rows."""
+    from defero.router.roster import STAGE
+
+    return "fit or add-expert" if STAGE in router.seen else "fit"
 
 
 def gaps(router: "Router", features: Any) -> tuple[str, ...]:

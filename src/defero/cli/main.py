@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from defero import __version__
+from defero.cli.add_expert import add_expert
 from defero.cli.datasets import app as datasets_app
 from defero.cli.demo import demo
 from defero.cli.evaluate import evaluate
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help starts in half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, fit, evaluate, report, route):
+for command in (demo, fit, evaluate, report, route, add_expert):
     app.command()(command)
 app.add_typer(datasets_app)
 
@@ -48,6 +49,10 @@ def main() -> None:
     warnings.showwarning = _show_warning
     try:
         app()
+    except SystemExit as stop:
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
+        sys.exit(0)  # as with `defero ... | head`: whoever reads has had enough, and typer has hushed the rest
     except (ValueError, OSError, ImportError) as error:
         # Everything that a user can mend is an InputError, but core is imported only when something is wrong.
         from defero.core.errors import InputError

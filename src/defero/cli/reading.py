@@ -49,6 +49,7 @@ class Given:
     majority: bool = False
     format: str | None = None
     control: str | None = None
+    images: Path | None = None
 
     def options(self) -> list[str]:
         """Return the words that say the same on a command line."""
@@ -61,6 +62,7 @@ class Given:
             "--key": self.key,
             "--format": self.format,
             "--control": self.control,
+            "--images": None if self.images is None else str(self.images),
         }
         given = [word for option, value in words.items() if value is not None for word in (option, value)]
         return [*given, *(["--majority-label"] if self.majority else [])]

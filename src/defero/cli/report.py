@@ -1,19 +1,21 @@
 """`defero report`: a saved team on cases it has not seen, as one page to pass on."""
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
+from defero.cli.answering import noted
 from defero.cli.held_out import HeldOut, judge_held_out
 from defero.cli.output import emit
+from defero.cli.pictures import Images
 from defero.cli.reading import Answer, Answers, ControlName, Expert, FileFormat, Given, Item, Key, Label, Majority
 
 if TYPE_CHECKING:
     from defero.core.trial import Trial
     from defero.metrics.team import TeamRecord
+    from defero.report.evidence import Evidence
     from defero.report.provenance import Provenance
 
 NEEDS_MATPLOTLIB = "the report needs matplotlib: pip install 'defero[report]'"
@@ -32,6 +34,7 @@ def report(
     majority_label: Majority = False,
     file_format: FileFormat = None,
     control: ControlName = None,
+    images: Images = None,
     seed: Annotated[int, typer.Option(help="Settles the draws of the intervals.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -44,7 +47,7 @@ def report(
 
     defero report model new_cases.csv --out report.html
     """
-    given = Given(label, answers, item, expert, answer, key, majority_label, file_format, control)
+    given = Given(label, answers, item, expert, answer, key, majority_label, file_format, control, images)
     judged = write_report(model, table, out=out, given=given, seed=seed)
     if as_json:
         emit({"report": str(out), **judged.to_dict()})
@@ -72,12 +75,26 @@ def write_report(model: Path, table: Path, *, out: Path, given: Given | None = N
     report_page = page_maker()
     told = given or Given()
     judged = judge_held_out(model, table, given=told, seed=seed)
-    page = report_page(judged.trial, judged.record, _provenance(judged, out=out, given=told, seed=seed))
+    page = report_page(
+        judged.trial,
+        judged.record,
+        _provenance(judged, out=out, given=told, seed=seed),
+        evidence=_evidence(judged),
+    )
     out.write_text(page, encoding="utf-8")
     return judged
 
 
-def page_maker() -> "Callable[[Trial, TeamRecord, Provenance], str]":
+class PageMaker(Protocol):
+    """What makes the page."""
+
+    def __call__(
+        self, trial: "Trial", record: "TeamRecord", provenance: "Provenance", *, evidence: "Evidence | None" = None
+    ) -> str:
+        """Return the page as text."""
+
+
+def page_maker() -> PageMaker:
     """Return what makes the page; raises, with what to install, where its pictures cannot be drawn."""
     try:
         from defero.report.page import report_page
@@ -88,6 +105,12 @@ def page_maker() -> "Callable[[Trial, TeamRecord, Provenance], str]":
     return report_page
 
 
+def _evidence(judged: HeldOut) -> "Evidence":
+    from defero.report.evidence import Evidence
+
+    return Evidence(expert_sd=judged.expert_sd, min_answers=judged.router.min_answers)
+
+
 def _provenance(judged: HeldOut, *, out: Path, given: Given, seed: int) -> "Provenance":
     from datetime import datetime
 
@@ -95,7 +118,7 @@ def _provenance(judged: HeldOut, *, out: Path, given: Given, seed: int) -> "Prov
     from defero.data.model_folder import library_versions
     from defero.report.provenance import Provenance
 
-    calibrator = judged.router.calibrator
+    calibrator, found = judged.router.calibrator, noted(judged.router)
     options = ["--out", str(out), *given.options()]
     options += [] if seed == 0 else ["--seed", str(seed)]
     notes = {name: value for name, value in judged.router.notes.items() if name != "columns" and value is not None}
@@ -111,4 +134,5 @@ def _provenance(judged: HeldOut, *, out: Path, given: Given, seed: int) -> "Prov
         versions=library_versions(),
         notes=notes,
         calibration=() if calibrator is None else tuple(calibrator.describe(judged.router.expert_names)),
+        answering=() if found is None else found.said,
     )

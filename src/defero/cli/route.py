@@ -2,6 +2,7 @@
 
 import math
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from defero.cli.output import emit, percent, show_lines
+from defero.cli.pictures import Images, with_folder
 from defero.cli.reading import ControlName, FileFormat, format_of, in_options
 from defero.cli.route_out import decision_columns, decisions_to, is_tasks, remembered_control
 
@@ -38,8 +40,12 @@ def route(
     key: Annotated[str | None, typer.Option(help="A column to copy, that names the cases. Default: as in fit.")] = None,
     cost: Annotated[list[str] | None, typer.Option(help="NAME=FEE in units of one error; repeat for several.")] = None,
     absent: Annotated[list[str] | None, typer.Option(help="An expert who cannot be asked; repeat for several.")] = None,
+    uncertainty: Annotated[
+        bool, typer.Option("--uncertainty", help="Beside each p_<expert>, sd_<expert>: how unsure that probability is.")
+    ] = False,
     file_format: FileFormat = None,
     control: ControlName = None,
+    images: Images = None,
     seed: Annotated[int, typer.Option(help="Taken by every command; nothing is drawn at random here.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
@@ -54,7 +60,7 @@ def route(
     from defero.core.errors import InputError
     from defero.router import Router
 
-    router = Router.load(model)
+    router = with_folder(Router.load(model), images, table)
     if router.recipe is None:
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its decide in Python.")
     if out.exists() and table.exists() and out.samefile(table):
@@ -66,17 +72,22 @@ def route(
     with in_options():
         arrivals = _arrivals(router, table, out, key=key, file_format=file_format, control=control)
     tally = _Tally()
+    terms = _Terms(costs, available, doubt=uncertainty)
     with decisions_to(out, tasks=arrivals.tasks, control=arrivals.control) as write:
         for piece in arrivals.pieces:
             own_key = _own_key(piece, table, key=key or arrivals.key, asked=key is not None)
-            write(_decided(router, piece, arrivals, costs=costs, available=available, key=own_key, tally=tally))
+            write(_decided(router, piece, arrivals, terms=terms, key=own_key, tally=tally))
             if sys.stderr.isatty() and not as_json:
                 typer.echo(f"\r{tally.loads.total():,} rows", nl=False, err=True)
+    notes = [*_voided(router, terms), *_no_doubt(router, tally, terms)]
     if as_json:
-        holds = _promise_holds(router, costs, available)
-        emit({"decisions": str(out), "promise_holds": holds, **tally.to_dict(router.expert_names)})
+        holds = router.panel is not None and not router.panel.grouped and not _voided(router, terms)
+        told = tally.to_dict(router.expert_names)
+        emit({"decisions": str(out), "promise_holds": holds, **told, "cautions": notes})
         return
     _show(out, tally, router.expert_names)
+    for sentence in notes:
+        typer.echo(f"note: {sentence}", err=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +102,15 @@ class _Arrivals:
     control: "Control | None" = None
 
 
+@dataclass(frozen=True)
+class _Terms:
+    """Fees (J,), who is there (J,), and whether the doubt about each expert is to be told."""
+
+    costs: list[float]
+    available: list[bool]
+    doubt: bool
+
+
 @dataclass(eq=False)
 class _Tally:
     """What has been decided so far, and what was said of the rows."""
@@ -98,9 +118,10 @@ class _Tally:
     loads: Counter[str]
     said: Counter[str]
     ignored: tuple[str, ...]
+    doubted: bool
 
     def __init__(self) -> None:
-        self.loads, self.said, self.ignored = Counter(), Counter(), ()
+        self.loads, self.said, self.ignored, self.doubted = Counter(), Counter(), (), False
 
     def to_dict(self, experts: tuple[str, ...]) -> dict[str, Any]:
         return {
@@ -168,22 +189,28 @@ def _decided(
     piece: "pd.DataFrame",
     arrivals: _Arrivals,
     *,
-    costs: list[float],
-    available: list[bool],
+    terms: _Terms,
     key: str | None,
     tally: _Tally,
 ) -> dict[str, Any]:
     """Decide the cases of a piece; return the columns of the table of decisions."""
     from defero.core.errors import InputError
+    from defero.router.doubt import expert_sd
     from defero.router.panel import with_decider
 
     assert router.recipe is not None
-    scores = router.score_features(router.features(piece, source=arrivals.source, first_row=arrivals.first_row))
-    decision = router.decide_scores(scores, costs=costs, available=available)
+    features = router.features(piece, source=arrivals.source, first_row=arrivals.first_row)
+    scores = router.score_features(features)
+    decision = router.decide_scores(scores, costs=terms.costs, available=terms.available)
     panels = None
     if router.panel is not None and not router.panel.grouped:
-        panels = with_decider(router.sets_of(scores, costs=costs, available=available), decision)
-    columns = decision_columns(scores, decision, panels, router.classes)
+        with warnings.catch_warnings():  # what voids the promise is told once, in this command's words
+            warnings.filterwarnings("ignore", "the panel's promise does not hold")
+            sets = router.sets_of(scores, costs=terms.costs, available=terms.available)
+        panels = with_decider(sets, decision)
+    sd = expert_sd(router, features) if terms.doubt else None
+    tally.doubted |= sd is not None and bool((sd == sd).any())
+    columns = decision_columns(scores, decision, panels, router.classes, sd=sd)
     if key in columns:
         raise InputError(f"--key {key}: the decisions have a column of that name of their own; rename the key.")
     tally.loads.update(decision.name.tolist())
@@ -210,17 +237,33 @@ def _show(out: Path, tally: _Tally, experts: tuple[str, ...]) -> None:
         typer.echo(f"note: {sentence}, in {count} rows.", err=True)
 
 
-def _promise_holds(router: "Router", costs: list[float], available: list[bool]) -> bool:
-    """Tell whether the panels were calibrated for these fees and these experts."""
+def _voided(router: "Router", terms: _Terms) -> list[str]:
+    """Say that the panels were calibrated for other fees or other experts, and what to do."""
     if router.panel is None or router.panel.grouped:
-        return False
-    then = router.panel.costs or (0.0,) * len(costs)
-    return all(available) and tuple(costs) == tuple(then)
+        return []
+    then = router.panel.costs or (0.0,) * len(terms.costs)
+    there = router.panel.available or (True,) * len(terms.available)
+    why = []
+    if tuple(terms.costs) != tuple(then):
+        paid = [f"--cost {name}={fee:g}" for name, fee in zip(router.expert_names, terms.costs, strict=True) if fee]
+        how = f"run defero fit with {' '.join(paid)}" if paid else "run defero fit without --cost"
+        why.append(f"other fees than in fit ({how} for panels that keep it)")
+    if any(before and not now for before, now in zip(there, terms.available, strict=True)):
+        why.append("absent experts (run defero fit without them for panels that keep it)")
+    return [f"the panels' promise does not hold with {' and '.join(why)}."] if why else []
+
+
+def _no_doubt(router: "Router", tally: _Tally, terms: _Terms) -> list[str]:
+    """Say that nothing is known of how unsure the probabilities are, where that was asked."""
+    if not terms.doubt or tally.doubted or not router.expert_names:
+        return []
+    return ["how unsure the probabilities are is known of nobody here; run defero fit with --heads shrunk."]
 
 
 def fees_of(experts: tuple[str, ...], given: list[str]) -> list[float]:
     """Read NAME=FEE entries; 0 for whoever is not named."""
-    from defero.core.errors import InputError
+    from defero.core.errors import InputError, listing
+    from defero.data.columns import suggestion
 
     fees = dict.fromkeys(experts, 0.0)
     if given and not experts:
@@ -230,7 +273,8 @@ def fees_of(experts: tuple[str, ...], given: list[str]) -> list[float]:
         if not equals:
             raise InputError(f"--cost {entry}: expected NAME=FEE with a number, such as {experts[0]}=0.05.")
         if name not in fees:
-            raise InputError(f"--cost {entry}: no expert {name}; there are {', '.join(experts)}.")
+            hint = suggestion(name, experts)
+            raise InputError(f"--cost {entry}: no expert {name}{hint} There are {listing(experts)}.")
         try:
             fees[name] = float(fee)
         except ValueError:
@@ -243,11 +287,13 @@ def fees_of(experts: tuple[str, ...], given: list[str]) -> list[float]:
 
 
 def _present(router: "Router", absent: list[str]) -> list[bool]:
-    from defero.core.errors import InputError
+    from defero.core.errors import InputError, listing
+    from defero.data.columns import suggestion
 
     if absent and not router.expert_names:
         raise InputError(f"--absent {absent[0]}: the model knows no experts; leave it out.")
     for name in absent:
         if name not in router.expert_names:
-            raise InputError(f"--absent {name}: no such expert; the model knows {', '.join(router.expert_names)}.")
+            hint = suggestion(name, router.expert_names)
+            raise InputError(f"--absent {name}: no such expert{hint} The model knows {listing(router.expert_names)}.")
     return [name not in absent for name in router.expert_names]

@@ -16,9 +16,17 @@ if TYPE_CHECKING:
 
 
 def decision_columns(
-    scores: "Scores", decision: "Decision", panels: "BoolArray | None", classes: "Labels"
+    scores: "Scores",
+    decision: "Decision",
+    panels: "BoolArray | None",
+    classes: "Labels",
+    *,
+    sd: "FloatArray | None" = None,
 ) -> dict[str, Any]:
-    """Lay out the decisions table: route, panel, the model's answer, probabilities, expected cost, reason."""
+    """Lay out the decisions table: route, panel, the model's answer, probabilities, expected cost, reason.
+
+    With `sd` (n, J) each expert's probability has its standard deviation beside it.
+    """
     who = decision.name
     asked = who.tolist() if panels is None else _joined(panels, decision.expert_names)
     return {
@@ -26,10 +34,19 @@ def decision_columns(
         "panel": ["" if name == "model" else panel for name, panel in zip(who, asked, strict=True)],
         "model_says": classes[scores.class_idx].tolist(),
         "p_model": _rounded(scores.model_proba),
-        **{f"p_{name}": _rounded(scores.expert_proba[:, j]) for j, name in enumerate(decision.expert_names)},
+        **_expert_columns(scores, decision.expert_names, sd),
         "expected_cost": _rounded(decision.expected_cost),
         "reason": decision.reason,
     }
+
+
+def _expert_columns(scores: "Scores", names: tuple[str, ...], sd: "FloatArray | None") -> dict[str, list[float]]:
+    columns = {}
+    for j, name in enumerate(names):
+        columns[f"p_{name}"] = _rounded(scores.expert_proba[:, j])
+        if sd is not None:
+            columns[f"sd_{name}"] = _rounded(sd[:, j])
+    return columns
 
 
 def _joined(panels: "BoolArray", names: tuple[str, ...]) -> list[str]:

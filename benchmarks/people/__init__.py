@@ -1,0 +1,1 @@
+"""What deferral to real people is worth: one table of data sets by systems, with nobody simulated."""

@@ -1,0 +1,1 @@
+"""The systems of the table, one file each; each has `SYSTEMS`."""

@@ -1,0 +1,67 @@
+"""What a command adds to a record's cautions, and what it leaves out because it is said in better words elsewhere."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from defero.cli.answering import noted
+from defero.cli.shared_answers import shared_caution
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defero.metrics.member import ExpertRecord
+    from defero.metrics.team import TeamRecord
+    from defero.router import Router
+
+NAMED = 3
+"""How many experts a sentence names before it counts the others."""
+
+
+def with_cautions(record: "TeamRecord", router: "Router", *, majority: str | None) -> "TeamRecord":
+    """Return the record with everything a reader should know, once.
+
+    First comes what a majority for a truth does to every figure, where one was taken. Experts of too few answers are
+    named. What `fit` found of who answered what is told on its own; the record's sentence on the cases at hand is then
+    left out, for it asks the same question less thoroughly.
+    """
+    from defero.metrics import cautions as doubts
+
+    said = list(record.cautions)
+    found = noted(router)
+    if found is not None and found.said:
+        names = [expert.name for expert in record.experts]
+        _drop(said, doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes))
+    together = shared_caution(router, known=record.shared_errors)
+    if together is not None:
+        here = record.shared_errors.caution
+        said.insert(said.index(here) + 1 if here in said else len(said), together)
+    unproven = insufficient_evidence(record.experts, least=router.min_answers)
+    if unproven is not None:
+        thin = doubts.thin_evidence(record.experts)
+        place = said.index(thin) if thin in said else len(said)
+        if not _some_between(record.experts, router.min_answers, doubts.FEW_ANSWERS):
+            _drop(said, thin)
+        said.insert(place, unproven)
+    return replace(record, cautions=(*([] if majority is None else [majority]), *said))
+
+
+def insufficient_evidence(experts: "Sequence[ExpertRecord]", *, least: int) -> str | None:
+    """Name the experts who are not asked alone, and say how many answers of theirs were learned from."""
+    from defero.core.errors import listing
+
+    few = [one for one in experts if one.training_answers is not None and one.training_answers < least]
+    if not few:
+        return None
+    few.sort(key=lambda one: one.training_answers or 0)
+    who = listing((f"{one.name} ({one.training_answers})" for one in few), most=NAMED)
+    return f"Insufficient evidence: never asked alone, with fewer than {least} answers to learn from: {who}."
+
+
+def _some_between(experts: "Sequence[ExpertRecord]", least: int, enough: int) -> bool:
+    """Tell whether somebody has enough answers to be asked, but not many."""
+    return any(one.training_answers is not None and least <= one.training_answers < enough for one in experts)
+
+
+def _drop(said: list[str], sentence: str | None) -> None:
+    if sentence in said:
+        said.remove(sentence)

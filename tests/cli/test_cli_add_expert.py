@@ -1,0 +1,220 @@
+"""`defero add-expert`: a new model with one more expert; the old one, and a wrong input's target, stay as they are."""
+
+import hashlib
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from clinic import DOCTORS, FIT, enter, lesions, run
+
+from defero import DeferralClassifier, ModelOnly, Router
+
+JOIN = ["--expert", "dr_d", "--out", "more"]
+
+
+def newcomers(n=80, *, seed=9, share=0.75):
+    """Return new cases, most of which dr_d answered, nine of ten right."""
+    rng = np.random.default_rng(seed)
+    fresh = lesions(n, seed=seed)
+    wrong = fresh.truth.map({"benign": "malign", "malign": "benign"})
+    said = fresh.truth.where(rng.random(n) < 0.9, wrong)
+    return fresh.assign(dr_d=said.where(rng.random(n) < share))
+
+
+def contents(folder):
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture
+def folder(tmp_path_factory, tmp_path, monkeypatch):
+    entered = enter(tmp_path_factory, tmp_path, monkeypatch)
+    newcomers().to_csv("new.csv", index=False)
+    return entered
+
+
+def test_the_expert_joins_a_copy_of_the_model(folder):
+    before = contents(folder / "model")
+    outcome = run("add-expert", "model", "new.csv", *JOIN)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert contents(folder / "model") == before
+    old, new = Router.load("model"), Router.load("more")
+    assert new.expert_names == ("dr_a", "dr_b", "dr_c", "dr_d")
+    table = newcomers()
+    answered = table.dr_d.notna()
+    assert new.answer_counts[3] == answered.sum()
+    scores = new.scores(table)
+    np.testing.assert_allclose(scores.expert_proba[:, :3], old.scores(table).expert_proba, rtol=1e-12)
+    right = (table.dr_d == table.truth).sum()
+    assert outcome.out.startswith(
+        f"dr_d joins dr_a, dr_b, dr_c: {answered.sum()} answers to the 80 cases of new.csv, {right} of them right "
+        f"({100 * right / answered.sum():.1f} %).\n"
+    )
+    mean, sd = scores.expert_proba[:, 3].mean(), new.expert_sd(table)[:, 3].mean()
+    assert f"right with probability {mean:.2f}, give or take {sd:.2f} a case; somebody of whom nothing" in outcome.out
+    assert "They can be asked from now on." in outcome.out
+    assert (
+        f"\n{answered.sum()} cases that they answered now count as used, and evaluate and report leave them out: "
+        "keep other answers of dr_d back to judge them by.\n" in outcome.out
+    )
+    assert "All their answers were right" not in outcome.out
+    assert "The panels are dropped" in outcome.out
+    assert outcome.out.endswith("Saved in more. Next: defero route more NEW_CASES --out decisions.csv\n")
+
+
+def test_json_says_the_same(folder):
+    told = json.loads(run("add-expert", "model", "new.csv", *JOIN, "--json").out)
+    human = run("add-expert", "model", "new.csv", *JOIN).out
+    assert (told["model"], told["expert"], told["rows"]) == ("more", "dr_d", 80)
+    assert f"{told['answers']} answers to the 80 cases of new.csv, {told['right']} of them right" in human
+    for who in ("believed", "population"):
+        assert f"{told[who]['mean']:.2f}, give or take {told[who]['sd']:.2f}" in human
+    assert told["population"]["sd"] > told["believed"]["sd"]
+    assert (told["asked_alone"], told["panel_dropped"], told["notes"]) == (True, True, [])
+
+
+def test_the_commands_go_on_with_the_new_team(folder):
+    assert run("add-expert", "model", "new.csv", *JOIN).code == 0
+    outcome = run("evaluate", "more", "new.csv")
+    answered = newcomers().dr_d.notna().sum()
+    assert outcome.out.startswith(f"{answered} of 80 rows were seen by fit or add-expert and are left out.")
+    assert re.search(r"^dr_d ", outcome.out, re.MULTILINE)
+    newcomers(seed=11).to_csv("later.csv", index=False)
+    assert "On 80 held-out cases" in run("evaluate", "more", "later.csv").out
+    assert run("route", "more", "later.csv", "--out", "decisions.csv").code == 0
+    assert "p_dr_d" in pd.read_csv("decisions.csv").columns
+    again = run("add-expert", "more", "later.csv", "--expert", "dr_e", "--answer", "dr_d", "--out", "most")
+    assert again.out.startswith("dr_e joins dr_a, dr_b, dr_c, dr_d: ")
+
+
+def test_an_expert_who_answered_nothing_is_the_population(folder):
+    newcomers(share=0).to_csv("new.csv", index=False)
+    outcome = run("add-expert", "model", "new.csv", *JOIN)
+    assert outcome.code == 0
+    assert "0 answers to the 80 cases of new.csv.\n" in outcome.out
+    assert "answers they are not asked alone; add more to change that." in outcome.out
+    told = json.loads(run("add-expert", "model", "new.csv", *JOIN, "--json").out)
+    assert told["believed"] == told["population"]
+    assert not told["asked_alone"]
+    fresh = lesions(50, seed=3)
+    assert np.array_equal(Router.load("more").decide(fresh).expert, Router.load("model").decide(fresh).expert)
+
+
+def test_an_expert_who_is_always_right_is_told(folder):
+    fresh = lesions(40, seed=9)
+    fresh.assign(dr_d=fresh.truth).to_csv("new.csv", index=False)
+    outcome = run("add-expert", "model", "new.csv", *JOIN)
+    assert outcome.code == 0
+    assert (
+        "\nAll their answers were right, so dr_d may get most of the work: judge them on others first.\n" in outcome.out
+    )
+    assert outcome.err.startswith("note: all 40 answers of dr_d are right. They are drawn to the population: the model")
+    assert json.loads(run("add-expert", "model", "new.csv", *JOIN, "--json").out)["notes"][0].startswith("all 40 answ")
+
+
+def test_one_answer_is_one(folder):
+    table = newcomers()
+    table.assign(dr_d=table.truth.where(table.index == 3)).to_csv("new.csv", index=False)
+    outcome = run("add-expert", "model", "new.csv", *JOIN)
+    assert "dr_c: 1 answer to the 80 cases of new.csv, 1 of them right" in outcome.out
+    assert "\n1 case that they answered now counts as used, and" in outcome.out
+    assert "All their answers were right" not in outcome.out
+
+
+def test_long_answers_of_one_person(folder):
+    table = newcomers()
+    table.drop(columns=[*DOCTORS, "dr_d"]).to_csv("items.csv", index=False)
+    log = table.melt("case", ["dr_a", "dr_d"], "eyes", "said").dropna()
+    log.to_csv("log.csv", index=False)
+    names = ["--item", "case", "--expert-column", "eyes", "--answer", "said", "--key", "case"]
+    long = run("add-expert", "model", "items.csv", "--answers", "log.csv", *names, *JOIN, "--json")
+    assert (long.code, long.err) == (0, "")
+    wide = json.loads(run("add-expert", "model", "new.csv", "--expert", "dr_d", "--out", "wide", "--json").out)
+    told = json.loads(long.out)
+    for key in ("rows", "answers", "right", "asked_alone"):
+        assert told[key] == wide[key]
+    assert told["believed"] == pytest.approx(wide["believed"])
+    assert told["notes"] == ["log.csv: answers of 1 other are not looked at."]
+    np.testing.assert_allclose(
+        Router.load("more").scores(table).expert_raw, Router.load("wide").scores(table).expert_raw, rtol=1e-9
+    )
+    bare = run("add-expert", "model", "items.csv", "--answers", "log.csv", "--expert", "dr_z", "--out", "no", *names)
+    assert bare.err.startswith("defero: log.csv: no answer of the expert 'dr_z'")
+    strange = run("add-expert", "model", "items.csv", "--answers", "log.csv", *JOIN, "--item", "case")
+    assert strange.code == 2
+    assert "name it with --expert-column. The columns are case, eyes, said." in strange.err
+
+
+def without(*columns):
+    return lambda table: table.drop(columns=list(columns))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (
+            None,
+            ["--expert", "dr_a"],
+            "--expert dr_a: there is an expert 'dr_a' already; choose another name. To give more answers of theirs, "
+            "start again from the model before they joined, with all their answers; in Python: remove_expert, then",
+        ),
+        (None, ["--expert", "model"], "--expert model: name must not be 'model': that word names the model"),
+        (None, ["--expert", " "], "--expert  : name must be a text that is not blank, got ' '."),
+        (None, ["--expert", "dr_x"], "new.csv: no column 'dr_x' for an expert"),
+        (without("truth"), [], "new.csv: no column 'truth' for the label"),
+        (without("site"), [], "new.csv: no column 'site' for a feature"),
+        (lambda table: table.assign(truth=None), [], "new.csv: row 2, column truth: the label is blank; fill it in"),
+        (lambda table: table.assign(dr_d="odd"), [], "new.csv: row 2, column dr_d: answer 'odd' is not one of benign"),
+        (lambda table: table.assign(truth="odd"), [], "new.csv: row 2, column truth: label 'odd' is not one of benign"),
+        (lambda table: table.assign(age="old"), [], "new.csv: row "),
+        (None, ["--out", "model"], "--out model: is the model itself, which stays as it is; choose another name."),
+        (None, ["--out", "."], ".: exists and is no model folder; choose another name, it was left as it is."),
+        (None, ["--out", "nowhere/more"], "nowhere/more: the folder"),
+    ],
+)
+def test_wrong_input_is_told_and_changes_nothing(folder, change, options, message):
+    if change is not None:
+        change(newcomers()).to_csv("new.csv", index=False)
+    before = contents(folder)
+    chosen = {"--expert": "dr_d", "--out": "more", **dict(zip(options[::2], options[1::2], strict=True))}
+    outcome = run("add-expert", "model", "new.csv", *(word for pair in chosen.items() for word in pair))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"defero: {message}")
+    assert contents(folder) == before
+
+
+def test_models_that_nobody_can_join_are_told(folder):
+    table = lesions()
+    answers, frame = table[DOCTORS], table[["age", "site"]]
+    ModelOnly().fit(frame, table.truth, experts=answers).save("alone")
+    DeferralClassifier().fit(table[["age"]].to_numpy(), table.truth, experts=answers).save("matrix")
+    DeferralClassifier().fit(frame, table.truth, experts=answers).save("python")
+    for model, message in {
+        "alone": "add_expert: this model (two-stage) was made without the population of its experts",
+        "matrix": "matrix: was fitted on a matrix, not on a table; call its add_expert in Python.",
+        "python": "new.csv: without labels nobody can say which answers are right; name the column with the truth with",
+    }.items():
+        options = ["--label", "truth"] if model == "alone" else []
+        outcome = run("add-expert", model, "new.csv", *JOIN, *options)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith(f"defero: {message}")
+    assert not (folder / "more").exists()
+    assert run("add-expert", "python", "new.csv", *JOIN, "--label", "truth").code == 0
+
+
+def test_groups_of_the_newcomers_cases_count_as_seen(folder):
+    table = lesions().assign(patient=[f"p{i // 2}" for i in range(160)])
+    table.to_csv("cases.csv", index=False)
+    assert run("fit", "cases.csv", *FIT, "--group", "patient", "--out", "grouped").code == 0
+    fresh = newcomers(share=1.1).assign(patient=[f"q{i // 2}" for i in range(80)])
+    fresh.iloc[::2].to_csv("new.csv", index=False)
+    assert run("add-expert", "grouped", "new.csv", *JOIN).code == 0
+    fresh.to_csv("all.csv", index=False)
+    told = run("evaluate", "more", "all.csv").err
+    assert "rows were seen by fit or add-expert, or are of a patient that it saw" in told
+
+
+def test_help_has_an_example():
+    assert "defero add-expert model new_cases.csv --expert dr_d --out model_with_d" in run("add-expert", "--help").out

@@ -1,0 +1,156 @@
+"""`fit` and the columns, labels and numbers of cases that it is given."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from clinic import DOCTORS, FIT, enter, lesions, run, trained
+
+from defero import Router
+
+
+@pytest.fixture
+def folder(tmp_path_factory, tmp_path, monkeypatch):
+    return enter(tmp_path_factory, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def cases():
+    return lesions()
+
+
+def fit(table, *options):
+    return run("fit", table, *FIT, "--out", "other", *options)
+
+
+def test_a_label_that_is_a_typo_is_asked_about(folder, cases):
+    cases.loc[3, "truth"] = "Malign "
+    cases.loc[4, "truth"] = "xyz"
+    cases.to_csv("typo.csv", index=False)
+    outcome = fit("typo.csv")
+    assert "note: label 'Malign' stands in 1 of 160 rows and cannot be learned; did you mean 'malign'?" in outcome.err
+    assert "note: label 'xyz' stands in 1 of 160 rows and cannot be learned.\n" in outcome.err
+    assert "Classes: Malign (1), benign (" in outcome.out
+
+
+def test_a_column_that_names_the_cases_is_asked_about(folder, cases):
+    cases.assign(mrn=range(1000, 1160)).to_csv("ids.csv", index=False)
+    assert "note: mrn differs in every row; if it names the cases, pass --key mrn." in fit("ids.csv").err
+
+
+def test_dates_are_not_used(folder, cases):
+    cases.assign(visit=["2024-03-01", "2024-04-01"] * 80).to_csv("dates.csv", index=False)
+    assert "visit: not used, dates are not used." in fit("dates.csv").out
+
+
+def test_ids_and_other_dates_are_not_called_texts(folder, cases):
+    days = pd.date_range("2024-01-01", periods=160)
+    wide = cases.assign(
+        uuid=[f"a{number:03d}-ff" for number in range(160)],
+        seen=days.strftime("%d.%m.%Y"),
+        said=days.strftime("%d %b %Y"),
+        letter=[f"the patient said {number}" for number in range(160)],
+    )
+    wide.to_csv("wide.csv", index=False)
+    outcome = fit("wide.csv")
+    assert outcome.code == 0
+    codes = "codes that hardly repeat; where they name the cases or a group, say so with --key or --group."
+    dates = "dates are not used; write them as 2024-05-01 to cut by them (--time)."
+    assert f"  uuid: not used, {codes}\n" in outcome.out
+    assert f"  seen: not used, {dates}\n  said: not used, {dates}\n" in outcome.out
+    assert "  letter: not used, free text; name it with text= (--text) to use it.\n" in outcome.out
+    assert "free text" not in outcome.err
+
+
+def test_in_python_a_text_that_is_not_read_is_warned_of(cases):
+    from defero import TwoStageDeferral
+
+    wide = cases[["age"]].assign(letter=[f"the patient said {number}" for number in range(160)])
+    with pytest.warns(UserWarning, match=r"X: free text that is not used: letter\. Name such columns in text="):
+        TwoStageDeferral().fit(wide, cases.truth, experts=cases[DOCTORS])
+    TwoStageDeferral(text="letter").fit(wide, cases.truth, experts=cases[DOCTORS])
+
+
+def test_fees_at_fit_are_those_of_route(folder):
+    assert fit("cases.csv", "--cost", "dr_a=0.2").code == 0
+    assert Router.load("other").panel.costs == (0.2, 0.0, 0.0)
+    told = run("route", "other", "cases.csv", "--out", "d.csv", "--json")
+    assert json.loads(told.out)["promise_holds"]
+    assert told.err == ""
+
+
+def test_labels_of_numbers_are_numbers(folder, cases):
+    grades = {"benign": 1, "malign": 2}
+    numbers = cases.assign(**{name: cases[name].map(grades) for name in [*DOCTORS, "truth"]})
+    pd.DataFrame(numbers).to_csv("numbers.csv", index=False)
+    assert fit("numbers.csv").code == 0
+    assert Router.load("other").classes.tolist() == [1, 2]
+    numbers.loc[15, "dr_b"] = 3
+    numbers.to_csv("numbers.csv", index=False)
+    assert fit("numbers.csv").err == "defero: numbers.csv: row 17, column dr_b: answer '3.0' is not one of 1, 2.\n"
+
+
+def test_without_torch_it_says_what_to_install(folder):
+    program = """
+import sys
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+sys.meta_path.insert(0, NoTorch())
+from defero.cli.main import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, "fit", "cases.csv", *FIT, "--out", "other"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "defero: DeferralClassifier needs PyTorch: pip install 'defero[train]'.\n"
+
+
+@pytest.mark.filterwarnings("default")
+def test_few_cases_are_refused_with_what_the_parts_need(folder, cases):
+    cases.head(19).to_csv("few.csv", index=False)
+    assert fit("few.csv").err == (
+        "defero: few.csv: 19 cases are too few; expected at least 20: 10 to learn from, and 3 or 4 each to calibrate, "
+        "to conformalise and for the test. Dozens make a start, hundreds a team.\n"
+    )
+    cases.head(20).to_csv("few.csv", index=False)
+    outcome = fit("few.csv")
+    assert outcome.code == 0, outcome.err
+    assert re.search(r"20 cases of few.csv: 1[01] to learn from, [23] to calibrate, 3 to conformalise", outcome.out)
+
+
+def test_what_auto_chose_is_told(folder, tmp_path_factory):
+    assert "Network: linear. Experts: drawn to what the experts have in common" in trained(tmp_path_factory)[1]
+    told = json.loads(fit("cases.csv", "--json", "--heads", "own").out)
+    assert (told["net"], told["heads"]) == ("linear", "own")
+    assert [one["probability_sd"] for one in told["test"]["experts"]] == [None, None, None]
+    alone = ["--experts", "", "--features", "age,size_mm"]
+    assert "Network: linear.\n" in fit("cases.csv", *alone).out
+    chosen = fit("cases.csv", *alone, "--net", "auto").out
+    assert re.search(r"Network: (linear|mlp), the better of linear and mlp on held-out labels\.\n", chosen)
+
+
+def test_an_expert_of_few_answers_is_named_and_not_asked_alone(folder, cases):
+    cases.assign(dr_b=cases.dr_b.mask(cases.index > 8)).to_csv("few.csv", index=False)
+    told = json.loads(fit("few.csv", "--json").out)["test"]
+    one = told["experts"][1]
+    assert one["training_answers"] < 5
+    assert [expert["asked_alone"] for expert in told["experts"]] == [True, False, True]
+    assert one["probability_sd"] > max(told["experts"][j]["probability_sd"] for j in (0, 2))
+    few = "never asked alone, with fewer than 5 answers to learn from"
+    said = f"Insufficient evidence: {few}: dr_b ({one['training_answers']})."
+    assert said in told["cautions"]
+    assert not any("answered only" in sentence for sentence in told["cautions"])
+    assert f"note: {said}\n" in run("evaluate", "other", "few.csv").out
+    again = json.loads(fit("few.csv", "--json", "--min-answers", "1").out)["test"]
+    assert all(expert["asked_alone"] for expert in again["experts"])
+    assert any(sentence.startswith("dr_b answered only ") for sentence in again["cautions"])

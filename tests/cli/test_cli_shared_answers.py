@@ -1,0 +1,89 @@
+"""Copies in a crowd: too few shared answers among the held-out cases, enough in all answers of the table."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from clinic import run
+
+from defero.cli import shared_answers
+from defero.core import ExpertTable
+
+FIT = ["--answers", "log.csv", "--label", "truth", "--net", "linear", "--out", "model"]
+SAID = "In all answers of the table of fit: ann_00 and ann_01 err together: count them as one person."
+
+
+def crowd(*, n=400, people=12, each=4, copies=True, seed=0):
+    """Return items and a log of answers, of which ann_01's are those of ann_00 where both answered."""
+    rng = np.random.default_rng(seed)
+    x, truth = rng.normal(size=n).round(3), rng.choice(["a", "b", "c"], n)
+    said = np.where(rng.random((n, people)) < 0.65, truth[:, None], rng.choice(["a", "b", "c"], (n, people)))
+    given = rng.random((n, people)).argsort(axis=1).argsort(axis=1) < each
+    if copies:
+        said[:, 1] = said[:, 0]
+        given[: n // 4, :2] = True
+        given[n // 4 :, 1] &= ~given[n // 4 :, 0]
+    items = pd.DataFrame({"item": np.arange(n), "x": x, "truth": truth})
+    rows, who = np.nonzero(given)
+    log = pd.DataFrame({"item": rows, "worker": [f"ann_{j:02d}" for j in who], "answer": said[rows, who]})
+    return items, log.sample(frac=1, random_state=0)
+
+
+def write(**options):
+    items, log = crowd(**options)
+    items.to_csv("items.csv", index=False)
+    log.to_csv("log.csv", index=False)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_copies_are_named_by_fit_and_by_those_who_judge(folder):
+    write()
+    outcome = run("fit", "items.csv", *FIT)
+    assert outcome.code == 0, outcome.err
+    assert SAID in outcome.out
+    told = json.loads(run("evaluate", "model", "items.csv", "--answers", "log.csv", "--json").out)
+    assert told["shared_errors"]["groups"] == [["ann_00", "ann_01"]]
+    assert sum(SAID in caution for caution in told["test"]["cautions"]) == 1
+    assert run("report", "model", "items.csv", "--answers", "log.csv").code == 0
+    assert SAID in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_strangers_are_not_named(folder):
+    write(copies=False)
+    told = json.loads(run("fit", "items.csv", *FIT, "--json").out)
+    assert told["shared_errors"] == {"said": [], "groups": []}
+    assert not any("In all answers" in caution for caution in told["test"]["cautions"])
+
+
+def test_of_a_majority_nothing_is_asked(folder):
+    items, log = crowd()
+    items.drop(columns="truth").to_csv("items.csv", index=False)
+    log.to_csv("log.csv", index=False)
+    told = json.loads(run("fit", "items.csv", "--answers", "log.csv", "--majority-label", *FIT[4:], "--json").out)
+    assert told["shared_errors"] is None
+
+
+def test_of_a_huge_table_some_cases_are_looked_at(monkeypatch):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=600)
+    said = np.where(rng.random((600, 4)) < 0.6, truth[:, None], rng.integers(3, size=(600, 4)))
+    said[:, 3] = said[:, 0]
+    table = ExpertTable(features=np.zeros((600, 1)), labels=truth, answers=said, experts=list("abcd"))
+    monkeypatch.setattr(shared_answers, "MOST_CELLS", 1200)
+    found = shared_answers._found(table)
+    assert found.n_shared.max() == 300
+    assert found.group_names == (("a", "d"),)
+
+
+def test_a_share_in_a_class_is_drawn_to_the_share_in_all():
+    given = np.array([[0, -1], [0, 1], [1, -1]])
+    shares = shared_answers._class_shares(given, np.array([0, 1, 1]), n_classes=2)
+    own = np.array([3 / 5, 2 / 3])
+    np.testing.assert_allclose(shares[0], [(1 + 2 * own[0]) / 3, own[1]])
+    np.testing.assert_allclose(shares[1], [(1 + 2 * own[0]) / 4, (1 + 2 * own[1]) / 3])
