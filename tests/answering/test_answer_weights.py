@@ -184,3 +184,10 @@ def test_nobody_and_no_features():
 def test_wrong_options_are_named(options, message):
     with pytest.raises(InputError, match=message):
         answer_weights([0], [0], [0], n_classes=1, n_experts=1, **options)
+
+
+def test_an_expert_who_did_not_answer_harms_nobody():
+    label = np.array([0, 1, 0, 1])
+    beside = answer_weights([0, 1, 2], [0, 0, 2], label, n_classes=2, n_experts=3)
+    without = answer_weights([0, 1, 2], [0, 0, 1], label, n_classes=2, n_experts=2)
+    assert np.array_equal(beside, without)

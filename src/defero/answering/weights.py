@@ -152,9 +152,11 @@ def _pool_log_odds(who: WhoAnswered, towards: FloatArray) -> FloatArray:
 
 def _levelled(weight: FloatArray, expert_idx: IntArray, *, most: float) -> FloatArray:
     """Scale each expert's weights so that, clipped to [1 / most, most], they have mean 1, (m,)."""
-    counts = np.maximum(np.bincount(expert_idx), 1)
+    counts = np.bincount(expert_idx)
+    total = np.where(counts > 0, np.bincount(expert_idx, weight), 1.0)  # of who did not answer nothing is used
+    counts = np.maximum(counts, 1)
     logs = np.log(weight)
-    logs -= np.log(np.bincount(expert_idx, weight) / counts)[expert_idx]
+    logs -= np.log(total / counts)[expert_idx]
     if np.isinf(most):
         return np.exp(logs)
     bound = np.log(most)
