@@ -13,9 +13,7 @@ pictures without any held-out part, and judged once, at the end, on the 10,000 o
 
 import argparse
 import json
-import platform
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -26,16 +24,16 @@ from typing import Any
 import numpy as np
 import torch
 import torch._dynamo
-from lightning_fabric.__version__ import version as fabric_version
 from numpy.typing import NDArray
 from torch import Tensor
 
+from benchmarks.gpu_setting import machine_facts, read_cifar10, sim1_answers, wide_net
 from benchmarks.plain_loop import plain_rate
 from defero.experts import cifar10_sim1_pool
 from defero.losses import DeferralLoss
-from defero.nets import DeferralNet, net_by_name
+from defero.nets import DeferralNet
 from defero.scorers.links import scores_from_logits
-from defero.training.deep.answer_source import AnswerSource, FixedAnswers, RedrawnAnswers, RedrawnByClass
+from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.crops import Augmentation
 from defero.training.deep.evaluate import all_logits, judge
 from defero.training.deep.feed_device import DeviceFeed
@@ -46,9 +44,7 @@ from defero.training.deep.optimisers import make_optimiser
 from defero.training.deep.recipe import Recipe
 from defero.training.deep.verdicts import Verdicts
 
-K = 10
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-Pictures = NDArray[np.uint8]
 COMPILE: dict[str, dict[str, Any]] = {
     "default": {},
     "reduce-overhead": {"mode": "reduce-overhead"},
@@ -82,73 +78,6 @@ class Ledger:
             file.write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
 
-def machine_facts() -> dict[str, Any]:
-    """Return the card, the driver, and the versions."""
-    query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
-    try:
-        card = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError) as error:
-        card = f"unknown ({error})"
-    return {
-        "card": card,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "cuda": torch.version.cuda,
-        "cudnn": torch.backends.cudnn.version(),  # type: ignore[no-untyped-call]
-        "lightning_fabric": fabric_version,
-        "numpy": np.__version__,
-    }
-
-
-def read_piece(folders: list[Path], piece: str) -> Pictures | None:
-    """Return a piece's pictures (n, 32, 32, 3), or None where no folder has it."""
-    for folder in (*folders, *(folder / "cifar10" for folder in folders)):
-        if (folder / f"{piece}.npy").is_file():
-            return np.load(folder / f"{piece}.npy")
-        if (folder / f"{piece}.webp").is_file():
-            from PIL import Image
-
-            Image.MAX_IMAGE_PIXELS = None
-            mosaic = np.asarray(Image.open(folder / f"{piece}.webp").convert("RGB"))
-            return mosaic.reshape(100, 32, 100, 32, 3).transpose(0, 2, 1, 3, 4).reshape(-1, 32, 32, 3)
-    return None
-
-
-def read_cifar10(folders: list[Path], part: str, *, limit: int | None) -> tuple[Tensor, Tensor]:
-    """Return the pictures and labels of "train" (those fifths that are there) or "test"."""
-    stored = [f / "cifar10_labels.npz" for folder in folders for f in (folder, folder / "cifar10")]
-    with np.load(next(path for path in stored if path.is_file())) as arrays:
-        labels = arrays[f"y_{part}"].astype(np.int64)
-    names = [f"train{number}" for number in range(1, 6)] if part == "train" else ["test"]
-    pieces = [(read_piece(folders, name), own) for name, own in zip(names, np.split(labels, len(names)), strict=True)]
-    there = [(pictures, own) for pictures, own in pieces if pictures is not None]
-    if not there:
-        raise SystemExit(f"no pictures of {part} in {', '.join(map(str, folders))}")
-    return (
-        torch.from_numpy(np.concatenate([pictures for pictures, _ in there])[:limit]),
-        torch.from_numpy(np.concatenate([own for _, own in there])[:limit]),
-    )
-
-
-def wide_net(name: str, n_experts: int, *, seed: int) -> DeferralNet:
-    """Return WRN-28-4, or another net, with K + J columns."""
-    generator = torch.Generator().manual_seed(seed)
-    example = torch.zeros(2, 3, 32, 32)
-    return net_by_name(name, example, n_classes=K, n_experts=n_experts, generator=generator)
-
-
-def sim1_answers(labels: Tensor, n_experts: int, *, seed: int, how: str) -> AnswerSource:
-    """Return the experts of simulation 1, as published: drawn anew by a thread or by the device, or "fixed"."""
-    pool = cifar10_sim1_pool(n_experts=n_experts, variant="as_published")
-    if how == "by the device":
-        right = np.stack([np.diagonal(expert.table) for expert in pool.experts], axis=1)
-        return RedrawnByClass(torch.from_numpy(right).float(), seed=seed)
-    if how == "by a thread":
-        return RedrawnAnswers(lambda known, rng: pool.draw(known, rng=rng), seed=seed)
-    answers = pool.draw(labels.numpy(), rng=np.random.default_rng(seed))
-    return FixedAnswers(Verdicts.from_codes(torch.from_numpy(answers), labels))
-
-
 # --- how fast ---------------------------------------------------------------------------------------------------------
 
 
@@ -161,7 +90,8 @@ def bare_rate(
     pictures, labels = pictures[:batch_size], labels[:batch_size]
     feed = DeviceFeed(pictures, labels, sim1_answers(labels, n_experts, seed=0, how="fixed"), seed=0)
     feed.place(device)
-    module = wide_net(net, n_experts, seed=0).to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    module: Any = wide_net(net, n_experts, seed=0)
+    module = module.to(device=device, memory_format=torch.channels_last)
     optimiser = make_optimiser(module, Recipe())
     learner: Any = torch.compile(Learner(module, feed.prepare, DeferralLoss("ova")), dynamic=False, **COMPILE[how])
     correct = feed.verdicts().correct
@@ -207,8 +137,8 @@ def _event_seconds(step: Callable[[], None], times: int) -> float:
         for _ in range(times):
             step()
         return time.monotonic() - before
-    start: Any = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-    end: Any = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+    cuda: Any = torch.cuda
+    start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
     start.record()
     for _ in range(times):
         step()

@@ -128,7 +128,7 @@ def plain_rate(
             logits = net(batch)
             loss = plain_ova(torch.cat([logits.classes, logits.experts], dim=1), there, columns, zeros="overwritten")
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            torch.autograd.backward(loss)
             optimiser.step()
             losses += loss.item()
             n_steps += 1

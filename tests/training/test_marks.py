@@ -95,7 +95,7 @@ def test_a_loss_and_its_gradient_are_those_of_the_cells(name, hidden, shape):
     correct, observed = grid(*shape)
     net, loss = net_for(observed.shape[1], loss=name, hidden=hidden), DeferralLoss(name)
     found = [
-        gradients(net, lambda: weighted_loss(net, loss, examples_of(correct, observed, marks)))  # noqa: B023
+        gradients(net, lambda marks=marks: weighted_loss(net, loss, examples_of(correct, observed, marks)))
         for marks in (CellMarks(correct, observed), listed(correct, observed))
     ]
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)

@@ -43,7 +43,13 @@ class Crops(NamedTuple):
 
     def part(self, where: slice) -> "Crops":
         """Return those of some pictures."""
-        return Crops(*(None if tensor is None else tensor[where] for tensor in self))  # type: ignore[arg-type]
+        rows, columns = self.painted_rows, self.painted_columns
+        return Crops(
+            self.rows[where],
+            self.columns[where],
+            None if rows is None else rows[where],
+            None if columns is None else columns[where],
+        )
 
 
 def draw_crops(

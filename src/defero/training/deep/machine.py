@@ -38,7 +38,8 @@ class Machine:
         if mode == "auto":
             mode = "default" if self.device.type == "cuda" else "off"
         if mode != "off":
-            learner = torch.compile(learner, mode=mode, dynamic=False)  # type: ignore[assignment]
+            compiled: Any = torch.compile(learner, mode=mode, dynamic=False)
+            return self.fabric.setup(compiled, optimiser)
         return self.fabric.setup(learner, optimiser)
 
     def backward(self, value: Tensor) -> None:

@@ -57,7 +57,8 @@ class TrainingState:
     def __init__(
         self, net: nn.Module, loss: DeferralLoss, train: Feed, *, recipe: Recipe, machine: Machine, seed: int
     ) -> None:
-        self.net = net.to(device=machine.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        placed: Any = net  # torch types no .to with a device and a memory format
+        self.net: nn.Module = placed.to(device=machine.device, memory_format=torch.channels_last)
         self.recipe, self.machine, self.seed = recipe, machine, seed
         self.steps_per_epoch = train.steps(recipe.batch_size, drop_last=recipe.drop_last)
         self.optimiser = make_optimiser(self.net, recipe)
