@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from defero.answering import shuffles
-from defero.answering.experts import expert_chances, holm
+from defero.answering.experts import expert_chances
 from defero.answering.features import basis, directions, standardised
 from defero.answering.left_over import _PENALTIES, LeftOver, _smoothed, label_left_over
 from defero.answering.who import who_answered
-from defero.metrics import holm as other_holm
 
 
 def test_sums_equal_a_loop():
@@ -81,11 +80,6 @@ def test_bennett_by_hand():
     who = who_answered([0, 1], [0, 0], [1, 1, 0, 0], n_classes=2, n_experts=1)
     # s = 1, v = 4 * 0.25 * 0.25 = 0.25, u = 4: 2 exp(-0.25 (5 log 5 - 4))
     np.testing.assert_allclose(expert_chances(who, left), [[min(1.0, 2 * np.exp(-0.25 * (5 * np.log(5) - 4)))]])
-
-
-@given(st.lists(st.floats(0, 1), max_size=8))
-def test_holm_is_the_one_of_the_metrics(values):
-    np.testing.assert_allclose(holm(np.array(values)), other_holm(values))
 
 
 @pytest.fixture

@@ -362,3 +362,11 @@ def test_keys_meet_in_both_directions(keys, named, found):
     column = pd.Series(named, name="item", dtype=object)
     place = items.find(column, rows=np.arange(len(named)), source="log", unknown="ignore")
     assert place.tolist() == found
+
+
+def test_a_name_with_a_line_break_leaves_the_sentence_on_one_line(tmp_path):
+    path = tmp_path / "long.tsv"
+    path.write_text('item\tlabel\t"anno\ntator"\n1\tyes\tx\n2\tno\ty\n')
+    with pytest.raises(TableError, match="The columns are item, label, anno tator") as found:
+        read_long(path, pd.DataFrame({"item": [1, 2]}))
+    assert "\n" not in str(found.value)

@@ -12,6 +12,7 @@ from defero.metrics.cautions import (
     broken_promises,
     chosen_cases,
     few_cases,
+    idle_model,
     impossible_estimates,
     large_panels,
     lost_classes,
@@ -50,6 +51,20 @@ def test_few_cases():
     assert few_cases(1) == "One case is too few to judge by: look at the intervals."
     assert few_cases(49) == "49 cases are too few to judge by: look at the intervals."
     assert few_cases(50) is None
+
+
+def test_a_model_that_always_says_the_same():
+    def found(*classes):
+        return [ClassRecall(label, Share(0, n), Share(right, n), 1.0, 1.0) for label, right, n in classes]
+
+    assert idle_model(found(("a", 0, 24), ("b", 31, 31))) == (
+        "The model alone is right on 56.4 %, no more than always saying b would be (56.4 %): "
+        "it has not learned to tell these cases apart."
+    )
+    assert idle_model(found(("a", 1, 24), ("b", 31, 31))) is None
+    assert idle_model(found(("a", 0, 24), ("b", 25, 25))) is None  # 49 cases are too few
+    assert idle_model(found(("a", 0, 0), ("b", 60, 60))) is None  # of one class alone nothing can be said
+    assert idle_model([]) is None
 
 
 def test_nobody_was_asked():

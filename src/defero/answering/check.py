@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.answering.experts import expert_chances, holm
+from defero.answering.experts import expert_chances
 from defero.answering.features import directions
 from defero.answering.left_over import LeftOver, label_left_over
 from defero.answering.shuffles import pool_chance, some_items, spread_chances
@@ -15,6 +15,7 @@ from defero.answering.who import WhoAnswered, known_features, who_answered
 from defero.answering.wording import tell
 from defero.core.checks import FloatArray, IntArray, frozen, names
 from defero.core.errors import InputError
+from defero.core.several_tests import holm_adjusted
 
 RISK = 0.05
 """How often anything is said of answers that were given at random."""
@@ -227,7 +228,7 @@ def _each_expert(who: WhoAnswered, left: LeftOver) -> FloatArray:
     """Return p values of the experts, adjusted for the classes of each and for their number, (J,)."""
     chances = expert_chances(who, left)
     least = chances.min(axis=1, initial=1.0) * max(1, chances.shape[1])
-    return holm(np.where(who.per_expert > 0, np.minimum(1.0, least), 1.0))
+    return holm_adjusted(np.where(who.per_expert > 0, np.minimum(1.0, least), 1.0))
 
 
 def _least(chances: FloatArray) -> float:

@@ -23,15 +23,3 @@ def expert_chances(who: WhoAnswered, left: LeftOver) -> FloatArray:
     ratio = size / variance
     exponent = variance * ((1.0 + ratio) * np.log1p(ratio) - ratio)
     return np.minimum(1.0, 2.0 * np.exp(-exponent))
-
-
-def holm(chances: FloatArray) -> FloatArray:
-    """Return p values adjusted for being several (Holm 1979), (m,).
-
-    >>> holm(np.array([0.04, 0.01, 0.03])).round(3).tolist()
-    [0.06, 0.03, 0.06]
-    """
-    order = np.argsort(chances, kind="stable")
-    adjusted = np.empty_like(chances)
-    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(chances), 0, -1) * chances[order]))
-    return adjusted

@@ -16,14 +16,16 @@ class ModelFolderError(InputError):
 
 
 def listing(values: Iterable[object], *, most: int = 12) -> str:
-    """Write values as a short list for a sentence.
+    r"""Write values as a short list for a sentence, on one line whatever they hold.
 
     >>> listing(["benign", "malign"])
     'benign, malign'
     >>> listing(range(15), most=3)
     '0, 1, 2, ... (15 in all)'
+    >>> listing(["a\nname"])
+    'a name'
     """
-    texts = [str(value) for value in values]
+    texts = [" ".join(str(value).split()) for value in values]
     if len(texts) <= most:
         return ", ".join(texts)
     return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"

@@ -31,8 +31,7 @@ def suggestion(name: str, candidates: Iterable[str]) -> str:
 def no_such_column(name: str, columns: Sequence[str], *, source: str, role: str) -> TableError:
     """Return the error for a column that was asked for and is not there."""
     offer = suggestion(name, columns)
-    shown = listing((" ".join(column.split()) for column in columns), most=30)  # a name may hold line breaks
-    return TableError(f"{source}: no column {name!r} for {role}{offer} The columns are {shown}.")
+    return TableError(f"{source}: no column {name!r} for {role}{offer} The columns are {listing(columns, most=30)}.")
 
 
 def row_number(frame: Any, position: int, *, first_row: int) -> int:

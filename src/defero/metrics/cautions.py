@@ -61,6 +61,23 @@ def no_better(gain: Comparison) -> str | None:
     return f"The team is {how}: {100 * gain.difference:+.1f} points{ends}, McNemar's p = {gain.p_value:.2g}."
 
 
+def idle_model(recall: Sequence[ClassRecall]) -> str | None:
+    """Say that the model alone is right no more often than whoever always names the commonest class."""
+    n_items = sum(found.model.total for found in recall)
+    present = [found for found in recall if found.model.total]
+    if n_items < FEW_CASES or len(present) < 2:
+        return None
+    commonest = max(present, key=lambda found: found.model.total)
+    right = sum(found.model.right for found in recall)
+    if right > commonest.model.total:
+        return None
+    model, always = (f"{100 * count / n_items:.1f} %" for count in (right, commonest.model.total))
+    return (
+        f"The model alone is right on {model}, no more than always saying {commonest.label} would be ({always}): "
+        "it has not learned to tell these cases apart."
+    )
+
+
 def lost_classes(recall: Sequence[ClassRecall]) -> str | None:
     """Say which classes the team finds less often than the model alone does, beyond chance."""
     lost = sorted((found for found in recall if found.lost), key=lambda found: found.team.right - found.model.right)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError
+from defero.core.several_tests import holm_adjusted
 from defero.metrics.arguments import flags, numbers
 from defero.metrics.cells import whole_number
 from defero.metrics.intervals import check_level
@@ -196,10 +197,7 @@ def holm(p_values: ArrayLike) -> FloatArray:
     if values.size and (values.min() < 0 or values.max() > 1):
         item = int(np.argmax((values < 0) | (values > 1)))
         raise InputError(f"p_values must lie in [0, 1], got {values[item]:g} at {item}.")
-    order = np.argsort(values, kind="stable")
-    adjusted = np.empty_like(values)
-    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(values), 0, -1) * values[order]))
-    return adjusted
+    return holm_adjusted(values)
 
 
 def _counts(first_correct: ArrayLike, second_correct: ArrayLike) -> tuple[int, int, int, int]:

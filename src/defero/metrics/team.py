@@ -239,6 +239,7 @@ def _cautions(record: TeamRecord) -> tuple[str, ...]:
         doubts.few_cases(record.team.total),
         nothing,
         None if nothing or not names else doubts.no_better(record.gain),
+        doubts.idle_model(record.recall),
         doubts.lost_classes(record.recall),
         doubts.broken_promises(record.experts, record.model_calibration),
         None if record.panel is None else doubts.broken_panel(record.panel),
