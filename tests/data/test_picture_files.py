@@ -44,6 +44,17 @@ def test_all_become_three_colours_of_one_size(folder):
     assert (mixed[1] == 7).all()
 
 
+def test_grey_values_of_16_bits_keep_their_shades(folder):
+    shades = np.arange(54, dtype=np.uint16).reshape(6, 9) * 1_200
+    Image.fromarray(shades).save(folder / "scan.png")
+    Image.fromarray(shades).save(folder / "scan.tif")
+    read = PictureFiles([folder / "scan.png", folder / "scan.tif"], (6, 9))[:]
+    np.testing.assert_array_equal(read, np.broadcast_to((shades // 256)[None, :, :, None], (2, 6, 9, 3)))
+    Image.fromarray(shades.astype(np.float32)).save(folder / "float.tif")
+    with pytest.raises(TableError, match="grey values of mode F have no known largest one; save it with 8 or 16 bits"):
+        PictureFiles([folder / "float.tif"], (6, 9)).check()
+
+
 def test_identities_are_of_the_files_content(folder):
     (folder / "copy.png").write_bytes((folder / "0.png").read_bytes())
     found = PictureFiles(paths(folder, 0, "copy", 1), (8, 8)).identities()
@@ -61,7 +72,12 @@ def test_what_cannot_be_read_is_told_with_its_row(folder):
     (folder / "text.png").write_text("no picture")
     files = PictureFiles(paths(folder, 0, "text", "none"), (8, 8), "a.csv", [2, 3, 4])
     with pytest.raises(TableError, match=r"a.csv: row 3: expected a picture in .*text.png, and Pillow cannot read it"):
+        files.take([0, 1]).check()
+    with pytest.raises(TableError, match=r"a.csv: row 4: .*no file .*none.png\.$"):
         files.check()
+    lost = PictureFiles(paths(folder, 0, "none", "nor", 1), (8, 8), "a.csv", [2, 3, 4, 5])
+    with pytest.raises(TableError, match=r"row 3: .* no file .*none.png\. So it is with 2 of the 4 pictures\.$"):
+        lost.check()
     with pytest.raises(TableError, match=r"a.csv: row 4: expected a picture in .*none.png, and there is no file"):
         files.take([0, 2])[:]
     with pytest.raises(TableError, match=r"a.csv: row 4: .*no file"):

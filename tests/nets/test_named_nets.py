@@ -10,6 +10,7 @@ from torch import nn
 
 from defero.core.errors import InputError
 from defero.nets import EfficientNetLite, ResNet, TextCnn, WideResNet, net_by_name, trunk_by_name
+from defero.nets.named import is_net_name, meant_net
 
 PICTURES, VECTORS = torch.zeros(2, 3, 32, 32), torch.zeros(2, 100)
 
@@ -49,10 +50,41 @@ def test_unknown_names_are_answered_with_the_list(name):
         named(name)
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("resnet18", "resnet-18"),
+        ("ResNet-34", "resnet-34"),
+        ("resnet-18-smal", "resnet-18-small"),
+        ("wrn28-4", "wrn-28-4"),
+        ("wrn284", "wrn-28-4"),
+        ("wrn-28", "wrn-28-4"),
+        ("WRN_16_2", "wrn-16-2"),
+        ("wideresnet-40-10", "wrn-40-10"),
+        ("wrn-27-0", "wrn-28-1"),
+        ("wrn-4-2", "wrn-10-2"),
+        ("textcnn", "text-cnn"),
+        ("efficentnet-lite0", "efficientnet-lite0"),
+        ("torchvison:resnet18", "torchvision:resnet18"),
+    ],
+)
+def test_a_slip_is_answered_with_the_net_that_was_meant(typed, meant):
+    with pytest.raises(InputError, match=f"got '{typed}'; did you mean '{meant}'"):
+        named(typed)
+    assert is_net_name(meant)
+
+
+def test_what_is_like_nothing_is_answered_with_the_list_alone():
+    for name in ("forest", "keras:resnet", "timm:", ""):
+        assert not is_net_name(name)
+        assert meant_net(name) == "."
+    assert meant_net("linaer", ("linear", "mlp")) == "; did you mean 'linear'?"
+
+
 def test_shapes_that_a_net_does_not_take():
-    with pytest.raises(InputError, match=r"wrn-28-4 takes pictures .* got shape \(2, 100\)"):
+    with pytest.raises(InputError, match=r"wrn-28-4 takes pictures with colours, got items of shape \(100,\)"):
         named("wrn-28-4", VECTORS)
-    with pytest.raises(InputError, match=r"text-cnn takes one vector per text, \(n, d\), got shape"):
+    with pytest.raises(InputError, match=r"text-cnn takes one vector per text, got items of shape \(3, 32, 32\)"):
         named("text-cnn")
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from defero.core.errors import InputError
+from defero.data.pictures import PictureFiles
 from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.crops import Augmentation
 from defero.training.deep.feed import Piece, run_of, share_of
@@ -96,7 +97,12 @@ def on_disk(folder, *, workers=0, **options):
     labels = pictures(12)[1]
     answers = FixedAnswers(Verdicts(labels[:, None] == 0))
     made = DiskFeed(
-        [folder / f"{item}.png" for item in range(12)], labels, answers, size=(8, 8), seed=0, workers=workers, **options
+        PictureFiles([folder / f"{item}.png" for item in range(12)], (8, 8)),
+        labels,
+        answers,
+        seed=0,
+        workers=workers,
+        **options,
     )
     made.place(CPU)
     return made
@@ -128,7 +134,11 @@ def test_workers_change_nothing_and_neither_do_processes(folder):
 def test_pictures_are_resized(folder):
     labels = pictures(12)[1]
     made = DiskFeed(
-        [folder / "0.png"] * 12, labels, FixedAnswers(Verdicts(labels[:, None] == 0)), size=(4, 6), seed=0, workers=0
+        PictureFiles([folder / "0.png"] * 12, (4, 6)),
+        labels,
+        FixedAnswers(Verdicts(labels[:, None] == 0)),
+        seed=0,
+        workers=0,
     )
     made.place(CPU)
     assert next(iter(made.in_order(3))).shape == (3, 4, 6, 3)
@@ -143,16 +153,16 @@ def test_what_does_not_fit_is_told(folder):
         DeviceFeed(torch.zeros(12, 2, dtype=torch.uint8), labels, answers, seed=0)
     with pytest.raises(InputError, match="augmentation is for pictures of dtype uint8"):
         DeviceFeed(torch.zeros(12, 2), labels, answers, seed=0, augmentation=Augmentation())
-    with pytest.raises(InputError, match="paths and labels must have as many rows, got 1 and 12"):
-        DiskFeed(["a"], labels, answers, size=(8, 8), seed=0)
-    with pytest.raises(InputError, match="batch_size must be a multiple of the 2 processes, got 5"):
-        next(iter(numbered(9).batches(0, batch_size=5, drop_last=True, piece=Piece(0, 2))))
+    with pytest.raises(InputError, match="files and labels must be as many, got 1 and 12"):
+        DiskFeed(PictureFiles(["a"], (8, 8)), labels, answers, seed=0)
+    with pytest.raises(InputError, match="batch_size must be at least 2, an item for each process, got 1"):
+        next(iter(numbered(9).batches(0, batch_size=1, drop_last=True, piece=Piece(0, 2))))
 
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_broken_picture_is_named(folder, workers):
     (folder / "7.png").write_bytes(b"no picture")
-    with pytest.raises(InputError, match=r"7\.png \(row 7\) cannot be read as a picture"):
+    with pytest.raises(InputError, match=r"row 7: expected a picture in .*7\.png, and Pillow cannot read it"):
         list(on_disk(folder, workers=workers).in_order(12))
 
 

@@ -18,8 +18,9 @@ from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.best import BestSoFar
 from defero.training.deep.checkpoint import FILE
 from defero.training.deep.evaluate import all_logits, evaluate, judge
+from defero.training.deep.feed import Piece
 from defero.training.deep.feed_device import DeviceFeed
-from defero.training.deep.loop import fit_deep
+from defero.training.deep.loop import _found_by_all, fit_deep
 from defero.training.deep.machine import start_machine
 from defero.training.deep.recipe import Recipe
 from defero.training.deep.verdicts import Verdicts
@@ -199,3 +200,11 @@ def test_without_a_held_out_part_the_last_average_is_kept():
     fit = fit_deep(net, DeferralLoss("ova"), feed(), recipe=Recipe(epochs=2, batch_size=16), seed=0, device="cpu")
     assert fit.best_epoch == fit.epochs == 2
     assert fit.checkpoint is None
+
+
+def test_a_checkpoint_that_one_process_does_not_find_is_told(tmp_path):
+    here = start_machine(RECIPE, device="cpu")
+    here.piece = Piece(1, 2)  # on another disk than the leader's
+    here.agreed = lambda value: True
+    with pytest.raises(InputError, match=r"process 1 finds no .*; take a folder that all share"):
+        _found_by_all(tmp_path / FILE, here)

@@ -100,7 +100,7 @@ def test_average_is_lent_and_taken_back():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"optimiser": "lion"}, "optimiser must be one of sgd, adamw, got 'lion'"),
+        ({"optimiser": "lion"}, "optimiser must be one of sgd, adamw, muon, got 'lion'"),
         ({"schedule": "steps"}, "schedule must be one of one-cycle, cosine, constant"),
         ({"compile": "yes"}, "compile must be one of auto, off, default"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),

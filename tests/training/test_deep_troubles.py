@@ -11,14 +11,15 @@ import torch
 from deep_cases import RECIPE, fitted, pictures, small_net
 from PIL import Image
 
+from defero.core.errors import InputError
+from defero.data.pictures import PictureFiles
 from defero.losses import DeferralLoss
-from defero.training.deep import feed_disk
 from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.checkpoint import FILE, read_checkpoint, write_checkpoint
 from defero.training.deep.feed_disk import DiskFeed
-from defero.training.deep.loop import fit_deep
+from defero.training.deep.loop import _Run, fit_deep
 from defero.training.deep.training_state import TrainingState
-from defero.training.deep.troubles import Interrupts, TrainingError, told
+from defero.training.deep.troubles import Interrupts, TrainingError, TrainingStopped, told
 from defero.training.deep.verdicts import Verdicts
 
 
@@ -40,7 +41,7 @@ def out_of_memory(state):
 
 def test_out_of_memory(monkeypatch, tmp_path):
     at_step(monkeypatch, 4, out_of_memory)
-    with pytest.raises(TrainingError, match="out of memory with batch_size=16; halve it") as stopped:
+    with pytest.raises(TrainingError, match="out of memory with batches of 16; halve the batch size") as stopped:
         fitted(small_net(), folder=tmp_path)
     assert f"The last good checkpoint is {tmp_path / FILE}" in str(stopped.value)
     assert stopped.value.checkpoint == tmp_path / FILE
@@ -49,7 +50,7 @@ def test_out_of_memory(monkeypatch, tmp_path):
 
 def test_out_of_memory_without_a_folder(monkeypatch):
     at_step(monkeypatch, 0, out_of_memory)
-    with pytest.raises(TrainingError, match=r"No checkpoint was written\.") as stopped:
+    with pytest.raises(TrainingError, match="No checkpoint was written: name a folder for them") as stopped:
         fitted(small_net())
     assert stopped.value.checkpoint is None
 
@@ -60,7 +61,9 @@ def test_a_loss_that_is_no_number(monkeypatch, tmp_path):
             state.net.head.bias.fill_(float("nan"))
 
     at_step(monkeypatch, 4, spoil)
-    with pytest.raises(TrainingError, match=r"no number any more in epoch 2; lower learning_rate=0\.05") as stopped:
+    with pytest.raises(
+        TrainingError, match=r"no number any more in epoch 2; lower the learning rate, which is 0\.05"
+    ) as stopped:
         fitted(small_net(), folder=tmp_path)
     assert stopped.value.checkpoint == tmp_path / FILE
     tensors, _ = read_checkpoint(tmp_path / FILE)
@@ -101,16 +104,17 @@ def test_a_dead_worker(monkeypatch, tmp_path):
         Image.fromarray(picture).save(tmp_path / f"{item}.png")
     labels = pictures(12)[1]
     train = DiskFeed(
-        [tmp_path / f"{item}.png" for item in range(12)],
+        PictureFiles([tmp_path / f"{item}.png" for item in range(12)], (8, 8)),
         labels,
         FixedAnswers(Verdicts(labels[:, None] == torch.arange(2))),
-        size=(8, 8),
         seed=0,
         workers=1,
     )
-    monkeypatch.setattr(feed_disk, "read_picture", lambda path, size: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(PictureFiles, "read", lambda self, place: os.kill(os.getpid(), signal.SIGKILL))
     recipe = dataclasses.replace(RECIPE, epochs=1, batch_size=4)
-    with pytest.raises(TrainingError, match=r"a worker that reads pictures died .* take fewer workers"):
+    with pytest.raises(
+        TrainingError, match=r"a process that reads pictures died .* make room, or take smaller pictures"
+    ):
         fit_deep(small_net(), DeferralLoss("ova"), train, recipe=recipe, seed=0, device="cpu")
 
 
@@ -118,15 +122,41 @@ def test_ctrl_c_saves_and_the_same_call_goes_on(monkeypatch, tmp_path):
     with monkeypatch.context() as patch:
         at_step(patch, 4, lambda state: os.kill(os.getpid(), signal.SIGINT))
         recipe = dataclasses.replace(RECIPE, save_seconds=1e9)
-        with pytest.raises(TrainingError, match="stopped by Ctrl-C in epoch 2, step 2") as stopped:
+        with pytest.raises(TrainingStopped, match="stopped by Ctrl-C in epoch 2, step 2") as stopped:
             fitted(small_net(), recipe=recipe, folder=tmp_path)
     assert "the same call goes on from it" in str(stopped.value)
+    assert stopped.value.checkpoint == tmp_path / FILE
+    assert not isinstance(stopped.value, Exception)  # no search over trainings may take it for a failure
     resumed, whole = small_net(seed=1), small_net()
     fitted(resumed, folder=tmp_path)
     fitted(whole)
     assert all(
         torch.equal(a, b) for a, b in zip(resumed.state_dict().values(), whole.state_dict().values(), strict=True)
     )
+
+
+def test_ctrl_c_during_the_last_look_stops_too(monkeypatch, tmp_path):
+    look = _Run._look
+
+    def look_when_stopped(self):
+        if self.state.epoch == RECIPE.epochs:
+            os.kill(os.getpid(), signal.SIGINT)
+        return look(self)
+
+    monkeypatch.setattr(_Run, "_look", look_when_stopped)
+    with pytest.raises(TrainingStopped, match="The last good checkpoint is"):
+        fitted(small_net(), folder=tmp_path)
+    assert read_checkpoint(tmp_path / FILE)[1]["epoch"] == RECIPE.epochs
+
+
+def test_a_folder_that_cannot_be_is_told_before_the_training(monkeypatch, tmp_path):
+    (tmp_path / "note").write_text("no folder")
+    with pytest.raises(InputError, match=r"checkpoints must be a folder to write in, got .*note; it cannot be made"):
+        fitted(small_net(), folder=tmp_path / "note")
+    (tmp_path / "locked").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
+    with pytest.raises(InputError, match="locked; it may not be written in"):
+        fitted(small_net(), folder=tmp_path / "locked")
 
 
 def test_a_second_ctrl_c_does_not_wait():

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.calibration.held_out import FEWEST_ANSWERS, FOLDS, folds, pays
+from defero.calibration.held_out import FEWEST_LABELS, FOLDS, folds, pays
 from defero.calibration.inputs import label_numbers, row_weights
 from defero.calibration.log_odds import compress
 from defero.core.checks import FloatArray, IntArray, probabilities
@@ -104,7 +104,7 @@ def choose_temperature(class_proba: ArrayLike, label_idx: ArrayLike, *, prior: f
     proba = probabilities("class_proba", class_proba)
     labels = label_numbers(label_idx, n_items=len(proba), n_classes=proba.shape[1])
     gain, fold = np.zeros(len(proba)), folds(len(proba))
-    for k in range(FOLDS if len(proba) >= FEWEST_ANSWERS else 0):
+    for k in range(FOLDS if len(proba) >= FEWEST_LABELS else 0):
         out, rest = fold == k, fold != k
         temperature = fit_temperature(proba[rest], labels[rest], prior=prior)
         each = np.arange(int(out.sum())), labels[out]
@@ -124,7 +124,7 @@ def largest_class_pays(scores: Scores, label_idx: IntArray) -> bool:
     >>> largest_class_pays(scores, np.zeros(40, dtype=np.int64))
     True
     """
-    if len(scores) < FEWEST_ANSWERS:
+    if len(scores) < FEWEST_LABELS:
         return False
     right = scores.class_idx == label_idx
     own, largest = (compress(logit(proba)) for proba in (scores.model_proba, scores.class_proba.max(axis=1)))

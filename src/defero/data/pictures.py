@@ -77,7 +77,7 @@ class PictureFiles:
         some = self.take(rows)
         pictures = np.empty(some.shape, dtype=np.uint8)
         for place in range(len(some)):
-            pictures[place] = some._read(place)
+            pictures[place] = some.read(place)
         return pictures
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -85,8 +85,12 @@ class PictureFiles:
 
     def check(self) -> None:
         """Read every file once and keep nothing, so that a broken one is told before a long training."""
+        lost = [place for place, path in enumerate(self.paths) if not Path(path).exists()]
+        if lost:
+            more = f" So it is with {len(lost)} of the {len(self)} pictures." if len(lost) > 1 else ""
+            raise TableError(f"{self._unreadable(lost[0], FileNotFoundError())}{more}")
         for place in range(len(self)):
-            self._read(place)
+            self.read(place)
 
     def identities(self) -> IntArray:
         """Return two numbers for each picture, (n, 2): a hash of its file, whatever the file is called."""
@@ -99,18 +103,19 @@ class PictureFiles:
             halves[place] = np.frombuffer(digest, dtype="<u4")
         return halves
 
-    def _read(self, place: int) -> NDArray[np.uint8]:
+    def read(self, place: int) -> NDArray[np.uint8]:
+        """Read one of them, (height, width, 3)."""
         library, path = _pillow(), Path(self.paths[place])
         height, width = self.size
         try:
             with library.open(path) as opened:
-                picture = opened.convert("RGB")
+                picture = _colours(library, opened)
         # Pillow raises the second for a damaged header, the last for a picture that would fill the memory.
         except (OSError, SyntaxError, ValueError, library.DecompressionBombError) as error:
             raise self._unreadable(place, error) from error
         if picture.size != (width, height):
             picture = picture.resize((width, height), library.Resampling.BILINEAR)
-        return np.asarray(picture)
+        return np.array(picture)
 
     def _unreadable(self, place: int, error: Exception) -> TableError:
         where = f"{self.source}: row {self.rows[place]}"
@@ -131,6 +136,18 @@ def usual_size(path: str | PathLike[str]) -> tuple[int, int]:
     except (OSError, SyntaxError, ValueError) as error:
         raise TableError(f"{path}: expected a picture, and Pillow cannot read it ({error}).") from error
     return min(height, LARGEST_SIDE), min(width, LARGEST_SIDE)
+
+
+def _colours(library: Any, picture: Any) -> Any:
+    """Return a picture in three colours of 8 bits; grey values of 16 bits are divided by 256.
+
+    Pillow's own conversion cuts them off at 255, which turns most scans white.
+    """
+    if picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format == "PNG"):
+        picture = library.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
+    if picture.mode in ("I", "F"):
+        raise ValueError(f"grey values of mode {picture.mode} have no known largest one; save it with 8 or 16 bits")
+    return picture.convert("RGB")
 
 
 def _pillow() -> Any:

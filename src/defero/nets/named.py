@@ -1,42 +1,64 @@
 """Nets by name: "wrn-28-4", "resnet-18", "text-cnn", and those of torchvision and timm where they are installed."""
 
+import difflib
 import re
 
 import torch
 from torch import Tensor, nn
 
 from defero.core.errors import InputError
+from defero.data.columns import suggestion
 from defero.nets.deferral_net import DeferralNet
 from defero.nets.efficientnet_lite import EFFICIENTNET_VARIANTS, EfficientNetLite
 from defero.nets.efficientnet_weights import find_efficientnet_weights, load_efficientnet_lite
 from defero.nets.foreign import timm_trunk, torchvision_trunk
 from defero.nets.resnet import RESNET_DEPTHS, ResNet
 from defero.nets.text_cnn import TextCnn
-from defero.nets.wide_resnet import WideResNet
+from defero.nets.wide_resnet import WideResNet, is_wide_resnet
 
 _WIDE = re.compile(r"wrn-(\d+)-(\d+)")
+_LIKE_WIDE = re.compile(r"w[a-z]*[^a-z\d]?(\d+)\D+(\d+)")
 _RESNET = re.compile(r"resnet-(\d+)(-small)?")
 _EFFICIENT = re.compile(r"efficientnet-lite(\d+)")
 _FOREIGN = {"torchvision": torchvision_trunk, "timm": timm_trunk}
 
-NET_NAMES = (
-    "wrn-<depth>-<width>",
+_PLAIN = (
     *(f"resnet-{depth}" for depth in RESNET_DEPTHS),
     *(f"resnet-{depth}-small" for depth in RESNET_DEPTHS),
     "text-cnn",
     *(f"efficientnet-lite{variant}" for variant in EFFICIENTNET_VARIANTS),
-    "torchvision:<model>",
-    "timm:<model>",
 )
+NET_NAMES = ("wrn-<depth>-<width>", *_PLAIN, *(f"{package}:<model>" for package in _FOREIGN))
 
 
 def is_net_name(name: str) -> bool:
-    """Say whether a name has the form of one that `net_by_name` takes.
+    """Say whether `net_by_name` knows a net; what comes after a colon other packages know.
 
-    >>> is_net_name("wrn-28-4"), is_net_name("forest")
-    (True, False)
+    >>> is_net_name("wrn-28-4"), is_net_name("wrn-27-4"), is_net_name("forest")
+    (True, False, False)
     """
-    return name in NET_NAMES or bool(_WIDE.fullmatch(name)) or name.partition(":")[0] in _FOREIGN
+    package, colon, model = name.partition(":")
+    if colon:
+        return package in _FOREIGN and bool(model)
+    if found := _WIDE.fullmatch(name):
+        return is_wide_resnet(int(found[1]), int(found[2]))
+    return name in _PLAIN
+
+
+def meant_net(name: str, others: tuple[str, ...] = ()) -> str:
+    """Return the clause that offers the nearest name, of a net or of others, or nothing.
+
+    >>> meant_net("resnet18"), meant_net("WRN28-10"), meant_net("wrn-30-4"), meant_net("forest")
+    ("; did you mean 'resnet-18'?", "; did you mean 'wrn-28-10'?", "; did you mean 'wrn-28-4'?", '.')
+    """
+    package, colon, model = name.partition(":")
+    if colon and model:
+        near = difflib.get_close_matches(package.lower(), list(_FOREIGN), n=1)
+        return f"; did you mean {f'{near[0]}:{model}'!r}?" if near else "."
+    if found := _LIKE_WIDE.fullmatch(name.lower()):
+        depth, width = max(10, 6 * round((int(found[1]) - 4) / 6) + 4), max(1, int(found[2]))
+        return f"; did you mean 'wrn-{depth}-{width}'?"
+    return suggestion(name, (*others, "wrn-28-4", *_PLAIN))
 
 
 def net_by_name(
@@ -102,8 +124,10 @@ def trunk_by_name(
     >>> trunk_by_name("text-cnn", torch.zeros(2, 100), generator=torch.Generator().manual_seed(0)).out_features
     900
     """
+    if not is_net_name(name):
+        raise InputError(f"net must be one of {', '.join(NET_NAMES)}, got {name!r}{meant_net(name)}")
     package, colon, model = name.partition(":")
-    if colon and package in _FOREIGN:
+    if colon:
         return _FOREIGN[package](model, pretrained=bool(pretrained), generator=generator)
     if found := _EFFICIENT.fullmatch(name):
         return _efficientnet(name, int(found[1]), example, pretrained=pretrained, generator=generator)
@@ -120,21 +144,17 @@ def _own_trunk(name: str, example: Tensor, generator: torch.Generator) -> nn.Mod
     if found := _WIDE.fullmatch(name):
         channels = _channels(name, example)
         return WideResNet(int(found[1]), int(found[2]), in_channels=channels, generator=generator)
-    if (found := _RESNET.fullmatch(name)) and int(found[1]) in RESNET_DEPTHS:
+    if found := _RESNET.fullmatch(name):
         stem = "small" if found[2] else "imagenet"
         return ResNet(int(found[1]), stem=stem, in_channels=_channels(name, example), generator=generator)
-    if name == "text-cnn":
-        if example.ndim != 2:
-            raise InputError(f"text-cnn takes one vector per text, (n, d), got shape {tuple(example.shape)}.")
-        return TextCnn(generator=generator)
-    raise InputError(f"net must be one of {', '.join(NET_NAMES)}, got {name!r}.")
+    if example.ndim != 2:
+        raise InputError(f"text-cnn takes one vector per text, got items of shape {tuple(example.shape[1:])}.")
+    return TextCnn(generator=generator)
 
 
 def _efficientnet(
     name: str, variant: int, example: Tensor, *, pretrained: bool | None, generator: torch.Generator
 ) -> nn.Module:
-    if variant not in EFFICIENTNET_VARIANTS:
-        raise InputError(f"net must be one of {', '.join(NET_NAMES)}, got {name!r}.")
     trunk = EfficientNetLite(variant, in_channels=_channels(name, example), generator=generator)
     if pretrained is None or pretrained:
         load_efficientnet_lite(trunk, find_efficientnet_weights(variant))
@@ -143,5 +163,5 @@ def _efficientnet(
 
 def _channels(name: str, example: Tensor) -> int:
     if example.ndim != 4:
-        raise InputError(f"{name} takes pictures (n, channels, height, width), got shape {tuple(example.shape)}.")
+        raise InputError(f"{name} takes pictures with colours, got items of shape {tuple(example.shape[1:])}.")
     return example.shape[1]

@@ -8,6 +8,15 @@ from defero.core.errors import InputError
 from defero.nets.convolutions import conv2d, draw_convolutions
 
 
+def is_wide_resnet(depth: int, width: int) -> bool:
+    """Say whether there is a WRN-depth-width.
+
+    >>> is_wide_resnet(28, 4), is_wide_resnet(30, 4)
+    (True, False)
+    """
+    return depth >= 10 and (depth - 4) % 6 == 0 and width >= 1
+
+
 class WideResNet(nn.Module):
     """The trunk WRN-depth-width: three groups of (depth - 4) / 6 blocks with 16, 32 and 64 times `width` channels.
 
@@ -47,7 +56,7 @@ class WideResNet(nn.Module):
         generator: torch.Generator,
     ) -> None:
         super().__init__()
-        if depth < 10 or (depth - 4) % 6 or width < 1:
+        if not is_wide_resnet(depth, width):
             raise InputError(
                 f"a wide ResNet has a depth of 10, 16, 22, 28, ... and a width of at least 1, got {depth} and {width}."
             )

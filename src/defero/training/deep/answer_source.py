@@ -10,6 +10,7 @@ from torch import Tensor
 
 from defero.core.checks import IntArray
 from defero.core.errors import InputError
+from defero.training.deep.check_sum import check_sum
 from defero.training.deep.seeds import derived_seed
 from defero.training.deep.verdicts import Verdicts
 
@@ -33,6 +34,10 @@ class AnswerSource(ABC):
     def place(self, labels: Tensor) -> None:
         """Make ready for items with these labels, on their device."""
 
+    @abstractmethod
+    def check_sum(self) -> int:
+        """Return a number that sources of the same answers share."""
+
     def close(self) -> None:
         """Stop what runs beside the loop."""
         return
@@ -53,6 +58,10 @@ class FixedAnswers(AnswerSource):
     def at(self, epoch: int) -> Verdicts:
         """Return the same verdicts in every epoch."""
         return self.verdicts
+
+    def check_sum(self) -> int:
+        """Return that of the verdicts."""
+        return check_sum(self.verdicts.correct, self.verdicts.observed, self.verdicts.expert_idx)
 
 
 class RedrawnAnswers(AnswerSource):
@@ -87,6 +96,10 @@ class RedrawnAnswers(AnswerSource):
         verdicts = self._ahead.pop(epoch).result()
         self._ahead = {wanted: future for wanted, future in self._ahead.items() if wanted > epoch}
         return verdicts
+
+    def check_sum(self) -> int:
+        """Return the seed; how answers are drawn cannot be looked at."""
+        return self._seed
 
     def close(self) -> None:
         """End the thread."""
@@ -125,3 +138,7 @@ class RedrawnByClass(AnswerSource):
         self._generator.manual_seed(derived_seed(self._seed, epoch))
         drawn = torch.rand(chance.shape, generator=self._generator, device=chance.device, dtype=chance.dtype)
         return Verdicts(drawn < chance)
+
+    def check_sum(self) -> int:
+        """Return that of the chances and the seed."""
+        return check_sum(self._right_proba, torch.tensor(self._seed))

@@ -14,7 +14,19 @@ from torch import Tensor
 from defero.core.errors import InputError
 
 FILE = "checkpoint.safetensors"
-FORMAT = 1
+FORMAT = 2
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for checkpoints, or say now, and not after the first epochs, that nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return
+        reason = "it may not be written in"
+    except OSError as error:
+        reason = f"it cannot be made: {error.strerror}"
+    raise InputError(f"checkpoints must be a folder to write in, got {folder}; {reason}.")
 
 
 def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -22,7 +34,6 @@ def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[s
     # Copies: safetensors takes neither channels-last tensors nor two that share memory.
     plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     content = save(plain, metadata={"facts": json.dumps({"format": FORMAT, **facts})})
-    path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     try:
         with new.open("wb") as file:
@@ -44,7 +55,9 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path} is no checkpoint of a training ({error}); remove it to start anew.") from error
     if facts.get("format") != FORMAT:
-        raise InputError(f"{path} must be a checkpoint of format {FORMAT}, got {facts.get('format')}; start anew.")
+        raise InputError(
+            f"{path} must be a checkpoint of format {FORMAT}, got {facts.get('format')}; remove it to start anew."
+        )
     return tensors, facts
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from defero.core.errors import InputError
+from defero.training.deep.crops import Augmentation
 from defero.training.deep.verdicts import Verdicts
 
 
@@ -38,10 +39,13 @@ class Feed(ABC):
     prepare : nn.Module
         Turns the inputs of a batch into what the net reads; compiled together with it.
     labels : (n,) long
+    augmentation : Augmentation or None
+        What is done to pictures in training.
     """
 
     prepare: nn.Module
     labels: Tensor
+    augmentation: Augmentation | None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -66,6 +70,10 @@ class Feed(ABC):
     @abstractmethod
     def verdicts(self) -> Verdicts:
         """Return the verdicts on all items, for an evaluation."""
+
+    @abstractmethod
+    def check_sums(self) -> dict[str, int]:
+        """Return a number for each thing that it feeds, by name: two feeds with equal ones feed the same."""
 
     def steps(self, batch_size: int, *, drop_last: bool) -> int:
         """Return how many batches an epoch has.
@@ -101,9 +109,9 @@ def run_of(n_items: int, *, piece: Piece) -> Tensor:
 
 
 def check_shares(batch_size: int, *, world: int) -> None:
-    """Refuse a batch that cannot be dealt evenly."""
-    if batch_size % world:
-        raise InputError(f"batch_size must be a multiple of the {world} processes, got {batch_size}.")
+    """Refuse a batch that leaves a process without an item."""
+    if batch_size < world:
+        raise InputError(f"batch_size must be at least {world}, an item for each process, got {batch_size}.")
 
 
 def share_of(whole: slice, piece: Piece) -> slice:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from defero.core.errors import InputError
 from defero.training.deep.answer_source import AnswerSource
+from defero.training.deep.check_sum import check_sum
 from defero.training.deep.crops import Augmentation, cropped, draw_crops
 from defero.training.deep.feed import ALONE, Batch, Feed, Piece, batch_slices, check_shares, run_of, share_of
 from defero.training.deep.pixels import Normalised, colours
@@ -108,6 +109,14 @@ class DeviceFeed(Feed):
     def verdicts(self) -> Verdicts:
         """Return the verdicts on all items, as the first epoch has them."""
         return self.answers.at(0)
+
+    def check_sums(self) -> dict[str, int]:
+        """Return those of items, labels and answers."""
+        return {
+            "the items": check_sum(self.inputs),
+            "the labels": check_sum(self.labels),
+            "the answers": self.answers.check_sum(),
+        }
 
     def close(self) -> None:
         """End what the answers run beside the loop."""

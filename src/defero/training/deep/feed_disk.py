@@ -1,16 +1,18 @@
 """Larger sets stay on the disk: workers read and resize, the device crops, the next batches are always under way."""
 
-from collections.abc import Iterator, Sequence
-from os import PathLike
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 from defero.core.errors import InputError
+from defero.data.pictures import PictureFiles
 from defero.training.deep.answer_source import AnswerSource
+from defero.training.deep.check_sum import check_sum
 from defero.training.deep.crops import Augmentation, cropped, draw_crops
 from defero.training.deep.feed import ALONE, Batch, Feed, Piece, batch_slices, check_shares, run_of, share_of
 from defero.training.deep.pixels import Normalised
@@ -26,11 +28,9 @@ class DiskFeed(Feed):
 
     Parameters
     ----------
-    paths : n paths
+    files : PictureFiles
     labels : (n,) class numbers
     answers : AnswerSource
-    size : (height, width)
-        Every picture is resized to it.
     seed : int
     workers : int
         Processes that read; 0 reads in this one.
@@ -41,25 +41,24 @@ class DiskFeed(Feed):
 
     def __init__(
         self,
-        paths: Sequence[str | PathLike[str]],
+        files: PictureFiles,
         labels: Tensor,
         answers: AnswerSource,
         *,
-        size: tuple[int, int],
         seed: int,
         workers: int = 4,
         augmentation: Augmentation | None = None,
         normalise: tuple[Tensor, Tensor] = USUAL_COLOURS,
     ) -> None:
-        if len(paths) != len(labels) or not len(labels):
-            raise InputError(f"paths and labels must have as many rows, got {len(paths)} and {len(labels)}.")
+        if len(files) != len(labels) or not len(labels):
+            raise InputError(f"files and labels must be as many, got {len(files)} and {len(labels)}.")
+        self.files = files
         self.labels = labels
         self.answers = answers
-        self.size, self.seed, self.workers = size, seed, workers
+        self.seed, self.workers = seed, workers
         self.augmentation = augmentation
         self.normalise = normalise
         self.prepare: nn.Module = Normalised(*normalise)
-        self._files = _Files([str(path) for path in paths], size)
 
     def place(self, device: torch.device) -> None:
         """Move all but the pictures to the device."""
@@ -94,6 +93,15 @@ class DiskFeed(Feed):
         """Return the verdicts on all items, as the first epoch has them."""
         return self.answers.at(0)
 
+    def check_sums(self) -> dict[str, int]:
+        """Return those of the files' names, the labels and the answers; the files themselves are not read for it."""
+        names = [Path(path).name for path in self.files.paths]
+        return {
+            "the pictures": zlib.crc32(repr((self.files.size, names)).encode()),
+            "the labels": check_sum(self.labels),
+            "the answers": self.answers.check_sum(),
+        }
+
     def close(self) -> None:
         """End what the answers run beside the loop."""
         self.answers.close()
@@ -102,7 +110,7 @@ class DiskFeed(Feed):
         """Read batches of rows, ahead of their use, and send them to the device."""
         device = self.labels.device
         loader: Any = DataLoader(
-            self._files,
+            _Read(self.files),
             batch_sampler=[rows.tolist() for rows in batches],
             num_workers=min(self.workers, len(batches)),
             collate_fn=_stacked,
@@ -117,7 +125,7 @@ class DiskFeed(Feed):
     def _augmented(self, pictures: Tensor, place: tuple[int, int], n_together: int, first: int) -> Tensor:
         if self.augmentation is None:
             return pictures
-        height, width = self.size
+        height, width = self.files.size
         generator = torch.Generator(pictures.device).manual_seed(derived_seed(self.seed, *place))
         # Drawn for the whole batch, of which this process has a part: one process or many, the crops are the same.
         crops = draw_crops(
@@ -126,34 +134,20 @@ class DiskFeed(Feed):
         return cropped(pictures, torch.arange(len(pictures), device=pictures.device), crops, paint=self._paint)
 
 
-class _Files(Dataset["Tensor | str"]):
+class _Read(Dataset["Tensor | str"]):
     """Reads one picture as (h, w, 3) bytes; what is wrong with a file comes back as a sentence."""
 
-    def __init__(self, paths: list[str], size: tuple[int, int]) -> None:
-        self.paths, self.size = paths, size
+    def __init__(self, files: PictureFiles) -> None:
+        self.files = files
 
     def __len__(self) -> int:
-        return len(self.paths)
+        return len(self.files)
 
     def __getitem__(self, item: int) -> "Tensor | str":
         try:
-            return read_picture(self.paths[item], self.size)
-        except (OSError, SyntaxError) as error:
-            return f"{self.paths[item]} (row {item}) cannot be read as a picture ({error}); mend it or leave it out."
-
-
-def read_picture(path: str, size: tuple[int, int]) -> Tensor:
-    """Read a file as (height, width, 3) bytes, resized to `size`."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise InputError("reading pictures needs Pillow; pip install 'defero[pictures]'.") from error
-    with Image.open(path) as opened:
-        picture = opened.convert("RGB")
-    height, width = size
-    if picture.size != (width, height):
-        picture = picture.resize((width, height), Image.Resampling.BILINEAR)
-    return torch.from_numpy(np.array(picture))
+            return torch.from_numpy(self.files.read(item))
+        except InputError as error:
+            return str(error)
 
 
 def _stacked(parts: "list[Tensor | str]") -> "Tensor | str":

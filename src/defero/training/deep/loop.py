@@ -4,21 +4,22 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss
-from defero.training.deep.checkpoint import FILE
+from defero.training.deep.checkpoint import FILE, make_folder
 from defero.training.deep.evaluate import Quality, evaluate
 from defero.training.deep.feed import Feed
 from defero.training.deep.log import EpochLine, Journal, training_bar
 from defero.training.deep.machine import Machine, fast_kernels, start_machine
 from defero.training.deep.recipe import Recipe
+from defero.training.deep.run_identity import RunIdentity
 from defero.training.deep.training_state import TrainingState
-from defero.training.deep.troubles import Interrupts, TrainingError, not_finite, told
+from defero.training.deep.troubles import Interrupts, TrainingStopped, not_finite, told
 
 LOOK = 20
 """Steps between two looks at the loss within an epoch."""
@@ -97,6 +98,8 @@ def fit_deep(
     if resume not in ("auto", "never"):
         raise InputError(f"resume must be 'auto' or 'never', got {resume!r}.")
     path = None if folder is None else folder / FILE
+    if folder is not None:
+        make_folder(folder)
     devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
     with told(path, batch_size=recipe.batch_size), torch.random.fork_rng(devices):
         machine = start_machine(recipe, device=device, fabric=fabric)
@@ -105,15 +108,34 @@ def fit_deep(
                 feed.place(machine.device)
         with fast_kernels(machine.device):
             state = TrainingState(net, loss, train, recipe=recipe, machine=machine, seed=seed)
-            if path is not None and resume == "auto" and path.is_file():
-                state.load(path)
+            files = None
+            if path is not None:
+                same = RunIdentity.of(net, loss, train, held_out, recipe=recipe, seed=seed)
+                files = _Files(path, same)
+                if resume == "auto" and _found_by_all(path, machine):
+                    state.load(path, same)
             try:
-                run = _Run(state, loss, train, held_out, machine, path)
+                run = _Run(state, loss, train, held_out, machine, files)
                 return run.to_the_end(shown=progress and machine.leads)
             finally:
                 for feed in (train, held_out):
                     if feed is not None:
                         feed.close()
+
+
+class _Files(NamedTuple):
+    """Where the checkpoint goes, and of which run it is."""
+
+    path: Path
+    same: RunIdentity
+
+
+def _found_by_all(path: Path, machine: Machine) -> bool:
+    """Say whether there is a checkpoint: the leading process knows, and the others must find it too."""
+    there: bool = machine.agreed(path.is_file())
+    if there and not path.is_file():
+        raise InputError(f"checkpoints: process {machine.piece.rank} finds no {path}; take a folder that all share.")
+    return there
 
 
 class _Run:
@@ -126,11 +148,11 @@ class _Run:
         train: Feed,
         held_out: Feed | None,
         machine: Machine,
-        path: Path | None,
+        files: _Files | None,
     ) -> None:
         self.state, self.loss, self.train, self.held_out, self.machine = state, loss, train, held_out, machine
-        self.path = path if machine.leads else None
-        self.journal = Journal(None if self.path is None else self.path.parent, keep=state.epoch)
+        self.files = files if machine.leads else None
+        self.journal = Journal(None if self.files is None else self.files.path.parent, keep=state.epoch)
         self.saved_at = time.monotonic()
         self.first_step_seconds = math.nan
 
@@ -145,11 +167,14 @@ class _Run:
                 tell(state.steps_done, system_accuracy=line.system_accuracy, ece=line.ece)
                 if state.epoch == recipe.epochs or state.stopped or self._save_is_due():
                     self._save()
+                if interrupts.asked:
+                    self._stop_here()
         self.journal.close()
         state.settle()
         best = state.best.epoch or state.epoch
         lines = tuple(self.journal.lines)
-        return DeepFit(state.epoch, best, lines, state.seconds, self.first_step_seconds, self.path)
+        path = None if self.files is None else self.files.path
+        return DeepFit(state.epoch, best, lines, state.seconds, self.first_step_seconds, path)
 
     def _epoch(self, interrupts: Interrupts, tell: Any) -> EpochLine:
         state, recipe = self.state, self.state.recipe
@@ -180,7 +205,7 @@ class _Run:
     def _train_epoch(self, interrupts: Interrupts, tell: Any) -> tuple[float, int]:
         """Run the steps that are left in the epoch; return since when and for how many items its speed counts."""
         state, recipe = self.state, self.state.recipe
-        state.begin_epoch()
+        state.net.train()
         started, n_timed = time.monotonic(), 0
         batches = self.train.batches(
             state.epoch,
@@ -234,13 +259,13 @@ class _Run:
 
     def _save_is_due(self) -> bool:
         due = time.monotonic() - self.saved_at >= self.state.recipe.save_seconds
-        return self.path is not None and due
+        return self.files is not None and due
 
     def _save(self) -> None:
-        if self.path is not None:
-            self.state.save(self.path)
+        if self.files is not None:
+            self.state.save(*self.files)
             self.saved_at = time.monotonic()
 
     def _stop_here(self) -> None:
         self._save()
-        raise TrainingError(f"stopped by Ctrl-C in epoch {self.state.epoch + 1}, step {self.state.step}.")
+        raise TrainingStopped(f"stopped by Ctrl-C in epoch {self.state.epoch + 1}, step {self.state.step}.")

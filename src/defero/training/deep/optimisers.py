@@ -1,8 +1,9 @@
-"""SGD with Nesterov's momentum, and AdamW, in the form that is fastest on the device."""
+"""SGD with Nesterov's momentum, AdamW and Muon, in the form that is fastest on the device."""
 
 import torch
 from torch import nn
 
+from defero.training.deep.muon import Muon
 from defero.training.deep.recipe import Recipe
 
 
@@ -26,6 +27,8 @@ def make_optimiser(net: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
             nesterov=recipe.momentum > 0,
             fused=fused,
         )
+    if recipe.optimiser == "muon":
+        return Muon(learned, lr=recipe.learning_rate, momentum=recipe.momentum, weight_decay=recipe.weight_decay)
     groups = [
         {"params": [p for p in learned if p.ndim > 1], "weight_decay": recipe.weight_decay},
         {"params": [p for p in learned if p.ndim <= 1], "weight_decay": 0.0},

@@ -5,12 +5,20 @@ from typing import Any, Literal, get_args
 
 from defero.core.errors import InputError
 
-Optimiser = Literal["sgd", "adamw"]
+Optimiser = Literal["sgd", "adamw", "muon"]
 Schedule = Literal["one-cycle", "cosine", "constant"]
 Precision = Literal["auto", "32", "bf16-mixed"]
 Compile = Literal["auto", "off", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
+CompilePart = Literal["whole", "trunk"]
 Watch = Literal["loss", "system_accuracy"]
-_CHOICES = {"optimiser": Optimiser, "schedule": Schedule, "precision": Precision, "compile": Compile, "watch": Watch}
+_CHOICES = {
+    "optimiser": Optimiser,
+    "schedule": Schedule,
+    "precision": Precision,
+    "compile": Compile,
+    "compile_part": CompilePart,
+    "watch": Watch,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,9 +29,10 @@ class Recipe:
     ----------
     epochs, batch_size : int
         With several processes the batch is dealt to them: it does not grow with their number.
-    optimiser : "sgd" or "adamw"
+    optimiser : "sgd", "adamw" or "muon"
         SGD has Nesterov's momentum, and its weight decay is on every parameter, as in the paper; AdamW's is on
-        matrices and kernels alone, not on biases and the scales of normalisations.
+        matrices and kernels alone, not on biases and the scales of normalisations. Muon turns the kernels of
+        convolutions and leaves the rest to SGD: see `Muon`.
     learning_rate, momentum, weight_decay : float
         The rate is the largest of the schedule.
     schedule : "one-cycle", "cosine" or "constant"
@@ -38,6 +47,9 @@ class Recipe:
         "auto" is bf16-mixed on a GPU and 32 elsewhere.
     compile : "auto", "off" or a mode of `torch.compile`
         "auto" is "default" on a GPU and "off" elsewhere.
+    compile_part : "whole" or "trunk"
+        "trunk" leaves head and loss as they are: one compilation then serves trainings with other experts and losses
+        in the same process.
     watch : "loss" or "system_accuracy"
         What the held-out part is watched for: the surrogate loss, or how often the team is right.
     patience : int, optional
@@ -67,6 +79,7 @@ class Recipe:
     ema_decay: float | None = 0.999
     precision: str = "auto"
     compile: str = "auto"
+    compile_part: str = "whole"
     watch: str = "loss"
     patience: int | None = None
     evaluate_every: int = 1
@@ -93,5 +106,5 @@ class Recipe:
 
     def what_counts(self) -> dict[str, Any]:
         """Return what a checkpoint must agree on: all but how fast the same numbers are reached."""
-        ignored = ("compile", "save_seconds")
+        ignored = ("compile", "compile_part", "save_seconds")
         return {name: value for name, value in asdict(self).items() if name not in ignored}

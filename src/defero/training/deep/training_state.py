@@ -2,15 +2,15 @@
 
 import math
 import time
-import zlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from defero.core.errors import InputError
 from defero.losses import DeferralLoss
+from defero.nets import DeferralNet
 from defero.training.deep.best import BestSoFar
 from defero.training.deep.checkpoint import (
     load_optimiser,
@@ -26,10 +26,18 @@ from defero.training.deep.machine import Machine
 from defero.training.deep.meter import LossMeter
 from defero.training.deep.optimisers import make_optimiser, set_learning_rate
 from defero.training.deep.recipe import Recipe
+from defero.training.deep.run_identity import RunIdentity
 from defero.training.deep.schedules import learning_rate_at
 from defero.training.deep.seeds import derived_seed
 from defero.training.deep.troubles import not_finite
 from defero.training.deep.weight_average import WeightAverage, write_state
+
+
+def compiled_parts(net: nn.Module) -> tuple[nn.Module, ...]:
+    """Return the trunks of a net with deferral heads; nothing for a net of another make."""
+    if not isinstance(net, DeferralNet):
+        return ()
+    return (net.trunk,) if net.expert_trunk is None else (net.trunk, net.expert_trunk)
 
 
 class TrainingState:
@@ -63,13 +71,12 @@ class TrainingState:
         self.steps_per_epoch = train.steps(recipe.batch_size, drop_last=recipe.drop_last)
         self.optimiser = make_optimiser(self.net, recipe)
         learner = Learner(self.net, train.prepare, loss)
-        self._model, self._wrapped = machine.ready(learner, self.optimiser, mode=recipe.compile)
+        trunks = compiled_parts(net) if recipe.compile_part == "trunk" else ()
+        self._model, self._wrapped = machine.ready(learner, self.optimiser, mode=recipe.compile, trunks=trunks)
         self.average = None if recipe.ema_decay is None else WeightAverage(self.net, decay=recipe.ema_decay)
         self.best = BestSoFar(recipe.watch, recipe.patience)
         self.meter = LossMeter(machine.device)
         self.epoch, self.step, self.stopped, self.seconds = 0, 0, False, 0.0
-        self._rng: dict[str, Tensor] = {}
-        self._same = {"seed": seed, "labels": zlib.crc32(train.labels.cpu().numpy().tobytes()), "loss": loss.name}
 
     @property
     def steps_done(self) -> int:
@@ -87,18 +94,10 @@ class TrainingState:
             warm_up=recipe.warm_up,
         )
 
-    def begin_epoch(self) -> None:
-        """Seed what the net itself draws (dropout), or go on where a checkpoint was written."""
-        self.net.train()
-        torch.manual_seed(derived_seed(self.seed, self.epoch, self.machine.piece.rank))
-        if self._rng:
-            torch.set_rng_state(self._rng["cpu"])
-            if "cuda" in self._rng:
-                torch.cuda.set_rng_state(self._rng["cuda"], self.machine.device)
-            self._rng = {}
-
     def learn(self, batch: Batch) -> None:
         """Take one step; nothing here waits for the device."""
+        # What the net itself draws (dropout) depends on the step alone: a resumed run draws it again.
+        self.machine.seed(derived_seed(self.seed, self.epoch, self.step, self.machine.piece.rank))
         set_learning_rate(self.optimiser, self.rate(self.steps_done))
         verdicts = batch.verdicts
         loss_sum = self._model(batch.inputs, batch.labels, verdicts.correct, verdicts.observed, verdicts.expert_idx)
@@ -127,35 +126,26 @@ class TrainingState:
     def settle(self) -> None:
         """Leave the net with the best epoch's weights; without a held-out part, with the last."""
         write_state(self.net.state_dict(), self.best.state or self.judged_state())
+        self.machine.agree_on_buffers(self.net)
         self.net.eval()
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, same: RunIdentity) -> None:
         """Write a checkpoint, unless the weights are no numbers any more."""
         if not math.isfinite(float(self.meter.sum)):
             raise not_finite(self.epoch + 1, self.recipe.learning_rate)
-        rng = {"cpu": torch.get_rng_state()}
-        if self.machine.device.type == "cuda":
-            rng["cuda"] = torch.cuda.get_rng_state(self.machine.device)
         tensors = {
             **named("net", self.net.state_dict()),
             **named("optimiser", optimiser_tensors(self.optimiser)),
             **named("average", {} if self.average is None else self.average.state()),
             **named("best", self.best.state),
-            **named("rng", rng),
             "meter": self.meter.sum,
         }
-        write_checkpoint(path, tensors, self._facts())
+        write_checkpoint(path, tensors, {"same": asdict(same), **self._facts()})
 
-    def load(self, path: Path) -> None:
+    def load(self, path: Path, same: RunIdentity) -> None:
         """Go on from a checkpoint of the same run."""
         tensors, facts = read_checkpoint(path)
-        for what, ours in (self._same | self.recipe.what_counts()).items():
-            theirs = facts["same"].get(what)
-            if theirs != ours:
-                raise InputError(
-                    f"{path} is a checkpoint of another run: {what} was {theirs!r} and is now {ours!r}; "
-                    "take another folder, or resume='never' to start anew."
-                )
+        same.check(facts["same"], path)
         write_state(self.net.state_dict(), under("net", tensors))
         load_optimiser(self.optimiser, under("optimiser", tensors))
         if self.average is not None:
@@ -169,11 +159,9 @@ class TrainingState:
         self.meter.n_items = facts["meter_items"]
         self.epoch, self.step, self.stopped = facts["epoch"], facts["step"], facts["stopped"]
         self.seconds = facts["seconds"]
-        self._rng = under("rng", tensors) if self.step else {}
 
     def _facts(self) -> dict[str, Any]:
         return {
-            "same": self._same | self.recipe.what_counts(),
             "epoch": self.epoch,
             "step": self.step,
             "stopped": self.stopped,
