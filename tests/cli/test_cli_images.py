@@ -2,8 +2,10 @@
 
 import importlib.util
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -11,6 +13,8 @@ import pandas as pd
 import pytest
 from clinic import run
 from scans import FIT, write_scans
+
+from defero.training.deep.training_state import TrainingState
 
 has_onnx = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxscript", "onnxruntime")),
@@ -113,9 +117,10 @@ def test_an_onnx_model_is_routed_without_torch(ward, tmp_path):
         (["--table", "cases.csv"], "--table cases.csv: is for pictures; name the column of their paths"),
         (["--image-size", "8"], "--image-size 8: is for pictures"),
         (["--net", "wrn-28-4"], "--net wrn-28-4: reads pictures; pass their folder"),
-        (["--net", "text-cnn", "--text", "note"], "--net text-cnn: reads one vector per text"),
         (["--net", "linear", "--onnx"], "--onnx: is for deep nets, got --net linear"),
         (["--net", "mlp", "--epochs", "3"], "--epochs: is for deep nets, got --net mlp"),
+        (["--batch-size", "8"], "--batch-size: is for deep nets, got --net auto"),
+        (["--learning-rate", "0.1"], "--learning-rate: is for deep nets, got --net auto"),
         (["--net", "text-cnn", "--heads", "shrunk"], "--heads shrunk: is for --net linear, mlp or auto, got text-cnn"),
         (["--branches", "three"], "--branches must be one or two, got 'three'"),
         (["--augmentation", "spin"], "--augmentation must be one of crop-and-flip, crop, none, got 'spin'"),
@@ -133,8 +138,10 @@ def test_options_that_do_not_go_together(options, words):
         (["--net", "mlp"], "--net mlp: reads no pictures; name a net that does"),
         (["--net", "wrn-10-1", "--features", "a"], "a deep net reads the pictures alone"),
         (["--net", "wrn-10-1", "--image-size", "big"], "--image-size must be pixels, such as 32 or 32x48"),
-        (["--net", "wrn-11-1"], "depth"),
-        (["--net", "wide-net"], "net must be"),
+        (["--net", "wrn-11-1"], "got 'wrn-11-1'; did you mean 'wrn-10-1'?"),
+        (["--net", "resnet18"], "--net must be one of auto, linear, mlp, wrn-<depth>-<width>, resnet-18,"),
+        (["--net", "resnet18"], "got 'resnet18'; did you mean 'resnet-18'?"),
+        (["--net", "wrn-10-1", "--checkpoints", __file__], "checkpoints must be a folder to write in"),
     ],
 )
 def test_options_of_pictures_that_do_not_go_together(ward, tmp_path, options, words):
@@ -142,6 +149,30 @@ def test_options_of_pictures_that_do_not_go_together(ward, tmp_path, options, wo
     done = run("fit", ward / "scans", *told, *options, "--out", tmp_path / "model")
     assert done.code == 2
     assert words in done.err
+
+
+def test_ctrl_c_is_told_and_the_same_command_goes_on(ward, tmp_path, monkeypatch):
+    words = ["fit", ward / "scans", "--table", ward / "cases.csv", *FIT, "--batch-size", "16"]
+    words += ["--out", tmp_path / "model"]
+    learn = TrainingState.learn
+
+    def stopped_at_the_third(state, batch):
+        if state.steps_done == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        learn(state, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingState, "learn", stopped_at_the_third)
+        lost = run(*words)
+        kept = run(*words, "--checkpoints", tmp_path / "kept")
+    assert lost.code == kept.code == 130
+    assert "stopped by Ctrl-C in epoch 2, step 1. No checkpoint was written: name a folder for them." in lost.err
+    assert f"The last good checkpoint is {tmp_path / 'kept'}" in kept.err
+    assert not (tmp_path / "model").exists()
+    other = run(*words[:-1], tmp_path / "other", "--checkpoints", tmp_path / "kept", "--image-size", "9")
+    assert other.code == 2
+    assert "is a checkpoint of another run: the items are no longer the same" in other.err
+    assert run(*words, "--checkpoints", tmp_path / "kept").code == 0
 
 
 def test_a_folder_alone_is_told_what_is_missing(ward, tmp_path):

@@ -33,5 +33,6 @@ def lesson_of(features, labels, answers, *, weight=None, groups=None, **more):
         weight=np.ones(len(labels)) if weight is None else weight,
         weighted=weight is not None,
         groups=groups,
+        said_idx=answers[item, expert],
         **more,
     )

@@ -1,5 +1,6 @@
 """DeferralClassifier with deep nets: pictures in, a team out."""
 
+import re
 import subprocess
 import sys
 
@@ -166,13 +167,60 @@ def test_groups_stay_together(monkeypatch):
     assert (by_group.all(axis=1) == by_group.any(axis=1)).all()
 
 
-def test_a_stopped_training_goes_on(tmp_path):
-    whole = small_team("wrn-10-1", checkpoints=tmp_path / "whole").fit(X, Y, experts=M)
-    assert (tmp_path / "whole" / "log.jsonl").read_text().count("\n") == 3
-    again = small_team("wrn-10-1", checkpoints=tmp_path / "whole").fit(X, Y, experts=M)
+@pytest.fixture(scope="module")
+def checkpointed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkpointed")
+    return folder, small_team("wrn-10-1", checkpoints=folder).fit(X, Y, experts=M)
+
+
+def test_a_finished_training_is_not_done_again(checkpointed):
+    folder, whole = checkpointed
+    assert (folder / "log.jsonl").read_text().count("\n") == 3
+    again = small_team("wrn-10-1", checkpoints=folder).fit(X, Y, experts=M)
     np.testing.assert_array_equal(whole.predict_proba(NEW_X), again.predict_proba(NEW_X))
-    with pytest.raises(InputError, match="checkpoint of another run"):
-        small_team("wrn-10-1", checkpoints=tmp_path / "whole", learning_rate=0.5).fit(X, Y, experts=M)
+
+
+def test_corrected_answers_are_no_longer_the_same_run(checkpointed):
+    folder, _ = checkpointed
+    for row in (X.shape[0] - 1, *range(3)):  # some of them are held out: the best epoch depends on those
+        corrected = M.copy()
+        corrected[row, 0] = (M[row, 0] + 1) % 3
+        with pytest.raises(InputError, match=r"is a checkpoint of another run: the answers.* are no longer the same"):
+            small_team("wrn-10-1", checkpoints=folder).fit(X, Y, experts=corrected)
+
+
+@pytest.mark.parametrize(
+    ("net", "options", "data", "words"),
+    [
+        ("wrn-10-1", {"learning_rate": 0.5}, X, "learning_rate was 0.0125 and is now 0.5"),
+        ("wrn-10-1", {"random_state": 1}, X, "seed was"),
+        ("wrn-10-1", {"loss": "softmax"}, X, "loss was 'ova' and is now 'softmax'"),
+        ("wrn-10-1", {"augmentation": "crop"}, X, "augmentation was {'pad': 1, 'flip': True, 'cutout': 0} and is now"),
+        ("wrn-16-1", {}, X, "the layers of the net are no longer the same"),
+        ("wrn-10-1", {"branches": "two"}, X, "the layers of the net are no longer the same"),
+        ("wrn-10-1", {}, X[:, :, ::-1], "the items are no longer the same"),
+    ],
+)
+def test_a_checkpoint_is_taken_up_by_no_other_run(checkpointed, net, options, data, words):
+    folder, _ = checkpointed
+    with pytest.raises(InputError, match=f"checkpoint of another run: {re.escape(words)}"):
+        small_team(net, checkpoints=folder, **options).fit(data, Y, experts=M)
+
+
+def test_one_group_is_learned_from_and_none_is_held_out():
+    team = small_team(Pooled(), max_epochs=1, validation_fraction=0.9).fit(X, Y, experts=M, groups=np.zeros(200, int))
+    assert team.predict(X).shape == (200,)
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_items", "batch_size"),
+    [((32, 32, 3), 50_000, 512), ((224, 224, 3), 50_000, 64), ((100,), 50_000, 512), ((8, 8, 3), 200, 16)],
+)
+def test_a_batch_of_large_pictures_is_smaller(shape, n_items, batch_size):
+    from defero.estimators.deep_fit import _recipe
+
+    options = small_team(batch_size=None)._deep_options()
+    assert _recipe(options, "wrn-28-4", n_items=n_items, shape=shape).batch_size == batch_size
 
 
 @pytest.mark.parametrize(
@@ -192,6 +240,11 @@ def test_a_stopped_training_goes_on(tmp_path):
         (small_team(), X.reshape(200, -1), "wrn-10-1 takes pictures"),
         (small_team("text-cnn", text="note"), X.reshape(200, -1), "pass a DataFrame"),
         (small_team(7), X, "or a torch.nn.Module, got 7"),
+        (small_team("resnet18"), X, "got 'resnet18'; did you mean 'resnet-18'?"),
+        (small_team("wrn-27-4"), X, "got 'wrn-27-4'; did you mean 'wrn-28-4'?"),
+        (small_team("liner"), X, "got 'liner'; did you mean 'linear'?"),
+        (small_team(resume="yes"), X, "resume must be 'auto' or 'never', got 'yes'"),
+        (small_team(device="gpu"), X, "device must be one of torch, such as 'cpu' or 'cuda', got 'gpu'"),
     ],
 )
 def test_what_deep_nets_cannot_do_is_told(team, data, words):
@@ -204,10 +257,11 @@ def test_more_that_is_told(own_module, monkeypatch):
         small_team().fit(X, Y, experts=M, sample_weight=np.ones(200))
     with pytest.raises(InputError, match=r"X must be numbers of shape \(n, 8, 8, 3\) as in fit, got uint8 of shape"):
         own_module.predict(X[:, :4])
-    import pandas as pd
-
-    with pytest.raises(InputError, match="text-cnn' reads one vector per text"):
-        small_team("text-cnn", text="note").fit(pd.DataFrame({"note": ["a b", "b c"] * 100}), Y, experts=M)
+    with pytest.raises(InputError, match="branches='two' gives the experts a trunk of their own, and there are none"):
+        small_team(branches="two").fit(X, Y)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(InputError, match="device='cuda:0': torch finds no GPU"):
+        small_team(device="cuda:0").fit(X, Y, experts=M)
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(InputError, match="random_state must be a number where several processes train"):
         small_team(random_state=None).fit(X, Y, experts=M)

@@ -19,7 +19,7 @@ from defero.estimators.expert_heads import (
     with_shrunk_heads,
 )
 from defero.estimators.lesson import Lesson
-from defero.heads import fit_heads
+from defero.heads import fit_class_heads, fit_heads
 from defero.scorers.two_stage import TwoStageScorer
 
 X, Y, M = crowd()
@@ -215,3 +215,32 @@ def test_answers_are_few_where_half_of_the_experts_gave_few():
 def test_an_unknown_option_is_refused():
     with pytest.raises(InputError, match="heads must be one of auto, shrunk, own, got 'big'"):
         check_heads("big")
+
+
+def test_heads_are_told_the_class_for_votes():
+    proba = out_of_fold(LESSON, logistic)
+    team = with_shrunk_heads(base_of(LESSON), LESSON, proba)
+    seen, groups = team.lens.look(X, proba), team.lens.groups(X, n_classes=LESSON.n_classes)
+    direct = fit_class_heads(
+        seen,
+        proba,
+        LESSON.label_idx,
+        LESSON.item_idx,
+        LESSON.expert_idx,
+        LESSON.right,
+        n_experts=LESSON.n_experts,
+        groups=groups,
+    )
+    assert np.array_equal(team.class_heads.heads.weights, direct.heads.weights)
+    assert with_population(base_of(LESSON), LESSON).class_heads is None
+
+
+def test_votes_learn_which_wrong_class_is_named():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=300)
+    answers = np.where(rng.random((300, 4)) < 0.6, labels[:, None], (labels[:, None] + 1) % 3)  # never two further
+    lesson = lesson_of(rng.normal(size=(300, 2)), labels, answers)
+    errors = with_shrunk_heads(base_of(lesson), lesson, np.full((300, 3), 1 / 3)).class_heads.errors
+    assert (errors[[0, 1, 2], [1, 2, 0]] > 0.98).all()
+    unsaid = with_shrunk_heads(base_of(lesson), lesson._replace(said_idx=None), np.full((300, 3), 1 / 3))
+    np.testing.assert_allclose(unsaid.class_heads.errors, (1 - np.eye(3)) / 2)

@@ -7,8 +7,10 @@ from defero.aggregation.majority import majority_vote
 from defero.aggregation.sequential import PanelAnswer, expected_gain, sequential_panel
 from defero.aggregation.single import answer_of_decider
 from defero.aggregation.weighted import log_odds_weights, weighted_vote
+from defero.core.class_skill import ClassSkill
 
 __all__ = [
+    "ClassSkill",
     "ConfusionMatrices",
     "PanelAnswer",
     "answer_of_decider",

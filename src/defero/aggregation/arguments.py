@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, FloatArray, IntArray, expert_rows, probabilities
+from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, as_column
 
@@ -119,6 +120,13 @@ def discounts(value: ArrayLike | None, *, n_experts: int) -> FloatArray:
     if not ((weights > 0) & (weights <= 1)).all():
         raise InputError(f"discount must lie in (0, 1], got {weights.tolist()}; to silence an expert use mask instead.")
     return weights
+
+
+def fitting_skill(skill: ClassSkill | None, *, n_items: int, n_experts: int, n_classes: int) -> ClassSkill | None:
+    """Return the skill by class where it is given, of these items, experts and classes."""
+    if skill is not None and skill.shape != (n_items, n_experts, n_classes):
+        raise InputError(f"skill must be of shape ({n_items}, {n_experts}, {n_classes}), got {skill.shape}.")
+    return skill
 
 
 def clip_width(eps: float) -> float:

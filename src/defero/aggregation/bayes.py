@@ -9,6 +9,7 @@ from defero.aggregation.arguments import (
     clip_width,
     discounts,
     expert_probabilities,
+    fitting_skill,
     heard_answers,
     named,
 )
@@ -16,6 +17,7 @@ from defero.aggregation.confusion import ConfusionMatrices
 from defero.aggregation.tally import at, first_best, tally
 from defero.aggregation.weighted import log_odds_weights
 from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 from defero.core.results import Answer
 from defero.core.scores import softmax
@@ -27,6 +29,7 @@ def bayes_vote(
     expert_proba: ArrayLike,
     class_proba: ArrayLike,
     *,
+    skill: ClassSkill | None = None,
     confusion: ConfusionMatrices | None = None,
     discount: ArrayLike | None = None,
     classes: ArrayLike | None = None,
@@ -47,8 +50,10 @@ def bayes_vote(
         p_j(x) = P(expert j is right | x).
     class_proba : (n, K)
         eta(x), the model's P(y = k | x). Where nobody is heard the model answers.
+    skill : ClassSkill, optional
+        P(m | y, x) by item and class, used in place of p_j(x).
     confusion : ConfusionMatrices, optional
-        P(m | y) of the experts with enough data, used in place of their p_j(x): it knows the class, not the item.
+        P(m | y) of the experts with enough data, used in place of both: it knows the class, not the item.
     discount : (J,), optional
         w_j in (0, 1] from `vote_discount`, for experts who err together.
     classes : (K,), optional
@@ -75,9 +80,13 @@ def bayes_vote(
     share = discounts(discount, n_experts=n_experts)
     eps = clip_width(eps)
     known = _known(confusion, n_experts=n_experts, n_classes=n_classes)
-    weights = share * log_odds_weights(proba, n_classes=n_classes, eps=eps)
     log_posterior = np.log(np.clip(prior, eps, 1 - eps))
-    log_posterior += tally(given, heard & ~known, weights, n_classes=n_classes)
+    told = fitting_skill(skill, n_items=len(given), n_experts=n_experts, n_classes=n_classes)
+    if told is None:
+        weights = share * log_odds_weights(proba, n_classes=n_classes, eps=eps)
+        log_posterior += tally(given, heard & ~known, weights, n_classes=n_classes)
+    else:
+        log_posterior += _skill_evidence(given, heard & ~known, told, share, eps=eps)
     if confusion is not None:
         log_posterior += _confusion_evidence(given, heard & known, confusion, share)
     label_idx = first_best(log_posterior, prior)
@@ -96,6 +105,17 @@ def _known(confusion: ConfusionMatrices | None, *, n_experts: int, n_classes: in
             f"got {confusion.n_experts} and {confusion.n_classes}."
         )
     return confusion.enough
+
+
+def _skill_evidence(
+    answers: IntArray, heard: BoolArray, skill: ClassSkill, share: FloatArray, *, eps: float
+) -> FloatArray:
+    """Return sum_j w_j log P(m_j | y, x) over the experts heard, (n, K)."""
+    rows, experts = np.nonzero(heard)
+    each = skill.log_likelihood(rows, experts, answers[rows, experts], eps=eps)
+    evidence = np.zeros((len(answers), each.shape[1]))
+    np.add.at(evidence, rows, share[experts][:, None] * each)
+    return evidence
 
 
 def _confusion_evidence(

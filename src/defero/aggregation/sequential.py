@@ -11,11 +11,13 @@ from defero.aggregation.arguments import (
     class_probabilities,
     clip_width,
     expert_probabilities,
+    fitting_skill,
     named,
 )
 from defero.aggregation.tally import at, first_best
 from defero.aggregation.weighted import log_odds_weights
-from defero.core.checks import FloatArray, IntArray, availability, fees
+from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
+from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.results import Answer
@@ -23,6 +25,7 @@ from defero.core.scores import softmax
 
 _NOTHING = 1e-12
 """A gain below this is rounding, not a reason to ask."""
+_PRODUCTS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,7 @@ def sequential_panel(
     class_proba: ArrayLike,
     *,
     costs: ArrayLike | None,
+    skill: ClassSkill | None = None,
     available: ArrayLike | None = None,
     max_questions: int | None = None,
     classes: ArrayLike | None = None,
@@ -74,8 +78,8 @@ def sequential_panel(
     """Ask the expert with the best expected gain minus cost, update the posterior, stop where nothing is gained.
 
     Greedy by one step: a question that pays only together with the next one is not asked. Errors are taken for
-    symmetric and independent given the truth and the item, as in `bayes_vote`, whose answer on the experts
-    asked this is.
+    independent given the truth and the item, and for symmetric unless `skill` is given, as in `bayes_vote`, whose
+    answer on the experts asked this is.
 
     Parameters
     ----------
@@ -87,6 +91,8 @@ def sequential_panel(
         The model's P(y = k | x), where the posterior starts.
     costs : (J,) or (n, J), or None for free
         What a question costs, in units of one error.
+    skill : ClassSkill, optional
+        P(m | y, x) by item and class, used in place of expert_proba.
     available : (J,) or (n, J) bool, optional
         Who can be asked.
     max_questions : int, optional
@@ -115,17 +121,23 @@ def sequential_panel(
     fee = fees(costs, n_items=n_items, n_experts=n_experts)
     askable = availability(available, n_items=n_items, n_experts=n_experts) & (given != MISSING)
     heard = np.zeros(given.shape, dtype=np.bool_)
+    told = fitting_skill(skill, n_items=n_items, n_experts=n_experts, n_classes=n_classes)
     weights = log_odds_weights(proba, n_classes=n_classes, eps=eps)
     log_belief = np.log(np.clip(prior, eps, 1 - eps))
     open_idx = np.arange(n_items)
     for _ in range(_most_questions(max_questions, n_experts=n_experts)):
-        worth = _gain(softmax(log_belief[open_idx]), proba[open_idx]) - fee[open_idx]
-        worth[~askable[open_idx] | heard[open_idx]] = -np.inf
+        belief, can = softmax(log_belief[open_idx]), askable[open_idx] & ~heard[open_idx]
+        gain = _gain(belief, proba[open_idx]) if told is None else _gain_by_class(belief, told, open_idx, can, eps=eps)
+        worth = np.where(can, gain - fee[open_idx], -np.inf)
         asks = worth.max(axis=1) > _NOTHING
         # Where nothing is worth asking now, nothing changes: the item is closed for good.
         open_idx, expert = open_idx[asks], worth.argmax(axis=1)[asks]
         heard[open_idx, expert] = True
-        log_belief[open_idx, given[open_idx, expert]] += weights[open_idx, expert]
+        said = given[open_idx, expert]
+        if told is None:
+            log_belief[open_idx, said] += weights[open_idx, expert]
+        else:
+            log_belief[open_idx] += told.log_likelihood(open_idx, expert, said, eps=eps)
     label_idx = first_best(log_belief, prior)
     belief = np.where(heard.any(axis=1, keepdims=True), softmax(log_belief), prior)
     return PanelAnswer(named(label_idx, classes, n_classes=n_classes), at(belief, label_idx), heard)
@@ -144,6 +156,20 @@ def _gain(belief: FloatArray, expert_proba: FloatArray) -> FloatArray:
         # The sum took max(a, b) pi_t for the answer t, where the second class stands instead of t itself.
         gain[:, j] = each - np.maximum(right, other) * top + np.maximum(right * top, other * second) - top
     return np.maximum(gain, 0)  # never negative but for rounding: who need not listen cannot lose
+
+
+def _gain_by_class(
+    belief: FloatArray, skill: ClassSkill, item_idx: IntArray, can: BoolArray, *, eps: float
+) -> FloatArray:
+    """Return the gain of those who can be asked, sum_m max_y pi_y P(m | y, x) - max_y pi_y, (a, J); 0 of the others."""
+    gain = np.zeros(can.shape)
+    rows, experts = np.nonzero(can)
+    size = max(1, _PRODUCTS_AT_ONCE // belief.shape[1] ** 2)
+    for start in range(0, len(rows), size):
+        row, expert = rows[start : start + size], experts[start : start + size]
+        joint = belief[row][:, :, None] * skill.likelihood(item_idx[row], expert, eps=eps)
+        gain[row, expert] = joint.max(axis=1).sum(axis=1) - belief[row].max(axis=1)
+    return np.maximum(gain, 0)
 
 
 def _most_questions(max_questions: int | None, *, n_experts: int) -> int:

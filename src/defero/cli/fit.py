@@ -18,12 +18,14 @@ from defero.cli.output import emit, show_lines, show_record
 from defero.cli.pictures import (
     AsOnnx,
     Augmentation,
+    BatchSize,
     Branches,
     Checkpoints,
     Deep,
     Epochs,
     ImageColumn,
     ImageSize,
+    LearningRate,
     TableOption,
     check_picture_options,
     in_onnx,
@@ -100,10 +102,12 @@ def fit(
         str,
         typer.Option(
             help="linear, mlp or auto: whichever predicts held-out labels better. Of pictures a deep net, such as "
-            "wrn-28-4 or resnet-18; of vectors of texts text-cnn."
+            "wrn-28-4 or resnet-18; of texts, or of their vectors, text-cnn."
         ),
     ] = "auto",
     epochs: Epochs = None,
+    batch_size: BatchSize = None,
+    learning_rate: LearningRate = None,
     branches: Branches = "one",
     augmentation: Augmentation = "crop-and-flip",
     checkpoints: Checkpoints = None,
@@ -160,7 +164,14 @@ def fit(
     check_picture_options(
         table, listed_in=table_file, column=image_column, size=image_size, net=net, features=features, text=text
     )
-    deep = Deep.of(epochs=epochs, branches=branches, augmentation=augmentation, checkpoints=checkpoints)
+    deep = Deep.of(
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        branches=branches,
+        augmentation=augmentation,
+        checkpoints=checkpoints,
+    )
     training = Training.of(
         net=net, loss=loss, heads=heads, min_answers=min_answers, answer_weights=answer_weights, deep=deep, onnx=onnx
     )

@@ -1,13 +1,16 @@
 """What `fit` trains: the network, the loss and the experts' heads, checked before anything is read."""
 
 import warnings
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import typer
 
 from defero.cli.pictures import Deep, looks_deep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from defero.core import ExpertTable
     from defero.data.picture_recipe import PictureRecipe
@@ -23,6 +26,16 @@ HEADS: dict[str, Heads] = {"auto": "auto", "shrunk": "shrunk", "own": "own"}
 WEIGHTS: dict[str, Weights] = {"label": "label", "label+features": "label and features"}
 LOSSES = ("softmax", "ova", "decoupled", "asymmetric", "moe", "auto")
 SHRINKABLE = ("ova", "decoupled", "auto")
+
+
+@contextmanager
+def _stops_told() -> "Iterator[None]":
+    """Say what came of a training that Ctrl-C stopped; the exit status is the shell's own, 130."""
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        typer.echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
+        raise
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ class Training:
         if loss not in LOSSES:
             raise InputError(f"--loss must be one of {listing(LOSSES)}, got {loss!r}{suggestion(loss, LOSSES)}")
         weights = None if answer_weights is None else _known("--answer-weights", answer_weights, WEIGHTS)
-        chosen = net if looks_deep(net) else _known("--net", net, NETS)
+        chosen = NETS[net] if net in NETS else _deep_net(net)
         found = cls(chosen, loss, _known("--heads", heads, HEADS), min_answers, weights, deep or Deep())
         found._check_deep(onnx=onnx)
         needs = "--heads shrunk" if heads == "shrunk" else "--answer-weights" if weights is not None else None
@@ -72,12 +85,13 @@ class Training:
         if not looks_deep(self.net):
             extra = next((name for name, value in asdict(self.deep).items() if value != getattr(Deep(), name)), None)
             if onnx or extra is not None:
-                option = "onnx" if onnx else {"max_epochs": "epochs"}.get(str(extra), extra)
+                option = "onnx" if onnx else str(extra).removeprefix("max_").replace("_", "-")
                 raise InputError(f"--{option}: is for deep nets, got --net {self.net}; leave it out.")
         elif self.heads == "shrunk" or self.answer_weights is not None:
             option = "--heads shrunk" if self.heads == "shrunk" else "--answer-weights"
             raise InputError(f"{option}: is for --net linear, mlp or auto, got {self.net}; leave it out.")
 
+    @_stops_told()
     def fit(
         self,
         learn: "ExpertTable",
@@ -137,6 +151,17 @@ class Training:
             "own": "each learned from their own answers alone",
         }
         return f"{said} Experts: {heads[found['heads']]}."
+
+
+def _deep_net(given: str) -> str:
+    """Return the name of a deep net, or say which was meant, before any picture is read."""
+    from defero.core.errors import InputError
+    from defero.nets.named import NET_NAMES, is_net_name, meant_net
+
+    if not is_net_name(given):
+        known = ", ".join((*NETS, *NET_NAMES))
+        raise InputError(f"--net must be one of {known}, got {given!r}{meant_net(given, tuple(NETS))}")
+    return given
 
 
 def _known(option: str, given: str, known: "Mapping[str, One]") -> One:

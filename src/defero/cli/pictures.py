@@ -28,6 +28,10 @@ ImageSize = Annotated[
     typer.Option(help="Pixels, 32 or 32x48 (height x width). Default: the first picture's, at most 224x224."),
 ]
 Epochs = Annotated[int | None, typer.Option(help="Most passes of a deep net over the cases. Default: 30.", min=1)]
+BatchSize = Annotated[
+    int | None, typer.Option(help="Cases in a step of a deep net; halve it if memory is short.", min=1)
+]
+LearningRate = Annotated[float | None, typer.Option(help="The largest step of a deep net's weights.", min=0)]
 Branches = Annotated[str, typer.Option(help="one or two: do a deep net's experts share the trunk of the classes?")]
 Augmentation = Annotated[
     str, typer.Option(help="crop-and-flip, crop or none: what is done to pictures while a deep net learns.")
@@ -45,12 +49,23 @@ class Deep:
     """What `fit` was told for a deep net alone; the names are those of `DeferralClassifier`."""
 
     max_epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
     branches: str = "one"
     augmentation: str = "crop and flip"
     checkpoints: str | None = None
 
     @classmethod
-    def of(cls, *, epochs: int | None, branches: str, augmentation: str, checkpoints: Path | None) -> "Deep":
+    def of(
+        cls,
+        *,
+        epochs: int | None,
+        batch_size: int | None,
+        learning_rate: float | None,
+        branches: str,
+        augmentation: str,
+        checkpoints: Path | None,
+    ) -> "Deep":
         """Check what a command line said."""
         from defero.core.errors import InputError, listing
 
@@ -58,7 +73,8 @@ class Deep:
             raise InputError(f"--branches must be one or two, got {branches!r}.")
         if augmentation not in _AUGMENTATIONS:
             raise InputError(f"--augmentation must be one of {listing(_AUGMENTATIONS)}, got {augmentation!r}.")
-        return cls(epochs, branches, _AUGMENTATIONS[augmentation], None if checkpoints is None else str(checkpoints))
+        folder = None if checkpoints is None else str(checkpoints)
+        return cls(epochs, batch_size, learning_rate, branches, _AUGMENTATIONS[augmentation], folder)
 
 
 def looks_deep(net: str) -> bool:
@@ -91,18 +107,13 @@ def check_picture_options(
             raise InputError(f"{table}: is a folder; of pictures pass --table and --image-column too.")
         if net.startswith(("wrn-", "resnet-", "efficientnet-")):
             raise InputError(f"--net {net}: reads pictures; pass their folder, --table FILE and --image-column COLUMN.")
-        if net == "text-cnn" and text:
-            raise InputError(
-                "--net text-cnn: reads one vector per text, such as the coordinates of an embedding, and --text sums "
-                "words up in a few scores; name the vector's columns with --features, or take --net mlp for words."
-            )
         return
     if listed_in is None or not table.is_dir():
         raise InputError(
             f"--image-column {column}: expected the folder of the pictures and --table FILE, got {table}; "
             f"defero fit IMAGES --table cases.csv --image-column {column} ..."
         )
-    if not looks_deep(net) or net == "text-cnn":
+    if net in ("auto", "linear", "mlp", "text-cnn"):
         raise InputError(f"--net {net}: reads no pictures; name a net that does, such as wrn-28-4 or resnet-18.")
     if features is not None or text:
         raise InputError("--image-column: a deep net reads the pictures alone; leave --features and --text out.")

@@ -91,6 +91,15 @@ class Scores:
     def __len__(self) -> int:
         return len(self.class_proba)
 
+    def take(self, rows: slice) -> "Scores":
+        """Return the scores of some items.
+
+        >>> Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.7]]).take(slice(1, 2)).expert_proba.tolist()
+        [[0.7]]
+        """
+        classes, experts, raw = self.class_proba[rows], self.expert_proba[rows], self.expert_raw[rows]
+        return Scores(classes, experts, self.model_proba[rows], raw, self.link)
+
     @property
     def n_classes(self) -> int:
         """K."""

@@ -16,6 +16,7 @@ from defero.data.cells import column_kind, numbers, shown, texts
 from defero.data.columns import column_names, no_such_column, row_number, suggestion
 from defero.data.recipe_columns import CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
 from defero.data.text_column import TextColumn, learn_words
+from defero.data.text_vectors import VectorColumn
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,13 @@ class FeatureRecipe:
     """How raw columns become an (n, d) matrix of numbers without gaps.
 
     Numbers (int, float, bool; never numbers as text) keep their value, blanks become the training median. Text is
-    one-hot, or weighted words in the columns named as `text`. Left out, with the reason in `dropped`: columns that
-    are blank or the same in every training row, free text that nobody named, dates, and cells that are neither number
-    nor text.
+    one-hot, or weighted words (for deep nets a vector) in the columns named as `text`. Left out, with the reason in
+    `dropped`: columns that are blank or the same in every training row, free text that nobody named, dates, and cells
+    that are neither number nor text.
 
     Attributes
     ----------
-    columns : tuple of NumericColumn, CategoricalColumn and TextColumn
+    columns : tuple of NumericColumn, CategoricalColumn, TextColumn and VectorColumn
         Those in use, in the order of the training table.
     dropped : dict
         Column name to the reason why it is not used.
@@ -144,8 +145,8 @@ class FeatureRecipe:
 
     @property
     def text(self) -> tuple[str, ...]:
-        """Names of the raw columns that are read as weighted words."""
-        return tuple(column.name for column in self.columns if isinstance(column, TextColumn))
+        """Names of the raw columns that are read as weighted words or as vectors."""
+        return tuple(column.name for column in self.columns if isinstance(column, TextColumn | VectorColumn))
 
     def apply(self, frame: Any, *, source: str = "table", first_row: int = 0) -> FloatArray:
         """Return the (n, d) matrix of new rows: no NaN, no infinity, whatever the order of the columns.
@@ -195,7 +196,7 @@ class FeatureRecipe:
         for column in self.columns:
             if isinstance(column, NumericColumn):
                 counts[column.name] = int(np.isnan(numbers(frame[keys[column.name]])[0]).sum())
-            elif isinstance(column, TextColumn):
+            elif isinstance(column, TextColumn | VectorColumn):
                 counts[column.name] = texts(frame[keys[column.name]]).count(None)
         return {name: count for name, count in counts.items() if count}
 
@@ -259,7 +260,12 @@ _REASONS = {
 
 
 _NO_TEXT = {"number": "holds numbers", "date": "holds dates", "other": "its cells are neither numbers nor text"}
-_KINDS: dict[type, str] = {NumericColumn: "number", CategoricalColumn: "category", TextColumn: "text"}
+_KINDS: dict[type, str] = {
+    NumericColumn: "number",
+    CategoricalColumn: "category",
+    TextColumn: "text",
+    VectorColumn: "vector",
+}
 
 
 def _text_columns(text: str | Sequence[str] | None, keys: Mapping[str, Any], *, source: str) -> set[str]:

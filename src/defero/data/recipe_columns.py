@@ -1,6 +1,6 @@
 """What becomes of one raw column: a number with its blanks filled, or a 0/1 column per category. Needs numpy alone.
 
-Columns of text are in `text_column`.
+Columns of text are in `text_column` and `text_vectors`.
 """
 
 import re
@@ -14,6 +14,7 @@ from defero.core.checks import FloatArray
 from defero.core.errors import listing
 from defero.data.cells import number_of, shown
 from defero.data.text_column import TextColumn
+from defero.data.text_vectors import VectorColumn
 
 FREE_TEXT = "free text; name it with text= (--text) to use it"
 """Why a column of texts that nobody named is left out."""
@@ -100,7 +101,7 @@ class CategoricalColumn:
         return 0 if self.other else sum(cell is not None and cell not in known for cell in cells)
 
 
-Column = NumericColumn | CategoricalColumn | TextColumn
+Column = NumericColumn | CategoricalColumn | TextColumn | VectorColumn
 
 
 def learn_numbers(name: str, values: FloatArray) -> NumericColumn | str:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from defero.calibration import Method
 from defero.conformal.targets import Target
-from defero.core.checks import FloatArray
+from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes
 from defero.core.results import Answer, Decision, ExpertSets
@@ -65,6 +65,19 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     def _known_classes(self, labels: Labels) -> Labels:
         return find_classes(labels)
 
+    def _read_texts(
+        self,
+        recipe: FeatureRecipe,
+        frame: Any,
+        label_idx: IntArray,
+        *,
+        n_classes: int,
+        weight: FloatArray,
+        groups: IntArray | None,
+    ) -> tuple[FloatArray, FeatureRecipe]:
+        """Return the training rows as numbers, and the recipe that does the same to the texts of new ones."""
+        return read_texts(recipe, frame, label_idx, n_classes=n_classes, weight=weight, groups=groups)
+
     def fit(
         self,
         X: Any,
@@ -106,7 +119,9 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
         together = None if groups is None else group_numbers(groups, n_items=len(labels))
         if recipe is not None and recipe.text:
-            matrix, recipe = read_texts(recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=together)
+            matrix, recipe = self._read_texts(
+                recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=together
+            )
         item_idx, expert_idx, codes = said.given()
         lesson = Lesson(
             features=matrix,
@@ -121,6 +136,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             weighted=sample_weight is not None,
             groups=together,
             summed=None if recipe is None else summed_columns(recipe),
+            said_idx=codes,
         )
         lesson = with_answer_weights(lesson, self.answer_weights)
         counts = said.per_expert()

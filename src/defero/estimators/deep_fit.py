@@ -36,6 +36,8 @@ from defero.training.marks import marks_of
 Augment = Literal["crop and flip", "crop", "none"]
 IN_MEMORY = 1 << 31
 """Pictures in files that are fewer bytes than this are read once; more are read again in every epoch."""
+_PIXELS_AT_ONCE = 1 << 22
+"""Most of a batch, where nobody says its size, for the sake of memory: 64 pictures of 224 x 224."""
 _BY_SGD = ("wrn-", "resnet-")
 _PRECISIONS = {None: "auto", "float32": "32", "bf16-mixed": "bf16-mixed"}
 
@@ -46,7 +48,6 @@ class DeepOptions:
 
     net: Any
     heads: HeadsOption
-    text: Any
     answer_weights: Any
     max_epochs: int | None
     batch_size: int | None
@@ -69,21 +70,32 @@ class DeepOptions:
             raise InputError("heads='shrunk' is for the nets linear, mlp and auto; leave it out.")
         if self.answer_weights is not None:
             raise InputError("answer_weights need shrunk heads, which deep nets do not have; leave them out.")
-        if self.net == "text-cnn" and self.text is not None:
-            raise InputError(
-                "net='text-cnn' reads one vector per text, such as the coordinates of an embedding, and text= sums "
-                "words up in a few scores; pass the vectors as columns of numbers, or take net='mlp' for words."
-            )
         if self.precision not in _PRECISIONS:
             known = ", ".join(str(name) for name in _PRECISIONS if name is not None)
             raise InputError(f"precision of a deep net must be None or one of {known}, got {self.precision!r}.")
-        device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        if self.precision == "bf16-mixed" and device.type != "cuda":
-            raise InputError(f"precision='bf16-mixed' needs a GPU, got the device {device.type}; leave it out.")
+        device = _device_type(self.device)
+        if self.precision == "bf16-mixed" and device != "cuda":
+            raise InputError(f"precision='bf16-mixed' needs a GPU, got the device {device}; leave it out.")
+        if self.branches not in ("one", "two"):
+            raise InputError(f"branches must be 'one' or 'two', got {self.branches!r}.")
+        if self.resume not in ("auto", "never"):
+            raise InputError(f"resume must be 'auto' or 'never', got {self.resume!r}.")
         if self.augmentation not in get_args(Augment):
             raise InputError(f"augmentation must be one of {', '.join(get_args(Augment))}, got {self.augmentation!r}.")
         if self.random_state is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
             raise InputError("random_state must be a number where several processes train one net: all need the same.")
+
+
+def _device_type(device: str | None) -> str:
+    if device is None:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        found = torch.device(device).type
+    except RuntimeError as error:
+        raise InputError(f"device must be one of torch, such as 'cpu' or 'cuda', got {device!r}.") from error
+    if found == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device={device!r}: torch finds no GPU that it can use here; leave it out.")
+    return found
 
 
 def fit_deep_net(
@@ -103,6 +115,8 @@ def fit_deep_net(
     """
     if lesson.weighted:
         raise InputError("sample_weight: deep nets take none; repeat rows, or take net='mlp' on features.")
+    if options.branches == "two" and lesson.n_experts == 0:
+        raise InputError("branches='two' gives the experts a trunk of their own, and there are none; leave it out.")
     generator = torch.Generator().manual_seed(seed)
     fresh = _held_out(lesson, options.validation_fraction, rng=np.random.default_rng(seed))
     train, held_out, inputs = _feeds(lesson, fresh, options, seed=seed)
@@ -113,7 +127,7 @@ def fit_deep_net(
         loss,
         train,
         held_out,
-        recipe=_recipe(options, net, n_items=len(train)),
+        recipe=_recipe(options, net, n_items=len(train), shape=shape),
         seed=seed,
         folder=None if options.checkpoints is None else Path(options.checkpoints),
         resume=options.resume,
@@ -131,7 +145,7 @@ def _held_out(lesson: Lesson, fraction: float, *, rng: np.random.Generator) -> B
     n_items = len(lesson.label_idx)
     unit = np.arange(n_items) if lesson.groups is None else lesson.groups
     here = np.unique(unit)
-    chosen = rng.permutation(here)[: round(len(here) * fraction)]
+    chosen = rng.permutation(here)[: min(round(len(here) * fraction), len(here) - 1)]
     fresh: BoolArray = np.isin(unit, chosen)
     return fresh
 
@@ -146,6 +160,10 @@ def _feeds(
     learned, watched = np.flatnonzero(~fresh), np.flatnonzero(fresh)
     pictures = items.ndim == 4
     center, scale = _standards(items, learned)
+    if lesson.summed is not None:
+        # The main directions of texts keep their order of size, by which a convolution tells them apart.
+        center = np.where(lesson.summed, 0.0, center)
+        scale = np.where(lesson.summed, scale[lesson.summed].mean(), scale)
     inputs = StandardInputs(center, scale, pictures=pictures)
     colour = torch.from_numpy(center).float(), torch.from_numpy(scale).float()
     verdicts = _verdicts(lesson)
@@ -155,13 +173,7 @@ def _feeds(
         some, answers = torch.from_numpy(rows), FixedAnswers(verdicts.take(torch.from_numpy(rows)))
         if isinstance(items, PictureFiles):
             return DiskFeed(
-                items.take(rows).paths,
-                labels[some],
-                answers,
-                size=items.size,
-                seed=seed,
-                augmentation=augmentation,
-                normalise=colour,
+                items.take(rows), labels[some], answers, seed=seed, augmentation=augmentation, normalise=colour
             )
         if items.dtype == np.uint8:
             on_bytes = torch.from_numpy(items[rows])
@@ -228,16 +240,15 @@ def _built(
     }
     if isinstance(net, str):
         return net_by_name(net, example, branches=options.branches, **heads)
-    if options.branches not in ("one", "two"):
-        raise InputError(f"branches must be 'one' or 'two', got {options.branches!r}.")
     trunks = [copy.deepcopy(net).cpu() for _ in range(1 if options.branches == "one" else 2)]
     return DeferralNet.build(trunks[0], example, expert_trunk=trunks[1] if len(trunks) == 2 else None, **heads)
 
 
-def _recipe(options: DeepOptions, net: str | nn.Module, *, n_items: int) -> Recipe:
+def _recipe(options: DeepOptions, net: str | nn.Module, *, n_items: int, shape: tuple[int, ...]) -> Recipe:
     """Return the numbers of the training: SGD for nets that start from nothing, AdamW for others."""
     sgd = isinstance(net, str) and net.startswith(_BY_SGD)
-    batch_size = options.batch_size or min(512, max(16, 2 ** math.floor(math.log2(max(1, n_items / 32)))))
+    largest = min(512, n_items / 32, _PIXELS_AT_ONCE / math.prod(shape[:-1]))  # of a vector there is one pixel
+    batch_size = options.batch_size or max(16, 2 ** math.floor(math.log2(max(1, largest))))
     epochs = options.max_epochs or 30
     usual_rate = 0.1 * max(batch_size, 64) / 512 if sgd else 1e-3
     usual_decay = 5e-4 if sgd else 1e-2

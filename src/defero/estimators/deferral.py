@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError
+from defero.data.learn_vectors import vectors_for_texts
+from defero.data.recipe import FeatureRecipe
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.choose_network import Choice, choose_network, enough_items
 from defero.estimators.deep_items import checked_items, has_axes
@@ -57,7 +60,8 @@ class DeferralClassifier(DeferralEstimator):
         Widths of the hidden layers of "mlp" in the branch of the classes and in that of the experts.
     text : str or list of str, optional
         Columns of free text in a DataFrame. Their words are weighted by TF-IDF and summed up in scores for the classes,
-        by a ridge regression fitted across folds; the network reads the scores as numbers.
+        by a ridge regression fitted across folds; the network reads the scores as numbers. A deep net, such as
+        "text-cnn", reads vectors of 100 numbers instead: means of word vectors that are learned here, without labels.
     max_epochs : int, optional
         Passes over the data. "linear": at most 1,000 L-BFGS iterations by default. "mlp": by default 15, or as many as
         make 1,000 steps. Deep nets: 30.
@@ -170,6 +174,21 @@ class DeferralClassifier(DeferralEstimator):
                 choice = replace(choice, temperature=1.0)
             return choice.train(lesson, loss, self._options(), weight_decay=self.weight_decay, seed=seed)
         return train_network(lesson, loss, self._options(), net=self.net, weight_decay=self.weight_decay, seed=seed)
+
+    def _read_texts(
+        self,
+        recipe: FeatureRecipe,
+        frame: Any,
+        label_idx: IntArray,
+        *,
+        n_classes: int,
+        weight: FloatArray,
+        groups: IntArray | None,
+    ) -> tuple[FloatArray, FeatureRecipe]:
+        if is_deep(self.net):
+            with_vectors = vectors_for_texts(recipe, frame)
+            return with_vectors.apply(frame, source="X"), with_vectors
+        return super()._read_texts(recipe, frame, label_idx, n_classes=n_classes, weight=weight, groups=groups)
 
     def _shrinks(self, lesson: Lesson, loss: DeferralLoss) -> bool:
         """Say whether the experts get shrunk heads."""

@@ -8,7 +8,7 @@ import numpy as np
 from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.estimators.lesson import Lesson
-from defero.heads import Heads, Lens, fit_heads, fit_prior
+from defero.heads import Heads, Lens, fit_class_heads, fit_heads, fit_prior
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer, hidden_units
 
@@ -47,16 +47,24 @@ def with_shrunk_heads(base: Scorer, lesson: Lesson, class_proba: FloatArray) -> 
     hidden = hidden_units(base, lesson.features)
     n_hidden = 0 if hidden is None else hidden.shape[1]
     lens = Lens.fit(lesson.features, reads_classes=True, n_hidden=n_hidden, class_proba=class_proba)
-    heads = fit_heads(
-        lens.look(lesson.features, class_proba, hidden),
-        lesson.item_idx,
-        lesson.expert_idx,
-        lesson.right,
-        n_experts=lesson.n_experts,
-        weight=_of_mean_one(lesson.weight_of_answers()),
-        groups=lens.groups(lesson.features, n_classes=lesson.n_classes),
-    )
-    return TeamScorer(base, lens, heads, n_own=0, order=np.arange(lesson.n_experts))
+    seen = lens.look(lesson.features, class_proba, hidden)
+    answers = lesson.item_idx, lesson.expert_idx, lesson.right
+    weight = _of_mean_one(lesson.weight_of_answers())
+    groups = lens.groups(lesson.features, n_classes=lesson.n_classes)
+    heads = fit_heads(seen, *answers, n_experts=lesson.n_experts, weight=weight, groups=groups)
+    told = None
+    if lesson.n_classes > 1:
+        told = fit_class_heads(
+            seen,
+            class_proba,
+            lesson.label_idx,
+            *answers,
+            n_experts=lesson.n_experts,
+            answer_idx=lesson.said_idx,
+            weight=weight,
+            groups=groups,
+        )
+    return TeamScorer(base, lens, heads, n_own=0, order=np.arange(lesson.n_experts), class_heads=told)
 
 
 def with_population(base: Scorer, lesson: Lesson) -> TeamScorer:

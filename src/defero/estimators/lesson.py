@@ -22,7 +22,8 @@ class Lesson(NamedTuple):
     by item and then by expert: item_idx (m,), expert_idx (m,) out of n_experts, and whether they were right (m,);
     weight (n,) of the items and whether it was given; how much each answer counts beside its item's weight,
     answer_weight (m,), alike for None; which items belong together, groups (n,), each to itself for None; and which
-    features another model has summed up from a text, summed (d,), none for None.
+    features another model has summed up from a text, summed (d,), none for None; and what was said, as class numbers,
+    said_idx (m,), where that is known.
 
     No (n, J) array is made: memory grows with the answers.
     """
@@ -40,6 +41,7 @@ class Lesson(NamedTuple):
     answer_weight: FloatArray | None = None
     groups: IntArray | None = None
     summed: BoolArray | None = None
+    said_idx: IntArray | None = None
 
     def weight_of_answers(self) -> FloatArray:
         """Return how much each answer counts, its item's weight included, (m,)."""
@@ -59,6 +61,7 @@ class Lesson(NamedTuple):
             n_experts=0,
             weight=self.weight[some],
             answer_weight=None,
+            said_idx=None,
             groups=None if self.groups is None else self.groups[some],
         )
 

@@ -16,6 +16,7 @@ from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.data.cells import texts
 from defero.data.recipe import FeatureRecipe
 from defero.data.text_column import TextColumn
+from defero.data.text_vectors import VectorColumn
 from defero.estimators.ridge import Slopes, fit_ridge, log_loss, n_scores
 
 FOLDS = 5
@@ -86,10 +87,14 @@ def read_texts(
 
 
 def summed_columns(recipe: FeatureRecipe) -> BoolArray | None:
-    """Return which features are scores of a text, (d,); None where no text is read."""
+    """Return which features are scores or coordinates of a text, (d,); None where no text is read."""
     if not recipe.text:
         return None
-    return np.concatenate([np.full(len(one.outputs), isinstance(one, TextColumn)) for one in recipe.columns])
+    marks = [np.full(len(one.outputs), isinstance(one, TextColumn | VectorColumn)) for one in recipe.columns]
+    for mark, one in zip(marks, recipe.columns, strict=True):
+        if isinstance(one, VectorColumn):
+            mark[one.width :] = False
+    return np.concatenate(marks)
 
 
 def folds_of(cells: list[str | None], label_idx: IntArray, *, groups: IntArray | None = None) -> IntArray:

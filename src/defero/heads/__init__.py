@@ -1,10 +1,22 @@
 """Experts' heads: P(expert is right | features) with each expert drawn to the population as their answers are few."""
 
 from defero.heads.class_features import class_features
+from defero.heads.class_heads import ClassHeads, fit_class_heads
 from defero.heads.head import Head, fit_head
 from defero.heads.heads import Heads, fit_heads
 from defero.heads.lens import Lens
 from defero.heads.population import fit_prior
 from defero.heads.prior import HeadPrior
 
-__all__ = ["Head", "HeadPrior", "Heads", "Lens", "class_features", "fit_head", "fit_heads", "fit_prior"]
+__all__ = [
+    "ClassHeads",
+    "Head",
+    "HeadPrior",
+    "Heads",
+    "Lens",
+    "class_features",
+    "fit_class_heads",
+    "fit_head",
+    "fit_heads",
+    "fit_prior",
+]

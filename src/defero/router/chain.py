@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation import answer_of_decider, sequential_panel
 from defero.calibration import Calibrator, Method
 from defero.conformal.targets import Target
 from defero.core.answers import Answers
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, by_name, names
+from defero.core.checks import BoolArray, FloatArray, IntArray, by_name, names
 from defero.core.errors import InputError
-from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
+from defero.core.labels import Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.data.picture_recipe import PictureRecipe
@@ -25,10 +24,11 @@ from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule, decide
 from defero.router import roster, stages
 from defero.router.doubt import expert_sd
-from defero.router.panel import Panel, Vote, with_decider
+from defero.router.panel import Panel, Vote
 from defero.router.scoring import feature_matrix, honest_scores
 from defero.router.seen import Fingerprints, features_seen, seen_after, told_apart_by
 from defero.router.storage import read_router, write_router
+from defero.router.voting import team_answer
 from defero.scorers import Scorer
 from defero.scorers.given import given_scorer
 
@@ -201,7 +201,7 @@ class Router:
     ) -> ExpertSets:
         """Return the sets for scores already at hand."""
         costs, available = self._terms(costs, available)
-        return self._panel().sets(
+        return self.the_panel().sets(
             scores,
             expert_names=self.expert_names,
             proven=self.proven,
@@ -232,45 +232,24 @@ class Router:
         answers : (n, J)
             What the experts answered; missing where they were not asked.
         vote : "bayes", "confusion", "weighted", "majority", "sequential" or "expert", optional
-            How a panel's answers are put together: by P(expert is right | x), or by what each expert answers for each
-            class ("confusion", which looks at the class and not at the item). "sequential" asks one expert after the
+            How a panel's answers are put together: by P(expert is right | x), for "bayes" and "sequential" by class
+            where heads are shrunk, or by what each expert answers for each class
+            ("confusion", which looks at the class and not at the item). "sequential" asks one expert after the
             other, while the expected gain is worth the fee, and "expert" one alone; both need no panel. "bayes" by
             default once there is a panel, else "expert".
         costs, available, groups
             As in `decide` and `predict_set`.
         """
-        scores = self.scores(X)
         costs, available = self._terms(costs, available)
-        answer_idx = self.answer_numbers(answers, n_items=len(scores))
-        chosen = vote or ("expert" if self.panel is None else "bayes")
-        if chosen == "expert":
-            decision = self.decide_scores(scores, costs=costs, available=self._open_to(answer_idx, available))
-            return answer_of_decider(scores, decision, answer_idx, classes=self.classes)
-        if chosen == "sequential":
-            return sequential_panel(
-                answer_idx,
-                scores.expert_proba,
-                scores.class_proba,
-                costs=costs,
-                available=self._open_to(answer_idx, available),
-                classes=self.classes,
-            )
-        decision = self.decide_scores(scores, costs=costs, available=available)
-        sets = self.sets_of(scores, costs=costs, available=available, groups=groups)
-        return self._panel().vote(scores, answer_idx, with_decider(sets, decision), classes=self.classes, vote=chosen)
-
-    def _open_to(self, answer_idx: IntArray, available: Any) -> BoolArray:
-        """Return who can be asked, (n, J): available, proven, and with a recorded answer."""
-        n_items, n_experts = answer_idx.shape
-        there = availability(available, n_items=n_items, n_experts=n_experts)
-        return there & (answer_idx != MISSING) & self.proven
+        return team_answer(self, X, answers, vote=vote, costs=costs, available=available, groups=groups)
 
     def _terms(self, costs: Any, available: Any) -> tuple[Any, Any]:
         """Take fees and absences by the experts' names as well as in their order."""
         fees = by_name("costs", costs, self.expert_names, default=0.0)
         return fees, by_name("available", available, self.expert_names, default=True)
 
-    def _panel(self) -> Panel:
+    def the_panel(self) -> Panel:
+        """Return the panel; raises where there is none yet."""
         if self.panel is None:
             raise InputError("no panel yet: call conformalize(X, y, experts=..., alpha=..., target=...) first.")
         return self.panel

@@ -11,6 +11,7 @@ from defero.metrics.team import TeamRecord, team_record
 from defero.router.chain import Router
 from defero.router.panel import with_decider
 from defero.router.seen import seen_after, told_apart_by
+from defero.router.voting import panel_answer
 from defero.scorers.given import ArrayScorer, FunctionScorer
 
 NO_GROUPS = "Its panels were calibrated inside groups and are not judged here: no groups were given."
@@ -81,7 +82,7 @@ def try_out(
         # Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
         decision = router.decide_scores(scores, **terms)
         sets = router.sets_of(scores, **terms, groups=groups)
-        vote = panel.vote(scores, answer_idx, with_decider(sets, decision), classes=router.classes, vote="bayes")
+        vote = panel_answer(router, features, scores, answer_idx, with_decider(sets, decision), vote="bayes")
         heard = PanelTrial(
             sets=sets,
             deferred=decision.deferred,

@@ -13,6 +13,7 @@ from defero.conformal.inputs import group_names
 from defero.conformal.predictor import ExpertSetPredictor
 from defero.conformal.targets import Target
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
+from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError, listing
 from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
@@ -137,17 +138,30 @@ class Panel:
         mask[filled, best[filled]] = True
         return ExpertSets(mask, expert_names, filled)
 
-    def vote(self, scores: Scores, answer_idx: IntArray, mask: BoolArray, *, classes: Labels, vote: Vote) -> Answer:
-        """Put the answers of the experts in a mask (n, J) together; the model answers where there are none."""
+    def vote(
+        self,
+        scores: Scores,
+        answer_idx: IntArray,
+        mask: BoolArray,
+        *,
+        classes: Labels,
+        vote: Vote,
+        skill: ClassSkill | None = None,
+    ) -> Answer:
+        """Put the answers of the experts in a mask (n, J) together; the model answers where there are none.
+
+        The votes "bayes" and "confusion" know P(expert is right | x, y) where `skill` is given.
+        """
         experts, model = scores.expert_proba, scores.class_proba
         if vote == "bayes":
-            return bayes_vote(answer_idx, mask, experts, model, discount=self.discount, classes=classes)
+            return bayes_vote(answer_idx, mask, experts, model, skill=skill, discount=self.discount, classes=classes)
         if vote == "confusion":
             return bayes_vote(
                 answer_idx,
                 mask,
                 experts,
                 model,
+                skill=skill,
                 confusion=self.confusion,
                 discount=self.discount,
                 classes=classes,

@@ -15,7 +15,6 @@ from defero.data.columns import suggestion
 from defero.data.fingerprint import held_out, row_fingerprints
 from defero.data.pictures import PictureFiles
 from defero.data.recipe import FeatureRecipe
-from defero.heads import fit_head
 from defero.router.seen import (
     ANSWERED,
     Fingerprints,
@@ -47,7 +46,7 @@ def add_expert(router: "Router", name: str, X: Any, y: ArrayLike | None, answers
     if answered.any():
         rows = _rows_of(X, answered)
         features = router.features(rows)
-        joined = scorer.with_expert(features, right)
+        joined = scorer.with_expert(features, right, label_idx=label_idx[answered])
         marks = row_fingerprints(told_apart_by(rows, router.recipe))
         _tell_of_learned_from(name, router, scorer, marks)
         seen = moved_here(seen, marks)
@@ -187,11 +186,8 @@ def _with_unknown(scorer: TeamScorer, router: "Router") -> TeamScorer:
     """Return the team with somebody of whom nothing but the population is known."""
     shape = router.item_shape or (router.n_features,)
     if None not in shape:  # scikit-learn's models score no empty table, and a mixture takes nobody
-        scorer.with_expert(np.zeros((1, *shape)), [True])
-    prior = scorer.heads.prior
-    head = fit_head(np.empty((0, prior.n_features)), [], prior)
-    place = scorer.n_own + scorer.heads.n_experts
-    return replace(scorer, heads=scorer.heads.with_head(head), order=np.append(scorer.order, place))
+        scorer.with_expert(np.zeros((1, *shape)), [True], label_idx=np.zeros(1, dtype=np.int64))
+    return scorer.with_unknown()
 
 
 def _tell_of_nobody_wrong(name: str, right: BoolArray, joined: TeamScorer, features: Any) -> None:

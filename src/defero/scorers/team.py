@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 from defero.core.scores import Scores, sigmoid
-from defero.heads import Heads, Lens, fit_head
+from defero.heads import ClassHeads, Heads, Lens, fit_head
 from defero.scorers import Scorer, unpack_scorer
 
 
@@ -30,6 +31,8 @@ class TeamScorer:
         How many experts the base scores.
     order : (J,) int
         Which column of the base's experts and then the heads' each expert has.
+    class_heads : ClassHeads, optional
+        The same experts' heads that are told the class, for votes; none where the base scores experts itself.
     """
 
     kind: ClassVar[str] = "team"
@@ -38,6 +41,7 @@ class TeamScorer:
     heads: Heads
     n_own: int
     order: IntArray
+    class_heads: ClassHeads | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", frozen(np.asarray(self.order, dtype=np.int64)))
@@ -61,14 +65,46 @@ class TeamScorer:
         own = np.full((len(scores), scores.n_experts), np.nan)
         return np.hstack([own, self.heads.logit_sd(seen)])[:, self.order]
 
-    def with_expert(self, features: FloatArray, correct: ArrayLike, *, weight: ArrayLike | None = None) -> "TeamScorer":
-        """Return the team with one more expert at the end, of whom m answers to these (m, d) features are known."""
+    def class_skill(self, features: FloatArray) -> ClassSkill | None:
+        """Return P(expert j is right | x, y = k) of n items, (n, J, K); None where no heads are told the class."""
+        if self.class_heads is None:
+            return None
+        scores, seen = self._look(features)
+        skill = self.class_heads.skill(seen, scores.class_proba)
+        return ClassSkill(skill.right[:, self.order - self.n_own], skill.errors)
+
+    def with_expert(
+        self,
+        features: FloatArray,
+        correct: ArrayLike,
+        *,
+        label_idx: IntArray | None = None,
+        weight: ArrayLike | None = None,
+    ) -> "TeamScorer":
+        """Return the team with one more expert at the end, of whom m answers to these (m, d) features are known.
+
+        The items' classes `label_idx` (m,) are needed where there are heads that are told the class.
+        """
         scores, seen = self._look(features)
         if scores.link == "weight":
             raise InputError("a mixture of experts' weights add up to 1: nobody can join it without a new fit.")
         head = fit_head(seen, correct, self.heads.prior, weight=weight)
         place = self.n_own + self.heads.n_experts
-        return replace(self, heads=self.heads.with_head(head), order=np.append(self.order, place))
+        told = self.class_heads
+        if told is not None:
+            if label_idx is None:
+                raise InputError("label_idx must be the class of each item: this team's heads are told it, got None.")
+            told = told.with_expert(seen, scores.class_proba, label_idx, correct, weight=weight)
+        order = np.append(self.order, place)
+        return replace(self, heads=self.heads.with_head(head), order=order, class_heads=told)
+
+    def with_unknown(self) -> "TeamScorer":
+        """Return the team with one more expert at the end, of whom nothing but the population is known."""
+        prior = self.heads.prior
+        head = fit_head(np.empty((0, prior.n_features)), [], prior)
+        order = np.append(self.order, self.n_own + self.heads.n_experts)
+        told = None if self.class_heads is None else self.class_heads.with_unknown()
+        return replace(self, heads=self.heads.with_head(head), order=order, class_heads=told)
 
     def without_expert(self, place: int) -> "TeamScorer":
         """Return the team without the expert at this place; the base's own stay there, unheard."""
@@ -77,7 +113,9 @@ class TeamScorer:
         if gone < self.n_own:
             return replace(self, order=order)
         stay = [j for j in range(self.heads.n_experts) if j != gone - self.n_own]
-        return replace(self, heads=self.heads.take(stay), order=np.where(order > gone, order - 1, order))
+        told = None if self.class_heads is None else self.class_heads.take(stay)
+        order = np.where(order > gone, order - 1, order)
+        return replace(self, heads=self.heads.take(stay), order=order, class_heads=told)
 
     def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
         """Return the settings that belong into model.json, and the arrays."""
@@ -85,18 +123,22 @@ class TeamScorer:
         arrays = {f"base.{name}": value for name, value in base_arrays.items()}
         arrays |= {f"lens.{name}": value for name, value in self.lens.arrays().items()}
         arrays |= {f"heads.{name}": value for name, value in self.heads.arrays().items()}
+        if self.class_heads is not None:
+            arrays |= {f"class_heads.{name}": value for name, value in self.class_heads.arrays().items()}
         settings = {"base_kind": self.base.kind, "base": base, "lens": self.lens.settings()}
         return {**settings, "n_own": self.n_own, "order": self.order.tolist()}, arrays
 
     @classmethod
     def unpack(cls, folder: Path, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "TeamScorer":
-        """Build from what `pack` returned."""
+        """Build from what `pack` returned; folders of earlier versions have no heads that are told the class."""
+        told = _inside("class_heads.", arrays)
         return cls(
             unpack_scorer(folder, settings["base_kind"], settings["base"], _inside("base.", arrays)),
             Lens.from_settings(settings["lens"], _inside("lens.", arrays)),
             Heads.from_arrays(_inside("heads.", arrays)),
             int(settings["n_own"]),
             np.array(settings["order"], dtype=np.int64),
+            ClassHeads.from_arrays(told) if told else None,
         )
 
     def _look(self, features: FloatArray) -> tuple[Scores, FloatArray]:

@@ -1,0 +1,191 @@
+"""ClassHeads: P(expert is right | features, the item's class), for votes, where the class is what is asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.class_skill import ClassSkill, errors_alike
+from defero.core.scores import logit
+from defero.heads.class_features import MOST_LOG_ODDS
+from defero.heads.head import fit_head
+from defero.heads.heads import Heads, fit_heads
+
+MOST_CLASSES = 32
+"""With more classes than this no expert has a skill of their own in each: that the class is likely is all they see."""
+AS_ALIKE = 2.0
+"""So many errors of each class, alike over the others, stand beside those on record."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassHeads:
+    """Heads that are told the class of the item, and what is said by who is wrong.
+
+    An expert is asked before the class is known, so P(right | x) is what a decision needs; a vote weighs each class
+    by how likely the answers are if it is the true one, and there somebody right on 95 % of one class and 60 % of
+    another is two kinds of witness.
+
+    Attributes
+    ----------
+    heads : Heads
+        On the features of `told`.
+    errors : (K, K)
+        P(a wrong answer is m | y = k), of all experts together.
+    """
+
+    heads: Heads
+    errors: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "errors", frozen(np.asarray(self.errors, dtype=np.float64)))
+
+    def skill(self, seen: FloatArray, class_proba: FloatArray) -> ClassSkill:
+        """Return P(expert j is right | x, y = k) of n items, for each class in turn.
+
+        Parameters
+        ----------
+        seen : (n, d)
+            What a `Lens` shows of the items.
+        class_proba : (n, K)
+        """
+        n_classes = class_proba.shape[1]
+        right = np.empty((len(seen), self.heads.n_experts, n_classes))
+        for k in range(n_classes):
+            right[:, :, k] = self.heads.proba(told(seen, class_proba, np.full(len(seen), k)))
+        return ClassSkill(right, self.errors)
+
+    def with_expert(
+        self, seen: FloatArray, class_proba: FloatArray, label_idx: IntArray, correct: ArrayLike, *, weight: Any = None
+    ) -> "ClassHeads":
+        """Return the heads with one more at the end, of whom m answers are known; the others are as they were."""
+        head = fit_head(told(seen, class_proba, label_idx), correct, self.heads.prior, weight=weight)
+        return replace(self, heads=self.heads.with_head(head))
+
+    def with_unknown(self) -> "ClassHeads":
+        """Return the heads with that of somebody of whom nothing but the population is known."""
+        prior = self.heads.prior
+        return replace(self, heads=self.heads.with_head(fit_head(np.empty((0, prior.n_features)), [], prior)))
+
+    def take(self, experts: Sequence[int]) -> "ClassHeads":
+        """Return the heads of some experts, in this order."""
+        return replace(self, heads=self.heads.take(experts))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return what a model folder keeps, by name."""
+        return {"errors": self.errors, **{f"heads.{name}": value for name, value in self.heads.arrays().items()}}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> "ClassHeads":
+        """Return the heads that `arrays()` described."""
+        inside = {name.removeprefix("heads."): value for name, value in arrays.items() if name.startswith("heads.")}
+        return cls(Heads.from_arrays(inside), np.asarray(arrays["errors"], dtype=np.float64))
+
+
+def fit_class_heads(
+    seen: FloatArray,
+    class_proba: FloatArray,
+    label_idx: IntArray,
+    item_idx: IntArray,
+    expert_idx: IntArray,
+    correct: ArrayLike,
+    *,
+    n_experts: int,
+    groups: IntArray,
+    answer_idx: IntArray | None = None,
+    weight: FloatArray | None = None,
+) -> ClassHeads:
+    """Fit the heads of J experts to m answers to n items whose class is known.
+
+    P(right | x, y = k) = sigmoid(phi(x) . w_j + c_jk + b_j log(eta_k / (1 - eta_k))): an expert's head as it is, their
+    own constant for each class, and how much they are led by what makes the class look likely to the model. The
+    population draws all of it as in `fit_heads`: where no class is harder than another, c goes to one number.
+
+    Parameters
+    ----------
+    seen : (n, d)
+        What a `Lens` shows of the items.
+    class_proba : (n, K)
+        P(y = k | x) by models that did not learn from the item.
+    label_idx : (n,) int
+    item_idx, expert_idx : (m,) int
+    correct : (m,) bool
+    n_experts : int
+        J.
+    groups : (d,) int
+        As in `fit_prior`, for the columns of `seen`.
+    answer_idx : (m,) int, optional
+        What was said, as class numbers; errors fall on the other classes alike for None.
+    weight : (m,), optional
+        How much each answer counts.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> label, expert = rng.integers(2, size=600), np.repeat([0, 1, 2], 200)
+    >>> right = rng.random(600) < np.where(label == 1, 0.6, 0.95)  # all of them miss much of class 1
+    >>> nothing, even = np.zeros((600, 0)), np.full((600, 2), 0.5)
+    >>> group = np.zeros(0, dtype=int)
+    >>> told_apart = fit_class_heads(nothing, even, label, np.arange(600), expert, right, n_experts=3, groups=group)
+    >>> told_apart.skill(nothing[:1], even[:1]).right[0].round(2).tolist()
+    [[0.97, 0.59], [0.97, 0.63], [0.95, 0.62]]
+    """
+    n_classes = class_proba.shape[1]
+    heads = fit_heads(
+        told(seen, class_proba, label_idx),
+        item_idx,
+        expert_idx,
+        correct,
+        n_experts=n_experts,
+        weight=weight,
+        groups=told_groups(groups, n_classes=n_classes),
+    )
+    if answer_idx is None:
+        return ClassHeads(heads, errors_alike(n_classes))
+    return ClassHeads(heads, errors_on_record(label_idx[item_idx], answer_idx, n_classes=n_classes))
+
+
+def told(seen: FloatArray, class_proba: FloatArray, label_idx: IntArray) -> FloatArray:
+    """Return what a head sees of n items of these classes: the items, the class, and how likely the model finds it.
+
+    The class is K columns of 0 and 1, one of them for two classes, and none for more than 32.
+
+    >>> told(np.array([[7.0]]), np.array([[0.2, 0.3, 0.5]]), np.array([2])).tolist()
+    [[7.0, 0.0, 0.0, 1.0, 0.0]]
+    """
+    n_classes = class_proba.shape[1]
+    is_class = (label_idx[:, None] == _columns(n_classes)).astype(np.float64)
+    believed = logit(class_proba[np.arange(len(label_idx)), label_idx])
+    return np.column_stack([seen, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)])
+
+
+def told_groups(groups: IntArray, *, n_classes: int) -> IntArray:
+    """Return which columns of `told` share one spread: the constants of the classes do.
+
+    >>> told_groups(np.array([0, 1, 1]), n_classes=3).tolist()
+    [0, 1, 1, 2, 2, 2, 3]
+    """
+    after = int(groups.max(initial=-1)) + 1
+    return np.concatenate([groups, np.full(len(_columns(n_classes)), after), [after + 1]]).astype(np.int64)
+
+
+def errors_on_record(label_idx: IntArray, answer_idx: IntArray, *, n_classes: int) -> FloatArray:
+    """Return P(a wrong answer is m | y = k), (K, K), of all experts' answers: their classes (m,), and what was said.
+
+    Two errors of each class, alike over the others, are added, so that nothing is impossible.
+
+    >>> errors_on_record(np.array([0, 0, 0]), np.array([1, 1, 0]), n_classes=3).round(2).tolist()
+    [[0.0, 0.75, 0.25], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
+    """
+    counts = AS_ALIKE * errors_alike(n_classes)
+    wrong = label_idx != answer_idx
+    np.add.at(counts, (label_idx[wrong], answer_idx[wrong]), 1.0)
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def _columns(n_classes: int) -> IntArray:
+    if n_classes > MOST_CLASSES:
+        return np.empty(0, dtype=np.int64)
+    return np.array([1]) if n_classes == 2 else np.arange(n_classes)
