@@ -22,7 +22,7 @@ from defero.papers.verma2023.conformal_as_run import (
     vote_as_run,
 )
 from defero.papers.verma2023.set_quality import SetQuality, mean_quality, set_quality
-from defero.papers.verma2023.stored_outputs import RunEntry, StoredRun
+from defero.papers.verma2023.team_outputs import TeamOutputs
 
 
 @st.composite
@@ -147,9 +147,8 @@ def test_naive_voters_are_counted_from_the_first_expert():
 
 def stored(method, logits):
     logits = np.array(logits)
-    entry = RunEntry("x.npz", "x", method, "k", 0.0, 1, 2, logits.shape[1] - 2, True, {})
     zeros = np.zeros(len(logits), dtype=np.int64)
-    return StoredRun(entry, logits[:, :2], logits[:, 2:], np.zeros((len(logits), logits.shape[1] - 2), int), zeros)
+    return TeamOutputs(method, logits[:, :2], logits[:, 2:], np.zeros((len(logits), logits.shape[1] - 2), int), zeros)
 
 
 def test_single_precision_sigmoids_saturate_and_the_class_wins_the_tie():

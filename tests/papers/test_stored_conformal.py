@@ -64,7 +64,7 @@ def study(folder):
         for line in read
     }
     start = time.process_time()
-    made = [conformal_row(read_run(folder, entry), **OPTIONS) for entry in conformal_entries(folder)]
+    made = [conformal_row(entry, read_run(folder, entry), **OPTIONS) for entry in conformal_entries(folder)]
     cpu_seconds = time.process_time() - start
     rows = {(row.entry.experiment, row.entry.method, row.entry.setting): row for row in made}
     return Study(rows, {key: targets[key] for key in rows}, cpu_seconds)

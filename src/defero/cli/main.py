@@ -14,6 +14,7 @@ from defero.cli.demo import demo
 from defero.cli.evaluate import evaluate
 from defero.cli.fit import fit
 from defero.cli.report import report
+from defero.cli.reproduce import reproduce
 from defero.cli.route import route
 
 app = typer.Typer(
@@ -24,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help starts in half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, fit, evaluate, report, route, add_expert):
+for command in (demo, fit, evaluate, report, route, add_expert, reproduce):
     app.command()(command)
 app.add_typer(datasets_app)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from defero.core.checks import BoolArray, IntArray
 from defero.core.errors import InputError
 from defero.core.scores import join_columns
-from defero.papers.verma2023.stored_outputs import StoredRun
+from defero.papers.verma2023.team_outputs import TeamOutputs
 
 Float32Array = NDArray[np.float32]
 
@@ -22,22 +22,22 @@ TUNING_SHARE = 0.3
 _SHARE_EPSILON = 1e-5
 
 
-def outputs_as_run(run: StoredRun) -> tuple[Float32Array, BoolArray]:
+def outputs_as_run(run: TeamOutputs) -> tuple[Float32Array, BoolArray]:
     """Return the expert scores (n, J) and which items are deferred (n,).
 
     One-vs-all: sigmoids in single precision, whose saturation at 1 makes ties. Softmax: the softmax over all K + J
     outputs, t_j; the paper's text has t_j / (1 - sum t). Ties between a class and an expert go to the class.
     """
     logits = join_columns(run.class_logits, run.expert_logits).astype(np.float32)
-    if run.entry.method == "ova":
+    if run.link == "ova":
         with np.errstate(over="ignore"):  # exp(-logit) = inf means a sigmoid of 0
             outputs = np.float32(1) / (np.float32(1) + np.exp(-logits))
-    elif run.entry.method == "softmax":
+    elif run.link == "softmax":
         raised = np.exp(logits - logits.max(axis=1, keepdims=True))
         outputs = raised / raised.sum(axis=1, keepdims=True)
     else:
-        raise InputError(f"method must be 'ova' or 'softmax', got {run.entry.method!r} in {run.entry.file}.")
-    n_classes = run.entry.n_classes
+        raise InputError(f"method must be 'ova' or 'softmax', got {run.link!r}.")
+    n_classes = run.class_logits.shape[1]
     return outputs[:, n_classes:], outputs.argmax(axis=1) >= n_classes
 
 

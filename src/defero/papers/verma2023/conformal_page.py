@@ -206,7 +206,7 @@ def main() -> None:
     alpha, n_splits, seed = 0.1, 10, 0
     folder = outputs_folder()
     rows = [
-        conformal_row(read_run(folder, entry), alpha=alpha, n_splits=n_splits, seed=seed)
+        conformal_row(entry, read_run(folder, entry), alpha=alpha, n_splits=n_splits, seed=seed)
         for entry in conformal_entries(folder)
     ]
     sys.stdout.write(conformal_page(rows, alpha=alpha, n_splits=n_splits, seed=seed))

@@ -1,5 +1,6 @@
 """How large sets of experts are, and what they hold: the numbers that every procedure is judged by."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -56,8 +57,14 @@ def set_quality(mask: BoolArray, expert_correct: BoolArray) -> SetQuality:
 
 
 def mean_quality(found: Sequence[SetQuality]) -> SetQuality:
-    """Return the mean over splits of each number."""
-    return SetQuality(*(float(np.mean([getattr(one, field.name) for one in found])) for field in fields(SetQuality)))
+    """Return the mean over splits of each number, nan ones left out: a split without a deferred item has no sets."""
+    columns = ([getattr(one, field.name) for one in found] for field in fields(SetQuality))
+    return SetQuality(*(_mean(np.array([value for value in column if not math.isnan(value)])) for column in columns))
+
+
+def no_quality() -> SetQuality:
+    """Return what is known of sets that could not be made: nan for each number."""
+    return SetQuality(*(math.nan for _ in fields(SetQuality)))
 
 
 def _mean(values: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.bool_]) -> float:

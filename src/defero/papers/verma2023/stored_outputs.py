@@ -2,19 +2,23 @@
 
 import json
 import os
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.scores import split_columns
+from defero.papers.verma2023.team_outputs import TeamOutputs
+from defero.scorers.links import LossName
 
 ROOT_VARIABLE = "DEFERO_DATA"
 FOLDER = "verma2023_outputs"
+_WHERE = "`defero datasets info verma2023-outputs` says where they come from."
+_VOTES = {"standard": "top_expert", "ensemble": "top5"}
+_OWN_VOTE = {"naive": "naive_as_run", "regularized": "regularized"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,9 @@ class RunEntry:
         The mixture of experts has allocator weights instead, and a few runs have answers alone.
     published_size : mapping
         "naive" and "regularized" -> the mean set size that the authors published for this run, where they did.
+    published : mapping
+        What else they published for this run, under the names of `measures.measure`; shares, not percent. The CIFAR-10
+        accuracies without a vote are those of the mirrored expert, see docs/errata.md.
     """
 
     file: str
@@ -48,34 +55,7 @@ class RunEntry:
     n_experts: int
     has_logits: bool
     published_size: dict[str, float]
-
-
-@dataclass(frozen=True, eq=False)
-class StoredRun:
-    """One run on its test set of n items.
-
-    Attributes
-    ----------
-    entry : RunEntry
-    class_logits, expert_logits : (n, K), (n, J)
-        The float32 numbers of the file, widened without loss.
-    answers : (n, J) int
-    labels : (n,) int
-    """
-
-    entry: RunEntry
-    class_logits: FloatArray
-    expert_logits: FloatArray
-    answers: IntArray
-    labels: IntArray
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @cached_property
-    def expert_correct(self) -> BoolArray:
-        """(n, J): was expert j right?"""
-        return self.answers == self.labels[:, None]
+    published: dict[str, float] = field(default_factory=dict)
 
 
 def outputs_folder() -> Path:
@@ -83,11 +63,12 @@ def outputs_folder() -> Path:
     root = os.environ.get(ROOT_VARIABLE)
     if not root:
         raise InputError(
-            f"{ROOT_VARIABLE} is not set: let it name the folder that holds {FOLDER}/, the authors' stored outputs."
+            f"{ROOT_VARIABLE} is not set: let it name the folder that holds {FOLDER}/, the authors' stored outputs. "
+            f"{_WHERE}"
         )
     folder = Path(root) / FOLDER
     if not (folder / "index.json").is_file():
-        raise InputError(f"{folder} must hold index.json and the npz files that it names; there is none.")
+        raise InputError(f"{folder} must hold index.json and the npz files that it names; there is none. {_WHERE}")
     return folder
 
 
@@ -98,8 +79,8 @@ def list_runs(folder: Path, *, seed: int | None = None) -> tuple[RunEntry, ...]:
     return tuple(entry for entry in entries if (seed is None or entry.seed == seed) and (folder / entry.file).is_file())
 
 
-def read_run(folder: Path, entry: RunEntry) -> StoredRun:
-    """Read one run; only those with logits, one-vs-all and softmax, have class and expert outputs."""
+def read_run(folder: Path, entry: RunEntry) -> TeamOutputs:
+    """Read one run, float32 numbers widened without loss; only one-vs-all and softmax have class and expert outputs."""
     if not entry.has_logits:
         raise InputError(f"{entry.file} holds no logits; choose an 'ova' or 'softmax' entry with has_logits.")
     try:
@@ -114,7 +95,8 @@ def read_run(folder: Path, entry: RunEntry) -> StoredRun:
             f"got {logits.shape} and {answers.shape}."
         )
     class_logits, expert_logits = split_columns(logits.astype(np.float64), n_classes=entry.n_classes)
-    return StoredRun(entry, class_logits, expert_logits, answers.astype(np.int64), labels.astype(np.int64))
+    link = cast(LossName, entry.method)
+    return TeamOutputs(link, class_logits, expert_logits, answers.astype(np.int64), labels.astype(np.int64))
 
 
 def _entry(raw: dict[str, Any]) -> RunEntry:
@@ -130,4 +112,37 @@ def _entry(raw: dict[str, Any]) -> RunEntry:
         n_experts=raw["J"],
         has_logits=bool(raw["has_logits"]) and raw["conf_kind"] == "logits",
         published_size={kind: float(found["avg_set_size"]["voting"]) for kind, found in published.items()},
+        published=published_measures(raw),
     )
+
+
+def published_measures(raw: Mapping[str, Any]) -> dict[str, float]:
+    """Return what was published of one run, from its entry in the index, under the names of `measures.measure`.
+
+    Shares, not percent. Votes are from the authors' one split: "naive:votes.top5.system_accuracy" is that of the run
+    with naive sets.
+
+    >>> published_measures({"published_eval": {"coverage": "3 out of4", "system_accuracy": 50.0}})
+    {'coverage': 0.75, 'system_accuracy': 0.5}
+    """
+    found: dict[str, float] = {}
+    result = raw.get("published_eval") or {}
+    if "coverage" in result:
+        kept, total = result["coverage"].split("out of")
+        found["coverage"] = int(kept) / int(total)
+    for theirs, ours in (("system_accuracy", "system_accuracy"), ("alone_classifier", "class_accuracy")):
+        if theirs in result:
+            found[ours] = result[theirs] / 100
+    for run, one in (raw.get("published_conformal") or {}).items():
+        found |= {f"{run}:{name}": value for name, value in _conformal(run, one).items()}
+    return found
+
+
+def _conformal(run: str, one: Mapping[str, Any]) -> dict[str, float]:
+    accuracy = one["system_accuracy"]
+    names = {"voting": _OWN_VOTE[run], **_VOTES}
+    return {
+        f"sets.{run}_as_run.size": float(one["avg_set_size"]["voting"]),
+        "coverage": float(one["coverage_test"]),
+        **{f"votes.{ours}.system_accuracy": float(accuracy[theirs]) for theirs, ours in names.items()},
+    }

@@ -1,0 +1,27 @@
+"""All figures by name."""
+
+from difflib import get_close_matches
+
+from defero.core.errors import InputError
+from defero.papers.verma2023 import figure1, figure2, figure3
+from defero.papers.verma2023.figure import PaperFigure
+
+ALL = "all"
+FIGURES: dict[str, PaperFigure] = {
+    figure.name: figure for module in (figure1, figure2, figure3) for figure in module.FIGURES
+}
+
+
+def figures_by_name(name: str) -> tuple[PaperFigure, ...]:
+    """Return a figure, or every one for "all".
+
+    >>> [figure.name for figure in figures_by_name("fig2a")], len(figures_by_name("all"))
+    (['fig2a'], 11)
+    """
+    if name == ALL:
+        return tuple(FIGURES.values())
+    if name in FIGURES:
+        return (FIGURES[name],)
+    close = get_close_matches(name.lower().replace("_", "-"), [*FIGURES, ALL], n=3, cutoff=0.5)
+    guess = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(FIGURES)}, and {ALL}."
+    raise InputError(f"there is no figure {name!r}; {guess}")

@@ -1,0 +1,74 @@
+"""How the teams of one data set are trained: what every data set's module offers to the walk over runs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from defero.core.errors import InputError
+from defero.experts import ExpertPool, Variant
+from defero.papers.verma2023.methods import METHODS
+from defero.papers.verma2023.trained_team import TrainedTeam
+
+
+@dataclass(frozen=True)
+class Task:
+    """One training: what the workshop is asked for.
+
+    Attributes
+    ----------
+    pool : ExpertPool or None
+        None for one classifier.
+    method : str
+    net : str
+    seed : int
+    epochs : int or None
+        None: the workshop's own number.
+    one_classifier : callable, optional
+        Gives the one classifier of the same seed, trained once and kept: what two stages start from.
+    """
+
+    pool: ExpertPool | None
+    method: str
+    net: str
+    seed: int
+    epochs: int | None = None
+    one_classifier: Callable[[], TrainedTeam] | None = None
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """One data set's trainings.
+
+    Attributes
+    ----------
+    nets : mapping
+        Net -> the methods that it is trained with; a method of several nets is run with each.
+    load : callable
+        Seed and protocol -> the data, split; by the protocol, experts who copy a person share one or have their own.
+    train : callable
+        Data and task -> TrainedTeam.
+    """
+
+    nets: Mapping[str, tuple[str, ...]]
+    load: Callable[[int, Variant], Any]
+    train: Callable[[Any, Task], TrainedTeam]
+
+    def nets_of(self, method: str) -> tuple[str, ...]:
+        """Return the nets that a method is trained with.
+
+        >>> Workshop({"a": ("ova",), "b": ("ova", "moe")}, load=print, train=print).nets_of("ova")
+        ('a', 'b')
+        """
+        found = tuple(net for net, methods in self.nets.items() if method in methods)
+        if found:
+            return found
+        known = [name for name in METHODS if any(name in methods for methods in self.nets.values())]
+        raise InputError(f"methods of this data set are {', '.join(known)}, got {method!r}.")
+
+
+def workshop_of(data_set: str, *, quick: bool) -> Workshop:
+    """Return a data set's workshop; torch is imported here and not before."""
+    module = import_module(f"defero.papers.verma2023.{data_set}_training")
+    made: Workshop = module.workshop(quick=quick)
+    return made
