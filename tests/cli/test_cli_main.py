@@ -9,7 +9,7 @@ from clinic import DOCTORS, enter, lesions, run
 from defero import DeferralClassifier, __version__
 from defero.core.errors import InputError
 
-COMMANDS = ["demo", "fit", "evaluate", "report", "route"]
+COMMANDS = ["demo", "fit", "evaluate", "report", "route", "add-expert", "reproduce"]
 
 
 @pytest.fixture

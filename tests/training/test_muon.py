@@ -94,10 +94,12 @@ def test_the_layout_in_memory_and_the_company_change_nothing() -> None:
     starts = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
     gradients = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
 
-    def after(together: bool, layout: torch.memory_format) -> list[torch.Tensor]:
+    def after(
+        together: bool, layout: torch.memory_format, of_gradient: torch.memory_format = torch.contiguous_format
+    ) -> list[torch.Tensor]:
         kernels = [nn.Parameter(start.clone().to(memory_format=layout)) for start in starts]
         for kernel, gradient in zip(kernels, gradients, strict=True):
-            kernel.grad = gradient.clone().to(memory_format=layout)
+            kernel.grad = gradient.clone().to(memory_format=of_gradient)
         for chosen in [kernels] if together else [[kernel] for kernel in kernels]:
             Muon(chosen, lr=0.1).step()
         return [kernel.detach() for kernel in kernels]
@@ -105,7 +107,9 @@ def test_the_layout_in_memory_and_the_company_change_nothing() -> None:
     alone = after(False, torch.contiguous_format)
     for together in (False, True):
         for layout in (torch.contiguous_format, torch.channels_last):
-            assert all(torch.allclose(*pair, atol=1e-12) for pair in zip(alone, after(together, layout), strict=True))
+            for of_gradient in (torch.contiguous_format, torch.channels_last):
+                ends = after(together, layout, of_gradient)
+                assert all(torch.allclose(*pair, atol=1e-12) for pair in zip(alone, ends, strict=True))
 
 
 def test_a_kernel_of_zeros_stays_finite() -> None:

@@ -82,8 +82,7 @@ class Muon(torch.optim.Optimizer):
                 continue
             ahead = self._looked_ahead(learned, group)
             if group["kernels"]:
-                lengths = torch.stack([self.state[parameter]["length"] for parameter in learned])
-                _turn(learned, ahead, lengths, float(group["lr"]))
+                _turn(learned, ahead, [self.state[kernel]["length"] for kernel in learned], float(group["lr"]))
             else:
                 torch._foreach_add_(learned, ahead, alpha=-float(group["lr"]))
         return loss
@@ -104,28 +103,33 @@ class Muon(torch.optim.Optimizer):
         return list(torch._foreach_add(gradients, buffers, alpha=group["momentum"]))
 
 
-def _turn(kernels: list[Tensor], directions: list[Tensor], lengths: Tensor, rate: float) -> None:
-    """Turn each kernel by the rate, those with as many outputs together: few launches, whatever the depth."""
+def _turn(kernels: list[Tensor], directions: list[Tensor], lengths: list[Tensor], rate: float) -> None:
+    """Turn each kernel by the rate, those with as many outputs together: few launches, and no wait for the GPU."""
     alike: dict[int, list[int]] = defaultdict(list)
     for place, kernel in enumerate(kernels):
         alike[kernel.shape[0]].append(place)
     for n_outputs, places in alike.items():
-        matrices = [_as_matrix(kernels[place]) for place in places]
+        matrices = [_as_matrix(kernels[place], like=kernels[place]) for place in places]
         widest = max(matrix.shape[1] for matrix in matrices)
         stack = directions[places[0]].new_zeros(len(places), n_outputs, widest)  # columns of zeros change nothing
-        torch._foreach_copy_(_parts(stack, matrices), [_as_matrix(directions[place]) for place in places])
+        torch._foreach_copy_(
+            _parts(stack, matrices), [_as_matrix(directions[place], like=kernels[place]) for place in places]
+        )
         factors = orthogonal_factor(stack)
-        step = rate * lengths[places] / factors.norm(dim=(1, 2)).clamp_min(1e-7)
+        step = rate * torch.stack([lengths[place] for place in places]) / factors.norm(dim=(1, 2)).clamp_min(1e-7)
         torch._foreach_sub_(matrices, _parts(factors * step[:, None, None], matrices))
     norms = torch.stack(torch._foreach_norm(kernels)).clamp_min(1e-7)  # a kernel of zeros has no length, and stays
-    torch._foreach_mul_(kernels, list((lengths / norms).unbind()))
+    torch._foreach_mul_(kernels, list((torch.stack(lengths) / norms).unbind()))
 
 
-def _as_matrix(kernel: Tensor) -> Tensor:
-    """Return a kernel (o, i, h, w) as (o, ihw), columns in the order in which they lie in memory, without a copy."""
-    if not kernel.is_contiguous() and kernel.is_contiguous(memory_format=torch.channels_last):
-        kernel = kernel.permute(0, 2, 3, 1)
-    return kernel.view(len(kernel), -1)
+def _as_matrix(tensor: Tensor, *, like: Tensor) -> Tensor:
+    """Return a tensor (o, i, h, w) as (o, ihw), columns in the order in which those of a kernel lie in memory.
+
+    The kernel itself is not copied, so that what is done to the matrix is done to it.
+    """
+    if not like.is_contiguous() and like.is_contiguous(memory_format=torch.channels_last):
+        tensor = tensor.permute(0, 2, 3, 1)
+    return tensor.reshape(len(tensor), -1)
 
 
 def _parts(stack: Tensor, matrices: list[Tensor]) -> list[Tensor]:
