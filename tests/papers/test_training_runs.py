@@ -173,7 +173,7 @@ def test_quick_is_three_settings_of_one_seed() -> None:
 
 
 def test_all_cifar_figures_are_216_runs_of_the_two_losses() -> None:
-    workshop = Workshop({"net": METHODS}, int, lambda data, task: None)  # type: ignore[arg-type,return-value]
+    workshop = Bench().workshop()
     cifar = [one for one in EXPERIMENTS.values() if one.data_set == "cifar10"]
     assert sum(len(list(plans_of(one)[0].keys(workshop))) for one in cifar) == 216
 

@@ -15,10 +15,11 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from defero.calibration import Method
 from defero.conformal.targets import Target
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks import FloatArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes
 from defero.core.results import Answer, Decision, ExpertSets
+from defero.data.learn_vectors import vectors_for_texts
 from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.estimators.expert_heads import with_population
@@ -65,18 +66,9 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     def _known_classes(self, labels: Labels) -> Labels:
         return find_classes(labels)
 
-    def _read_texts(
-        self,
-        recipe: FeatureRecipe,
-        frame: Any,
-        label_idx: IntArray,
-        *,
-        n_classes: int,
-        weight: FloatArray,
-        groups: IntArray | None,
-    ) -> tuple[FloatArray, FeatureRecipe]:
-        """Return the training rows as numbers, and the recipe that does the same to the texts of new ones."""
-        return read_texts(recipe, frame, label_idx, n_classes=n_classes, weight=weight, groups=groups)
+    def _reads_vectors(self) -> bool:
+        """Say whether texts become vectors of their words, and not sums of what their words say of the classes."""
+        return False
 
     def fit(
         self,
@@ -119,9 +111,13 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
         together = None if groups is None else group_numbers(groups, n_items=len(labels))
         if recipe is not None and recipe.text:
-            matrix, recipe = self._read_texts(
-                recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=together
-            )
+            if self._reads_vectors():
+                recipe = vectors_for_texts(recipe, X)
+                matrix = recipe.apply(X, source="X")
+            else:
+                matrix, recipe = read_texts(
+                    recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=together
+                )
         item_idx, expert_idx, codes = said.given()
         lesson = Lesson(
             features=matrix,

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError
-from defero.data.learn_vectors import vectors_for_texts
-from defero.data.recipe import FeatureRecipe
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.choose_network import Choice, choose_network, enough_items
 from defero.estimators.deep_items import checked_items, has_axes
@@ -175,20 +172,8 @@ class DeferralClassifier(DeferralEstimator):
             return choice.train(lesson, loss, self._options(), weight_decay=self.weight_decay, seed=seed)
         return train_network(lesson, loss, self._options(), net=self.net, weight_decay=self.weight_decay, seed=seed)
 
-    def _read_texts(
-        self,
-        recipe: FeatureRecipe,
-        frame: Any,
-        label_idx: IntArray,
-        *,
-        n_classes: int,
-        weight: FloatArray,
-        groups: IntArray | None,
-    ) -> tuple[FloatArray, FeatureRecipe]:
-        if is_deep(self.net):
-            with_vectors = vectors_for_texts(recipe, frame)
-            return with_vectors.apply(frame, source="X"), with_vectors
-        return super()._read_texts(recipe, frame, label_idx, n_classes=n_classes, weight=weight, groups=groups)
+    def _reads_vectors(self) -> bool:
+        return is_deep(self.net)
 
     def _shrinks(self, lesson: Lesson, loss: DeferralLoss) -> bool:
         """Say whether the experts get shrunk heads."""
