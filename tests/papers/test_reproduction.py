@@ -133,11 +133,12 @@ def test_a_typing_error_is_met_with_a_guess():
         figures_by_name("quux")
 
 
-def test_each_net_of_ova_has_a_picture_and_the_others_join():
-    cnn = [record("ova", net="cnn"), record("softmax", net="cnn")]
+def test_each_net_of_ova_has_a_picture_and_what_is_learned_of_its_features_joins():
+    cnn = [record("ova", net="cnn"), record("softmax", net="cnn"), record("two-stage", net="cnn, frozen")]
+    again = record("softmax", net="cnn, frozen")
     tfidf = [record("ova", net="tfidf"), record("softmax", net="tfidf"), record("two-stage", net="tfidf")]
-    groups = by_net(cnn + tfidf)
-    assert groups == {"cnn": (*cnn, tfidf[2]), "tfidf": tuple(tfidf)}
+    groups = by_net([*cnn, *tfidf, again])
+    assert groups == {"cnn": tuple(cnn), "tfidf": tuple(tfidf)}
     assert by_net(tfidf[2:]) == {"": (tfidf[2],)}
     assert by_net([]) == {}
 

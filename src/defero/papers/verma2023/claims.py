@@ -43,6 +43,7 @@ from defero.papers.verma2023.claims_sets import (
 )
 from defero.papers.verma2023.experiments import EXPERIMENTS
 from defero.papers.verma2023.figures import FIGURES
+from defero.papers.verma2023.gpu_ledger import LEDGER, Sitting, read_ledger
 from defero.papers.verma2023.methods import TWO_LOSSES
 from defero.papers.verma2023.published import TABLE, published_records, read_published
 from defero.papers.verma2023.run_record import RunRecord, by_net, read_records
@@ -63,11 +64,14 @@ class Kept:
     ----------
     ours, stored, published : mapping
         Experiment -> records. Stored ones are measures of the authors' outputs.
+    ledger : sequence of Sitting
+        How long a GPU was held.
     """
 
     ours: Mapping[str, Sequence[RunRecord]] = field(default_factory=dict)
     stored: Mapping[str, Sequence[RunRecord]] = field(default_factory=dict)
     published: Mapping[str, Sequence[RunRecord]] = field(default_factory=dict)
+    ledger: Sequence[Sitting] = ()
 
 
 def read_kept(folder: Path) -> Kept:
@@ -77,6 +81,7 @@ def read_kept(folder: Path) -> Kept:
         {name: read_records(folder / "results" / f"{name}.jsonl") for name in EXPERIMENTS},
         {name: read_records(folder / "figures" / "stored" / f"{name}.jsonl") for name in EXPERIMENTS},
         {name: published_records(FIGURES.values(), points, experiment=name) for name in EXPERIMENTS},
+        read_ledger(folder / "results" / LEDGER),
     )
 
 

@@ -14,8 +14,6 @@ import torch
 
 from defero.core.checks import IntArray
 from defero.core.errors import InputError
-from defero.estimators.deferral import DeferralClassifier
-from defero.estimators.two_stage import TwoStageDeferral
 from defero.experts import ExpertPool, Variant
 from defero.losses import DeferralLoss
 from defero.nets import net_by_name
@@ -101,6 +99,10 @@ def _parts(seed: int, protocol: Variant, limit: int | None) -> TweetParts:
 
 
 def _train_on_words(data: TweetParts, answers: IntArray, method: str, *, seed: int) -> TrainedTeam:
+    # here, because what the estimators need to be saved is not needed to train a text-cnn
+    from defero.estimators.deferral import DeferralClassifier
+    from defero.estimators.two_stage import TwoStageDeferral
+
     features, train = data.word_scores, data.rows["train"]
     started = time.monotonic()
     team: DeferralClassifier | TwoStageDeferral

@@ -10,6 +10,7 @@ from pathlib import Path
 from defero.papers.verma2023.best_systems import best_systems
 from defero.papers.verma2023.claims import Kept, read_kept, verdicts
 from defero.papers.verma2023.figures import FIGURES
+from defero.papers.verma2023.gpu_ledger import held_in_words
 from defero.papers.verma2023.page_best import HEADER as BEST_HEADER
 from defero.papers.verma2023.page_best import best_row, obstacles
 from defero.papers.verma2023.page_protocol import DIFFERENCES, NAMES, network_rows
@@ -91,8 +92,10 @@ Each says under its panels how many seeds it shows; those of one seed are provis
 ## Runs
 
 Minutes are of training, summed over runs, plus those of each run's first step, which is mostly compilation; runs that
-shared a GPU count each. Settings of the oracles count those beyond the first. In all: {gpu:.0f} minutes on a GPU,
-{cpu:.0f} on a CPU.
+shared a GPU count each, and in full. Settings of the oracles count those beyond the first. In all: {gpu:.0f} minutes on
+a GPU, {cpu:.0f} on a CPU.
+
+{held}
 
 {runs}
 
@@ -205,6 +208,7 @@ def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> s
         pictures="\n".join(f"- [{name}]({address})" for name, address in links.pictures) or "None yet.",
         gpu=total_minutes(kept.ours, gpu=True),
         cpu=total_minutes(kept.ours, gpu=False),
+        held=_paragraph(held_in_words(kept.ledger)),
         runs=table(("experiment", "net", "runs", "settings", "seeds", "minutes", "machine"), made_rows(kept.ours)),
         versions=_bullets(versions_in_words(every)),
         missing=_bullets(missing_lines(kept.ours)) or "Nothing: all runs are there.",
