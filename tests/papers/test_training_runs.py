@@ -42,8 +42,6 @@ class Bench:
         if self.stop_after is not None and len(self.asked) >= self.stop_after:
             raise KeyboardInterrupt
         self.asked.append(task)
-        if task.method == "two-stage" and task.one_classifier is not None:
-            task.one_classifier()
         rng = np.random.default_rng(task.seed)
 
         def outputs() -> TeamOutputs:
@@ -97,14 +95,6 @@ def test_a_walk_that_is_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     records = training_runs.run_plan(small_plan("softmax"), results=results, outputs=kept, say=nothing)
     assert len(second.asked) == 1  # the other three were kept
     assert len(records) == 4
-
-
-def test_two_stages_share_one_classifier(bench: Bench, tmp_path: Path) -> None:
-    plan = small_plan("two-stage", "one classifier")
-    training_runs.run_plan(plan, results=tmp_path / "sim2.jsonl", outputs=tmp_path / "kept", say=nothing)
-    assert [task.method for task in bench.asked].count("one classifier") == 2  # one for each seed
-    names = sorted(path.name for path in (tmp_path / "kept").glob("*one-classifier*"))
-    assert names == [f"cifar10_one-classifier_0_{seed}_as_published_net.npz" for seed in (0, 1)]
 
 
 def test_kept_outputs_come_back_as_they_were(tmp_path: Path) -> None:

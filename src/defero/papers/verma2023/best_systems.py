@@ -9,7 +9,7 @@ import numpy as np
 from defero.papers.verma2023.claim_cells import over_seeds
 from defero.papers.verma2023.curves import value_of
 from defero.papers.verma2023.figure import PaperFigure
-from defero.papers.verma2023.methods import BEST_EXPERT, FROZEN, ONE_CLASSIFIER
+from defero.papers.verma2023.methods import BEST_EXPERT, ONE_CLASSIFIER, root_of
 from defero.papers.verma2023.published import PublishedPoint
 from defero.papers.verma2023.run_record import RunRecord
 from defero.papers.verma2023.verdict import Estimate
@@ -149,10 +149,10 @@ def systems_at(records: Sequence[RunRecord], setting: float) -> Iterator[System]
 
 
 def _classifier(records: Sequence[RunRecord], beside: System | None) -> System | None:
-    """Return one classifier with a system's network, or with the one whose frozen features it reads."""
+    """Return one classifier with a system's network, or with the one on which its network rests."""
     if beside is None:
         return None
-    alone = [one for one in records if one.method == ONE_CLASSIFIER and one.net == beside.net.removesuffix(FROZEN)]
+    alone = [one for one in records if one.method == ONE_CLASSIFIER and one.net == root_of(beside.net)]
     values = np.array([value_of(one.measures, ACCURACY) for one in alone])
     if not len(values):
         return None

@@ -28,9 +28,20 @@ LABELS = {"ova": "OvA", "softmax": "softmax", "moe": "mixture of experts"}
 TWO_LOSSES = {name: LABELS[name] for name in ("ova", "softmax")}
 """Those that are in every figure of the paper, and that have conformal sets."""
 FROZEN = ", frozen"
-"""Behind the name of a net: small models on the features of one classifier of that name."""
+"""Behind the name of a net: small models on what one classifier of that name sees or says."""
+TUNED = ", tuned"
+"""Behind the name of a net: it starts from the trunk of one classifier of that name."""
 TEXT_NETS: dict[str, tuple[str, ...]] = {"text-cnn": ("ova", "softmax", "moe", ONE_CLASSIFIER), "tfidf": METHODS}
 """HateSpeech is run with two nets: the paper's, and ours, each with these methods."""
+
+
+def root_of(net: str) -> str:
+    """Return the net of the one classifier on which a frozen or a tuned net rests, and any other as it is.
+
+    >>> root_of("wrn-28-4, tuned"), root_of("wrn-28-4")
+    ('wrn-28-4', 'wrn-28-4')
+    """
+    return net.removesuffix(FROZEN).removesuffix(TUNED)
 
 
 def check_pool(method: str, pool: ExpertPool | None) -> None:

@@ -7,6 +7,7 @@ TERMS = (
     ("two-stage", "few_answers.md", "a finished classifier first; who is right is learned beside it"),
     ("one classifier", "deep.md", "the same network without experts; it never asks anybody"),
     ("frozen", "deep.md", "learned from the features of a finished network, which stays as it is"),
+    ("tuned", "deep.md", "a network that starts from the weights of a finished one, and learns on"),
     ("tfidf", "tables.md", "weights of words, in place of a network that reads the text"),
     ("calibrated", "calibration.md", "probabilities corrected on held-out items"),
     ("any-correct", "panels.md", "a set of experts with at least one right one, in nine items of ten"),

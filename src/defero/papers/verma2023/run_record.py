@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from defero.core.errors import InputError
-from defero.papers.verma2023.methods import FROZEN
+from defero.papers.verma2023.methods import root_of
 
 PACKAGES = ("defero", "numpy", "scipy", "scikit-learn", "torch", "lightning-fabric", "lightning")
 
@@ -131,7 +131,7 @@ def as_published(records: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
 def by_net(records: Iterable[RunRecord]) -> dict[str, tuple[RunRecord, ...]]:
     """Return the records that belong together: a group for each net with which OvA was trained.
 
-    A method that was not trained with that net is there with its frozen features, if it was trained with those.
+    A method that was not trained with that net is there with one that rests on it, frozen or tuned.
     """
     every = tuple(records)
     nets = list(dict.fromkeys(record.net for record in every if record.method == "ova"))
@@ -143,7 +143,9 @@ def by_net(records: Iterable[RunRecord]) -> dict[str, tuple[RunRecord, ...]]:
 def _of_net(records: Iterable[RunRecord], net: str) -> Iterable[RunRecord]:
     every = tuple(records)
     with_it = {record.method for record in every if record.net == net}
-    return (record for record in every if record.net == (net if record.method in with_it else net + FROZEN))
+    return (
+        record for record in every if record.net == net or (record.method not in with_it and root_of(record.net) == net)
+    )
 
 
 def versions() -> dict[str, str]:

@@ -112,30 +112,22 @@ class _Walk:
         self.n_runs, self.n_written = n_runs, 0
         self.waiting: list[tuple[RunKey, TrainedTeam, Future[dict[str, Any]]]] = []
         self._data: tuple[int, Any] | None = None
-        self._alone: dict[RunKey, TrainedTeam] = {}
 
     def team(self, key: RunKey) -> TrainedTeam:
         """Return a run's outputs: from the folder where they are kept, or trained."""
-        if key.method == ONE_CLASSIFIER:  # no experts: one for all experiments with this data set
-            key = key._replace(experiment=self.plan.experiment.data_set)
-            if key in self._alone:
-                return self._alone[key]
         path = None if self.outputs is None else kept_path(self.outputs, key)
         if path is not None and path.is_file():
             return load_team(path)
         pool = None
         if key.method != ONE_CLASSIFIER:
             pool = self.plan.experiment.pool(key.setting, key.seed, self.plan.protocol)
-        alone = key._replace(method=ONE_CLASSIFIER, setting=0.0, net=self.workshop.nets_of(ONE_CLASSIFIER)[0])
-        task = Task(pool, key.method, key.net, key.seed, self.plan.epochs, lambda: self.team(alone))
+        task = Task(pool, key.method, key.net, key.seed, self.plan.epochs)
         if self._data is None or self._data[0] != key.seed:
             self._data = (key.seed, self.workshop.load(key.seed, self.plan.protocol))
         trained = self.workshop.train(self._data[1], task)
         team = replace(trained, made={"machine": machine_facts(), "versions": versions(), "command": command()})
         if path is not None:
             save_team(path, team)
-        if key.method == ONE_CLASSIFIER:
-            self._alone = {key: team}
         return team
 
     def measure(self, team: TrainedTeam, key: RunKey, beside: ProcessPoolExecutor, *, sets: bool) -> None:

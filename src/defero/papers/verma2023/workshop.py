@@ -24,8 +24,6 @@ class Task:
     seed : int
     epochs : int or None
         None: the workshop's own number.
-    one_classifier : callable, optional
-        Gives the one classifier of the same seed, trained once and kept: what two stages start from.
     """
 
     pool: ExpertPool | None
@@ -33,7 +31,6 @@ class Task:
     net: str
     seed: int
     epochs: int | None = None
-    one_classifier: Callable[[], TrainedTeam] | None = None
 
 
 @dataclass(frozen=True)
