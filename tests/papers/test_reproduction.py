@@ -139,6 +139,8 @@ def test_each_net_of_ova_has_a_picture_and_what_is_learned_of_its_features_joins
     tfidf = [record("ova", net="tfidf"), record("softmax", net="tfidf"), record("two-stage", net="tfidf")]
     groups = by_net([*cnn, *tfidf, again])
     assert groups == {"cnn": tuple(cnn), "tfidf": tuple(tfidf)}
+    tuned = [record("ova", net="cnn, tuned"), record("one classifier", net="cnn"), cnn[2]]
+    assert by_net(tuned) == {"cnn, tuned": tuple(tuned)}
     assert by_net(tfidf[2:]) == {"": (tfidf[2],)}
     assert by_net([]) == {}
 

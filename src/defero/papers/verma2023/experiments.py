@@ -46,6 +46,9 @@ class Experiment:
         Seeds of our own trainings.
     columns : tuple of float
         Settings at which methods other than one-vs-all and softmax are trained as well; all of them where empty.
+    tuned : bool
+        Whether one-vs-all and softmax start from one classifier's trunk here as well, which takes a third of the time;
+        else from scratch, as in the paper.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Experiment:
     pool: PoolMaker
     seeds: tuple[int, ...] = (0, 1, 2)
     columns: tuple[float, ...] = ()
+    tuned: bool = False
 
 
 def _first(make: Callable[[Variant], ExpertPool]) -> PoolMaker:
@@ -132,6 +136,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             settings=(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 9.0),
             pool=_clean_oracles,
             columns=(0.0, 4.0),
+            tuned=True,
         ),
         Experiment(
             name="noisy-oracles",
@@ -142,6 +147,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             settings=tuple(float(k) for k in range(10)),
             pool=_noisy_oracles,
             columns=(0.0, 4.0),
+            tuned=True,
         ),
         Experiment(
             name="overlap",
@@ -152,6 +158,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             settings=(0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0),
             pool=lambda x, seed, variant: gradual_overlap_pool(overlap=x, variant=variant),
             columns=(0.2, 0.8),
+            tuned=True,
         ),
     )
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from defero.experts import Variant
@@ -39,8 +40,9 @@ class Plan:
 
     def keys(self, workshop: Workshop) -> Iterator[RunKey]:
         """Yield the runs, seed by seed, so that a walk that is cut short has every point once."""
+        nets_of = partial(workshop.nets_of, tuned=self.experiment.tuned)
         for seed in self.seeds:
-            for method, net in ((one, net) for one in self.methods for net in workshop.nets_of(one)):
+            for method, net in ((one, net) for one in self.methods for net in nets_of(one)):
                 for setting in (0.0,) if method == ONE_CLASSIFIER else self.settings:
                     yield RunKey(self.experiment.name, method, setting, seed, self.protocol, net)
 

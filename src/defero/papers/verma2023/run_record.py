@@ -4,7 +4,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -140,12 +140,12 @@ def by_net(records: Iterable[RunRecord]) -> dict[str, tuple[RunRecord, ...]]:
     return {net: tuple(_of_net(every, net)) for net in nets}
 
 
-def _of_net(records: Iterable[RunRecord], net: str) -> Iterable[RunRecord]:
-    every = tuple(records)
+def _of_net(every: Sequence[RunRecord], net: str) -> Iterator[RunRecord]:
     with_it = {record.method for record in every if record.net == net}
-    return (
-        record for record in every if record.net == net or (record.method not in with_it and root_of(record.net) == net)
-    )
+    for record in every:
+        rests = root_of(record.net) == root_of(net) and record.method not in with_it
+        if record.net == net or rests:
+            yield record
 
 
 def versions() -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from defero.core.errors import InputError
 from defero.experts import ExpertPool, Variant
-from defero.papers.verma2023.methods import METHODS
+from defero.papers.verma2023.methods import METHODS, TUNED
 from defero.papers.verma2023.trained_team import TrainedTeam
 
 
@@ -51,15 +51,17 @@ class Workshop:
     load: Callable[[int, Variant], Any]
     train: Callable[[Any, Task], TrainedTeam]
 
-    def nets_of(self, method: str) -> tuple[str, ...]:
-        """Return the nets that a method is trained with.
+    def nets_of(self, method: str, *, tuned: bool = False) -> tuple[str, ...]:
+        """Return the nets that a method is trained with; where it is trained from scratch and tuned, one of the two.
 
-        >>> Workshop({"a": ("ova",), "b": ("ova", "moe")}, load=print, train=print).nets_of("ova")
-        ('a', 'b')
+        >>> shop = Workshop({"a": ("ova",), "a, tuned": ("ova", "moe")}, load=print, train=print)
+        >>> shop.nets_of("ova"), shop.nets_of("ova", tuned=True), shop.nets_of("moe")
+        (('a',), ('a, tuned',), ('a, tuned',))
         """
         found = tuple(net for net, methods in self.nets.items() if method in methods)
+        wanted = tuple(net for net in found if net.endswith(TUNED) == tuned)
         if found:
-            return found
+            return wanted or found
         known = [name for name in METHODS if any(name in methods for methods in self.nets.values())]
         raise InputError(f"methods of this data set are {', '.join(known)}, got {method!r}.")
 
