@@ -78,6 +78,7 @@ def _noisy_oracles(x: float, seed: int, variant: Variant) -> ExpertPool:
 
 
 _MORE_EXPERTS = tuple(float(x) for x in range(1, 11))
+_FROM_TWO = _MORE_EXPERTS[1:]
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
@@ -97,7 +98,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             data_set="ham10000",
             n_classes=7,
             x_name="n_experts",
-            settings=_MORE_EXPERTS,
+            settings=_FROM_TWO,
             pool=_first(lambda variant: ham10000_pool(variant=variant)),
         ),
         Experiment(
@@ -106,7 +107,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             data_set="galaxyzoo",
             n_classes=2,
             x_name="n_experts",
-            settings=_MORE_EXPERTS,
+            settings=_FROM_TWO,
             pool=_first(lambda variant: galaxyzoo_pool(variant=variant)),
         ),
         Experiment(
