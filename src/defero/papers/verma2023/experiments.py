@@ -69,7 +69,8 @@ def _first(make: Callable[[Variant], ExpertPool]) -> PoolMaker:
 
 
 def _clean_oracles(x: float, seed: int, variant: Variant) -> ExpertPool:
-    rng = np.random.default_rng([seed, int(x)]) if variant == "as_published" else None
+    # A stream of its own: answers are drawn from [seed, 1] and [seed, 2].
+    rng = np.random.default_rng([seed, 1_000 + int(x)]) if variant == "as_published" else None
     return oracle_pool(n_oracles=int(x) + 1, noise="none", variant=variant, rng=rng)
 
 
