@@ -97,6 +97,14 @@ def test_a_walk_that_is_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(records) == 4
 
 
+def test_a_team_that_was_made_elsewhere_says_so(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {"machine": {"gpu": "big"}, "versions": {"torch": "2"}, "command": "defero y"}
+    trained = bench.train
+    monkeypatch.setattr(bench, "train", lambda data, task: replace(trained(data, task), made=made))
+    (record, *_) = training_runs.run_plan(small_plan("one classifier"), results=tmp_path / "sim2.jsonl", say=nothing)
+    assert (record.machine, record.versions, record.command) == tuple(made.values())
+
+
 def test_kept_outputs_come_back_as_they_were(tmp_path: Path) -> None:
     task = Task(EXPERIMENTS["sim2"].pool(0.4, 0, "as_published"), "ova", "net", 0)
     team = replace(Bench().train(0, task), made={"command": "defero x"})

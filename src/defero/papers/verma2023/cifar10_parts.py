@@ -26,6 +26,8 @@ class Cifar10Parts:
 def load_parts(*, limit: int | None = None) -> Cifar10Parts:
     """Read CIFAR-10 from the data folder: 45,000 training pictures, 5,000 for validation, the 10,000 of the test.
 
+    One classifier is kept in the folder that the variable DEFERO_STOCK names, where there is one.
+
     Parameters
     ----------
     limit : int, optional

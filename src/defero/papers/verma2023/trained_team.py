@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,15 +51,27 @@ def kept_path(folder: Path, key: RunKey) -> Path:
     return folder / ("_".join(word.replace(" ", "-").replace(":", "-") for word in words) + ".npz")
 
 
-def save_team(path: Path, team: TrainedTeam) -> None:
-    """Write a run's outputs, float32 as the networks give them; a file is whole or not there."""
+def pack_team(team: TrainedTeam) -> dict[str, np.ndarray]:
+    """Return a run's outputs as arrays, float32 as the networks give them, and what is told of it as JSON in one."""
     facts = {"seconds": team.seconds, "recipe": team.recipe, "link": team.test.link, "made": team.made}
-    arrays: dict[str, Any] = {"facts": np.asarray(json.dumps(facts))}
+    arrays = {"facts": np.asarray(json.dumps(facts))}
     for part in PARTS:
         arrays |= {f"{part}_{name}": array for name, array in getattr(team, part).pack().items()}
+    return arrays
+
+
+def unpack_team(arrays: Mapping[str, np.ndarray]) -> TrainedTeam:
+    """Return the run that was packed."""
+    facts = json.loads(str(arrays["facts"]))
+    validation, test = (_outputs(arrays, part, facts["link"]) for part in PARTS)
+    return TrainedTeam(validation, test, facts["seconds"], facts["recipe"], facts["made"])
+
+
+def save_team(path: Path, team: TrainedTeam) -> None:
+    """Write a run's outputs; a file is whole or not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new.npz")
-    np.savez(new, **arrays)
+    np.savez(new, allow_pickle=False, **pack_team(team))
     os.replace(new, path)
 
 
@@ -66,15 +79,13 @@ def load_team(path: Path) -> TrainedTeam:
     """Read a run's outputs."""
     try:
         with np.load(path, allow_pickle=False) as stored:
-            facts = json.loads(str(stored["facts"]))
-            parts = {part: _outputs(stored, part, facts["link"]) for part in PARTS}
+            return unpack_team(stored)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{path} holds no outputs of a run ({error}); remove it to train the run again.") from error
-    return TrainedTeam(parts["validation"], parts["test"], facts["seconds"], facts["recipe"], facts["made"])
 
 
-def _outputs(stored: Any, part: str, link: Any) -> TeamOutputs:
-    found = {name: stored[f"{part}_{name}"] for name in _ARRAYS if f"{part}_{name}" in stored.files}
+def _outputs(stored: Mapping[str, np.ndarray], part: str, link: Any) -> TeamOutputs:
+    found = {name: stored[f"{part}_{name}"] for name in _ARRAYS if f"{part}_{name}" in stored}
     numbers = {name: array.astype(np.float64) for name, array in found.items() if name.endswith(("logits", "logit"))}
     return TeamOutputs(
         link,

@@ -1,10 +1,6 @@
 """The walk over the runs of a figure: train those that are missing, measure them beside, write each one down."""
 
-import os
-import platform
-import shlex
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
@@ -18,7 +14,8 @@ from defero.papers.verma2023.figures import figures_by_name
 from defero.papers.verma2023.measures import measure
 from defero.papers.verma2023.methods import ONE_CLASSIFIER
 from defero.papers.verma2023.plan import Plan, plans_of
-from defero.papers.verma2023.run_record import RunKey, RunRecord, append_record, missing, read_records, versions
+from defero.papers.verma2023.provenance import made_here
+from defero.papers.verma2023.run_record import RunKey, RunRecord, append_record, missing, read_records
 from defero.papers.verma2023.trained_team import TrainedTeam, kept_path, load_team, save_team
 from defero.papers.verma2023.workshop import Task, Workshop, workshop_of
 
@@ -125,7 +122,7 @@ class _Walk:
         if self._data is None or self._data[0] != key.seed:
             self._data = (key.seed, self.workshop.load(key.seed, self.plan.protocol))
         trained = self.workshop.train(self._data[1], task)
-        team = replace(trained, made={"machine": machine_facts(), "versions": versions(), "command": command()})
+        team = trained if trained.made else replace(trained, made=made_here())
         if path is not None:
             save_team(path, team)
         return team
@@ -174,19 +171,3 @@ def check_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be the folder of the results ({error.strerror}); name another.") from error
-
-
-def machine_facts() -> dict[str, Any]:
-    """Return what the numbers were made on."""
-    import torch
-
-    facts: dict[str, Any] = {"processor": platform.machine(), "cores": os.cpu_count()}
-    if torch.cuda.is_available():
-        facts["gpu"] = torch.cuda.get_device_name()
-        facts["cuda"] = torch.version.cuda
-    return facts
-
-
-def command() -> str:
-    """Return the command that runs now."""
-    return shlex.join(["defero", *sys.argv[1:]])
