@@ -32,6 +32,7 @@ from defero.papers.verma2023.claim_rules import Evidence
 from defero.papers.verma2023.claims import CLAIMS, FROM_TWO, Kept, evidence_on, read_kept, verdicts
 from defero.papers.verma2023.comparison import HEADER as COLUMNS
 from defero.papers.verma2023.comparison import compare
+from defero.papers.verma2023.experiments import EXPERIMENTS
 from defero.papers.verma2023.figures import FIGURES
 from defero.papers.verma2023.methods import BEST_EXPERT, ONE_CLASSIFIER
 from defero.papers.verma2023.page_runs import made_rows, missing_lines, total_minutes
@@ -155,6 +156,21 @@ def test_runs_and_what_is_missing_are_counted():
     assert "ova 18 of 18" in next(line for line in missing_lines({"sim1": written}) if line.startswith("sim1"))
     assert "hatespeech with text-cnn" in lines
     assert "decoupled" not in lines["hatespeech with text-cnn"]
+
+
+@pytest.mark.parametrize(("experiment", "tuned"), [("sim1", False), ("oracles", True)])
+def test_a_run_that_starts_otherwise_than_planned_leaves_the_planned_one_missing(experiment, tuned):
+    planned, other = ("net, tuned", "net") if tuned else ("net", "net, tuned")
+    setting = EXPERIMENTS[experiment].settings[0]
+
+    def left(method, net):
+        runs = (replace(run(method, setting), net=net),)
+        return next(line for line in missing_lines({experiment: runs}) if line.startswith(f"{experiment}:"))
+
+    n = 3 * len(EXPERIMENTS[experiment].settings)
+    assert f"ova {n} of {n}" in left("ova", other)
+    assert f"ova {n - 1} of {n}" in left("ova", planned)
+    assert ("moe 5 of 6" if tuned else "moe 17 of 18") in left("moe", "net, tuned")
 
 
 def test_the_page_has_a_row_for_each_verdict():

@@ -40,7 +40,7 @@ class Workshop:
     Attributes
     ----------
     nets : mapping
-        Net -> the methods that it is trained with; a method of several nets is run with each.
+        Net -> the methods that it is trained with; a method of several nets is run with each, see `nets_of`.
     load : callable
         Seed and protocol -> the data, split; by the protocol, experts who copy a person share one or have their own.
     train : callable
@@ -52,7 +52,7 @@ class Workshop:
     train: Callable[[Any, Task], TrainedTeam]
 
     def nets_of(self, method: str, *, tuned: bool = False) -> tuple[str, ...]:
-        """Return the nets that a method is trained with; where it is trained from scratch and tuned, one of the two.
+        """Return the nets that a method is trained with; where some of them are tuned and others not, one of the kinds.
 
         >>> shop = Workshop({"a": ("ova",), "a, tuned": ("ova", "moe")}, load=print, train=print)
         >>> shop.nets_of("ova"), shop.nets_of("ova", tuned=True), shop.nets_of("moe")
