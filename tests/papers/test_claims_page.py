@@ -231,8 +231,9 @@ def test_the_classifier_alone_has_the_net_of_the_system():
     beside = [replace(one, net="other") for one in alone(0.7)]
     found = best_systems(FIGURE, [*records, *beside, *alone(0.8)], (point(),))
     assert (found.classifier.net, found.classifier.accuracy.mean) == ("net", pytest.approx(80.0))
-    frozen = [replace(one, net="net, frozen") for one in records]
-    assert best_systems(FIGURE, [*frozen, *alone(0.8)], (point(),)).classifier.accuracy.mean == pytest.approx(80.0)
+    for net in ("net, frozen", "net, tuned"):
+        rests = [replace(one, net=net) for one in records]
+        assert best_systems(FIGURE, [*rests, *alone(0.8)], (point(),)).classifier.accuracy.mean == pytest.approx(80.0)
     assert best_systems(FIGURE, records, (point(),)).classifier is None
 
 

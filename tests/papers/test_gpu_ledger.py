@@ -23,7 +23,7 @@ def test_without_a_file_no_gpu_was_held(tmp_path):
     assert held_in_words(()) == "No GPU was held."
 
 
-@pytest.mark.parametrize("text", ["minutes,why\n2,runs\n", "minutes,what\nlong,runs\n"])
+@pytest.mark.parametrize("text", ["minutes,why\n2,runs\n", "minutes,what\nlong,runs\n", "minutes,what\n2\n"])
 def test_an_unreadable_ledger_is_named(tmp_path, text):
     path = tmp_path / "ledger.csv"
     path.write_text(text)

@@ -41,7 +41,7 @@ from defero.papers.verma2023.claims_sets import (
     softmax_s_regularized_sets_are_closer,
     votes_are_equal_with_three_oracles,
 )
-from defero.papers.verma2023.experiments import EXPERIMENTS
+from defero.papers.verma2023.experiments import EXPERIMENTS, FROM_TWO
 from defero.papers.verma2023.figures import FIGURES
 from defero.papers.verma2023.gpu_ledger import LEDGER, Sitting, read_ledger
 from defero.papers.verma2023.methods import TWO_LOSSES
@@ -50,8 +50,6 @@ from defero.papers.verma2023.run_record import RunRecord, by_net, read_records
 from defero.papers.verma2023.verdict import Verdict
 
 Judge = Callable[[Evidence], Verdict]
-FROM_TWO = tuple(float(j) for j in range(2, 11))
-"""Figure 1 adds experts from two to ten."""
 OVERLAP = (0.1, 0.2, 0.4, 0.6, 0.8, 0.95)
 """Those that the appendix draws."""
 

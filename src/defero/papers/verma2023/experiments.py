@@ -79,7 +79,8 @@ def _noisy_oracles(x: float, seed: int, variant: Variant) -> ExpertPool:
 
 
 _MORE_EXPERTS = tuple(float(x) for x in range(1, 11))
-_FROM_TWO = _MORE_EXPERTS[1:]
+FROM_TWO = _MORE_EXPERTS[1:]
+"""Figure 1 adds experts from two to ten."""
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
@@ -99,7 +100,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             data_set="ham10000",
             n_classes=7,
             x_name="n_experts",
-            settings=_FROM_TWO,
+            settings=FROM_TWO,
             pool=_first(lambda variant: ham10000_pool(variant=variant)),
         ),
         Experiment(
@@ -108,7 +109,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             data_set="galaxyzoo",
             n_classes=2,
             x_name="n_experts",
-            settings=_FROM_TWO,
+            settings=FROM_TWO,
             pool=_first(lambda variant: galaxyzoo_pool(variant=variant)),
         ),
         Experiment(

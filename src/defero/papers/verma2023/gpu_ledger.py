@@ -26,8 +26,8 @@ def read_ledger(path: Path) -> tuple[Sitting, ...]:
     with path.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     try:
-        return tuple(Sitting(float(row["minutes"]), row["what"]) for row in rows)
-    except (KeyError, TypeError, ValueError) as error:
+        return tuple(Sitting(float(row["minutes"]), row["what"].strip()) for row in rows)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} must have the columns minutes, a number, and what ({error!r}).") from error
 
 

@@ -99,7 +99,7 @@ def _parts(seed: int, protocol: Variant, limit: int | None) -> TweetParts:
 
 
 def _train_on_words(data: TweetParts, answers: IntArray, method: str, *, seed: int) -> TrainedTeam:
-    # here, because what the estimators need to be saved is not needed to train a text-cnn
+    # Only now: the estimators load scikit-learn and skops, which a machine that trains a text-cnn need not have.
     from defero.estimators.deferral import DeferralClassifier
     from defero.estimators.two_stage import TwoStageDeferral
 

@@ -6,7 +6,7 @@ TERMS = (
     ("asymmetric", "losses.md", "the same, with experts measured against all classes but the best"),
     ("two-stage", "few_answers.md", "a finished classifier first; who is right is learned beside it"),
     ("one classifier", "deep.md", "the same network without experts; it never asks anybody"),
-    ("frozen", "deep.md", "learned from the features of a finished network, which stays as it is"),
+    ("frozen", "deep.md", "learned from what a finished network sees or says; it stays as it is"),
     ("tuned", "deep.md", "a network that starts from the weights of a finished one, and learns on"),
     ("tfidf", "tables.md", "weights of words, in place of a network that reads the text"),
     ("calibrated", "calibration.md", "probabilities corrected on held-out items"),

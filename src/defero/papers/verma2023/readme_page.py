@@ -43,7 +43,8 @@ defero reproduce all --out papers/verma2023/figures
 ```
 
 `defero reproduce fig2a --train` trains in full, on a GPU where there is one, and goes on where it stopped. Each run is
-one line of `results/`: seed, recipe, machine, versions, seconds and every measure.
+one line of `results/`: seed, recipe, machine, versions, seconds and every measure. A network on which other runs rest
+is trained once by each command, and once for all where the variable `DEFERO_STOCK` names a folder to keep it in.
 
 **What stands.** The paper's ideas do: two consistent losses for many experts, probabilities read off them, and sets of
 experts chosen by conformal inference. defero is built on them. The authors published code, outputs and result files;
@@ -92,8 +93,8 @@ Each says under its panels how many seeds it shows; those of one seed are provis
 ## Runs
 
 Minutes are of training, summed over runs, plus those of each run's first step, which is mostly compilation; runs that
-shared a GPU count each, and in full. Settings of the oracles count those beyond the first. In all: {gpu:.0f} minutes on
-a GPU, {cpu:.0f} on a CPU.
+shared a GPU count each, and in full. Those of frozen and tuned nets are without the one classifier beneath. Settings of
+the oracles count those beyond the first. In all: {gpu:.0f} minutes on a GPU, {cpu:.0f} on a CPU.
 
 {held}
 
