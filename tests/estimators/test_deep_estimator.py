@@ -41,6 +41,13 @@ def test_the_users_module_is_copied():
     np.testing.assert_array_equal(first.predict_proba(NEW_X), again.predict_proba(NEW_X))
 
 
+def test_a_module_that_has_learned_before_starts_from_its_weights():
+    trunk = Pooled()
+    torch.nn.init.constant_(trunk.layer.weight, 0.25)
+    team = small_team(trunk, max_epochs=1, learning_rate=0.0).fit(X, Y, experts=M)
+    assert torch.equal(team.router_.scorer.base.net.trunk.layer.weight, trunk.layer.weight)
+
+
 def test_the_scores_are_those_of_the_net_whatever_the_block(own_module, monkeypatch):
     scorer = own_module.router_.scorer.base
     with torch.no_grad():
