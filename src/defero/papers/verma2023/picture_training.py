@@ -1,6 +1,7 @@
 """Teams on pictures: a learned trunk tuned end to end, and small models on what one classifier's trunk sees."""
 
 import copy
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from defero.papers.verma2023.frozen_trunk import FROZEN_METHODS, FrozenTrunk, pr
 from defero.papers.verma2023.methods import END_TO_END, FROZEN, LOSSES, ONE_CLASSIFIER, check_pool
 from defero.papers.verma2023.network_outputs import as_numpy, network_outputs, nothing_said
 from defero.papers.verma2023.picture_parts import Arrays, PictureParts, stock_folder
+from defero.papers.verma2023.provenance import made_here
 from defero.papers.verma2023.team_outputs import TeamOutputs
 from defero.papers.verma2023.trained_team import TrainedTeam
 from defero.papers.verma2023.workshop import Task, Workshop
@@ -207,7 +209,7 @@ def _one_classifier(parts: PictureParts, *, net: str, **options: Any) -> Trained
         for rows, labels in [(parts.rows[part], parts.labels[parts.rows[part]])]
     )
     facts = _facts(parts, options["recipe"], options["augmentation"], float(kept["first_step_seconds"]))
-    return TrainedTeam(validation, test, float(kept["seconds"]), facts)
+    return TrainedTeam(validation, test, float(kept["seconds"]), facts, json.loads(str(kept["made"])))
 
 
 def _classifier(parts: PictureParts, *, seed: int, net: str, recipe: Recipe, augmentation: Augmentation) -> Arrays:
@@ -221,6 +223,7 @@ def _classifier(parts: PictureParts, *, seed: int, net: str, recipe: Recipe, aug
             "class_logits": logits.astype(np.float32),
             "seconds": np.array(fit.seconds),
             "first_step_seconds": np.array(fit.first_step_seconds),
+            "made": np.array(json.dumps(made_here())),
         }
 
     facts = _facts(parts, recipe, augmentation, 0.0) | {
