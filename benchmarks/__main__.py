@@ -13,6 +13,7 @@ from benchmarks import (
     million_rows,
     new_expert,
     panels,
+    reproduction,
     start_up,
     text_crowds,
 )
@@ -26,6 +27,7 @@ BENCHMARKS = {
     "million_rows": million_rows,
     "new_expert": new_expert,
     "panels": panels,
+    "reproduction": reproduction,
     "start_up": start_up,
     "text_crowds": text_crowds,
 }
@@ -50,4 +52,5 @@ def main() -> None:
             print(f"  {what}: {figure}")
 
 
-main()
+if __name__ == "__main__":  # processes that are started beside import this file too
+    main()
