@@ -1,7 +1,7 @@
 """CIFAR-10 with simulated experts: what figures 2, 3 and the appendix rest on.
 
 One classifier is trained from scratch, and in figure 2 so are the paper's two losses. All else starts from that
-classifier, which takes a third of the time: networks tune its trunk on with their experts, and two-stage learns from
+classifier, which takes a fraction of the time: networks tune its trunk on with their experts, and two-stage learns from
 what it says.
 """
 
@@ -25,7 +25,7 @@ RECIPE = Recipe(
     warm_up=0.1,
     compile_part="trunk",
 )
-TUNING = replace(RECIPE, epochs=6, learning_rate=0.02)
+TUNING = replace(RECIPE, epochs=4, learning_rate=0.02)
 """Of a network that starts from one classifier's trunk."""
 QUICK_NET = "wrn-10-1"
 QUICK_RECIPE = Recipe(epochs=12, batch_size=128, learning_rate=0.1)

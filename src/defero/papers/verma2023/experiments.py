@@ -47,8 +47,8 @@ class Experiment:
     columns : tuple of float
         Settings at which methods other than one-vs-all and softmax are trained as well; all of them where empty.
     tuned : bool
-        Whether one-vs-all and softmax start from one classifier's trunk here as well, which takes a third of the time;
-        else from scratch, as in the paper.
+        Whether one-vs-all and softmax start from one classifier's trunk here as well, which takes a fraction of the
+        time; else from scratch, as in the paper.
     """
 
     name: str

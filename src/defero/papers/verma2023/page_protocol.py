@@ -55,8 +55,8 @@ DIFFERENCES = {
         "of simulation 1, seed 100; 23 later trials, 13 of them at seed 0, left it as it was. The test pictures are "
         "the same for every seed, so our accuracies on CIFAR-10 may be a little flattered.",
         "One classifier is trained from scratch, and in Figure 2 so are OvA and softmax, as in the paper. To save time "
-        "all other networks start from the trunk of the one classifier of their seed and are tuned end to end for a "
-        "third as many epochs again: OvA and softmax in Figure 3 and the appendix, and everywhere the mixture, "
+        "all other networks start from the trunk of the one classifier of their seed and are tuned end to end for "
+        "a few epochs more: OvA and softmax in Figure 3 and the appendix, and everywhere the mixture, "
         "decoupled and asymmetric. Two-stage learns from what that classifier says of the validation part.",
         "Three seeds are three networks and three draws of the experts' answers to the test pictures. In the paper's "
         "runs these answers are the same for every seed, and Figures 2c and 2d rest on one network per point.",
