@@ -12,14 +12,14 @@ import pytest
 import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
+from stored_cases import stored_folder
 
 from defero.conformal import ExpertSetPredictor, NaiveExpertSets, conformal_quantile
 from defero.conformal.paper_sets import lower_quantile
-from defero.core.errors import InputError
 from defero.losses import DeferralLoss
 from defero.metrics import expected_calibration_error
 from defero.papers.verma2023.conformal_as_run import fit_regularized, outputs_as_run, vote_as_run
-from defero.papers.verma2023.stored_outputs import list_runs, outputs_folder, read_run
+from defero.papers.verma2023.stored_outputs import list_runs, read_run
 from defero.scorers.links import scores_from_logits
 
 ROOT = Path(__file__).parents[2]
@@ -208,10 +208,7 @@ def test_the_loss_at_its_minimum_is_not_the_probability():
 
 @pytest.fixture(scope="module")
 def folder():
-    try:
-        return outputs_folder()
-    except InputError as reason:
-        pytest.skip(f"the authors' stored outputs are not here: {reason}")
+    return stored_folder()
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 import pytest
+from stored_cases import stored_folder
 
-from defero.core.errors import InputError
 from defero.metrics import expected_calibration_error
-from defero.papers.verma2023.stored_outputs import list_runs, outputs_folder, read_run
+from defero.papers.verma2023.stored_outputs import list_runs, read_run
 from defero.scorers.links import scores_from_logits
 
 FIGURES = {"fig1-ham10000": "ham10000_increase_experts", "fig2c": "cifar10_sim2_increase_confidence"}
@@ -17,10 +17,7 @@ SEEDS = {"ham10000_increase_experts": 3, "cifar10_sim2_increase_confidence": 1}
 
 @pytest.fixture(scope="module")
 def folder():
-    try:
-        return outputs_folder()
-    except InputError as reason:
-        pytest.skip(f"the authors' stored outputs are not here: {reason}")
+    return stored_folder()
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from stored_cases import stored_folder
 
 from defero.core.errors import InputError
 from defero.papers.verma2023.conformal_as_run import fit_regularized, outputs_as_run
 from defero.papers.verma2023.conformal_page import conformal_entries, conformal_page
 from defero.papers.verma2023.conformal_table import ConformalRow, conformal_row
-from defero.papers.verma2023.stored_outputs import outputs_folder, read_run
+from defero.papers.verma2023.stored_outputs import read_run
 
 pytestmark = pytest.mark.filterwarnings("ignore:no lambda keeps the promise")
 
@@ -47,10 +48,7 @@ class Study:
 
 @pytest.fixture(scope="module")
 def folder():
-    try:
-        return outputs_folder()
-    except InputError as reason:
-        pytest.skip(f"the authors' stored outputs are not here: {reason}")
+    return stored_folder()
 
 
 @pytest.fixture(scope="module")

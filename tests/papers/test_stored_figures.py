@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from stored_cases import stored_folder
 
 from defero.core.errors import InputError
 from defero.papers.verma2023.comparison import HEADER, compare
@@ -20,7 +21,7 @@ from defero.papers.verma2023.figures import FIGURES
 from defero.papers.verma2023.measures import measure
 from defero.papers.verma2023.published import TABLE, paper_folder, published_points, read_published
 from defero.papers.verma2023.reproduction import reproduce_stored
-from defero.papers.verma2023.stored_outputs import list_runs, outputs_folder, read_run
+from defero.papers.verma2023.stored_outputs import list_runs, read_run
 from defero.papers.verma2023.stored_records import read_weights, stored_entries, stored_records
 
 COMMITTED = Path(__file__).parents[2] / "papers" / "verma2023" / "figures" / "stored"
@@ -30,10 +31,7 @@ QUICK = ("fig1-hatespeech", "fig1-ham10000", "fig1-galaxyzoo", "fig2a", "fig2b",
 
 @pytest.fixture(scope="module")
 def folder():
-    try:
-        return outputs_folder()
-    except InputError as reason:
-        pytest.skip(f"the authors' stored outputs are not here: {reason}")
+    return stored_folder()
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,8 @@ _TRUNK = "trunk."
 def one_classifier(parts: Cifar10Parts, *, seed: int, net: str, recipe: Recipe) -> TrainedTeam:
     """Return what the classifier of a seed says: it is the same for all experiments, as nobody's answers are in it.
 
-    It knows when and on what it was trained, which may have been by another process. Kept apart from the weights, it is
-    a small file, and enough for two stages.
+    It tells on what and by which command it was trained, which may have been in another process. Kept apart from the
+    weights, it is a small file, and enough for two stages.
     """
 
     def make() -> Arrays:

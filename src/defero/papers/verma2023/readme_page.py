@@ -94,7 +94,8 @@ Each says under its panels how many seeds it shows; those of one seed are provis
 
 Minutes are of training, summed over runs, plus those of each run's first step, which is mostly compilation; runs that
 shared a GPU count each, and in full. Those of frozen and tuned nets are without the one classifier beneath. Settings of
-the oracles count those beyond the first. In all: {gpu:.0f} minutes on a GPU, {cpu:.0f} on a CPU.
+the oracles count those beyond the first. In all: {gpu:.0f} minutes on a GPU, {cpu:.0f} on a CPU. The command
+of a run is the one that makes it again: on the GPU a script called the same functions, for many runs at once.
 
 {held}
 
