@@ -100,6 +100,8 @@ def test_two_stages_start_from_one_classifier_and_meet_the_same_answers(parts: C
     assert len(team.validation) == N // 2  # the other half was learned from
     value = team.test.scores.expert_proba.mean(axis=0)
     assert value[0] < value[1:].min()  # the first expert guesses
+    alone = bench.train(parts, Task(None, ONE_CLASSIFIER, NET, 1))
+    np.testing.assert_allclose(team.test.scores.class_proba, alone.test.scores.class_proba, rtol=1e-12)  # it stays
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ RECIPE = Recipe(
     warm_up=0.1,
     compile_part="trunk",
 )
-TUNING = replace(RECIPE, epochs=6)
+TUNING = replace(RECIPE, epochs=9)
 """Of a network that starts from one classifier's trunk."""
 QUICK_NET = "wrn-10-1"
 QUICK_RECIPE = Recipe(epochs=12, batch_size=128, learning_rate=0.1)

@@ -41,6 +41,8 @@ def draw(
     from defero.plotting.published_curves import draw_panels, save_picture
 
     panels = [_panel(figure, panel, records, published) for panel in figure.panels]
+    drawn = {series.method for series in figure.series}
+    records = [record for record in records if record.method in drawn]
     hollow = "; hollow: published" if published else ""
     seeds, nets = seeds_in_words(records), nets_in_words(records)
     whose = "filled and hollow alike" if seeds != "1 seed" else "of hollow marks alone"

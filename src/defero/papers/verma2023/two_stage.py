@@ -3,18 +3,43 @@
 import time
 
 import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.frozen import FrozenEstimator
 
-from defero.core.checks import IntArray
+from defero.core.checks import FloatArray, IntArray
 from defero.estimators.two_stage import TwoStageDeferral
 from defero.experts import ExpertPool
 from defero.papers.verma2023.team_outputs import TeamOutputs, outputs_from_scores
 from defero.papers.verma2023.trained_team import TrainedTeam
 
 
-def after_one_classifier(validation: TeamOutputs, test: TeamOutputs, pool: ExpertPool, *, seed: int) -> TrainedTeam:
-    """Fit `TwoStageDeferral` on the logits of half of the validation items; the other half is left for calibration.
+class FinishedNetwork(ClassifierMixin, BaseEstimator):
+    """A network as scikit-learn knows classifiers: it reads logits, and believes them as they are.
 
-    The network's training items are of no use here: it knows them by heart, and is surer of them than of new ones.
+    Examples
+    --------
+    >>> logits = np.log([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]])
+    >>> FinishedNetwork().fit(logits, np.array([0, 2])).predict_proba(logits).round(2).tolist()
+    [[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]]
+    """
+
+    def fit(self, logits: FloatArray, labels: IntArray) -> "FinishedNetwork":
+        """Learn nothing but how many classes there are."""
+        self.classes_ = np.arange(logits.shape[1])
+        return self
+
+    def predict_proba(self, logits: FloatArray) -> FloatArray:
+        """Return P(y = k | x), (n, K), of logits (n, K)."""
+        proba: FloatArray = softmax(np.asarray(logits, dtype=np.float64), axis=1)
+        return proba
+
+
+def after_one_classifier(validation: TeamOutputs, test: TeamOutputs, pool: ExpertPool, *, seed: int) -> TrainedTeam:
+    """Fit the experts' heads of `TwoStageDeferral` on half of the validation items; the other half is for calibration.
+
+    The network stays as it is; the heads look at its logits and at what it believes of the classes. Its training
+    items are of no use here: it knows them by heart, and is surer of them than of new ones.
     The answers to validation and test items are drawn as for the networks that are trained with their experts.
 
     Parameters
@@ -32,7 +57,8 @@ def after_one_classifier(validation: TeamOutputs, test: TeamOutputs, pool: Exper
     rows = np.random.default_rng([seed, 3]).permutation(len(validation))
     fit, left = np.sort(rows[: len(rows) // 2]), np.sort(rows[len(rows) // 2 :])
     started = time.monotonic()
-    team = TwoStageDeferral()
+    network = FinishedNetwork().fit(validation.class_logits, validation.labels)
+    team = TwoStageDeferral(FrozenEstimator(network), heads="shrunk")
     team.fit(validation.class_logits[fit], validation.labels[fit], experts=answers[0][fit])
     seconds = time.monotonic() - started
 
@@ -43,5 +69,5 @@ def after_one_classifier(validation: TeamOutputs, test: TeamOutputs, pool: Exper
         judged(validation.take(left), answers[0][left]),
         judged(test, answers[1]),
         seconds,
-        {"stages": "TwoStageDeferral() on the logits of one classifier", "n_fit": len(fit)},
+        {"stages": "TwoStageDeferral, shrunk heads, on the logits of one classifier, frozen", "n_fit": len(fit)},
     )
