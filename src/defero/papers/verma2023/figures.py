@@ -25,3 +25,12 @@ def figures_by_name(name: str) -> tuple[PaperFigure, ...]:
     close = get_close_matches(name.lower().replace("_", "-"), [*FIGURES, ALL], n=3, cutoff=0.5)
     guess = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(FIGURES)}, and {ALL}."
     raise InputError(f"there is no figure {name!r}; {guess}")
+
+
+def first_x(experiment_name: str) -> float:
+    """Return what setting 0 of an experiment is on the x axis of its figures.
+
+    >>> first_x("oracles"), first_x("overlap")
+    (1.0, 0.0)
+    """
+    return next(figure.first_x for figure in FIGURES.values() if figure.experiment_name == experiment_name)

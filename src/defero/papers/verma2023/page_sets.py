@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from defero.papers.verma2023.claim_cells import Cells, block, cells, listed
 from defero.papers.verma2023.claims import Kept
 from defero.papers.verma2023.claims_sets import means_at
+from defero.papers.verma2023.figures import first_x
 from defero.papers.verma2023.methods import TWO_LOSSES
 from defero.papers.verma2023.run_record import as_published
 
@@ -32,13 +33,12 @@ _MEASURES = (
     ("missed_share.missed_share", 2),
     ("any_correct.size", 1),
 )
-_FIRST = {"oracles": 1, "noisy-oracles": 1, "overlap": 0}
-"""What setting 0 is: settings of the oracles count those beyond the first."""
+_EXPERIMENTS = ("oracles", "noisy-oracles", "overlap")
 
 
 def set_rows(kept: Kept) -> Iterator[tuple[str, ...]]:
     """Yield a row for each experiment and loss: means over seeds, setting by setting."""
-    for experiment, first in _FIRST.items():
+    for experiment in _EXPERIMENTS:
         records = as_published(kept.ours.get(experiment, ()))
         for method in TWO_LOSSES:
             sizes = block(cells(records, method, "sets.regularized_as_run.size"))
@@ -50,7 +50,7 @@ def set_rows(kept: Kept) -> Iterator[tuple[str, ...]]:
                 listed(means_at(cells(records, method, f"sets.{name}"), sizes), digits=digits)
                 for name, digits in _MEASURES
             ]
-            settings = ", ".join(f"{setting + first:g}" for setting in sizes.settings)
+            settings = ", ".join(f"{setting + first_x(experiment):g}" for setting in sizes.settings)
             yield (experiment, method, settings, _published(theirs, sizes.settings), *shown)
 
 

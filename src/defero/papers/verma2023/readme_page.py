@@ -13,6 +13,9 @@ from defero.papers.verma2023.figures import FIGURES
 from defero.papers.verma2023.gpu_ledger import held_in_words
 from defero.papers.verma2023.page_best import HEADER as BEST_HEADER
 from defero.papers.verma2023.page_best import best_row, obstacles
+from defero.papers.verma2023.page_methods import HEADER as METHODS_HEADER
+from defero.papers.verma2023.page_methods import IN_WORDS as METHODS_IN_WORDS
+from defero.papers.verma2023.page_methods import method_rows
 from defero.papers.verma2023.page_protocol import DIFFERENCES, NAMES, network_rows
 from defero.papers.verma2023.page_runs import made_rows, missing_lines, total_minutes, versions_in_words
 from defero.papers.verma2023.page_sets import HEADER as SETS_HEADER
@@ -77,6 +80,12 @@ several by the test items themselves, so both are a little flattered, ours more,
 {best}
 
 {obstacles}
+
+## Every method side by side
+
+{methods_words}
+
+{methods}
 
 ## Set sizes: ours and the published regularized ones
 
@@ -205,6 +214,8 @@ def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> s
         terms=_bullets(terms(links.docs)),
         best=table(BEST_HEADER, map(best_row, best)),
         obstacles=_bullets(obstacles(best)),
+        methods_words=_paragraph(METHODS_IN_WORDS),
+        methods=table(METHODS_HEADER, method_rows(kept.ours)),
         sets_words=_paragraph(SETS_IN_WORDS.format(errata=links.errata, conformal=links.conformal)),
         sets=table(SETS_HEADER, set_rows(kept)),
         pictures="\n".join(f"- [{name}]({address})" for name, address in links.pictures) or "None yet.",
