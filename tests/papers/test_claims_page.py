@@ -188,6 +188,17 @@ def test_the_page_has_a_row_for_each_verdict():
     assert "{" not in page
 
 
+def test_the_page_says_when_all_claims_are_judged():
+    home = paper_folder()
+    if home is None:
+        pytest.skip("the runs come with the sources alone")
+    kept = read_kept(home)
+    n = len(verdicts(kept))
+    page = " ".join(readme_page(kept, (), Links("errata", "sets", ())).split())
+    assert f"All 11 figures have runs of ours, and all {n} claims a verdict." in page
+    assert "without runs yet" not in page
+
+
 def test_the_words_lead_to_pages_that_there_are():
     home = paper_folder()
     if home is None:

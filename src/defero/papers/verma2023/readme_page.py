@@ -120,18 +120,18 @@ of a run is the one that makes it again: on the GPU a script called the same fun
 
 {networks}
 
-{differences}
+{differences}{not_run}
+"""
+_NOT_RUN = """
 
 ## Claims without runs yet
 
-{not_run}
-"""
+{rows}"""
 
 _OPENING = """\
 The figures of Verma, Barrejón and Nalisnick (AISTATS 2023), beside the numbers that the authors published, with a
-verdict on each claim that our runs can judge. So far {shown} of {figures} figures have runs of ours, and {judged} of
-{claims} claims a verdict. One command draws the figures and writes this page: every result and every verdict on it is
-computed from the runs in `results/`."""
+verdict on each claim that our runs can judge. {so_far} One command draws the figures and writes this page: every result
+and every verdict on it is computed from the runs in `results/`."""
 
 _RULES = (
     "Ours are runs that we trained; the verdict rests on them alone. Stored: the same number from the authors' own "
@@ -210,7 +210,7 @@ def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> s
         opening=_opening(found, kept),
         claims=table(HEADER, map(verdict_cells, judged)) if judged else "None yet.",
         open_claims="Claims without enough runs are [at the end](#claims-without-runs-yet)." if left else "",
-        not_run=table(NOT_RUN_HEADER, map(not_run_cells, left)) if left else "None: each has its verdict.",
+        not_run=_NOT_RUN.format(rows=table(NOT_RUN_HEADER, map(not_run_cells, left))) if left else "",
         terms=_bullets(terms(links.docs)),
         best=table(BEST_HEADER, map(best_row, best)),
         obstacles=_bullets(obstacles(best)),
@@ -262,13 +262,13 @@ def _of(points: Iterable[PublishedPoint], figure: str) -> tuple[PublishedPoint, 
 
 
 def _opening(found: Sequence[Verdict], kept: Kept) -> str:
-    words = _OPENING.format(
-        shown=sum(bool(kept.ours.get(figure.experiment_name)) for figure in FIGURES.values()),
-        figures=len(FIGURES),
-        judged=sum(one.verdict != NOT_RUN for one in found),
-        claims=len(found),
-    )
-    return _paragraph(words)
+    shown = sum(bool(kept.ours.get(figure.experiment_name)) for figure in FIGURES.values())
+    judged = sum(one.verdict != NOT_RUN for one in found)
+    n_figures, n_claims = len(FIGURES), len(found)
+    so_far = f"So far {shown} of {n_figures} figures have runs of ours, and {judged} of {n_claims} claims a verdict."
+    if (shown, judged) == (n_figures, n_claims):
+        so_far = f"All {n_figures} figures have runs of ours, and all {n_claims} claims a verdict."
+    return _paragraph(_OPENING.format(so_far=so_far))
 
 
 def _count(found: Sequence[Verdict]) -> str:
