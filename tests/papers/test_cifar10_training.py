@@ -1,6 +1,6 @@
 """CIFAR-10's teams, on pictures made here: answers that all methods share, and each way of training once."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from defero.papers.verma2023.experiments import EXPERIMENTS
 from defero.papers.verma2023.methods import ONE_CLASSIFIER
 from defero.papers.verma2023.picture_parts import Stock
 from defero.papers.verma2023.plan import plans_of
+from defero.papers.verma2023.published import paper_folder
+from defero.papers.verma2023.run_record import read_records
 from defero.papers.verma2023.workshop import Task, Workshop
 from defero.training.deep.loop import DeepFit
 from defero.training.deep.recipe import Recipe
@@ -201,3 +203,18 @@ def test_what_cannot_be_trained_is_told(parts: Cifar10Parts) -> None:
         train_team(parts, POOL, "two-stage", seed=0, net=NET, recipe=RECIPE)
     with pytest.raises(InputError, match="pool must be left out for one classifier and given for the others"):
         train_team(parts, POOL, ONE_CLASSIFIER, seed=0, net=NET, recipe=RECIPE)
+
+
+def test_the_runs_that_are_kept_are_of_the_recipes_that_the_command_has() -> None:
+    home = paper_folder()
+    if home is None:
+        pytest.skip("the runs come with the sources alone")
+    wanted = {"wrn-28-4": cifar10_training.RECIPE, "wrn-28-4, tuned": cifar10_training.TUNING}
+    for name in ("sim1", "sim2", "oracles", "noisy-oracles", "overlap"):
+        for record in read_records(home / "results" / f"{name}.jsonl"):
+            if record.net in wanted:
+                recipe = asdict(wanted[record.net])
+                assert {key: record.recipe[key] for key in recipe if key in record.recipe} == {
+                    key: value for key, value in recipe.items() if key in record.recipe
+                }
+                assert {"epochs", "learning_rate", "optimiser"} <= record.recipe.keys()

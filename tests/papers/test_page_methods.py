@@ -26,16 +26,62 @@ def test_means_are_over_what_all_methods_have_in_common():
 
 def test_one_classifier_stands_beside_every_setting_and_the_best_expert_below():
     records = [
-        run("ova", 2.0, measures={"system_accuracy": 0.75, "ece": 0.01, "calibrated.ece": 0.005, "best_expert": 0.5}),
-        run("one classifier", 0.0, measures={"system_accuracy": 0.7}),
+        run("ova", 2.0, measures={"system_accuracy": 0.75, "best_expert": 0.5}),
+        run("one classifier", 0.0, measures={"system_accuracy": 0.7, "coverage": 1.0}),
     ]
     rows = rows_of(records, "ham10000")
     assert all(len(row) == len(HEADER) for row in rows)
-    assert [row[1:] for row in rows] == [
-        ("2; 1 seed", "OvA", "net", "75.00", "", "1.00", "0.50", "", ""),
-        ("2; 1 seed", "one classifier", "net", "70.00", "", "", "", "", ""),
-        ("2; 1 seed", "best expert", "", "50.00", "", "", "", "", ""),
+    assert [row[2:6] for row in rows] == [
+        ("OvA", "net", "75.00", ""),
+        ("one classifier", "net", "70.00", "100.00"),
+        ("best expert", "", "50.00", ""),
     ]
+    assert {row[:2] for row in rows} == {("ham10000 (fig1-ham10000)", "2; 1 seed")}
+
+
+def test_every_measure_has_its_column_and_every_method_its_net():
+    measures = {
+        "system_accuracy": 0.9,
+        "coverage": 0.8,
+        "ece": 0.07,
+        "calibrated.system_accuracy": 0.95,
+        "calibrated.coverage": 0.6,
+        "calibrated.ece": 0.02,
+        "sets.missed_share.size": 4.0,
+        "votes.missed_share_bayes.system_accuracy": 0.99,
+    }
+    records = [
+        run("ova", 1.0, net="a net", measures=measures),
+        run("moe", 1.0, net="a net, tuned", measures={"system_accuracy": 0.5}),
+        run("ova", 1.0, net="a net", protocol="as_written", measures={"system_accuracy": 0.1}),
+    ]
+    ova, moe, _ = rows_of(records)
+    assert dict(zip(HEADER, ova, strict=True)) == {
+        "experiment": "oracles (fig3a, fig3c)",
+        "settings; seeds": "2; 1 seed",
+        "method": "OvA",
+        "net": "a net",
+        "accuracy, %": "90.00",
+        "coverage, %": "80.00",
+        "ECE, %": "7.00",
+        "calibrated: accuracy": "95.00",
+        "calibrated: coverage": "60.00",
+        "calibrated: ECE": "2.00",
+        "experts in the set": "4.00",
+        "panel, %": "99.00",
+    }
+    assert moe[3] == "a net, tuned"
+
+
+def test_a_run_without_sets_is_left_out_of_them_for_all():
+    """A method that defers next to nothing has no sets there; the others are then judged elsewhere too."""
+    size = "sets.missed_share.size"
+    records = merged(
+        both("system_accuracy", 0.9, 0.9, settings=(0.0, 4.0), seeds=(0,)),
+        runs("ova", size, lambda x: 1.001 + x, settings=(0.0, 4.0), seeds=(0,)),
+        runs("softmax", size, 5.001, settings=(4.0,), seeds=(0,)),
+    )
+    assert [row[HEADER.index("experts in the set")] for row in rows_of(records)[:2]] == ["5.00", "5.00"]
 
 
 def test_methods_that_share_no_run_have_no_row():

@@ -12,6 +12,7 @@ from defero.papers.verma2023.figure_pictures import (
     LOOKS,
     left_alone_in_words,
     nets_in_words,
+    note_in_words,
     seeds_in_words,
     with_gaps,
 )
@@ -173,8 +174,21 @@ def test_lines_that_calibration_left_alone_are_named():
 
 def test_seeds_are_counted():
     assert seeds_in_words([record(), record("softmax")]) == "1 seed"
-    assert seeds_in_words([record(seed=0), record(seed=1)]) == "2 seeds"
-    assert seeds_in_words([record(seed=0), record(seed=1), record("moe")]) == "1 to 2 seeds"
+    two = [record(seed=0), record(seed=1)]
+    assert seeds_in_words(two) == "2 seeds"
+    assert seeds_in_words([*two, record("moe")]) == "2 seeds (OvA), 1 seed (mixture of experts)"
+    assert seeds_in_words([*two, record(setting=3.0)]) == "1 to 2 seeds"
+
+
+def test_the_note_speaks_of_what_is_drawn_alone():
+    def note(records):
+        return note_in_words(FIGURES["fig2c"], records, [], source="ours")
+
+    there = [record(), record("softmax"), record("one classifier", net="alone")]
+    assert note(there) == "filled: ours, 1 seed. Bars: standard errors over seeds. Net: net."
+    there += [record("two-stage", seed=seed, net="net, frozen") for seed in (0, 1, 2)]
+    assert "ours, 1 seed (OvA, softmax), 3 seeds (two-stage)." in note(there)
+    assert "One seed has none, and is provisional." in note(there)
 
 
 def test_each_protocol_has_its_table_and_pictures(tmp_path):

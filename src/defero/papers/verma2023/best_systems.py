@@ -30,6 +30,16 @@ VOTES = {
 """Who is heard on deferred items."""
 
 
+def system_name(method: str, metric: str) -> str:
+    """Say who decides.
+
+    >>> system_name("ova", "votes.top5.system_accuracy"), system_name("softmax", "calibrated.system_accuracy")
+    ('ova, majority of the top five', 'softmax, calibrated')
+    """
+    kind = metric.removesuffix(ACCURACY).strip(".").removeprefix("votes.")
+    return f"{method}, {VOTES.get(kind, kind)}" if kind else method
+
+
 @dataclass(frozen=True)
 class System:
     """One of our systems at one setting.
@@ -60,8 +70,7 @@ class System:
         >>> System("ova", "wrn-28-4", "votes.any_correct_bayes.system_accuracy", accuracy).name
         'ova, Bayes vote of the any-correct set'
         """
-        kind = self.metric.removesuffix(ACCURACY).strip(".").removeprefix("votes.")
-        return f"{self.method}, {VOTES.get(kind, kind)}" if kind else self.method
+        return system_name(self.method, self.metric)
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,9 @@ class BestSystems:
         What stands in the way; "" where nothing does.
     classifier : System or None
         One classifier without experts, with the network of the better of ours.
+    their_classifier : float
+        Percent: the authors' one classifier as published, else the classifier within their stored network; nan where
+        neither is known.
     """
 
     figure: PaperFigure
@@ -91,6 +103,7 @@ class BestSystems:
     n_settings: int
     obstacle: str
     classifier: System | None = None
+    their_classifier: float = math.nan
 
     @property
     def ours(self) -> System | None:
@@ -105,7 +118,13 @@ class BestSystems:
         return self.ours.accuracy.mean >= self.published.mean
 
 
-def best_systems(figure: PaperFigure, records: Sequence[RunRecord], points: Sequence[PublishedPoint]) -> BestSystems:
+def best_systems(
+    figure: PaperFigure,
+    records: Sequence[RunRecord],
+    points: Sequence[PublishedPoint],
+    *,
+    stored: Sequence[RunRecord] = (),
+) -> BestSystems:
     """Compare our best system with the best published one, at the setting where the latter is.
 
     Both are chosen by the test items themselves, so both are a little flattered, ours more: it has more to choose from.
@@ -128,7 +147,10 @@ def best_systems(figure: PaperFigure, records: Sequence[RunRecord], points: Sequ
         len(reached),
         "",
     )
-    found = replace(found, classifier=_classifier(records, found.ours))
+    theirs = _published(points, ONE_CLASSIFIER, math.nan)
+    if math.isnan(theirs):
+        theirs = _mean(stored, best[place].method, "class_accuracy", place)
+    found = replace(found, classifier=_classifier(records, found.ours), their_classifier=theirs)
     if found.reached is not False:
         return found
     return replace(found, obstacle=_obstacle(records, points, setting=place, x=best[place].x))

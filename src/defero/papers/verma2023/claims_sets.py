@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from defero.papers.verma2023.claim_cells import Block, Cells, block, cells, listed, minus, pair
+from defero.core.checks import FloatArray
+from defero.papers.verma2023.claim_cells import Block, Cells, block, cells, listed, mean_over_settings, minus, pair
 from defero.papers.verma2023.claim_rules import (
     PERCENT,
     Claim,
@@ -15,6 +16,7 @@ from defero.papers.verma2023.claim_rules import (
     on_average,
     within,
 )
+from defero.papers.verma2023.figures import first_x
 from defero.papers.verma2023.methods import TWO_LOSSES
 from defero.papers.verma2023.verdict import CONFIRMED, DEPENDS, NOT_CONFIRMED, Estimate, Verdict, Word
 
@@ -29,7 +31,7 @@ EQUAL = 1.0
 
 def n_oracles(setting: float) -> float:
     """Return how many of the ten experts are oracles at a setting."""
-    return setting + 1
+    return setting + first_x("oracles")
 
 
 def naive_sets_are_too_large(evidence: Evidence, *, where: str, settings: tuple[float, ...]) -> Verdict:
@@ -90,14 +92,14 @@ def ova_s_naive_sets_are_closer(evidence: Evidence, *, settings: tuple[float, ..
         tuple(setting for setting in settings if n_oracles(setting) < 10),
     )
     written = block(_farther(evidence.ours, "softmax", "ova", kind="naive_as_written"), settings=claim.settings)
-    apart = None if written is None else float(written.values.mean())
+    apart = None if written is None else mean_over_settings(written, scale=1.0)
 
     def rule(found: Estimate, there: Block) -> Word:
         word = on_average(found, there)
-        return DEPENDS if word == CONFIRMED and (apart is None or apart <= NEAR / 2) else word
+        return DEPENDS if word == CONFIRMED and (apart is None or apart.mean <= NEAR / 2) else word
 
     def why(there: Block) -> str:
-        text = "" if apart is None else f" With the scores that the text defines the difference is {apart:+.2f}."
+        text = "" if apart is None else f" With the scores that the text defines the difference is {apart.words()}."
         return f"As run, softmax's are farther off by {listed(there.by_setting)} with {_oracles(there)} oracles.{text}"
 
     return judge(
@@ -151,8 +153,9 @@ def regularized_sets_find_the_oracles(
     def why(there: Block) -> str:
         shares, sizes = means_at(missed, there), means_at(exact, there)
         return (
-            f"Sizes are off by {listed(there.by_setting)} with {_oracles(there)} oracles. Right experts left out, "
-            f"{ALPHA:g} asked: {listed(shares, digits=2)}. Sets that keep this promise hold {listed(sizes)} experts."
+            f"{promise_in_words(shares)} Sizes are off by {listed(there.by_setting)} with {_oracles(there)} oracles. "
+            f"Right experts left out, {ALPHA:g} asked: {listed(shares, digits=2)}. Sets that keep this promise hold "
+            f"{listed(sizes)} experts."
         )
 
     return judge(
@@ -163,6 +166,18 @@ def regularized_sets_find_the_oracles(
         why=why,
         scale=1.0,
     )
+
+
+def promise_in_words(missed: FloatArray) -> str:
+    """Say in how many settings too many right experts are left out, (n settings,): sizes alone do not show it.
+
+    >>> promise_in_words(np.array([0.1, 0.3])), promise_in_words(np.array([0.1]))
+    ('The promise is broken in 1 of 2 settings, hence the word.', 'The promise is kept.')
+    """
+    broken = int((~(missed <= ALPHA + SLACK)).sum())  # nan keeps no promise
+    if not broken:
+        return "The promise is kept."
+    return f"The promise is broken in {broken} of {len(missed)} settings, hence the word."
 
 
 def softmax_s_regularized_sets_are_closer(evidence: Evidence) -> Verdict:
@@ -243,7 +258,7 @@ def smaller(by_method: Callable[[Records, str], Cells]) -> Callable[[Records], C
     return lambda records: pair(min, *(by_method(records, method) for method in TWO_LOSSES))
 
 
-def means_at(found: Cells, there: Block) -> np.ndarray:
+def means_at(found: Cells, there: Block) -> FloatArray:
     """Return means over the seeds of a block, (n settings,); nan where a value is missing."""
     return np.array(
         [np.mean([found.get((setting, seed), np.nan) for seed in there.seeds]) for setting in there.settings]

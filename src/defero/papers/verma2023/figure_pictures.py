@@ -41,21 +41,29 @@ def draw(
     from defero.plotting.published_curves import draw_panels, save_picture
 
     panels = [_panel(figure, panel, records, published) for panel in figure.panels]
-    drawn = {series.method for series in figure.series}
-    records = [record for record in records if record.method in drawn]
-    hollow = "; hollow: published" if published else ""
-    seeds, nets = seeds_in_words(records), nets_in_words(records)
-    whose = "filled and hollow alike" if seeds != "1 seed" else "of hollow marks alone"
-    bars = f" Bars: standard errors over seeds, {whose}." if published else " Bars: standard errors over seeds."
-    note = f"filled: {source}, {seeds}{hollow}.{bars}{nets}"
-    note += left_alone_in_words(figure, records)
+    note = note_in_words(figure, records, published, source=source)
     title = f"{figure.title} ({mark})" if mark else figure.title
     made = draw_panels(panels, x_label=figure.x_label, title=title, note=note, n_columns=figure.n_columns)
     return save_picture(made, stem)
 
 
+def note_in_words(
+    figure: PaperFigure, records: Sequence[RunRecord], published: Sequence[PublishedPoint], *, source: str
+) -> str:
+    """Say what the marks of a picture are: of the methods that it draws, and of no other."""
+    drawn = {series.method for series in figure.series}
+    shown = [record for record in records if record.method in drawn]
+    seeds = seeds_in_words(shown)
+    hollow = "; hollow: published" if published else ""
+    whose = "filled and hollow alike" if seeds != "1 seed" else "of hollow marks alone"
+    bars = f" Bars: standard errors over seeds, {whose}." if published else " Bars: standard errors over seeds."
+    bars += " One seed has none, and is provisional." if "1 seed" in seeds and seeds != "1 seed" else ""
+    left_alone = left_alone_in_words(figure, shown)
+    return f"filled: {source}, {seeds}{hollow}.{bars}{nets_in_words(shown)}{left_alone}"
+
+
 def seeds_in_words(records: Iterable[RunRecord]) -> str:
-    """Say how many seeds there are of each method and setting.
+    """Say how many seeds there are of a setting, and of which methods where not all have as many.
 
     >>> seeds_in_words([])
     'no seeds'
@@ -63,12 +71,14 @@ def seeds_in_words(records: Iterable[RunRecord]) -> str:
     seeds: dict[tuple[str, float], set[int]] = {}
     for record in records:
         seeds.setdefault((record.method, record.setting), set()).add(record.seed)
-    counts = sorted(len(found) for found in seeds.values())
-    if not counts:
-        return "no seeds"
-    if counts[0] == counts[-1]:
-        return "1 seed" if counts[0] == 1 else f"{counts[0]} seeds"
-    return f"{counts[0]} to {counts[-1]} seeds"
+    methods: dict[str, list[str]] = {}
+    for method in dict.fromkeys(method for method, _ in seeds):
+        counts = sorted(len(found) for (one, _), found in seeds.items() if one == method)
+        span = f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
+        methods.setdefault(f"{span} seed{'' if span == '1' else 's'}", []).append(LABELS.get(method, method))
+    if len(methods) < 2:
+        return next(iter(methods), "no seeds")
+    return ", ".join(f"{count} ({', '.join(names)})" for count, names in methods.items())
 
 
 def nets_in_words(records: Iterable[RunRecord]) -> str:

@@ -1,13 +1,16 @@
 """Our best system beside the best published one, figure by figure: a table of the reproduction's page."""
 
+import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from defero.papers.verma2023.best_systems import BestSystems, System
+from defero.papers.verma2023.best_systems import PERCENT, BestSystems, System, system_name
 from defero.papers.verma2023.page_protocol import DIFFERENCES
 
 HEADER = (
     "figure",
     "best published",
+    "theirs, the classifier alone",
     "ours, one decides",
     "ours, panel",
     "ours, the classifier alone",
@@ -21,10 +24,12 @@ def best_row(found: BestSystems) -> tuple[str, ...]:
         return (found.figure.name, "no accuracy is drawn", *[""] * (len(HEADER) - 2))
     point = found.published
     note = f"; {point.note}" if point.note else ""
-    published = f"{point.mean:.2f} % ({point.method}, {found.figure.x_label}: {point.x:g}{note})"
+    name = system_name(point.method, point.metric)
+    published = f"{point.mean:.2f} % ({name}; {found.figure.x_label}: {point.x:g}{note})"
+    theirs = "" if math.isnan(found.their_classifier) else f"{found.their_classifier:.2f}"
     settings = f"; in {found.n_reached} of {found.n_settings} settings" if found.n_settings else ""
     ours = (_system(found.alone), _system(found.panel), _classifier(found))
-    return (found.figure.name, published, *ours, f"{_reached(found)}{settings}")
+    return (found.figure.name, published, theirs, *ours, f"{_reached(found)}{settings}")
 
 
 def _reached(found: BestSystems) -> str:
@@ -40,7 +45,10 @@ def _reached(found: BestSystems) -> str:
 
 
 def _system(found: System | None) -> str:
-    return "" if found is None else f"{found.accuracy.words(sign='')} ({found.name})"
+    if found is None:
+        return ""
+    accuracy = replace(found.accuracy, high=min(found.accuracy.high, PERCENT))  # Student's interval knows no bound
+    return f"{accuracy.words(sign='')} ({found.name})"
 
 
 def _classifier(found: BestSystems) -> str:

@@ -34,6 +34,10 @@ class FinishedNetwork(ClassifierMixin, BaseEstimator):
         proba: FloatArray = softmax(np.asarray(logits, dtype=np.float64), axis=1)
         return proba
 
+    def predict(self, logits: FloatArray) -> IntArray:
+        """Return the likeliest class, (n,)."""
+        return np.asarray(logits).argmax(axis=1)
+
 
 def after_one_classifier(validation: TeamOutputs, test: TeamOutputs, pool: ExpertPool, *, seed: int) -> TrainedTeam:
     """Fit the experts' heads of `TwoStageDeferral` on half of the validation items; the other half is for calibration.
