@@ -1,4 +1,4 @@
-"""Experts whose skill goes by the class: heads that look at what the classifier believes are surer of the right ones."""
+"""Where skill goes by the class, heads that look at what the classifier believes know better who is right."""
 
 import numpy as np
 import pytest
