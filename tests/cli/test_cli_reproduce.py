@@ -100,6 +100,7 @@ def test_json_has_every_number(stored, tmp_path):
 
 def test_without_stored_outputs_the_sentence_says_where_they_belong(tmp_path, monkeypatch):
     monkeypatch.delenv("DEFERO_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     outcome = run("reproduce", "fig2c", "--stored", "--out", tmp_path)
     assert (outcome.code, outcome.out) == (2, "")
     assert "DEFERO_DATA is not set: let it name the folder that holds verma2023_outputs/" in outcome.err

@@ -38,6 +38,12 @@ def test_a_fitted_classifier_is_used_as_it_is():
     np.testing.assert_array_equal(team.predict_proba(X), fitted.predict_proba(X))
 
 
+def test_a_fitted_classifier_of_other_features_is_refused():
+    fitted = LogisticRegression(max_iter=500).fit(X[:, :1], Y)
+    with pytest.raises(InputError, match=r"the frozen one learned from 1 features, and reads \d+ here, .*categories"):
+        TwoStageDeferral(FrozenEstimator(fitted)).fit(X, Y, experts=M)
+
+
 def test_fitted_expert_models_are_used_as_they_are():
     models = [FrozenEstimator(LogisticRegression(max_iter=500).fit(X, M[:, j] == Y)) for j in range(4)]
     team = TwoStageDeferral(None, models).fit(X, Y, experts=M)

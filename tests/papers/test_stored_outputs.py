@@ -53,8 +53,13 @@ def test_the_folder_is_found_through_the_environment(folder, monkeypatch):
     with pytest.raises(InputError, match=r"must hold index\.json"):
         outputs_folder()
     monkeypatch.delenv("DEFERO_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     with pytest.raises(InputError, match="DEFERO_DATA is not set: let it name the folder"):
         outputs_folder()
+    cached = folder / "defero" / "verma2023_outputs"
+    cached.mkdir(parents=True)
+    (cached / "index.json").write_text("{}", encoding="utf-8")
+    assert outputs_folder() == cached
 
 
 def test_what_cannot_be_read_is_named(folder):

@@ -68,8 +68,10 @@ def test_rows_that_an_earlier_stage_saw_are_refused(team, ready):
     with pytest.raises(InputError, match="conformalize: 1000 of 1000 rows were seen by fit or calibrate"):
         ready.conformalize(CAL.features, CAL.labels, CAL.answers)
     one = np.vstack([TRAIN.features[:1], CONF.features[1:]])
-    with pytest.raises(InputError, match="conformalize: 1 of 1500 rows were seen by fit"):
+    with pytest.raises(InputError, match=r"conformalize: 1 of 1500 rows were seen by fit.* The first is row 0,"):
         team.router_.conformalize(one, CONF.labels, CONF.answers)
+    with pytest.raises(InputError, match="The first is row 1499, counted from 0; where other cases merely look alike"):
+        team.router_.conformalize(np.roll(one, -1, axis=0), np.roll(CONF.labels, -1), np.roll(CONF.answers, -1, axis=0))
 
 
 def test_rows_that_only_look_alike_are_not_refused():

@@ -40,7 +40,9 @@ class TwoStageDeferral(DeferralEstimator):
     ----------
     classifier : scikit-learn classifier, optional
         Logistic regression on standardised features by default, with shrunk heads at the ridge that predicts held-out
-        labels best. A fitted one is used as it is when wrapped in `sklearn.frozen.FrozenEstimator`.
+        labels best. A fitted one is used as it is when wrapped in `sklearn.frozen.FrozenEstimator`; it must have
+        learned from the numbers that this estimator reads: of a DataFrame those are its columns, categories spread
+        out and blanks filled. Where it reads the DataFrame itself, see `Router.from_probabilities`.
     expert_model : scikit-learn classifier, or a list of J of them, optional
         A copy is fitted for each expert; see `heads` for the default. In a list each may be frozen.
     heads : "auto", "shrunk" or "own"
@@ -87,7 +89,7 @@ class TwoStageDeferral(DeferralEstimator):
         return classes_of(self.classifier, labels)
 
     def _learn(self, lesson: Lesson) -> Scorer:
-        self._check_options()
+        self._check_options(lesson.features.shape[1])
         if self._shrinks(lesson):
             chosen, proba = self._chosen_classifier(lesson)
             return with_shrunk_heads(TwoStageScorer(fit_classifier(chosen, lesson), []), lesson, proba)
@@ -109,8 +111,15 @@ class TwoStageDeferral(DeferralEstimator):
             ],
         )
 
-    def _check_options(self) -> None:
+    def _check_options(self, n_features: int) -> None:
         check_heads(self.heads)
+        known = getattr(self.classifier, "n_features_in_", n_features)
+        if isinstance(self.classifier, FrozenEstimator) and known != n_features:
+            raise InputError(
+                f"classifier: the frozen one learned from {known} features, and reads {n_features} here, as a table is "
+                "read as numbers first: categories spread out, blanks marked. Fit it on the same numbers, or hand its "
+                "probabilities to Router.from_probabilities."
+            )
         if self.heads == "shrunk" and self.expert_model is not None:
             raise InputError("heads='shrunk' takes the place of expert_model; leave one of them out.")
         if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:

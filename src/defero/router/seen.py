@@ -131,7 +131,8 @@ def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprin
     if shared > most_by_chance(by_chance):
         raise InputError(
             f"{stage}: {shared} of {len(rows)} rows were seen by {' or '.join(earlier)}, and nothing can be promised "
-            "on those; pass rows of their own."
+            f"on those; pass rows of their own. The first is row {int((~held_out(used, rows)).argmax())}, counted from "
+            "0; where other cases merely look alike, leave it out."
         )
     if tell_doubt and shared and by_chance >= 0.5 * len(rows):
         warnings.warn(

@@ -21,6 +21,7 @@ from defero.papers.verma2023.page_runs import made_rows, missing_lines, total_mi
 from defero.papers.verma2023.page_sets import HEADER as SETS_HEADER
 from defero.papers.verma2023.page_sets import IN_WORDS as SETS_IN_WORDS
 from defero.papers.verma2023.page_sets import set_rows
+from defero.papers.verma2023.page_short import in_short
 from defero.papers.verma2023.page_terms import terms
 from defero.papers.verma2023.published import TABLE, PublishedPoint, read_published
 from defero.papers.verma2023.run_record import as_published
@@ -57,6 +58,8 @@ without that openness this page could not exist. Our [notes on it]({errata}) hav
 ## Verdicts
 
 {count}
+
+{short}
 
 How a verdict is computed (`claim_rules.py`; one function per claim in `claims_*.py`):
 
@@ -213,6 +216,7 @@ def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> s
         errata=links.errata,
         conformal=links.conformal,
         count=_paragraph(_count(found)),
+        short=_bullets(in_short(found)),
         rules=_bullets(_RULES),
         opening=_opening(found, kept),
         claims=table(HEADER, map(verdict_cells, judged)) if judged else "None yet.",

@@ -11,10 +11,10 @@ import numpy as np
 
 from defero.core.errors import InputError
 from defero.core.scores import split_columns
+from defero.datasets.cache import ROOT_VARIABLE, data_folder
 from defero.papers.verma2023.team_outputs import TeamOutputs
 from defero.scorers.links import LossName
 
-ROOT_VARIABLE = "DEFERO_DATA"
 FOLDER = "verma2023_outputs"
 _WHERE = "`defero datasets info verma2023-outputs` says where they come from."
 _VOTES = {"standard": "top_expert", "ensemble": "top5"}
@@ -59,15 +59,14 @@ class RunEntry:
 
 
 def outputs_folder() -> Path:
-    """Return the folder of stored outputs inside the folder that DEFERO_DATA names."""
-    root = os.environ.get(ROOT_VARIABLE)
-    if not root:
-        raise InputError(
-            f"{ROOT_VARIABLE} is not set: let it name the folder that holds {FOLDER}/, the authors' stored outputs. "
-            f"{_WHERE}"
-        )
-    folder = Path(root) / FOLDER
+    """Return the folder of stored outputs inside the folder of all data sets: DEFERO_DATA, else the user's cache."""
+    folder = data_folder() / FOLDER
     if not (folder / "index.json").is_file():
+        if not os.environ.get(ROOT_VARIABLE):
+            raise InputError(
+                f"{ROOT_VARIABLE} is not set: let it name the folder that holds {FOLDER}/, the authors' stored "
+                f"outputs, which are not in {folder} either. {_WHERE}"
+            )
         raise InputError(f"{folder} must hold index.json and the npz files that it names; there is none. {_WHERE}")
     return folder
 
