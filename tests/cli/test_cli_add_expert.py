@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -87,6 +88,46 @@ def test_the_commands_go_on_with_the_new_team(folder):
     assert "p_dr_d" in pd.read_csv("decisions.csv").columns
     again = run("add-expert", "more", "later.csv", "--expert", "dr_e", "--answer", "dr_d", "--out", "most")
     assert again.out.startswith("dr_e joins dr_a, dr_b, dr_c, dr_d: ")
+
+
+def test_a_table_from_before_the_newcomer_is_judged_without_their_answers(folder):
+    assert run("add-expert", "model", "new.csv", *JOIN).code == 0
+    fresh = lesions(80, seed=21)
+    fresh.to_csv("before.csv", index=False)
+    fresh.assign(dr_d=None).to_csv("empty.csv", index=False)
+    told, same = (json.loads(run("evaluate", "more", table, "--json").out) for table in ("before.csv", "empty.csv"))
+    assert told["test"] == same["test"]
+    assert told["notes"][0] == "before.csv: no column dr_d; joined after fit, so read as no answers of theirs."
+    assert told["notes"][1:] == same["notes"]
+    assert f"note: {told['notes'][0]}\n" in run("report", "more", "before.csv").err
+    again = ["--expert", "dr_e", "--answer", "dr_d", "--out", "most"]
+    assert run("add-expert", "more", "new.csv", *again).code == 0
+    assert "no columns dr_d, dr_e; joined after fit" in run("evaluate", "most", "before.csv").err
+    fresh.drop(columns="dr_b").to_csv("before.csv", index=False)
+    assert "no column 'dr_b' for an expert; did you mean 'dr_" in run("evaluate", "more", "before.csv").err
+
+
+def test_a_model_that_does_not_know_who_came_later_guesses_at_no_name(folder):
+    assert run("add-expert", "model", "new.csv", *JOIN).code == 0
+    more = Router.load("more")
+    assert more.notes["joined"] == ["dr_d"]
+    replace(more, notes={name: value for name, value in more.notes.items() if name != "joined"}).save("old")
+    lesions(80, seed=21).to_csv("before.csv", index=False)
+    outcome = run("evaluate", "old", "before.csv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        "defero: before.csv: no column 'dr_d' for an expert; if they joined the team later and answered none of these "
+        "cases, add an empty column dr_d.\n"
+    )
+    assert run("add-expert", "old", "new.csv", "--expert", "dr_e", "--answer", "dr_d", "--out", "older").code == 0
+    assert "joined" not in Router.load("older").notes
+
+
+def test_a_model_in_the_way_is_replaced_and_that_is_said(folder):
+    assert run("add-expert", "model", "new.csv", *JOIN).err == ""
+    assert run("add-expert", "model", "new.csv", *JOIN).err == (
+        "note: more: there was a model already; the new one has replaced it.\n"
+    )
 
 
 def test_an_expert_who_answered_nothing_is_the_population(folder):

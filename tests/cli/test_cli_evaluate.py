@@ -81,6 +81,7 @@ def test_the_seed_settles_the_draws(folder):
     assert first["team"] == other["team"]
     assert first["experts"][0]["smooth_error_high"] != other["experts"][0]["smooth_error_high"]
     assert "Invalid value for '--seed'" in run("evaluate", "model", "cases.csv", "--seed", "-1").err
+    assert "Invalid value for '--seed'" in run("evaluate", "model", "cases.csv", "--seed", 2**32).err
 
 
 def test_two_teams_are_compared_on_rows_that_neither_saw(folder):
@@ -144,6 +145,9 @@ def test_teams_that_cannot_be_compared_are_told(folder, cases):
     missing = run("evaluate", "model", "fresh.csv", "--against", "none")
     assert (missing.code, missing.out) == (2, "")
     assert "none: no such model folder" in missing.err
+    assert run("evaluate", "model", "fresh.csv", "--against", "fresh.csv").err == (
+        "defero: fresh.csv: is a file and not a model folder; --against takes a folder that `defero fit` wrote.\n"
+    )
 
 
 def test_a_table_without_the_other_teams_columns_is_told(folder, cases):
@@ -271,6 +275,16 @@ def test_a_damaged_model_is_told(folder, command):
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.err.startswith(f"defero: {message}")
     assert not (folder / "decisions.csv").exists()
+
+
+@pytest.mark.parametrize("command", ["evaluate", "route", "report", "add-expert"])
+def test_a_table_in_the_place_of_the_model_is_told(folder, command):
+    out = {"route": ["--out", "d.csv"], "add-expert": ["--expert", "dr_d", "--out", "more"]}
+    outcome = run(command, "cases.csv", "model", *out.get(command, []))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        "defero: cases.csv: is a file and not a model folder; the model comes first, then the table of cases.\n"
+    )
 
 
 def test_a_column_that_is_not_used_makes_no_new_case(folder, cases):

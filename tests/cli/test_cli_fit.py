@@ -132,7 +132,13 @@ def test_a_near_miss_is_offered(folder, cases):
         ),
         (["--min-answers", "0"], "Invalid value for '--min-answers'"),
         (["--loss", "hinge"], "--loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
+        (
+            ["--key", "site"],
+            "; every row needs one of its own. If a patient has several rows, say --group site instead.\n",
+        ),
         (["--seed", "-1"], "Invalid value for '--seed'"),
+        (["--seed", "4294967296"], "Invalid value for '--seed': Input should be less than or equal to 4294967295"),
+        (["--seed", "99999999999999999999"], "Invalid value for '--seed'"),
         (["--out", "no/model"], "no/model: the folder"),
         (
             ["--out", "cases.csv"],
@@ -215,6 +221,18 @@ def test_a_folder_in_the_way_is_told_before_training(folder, monkeypatch):
         2,
         "defero: other: exists and is no model folder; choose another name, it was left as it is.\n",
     )
+
+
+def test_a_model_in_the_way_is_replaced_and_that_is_said(folder):
+    told = "other: there was a model already; the new one has replaced it."
+    (folder / "other").mkdir()
+    assert "replaced" not in fit("cases.csv").err
+    assert fit("cases.csv").err.count(f"note: {told}\n") == 1
+    assert told in json.loads(fit("cases.csv", "--json").out)["notes"]
+
+
+def test_the_largest_seed_will_do(folder):
+    assert fit("cases.csv", "--seed", 2**32 - 1).code == 0
 
 
 @pytest.mark.filterwarnings("default")

@@ -1,6 +1,7 @@
 """`defero` on tables with answers in a log of their own, without a truth, and with texts."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,8 +59,45 @@ def test_columns_of_the_log_can_be_named(folder):
     assert "name it with --answer." in fit(*LONG, "--item", "lesion", "--expert", "who").err
     named = ["--item", "lesion", "--expert", "who", "--answer", "said"]
     assert fit(*LONG, *named).code == 0
-    assert told(run("evaluate", "other", "items.csv", "--answers", "log.csv", *named, "--json"))["rows"] == 160
+    judged = told(run("evaluate", "other", "items.csv", "--answers", "log.csv", *named, "--json"))
+    assert judged["rows"] == 160
+    assert told(run("evaluate", "other", "items.csv", "--answers", "log.csv", "--json")) == judged
+    assert run("report", "other", "items.csv", "--answers", "log.csv").code == 0
     assert "no column 'lesio' for the item; did you mean 'lesion'?" in fit(*LONG, "--item", "lesio").err
+
+
+def test_columns_of_the_log_are_remembered_where_they_are_there(folder):
+    odd = log_of(lesions()).rename(columns={"case": "lesion", "reader": "who", "answer": "said"})
+    odd.to_csv("odd.csv", index=False)
+    assert (
+        fit(
+            *LONG[:2], "--answers", "odd.csv", *LONG[4:], "--item", "lesion", "--expert", "who", "--answer", "said"
+        ).code
+        == 0
+    )
+    assert Router.load("other").notes["log_columns"] == {"item": "lesion", "expert": "who", "answer": "said"}
+    usual = told(run("evaluate", "other", "items.csv", "--answers", "log.csv", "--json"))
+    assert usual == told(run("evaluate", "other", "items.csv", "--answers", "odd.csv", "--json"))
+    odd.rename(columns={"who": "said", "said": "who"}).to_csv("turned.csv", index=False)
+    turned = ["--expert", "said", "--answer", "who"]
+    assert usual == told(run("evaluate", "other", "items.csv", "--answers", "turned.csv", *turned, "--json"))
+    swapped = run("evaluate", "other", "items.csv", "--answers", "turned.csv", "--expert", "said")
+    assert "no column is called as the answer usually is" in swapped.err
+    odd.assign(who=odd.who.replace("dr_c", "dr_d")).to_csv("later.csv", index=False)
+    added = run("add-expert", "other", "items.csv", "--answers", "later.csv", "--expert", "dr_d", "--out", "more")
+    assert added.code == 0, added.err
+
+
+def test_models_that_remember_no_columns_find_them_by_name(folder):
+    assert fit(*LONG).code == 0
+    router = Router.load("other")
+    assert router.notes["log_columns"] is None
+    old = {name: value for name, value in router.notes.items() if name != "log_columns"}
+    replace(router, notes=old).save("old")
+    new, before = (
+        told(run("evaluate", model, "items.csv", "--answers", "log.csv", "--json")) for model in ("other", "old")
+    )
+    assert before["test"] == new["test"]
 
 
 def test_answers_to_other_items_are_left_out_and_counted(folder):

@@ -1,4 +1,4 @@
-"""One cell that is no number in a column of numbers: refused where the column was chosen, told where it was not."""
+"""A cell that is no number in a column of numbers: refused where the column was chosen, told where it was not."""
 
 import re
 
@@ -32,6 +32,64 @@ def test_a_column_that_nobody_chose_is_told_with_its_row(folder):
     assert outcome.code == 0
     told = f"note: row {BAD + 2}, column fee: '12,50' is not a number, and so the column is not used; leave such cells"
     assert told in outcome.err
+
+
+def with_marker(words, *, n_values):
+    """Write cases with a column of repeating numbers and some words among them, from row 11 on."""
+    marker = [str(k % n_values) for k in range(160)]
+    marker[9 : 9 + len(words)] = words
+    lesions().assign(marker=marker).to_csv("cases.csv", index=False)
+
+
+def test_numbers_that_repeat_are_refused_for_one_cell_too(folder):
+    with_marker(["12,5"], n_values=40)
+    outcome = run("fit", "cases.csv", *FIT, "--features", "age,marker", "--out", "model")
+    assert outcome.code == 2
+    assert outcome.err == (
+        "defero: cases.csv: row 11, column marker: got '12,5'; it is not a number, and the others are; leave the cell "
+        "blank if it is unknown, or write the numbers with a letter if they are codes.\n"
+    )
+    with_marker([""], n_values=40)
+    outcome = run("fit", "cases.csv", *FIT, "--features", "age,marker", "--out", "model")
+    assert outcome.code == 0
+    assert "marker: a number" in outcome.out
+
+
+def test_all_odd_values_of_a_chosen_column_are_named(folder):
+    fees = [f"{k / 7:.3f}" for k in range(160)]
+    lesions().assign(fee=["n/a", "<1", *fees[2:]]).to_csv("cases.csv", index=False)
+    outcome = run("fit", "cases.csv", *FIT, "--features", "age,fee", "--out", "model")
+    assert outcome.err == (
+        "defero: cases.csv: row 2, column fee: got 'n/a'; it is not a number, nor is '<1', and the others are; leave "
+        "such cells blank if they are unknown.\n"
+    )
+
+
+@pytest.mark.parametrize("chosen", [(), ("--features", "age,marker")])
+def test_codes_beside_numbers_are_categories_and_all_odd_values_are_named(folder, chosen):
+    with_marker(["pending", "pending", "<0.5", "n/a", "12,5", "x"], n_values=40)
+    outcome = run("fit", "cases.csv", *FIT, *chosen, "--out", "model")
+    assert outcome.code == 0
+    assert "read as numbers if 'pending' is left blank" not in outcome.out
+    told = (
+        "note: row 11, column marker: 'pending' is not a number, nor are '<0.5', 'n/a', '12,5' and 1 more, and so the "
+        "column is read as categories; leave such cells blank where the number is unknown.\n"
+    )
+    assert told in outcome.err
+
+
+def test_few_categories_are_told_of_odd_values_that_training_did_not_see(folder):
+    marker = [str(k % 6) for k in range(160)]
+    part = ["train"] * 100 + ["val"] * 30 + ["test"] * 30
+    marker[3], marker[150] = "pending", "n/a"
+    lesions().assign(marker=marker, part=part).to_csv("cases.csv", index=False)
+    outcome = run("fit", "cases.csv", *FIT, "--split", "part", "--out", "model")
+    assert "row 5, column marker: 'pending' is not a number, nor is 'n/a', and so the column is read as" in outcome.err
+    marker[150] = "pending"
+    lesions().assign(marker=marker, part=part).to_csv("cases.csv", index=False)
+    outcome = run("fit", "cases.csv", *FIT, "--split", "part", "--out", "model")
+    assert "it is read as numbers if 'pending' is left blank." in outcome.out
+    assert "column marker" not in outcome.err
 
 
 @pytest.mark.parametrize(

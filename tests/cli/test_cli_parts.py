@@ -32,7 +32,7 @@ def test_a_column_called_split_is_no_feature_and_not_followed(folder):
     assert "81 to learn from, 23 to calibrate, 24 to conformalise, 32 for the test." in outcome.out
     assert "split" not in Router.load("other").notes["columns"]
     cases.assign(split=["north", "south"] * 80).to_csv("cases.csv", index=False)
-    outcome = fit(*FIT, table="cases.csv")
+    outcome = fit(*FIT, table="cases.csv", out="third")
     assert outcome.err == ""
     assert "  split: 2 categories (north, south)." in outcome.out
 

@@ -97,6 +97,8 @@ def test_without_matplotlib_it_says_what_to_install(folder, monkeypatch):
     [
         ("model", r"--out: model is a folder; name a file in it, such as model/report.html\."),
         ("no/such/page.html", r"--out: the folder .*no/such does not exist; make it first\."),
+        ("cases.csv", r"--out cases\.csv: is the table of cases itself; choose another name\."),
+        ("model/model.json", r"--out model/model\.json: lies in the model's folder, which stays as it is; .*folder\."),
     ],
 )
 def test_a_page_that_cannot_be_written_is_told_before_any_work(folder, monkeypatch, out, said):
@@ -104,6 +106,15 @@ def test_a_page_that_cannot_be_written_is_told_before_any_work(folder, monkeypat
     outcome = run("report", "model", "cases.csv", "--out", out)
     assert (outcome.code, outcome.out) == (2, "")
     assert re.fullmatch(rf"defero: {said}\n", outcome.err)
+
+
+def test_the_log_of_answers_is_no_page(folder, monkeypatch):
+    monkeypatch.setattr("defero.cli.report.judge_held_out", None)
+    (folder / "log.csv").write_text("id,who,said\n", encoding="utf-8")
+    outcome = run("report", "model", "cases.csv", "--answers", "log.csv", "--out", "log.csv")
+    assert outcome.code == 2
+    assert outcome.err == "defero: --out log.csv: is the log of answers itself; choose another name.\n"
+    assert (folder / "log.csv").read_text(encoding="utf-8") == "id,who,said\n"
 
 
 def test_a_table_of_nothing_new_is_refused_and_leaves_no_page(folder):

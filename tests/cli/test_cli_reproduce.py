@@ -120,6 +120,7 @@ def test_without_stored_outputs_the_sentence_says_where_they_belong(tmp_path, mo
             ["fig2c", "--train", "--seeds", "a"],
             "--seeds must be whole numbers with commas between, e.g. 0,1,2, got 'a'",
         ),
+        (["fig2c", "--train", "--seeds", "0,4294967296"], "--seeds must be at most 4294967295, got 4294967296."),
         (["fig2c", "--train", "--protocol", "mine"], "as_written"),
         (["fig2c", "--train", "--methods", "ovo"], "--methods: there is no method 'ovo'; did you mean 'ova'?"),
         (["fig2c", "--train", "--methods", "quux"], "there is no method 'quux'; there are ova, softmax, moe"),

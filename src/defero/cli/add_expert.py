@@ -13,6 +13,8 @@ from defero.cli.known_groups import seen_groups
 from defero.cli.output import emit, percent
 from defero.cli.pictures import Images, with_folder
 from defero.cli.reading import Answers, ControlName, FileFormat, Given, Item, Key, Label, format_of, in_options
+from defero.cli.remembered import remembered_key, with_joined, with_log_columns
+from defero.cli.saved_team import replaced_sentence, saved_team
 
 if TYPE_CHECKING:
     from defero.core import ExpertTable
@@ -53,10 +55,9 @@ def add_expert(
     from defero.core.errors import InputError
     from defero.data.cases import read_cases
     from defero.data.model_folder import check_writable
-    from defero.router import Router
     from defero.router.roster import check_name
 
-    router = Router.load(model)
+    router = saved_team(model)
     with _named(expert):
         check_name(router, expert)
     check_writable(out)
@@ -65,12 +66,13 @@ def add_expert(
     given = Given(label, answers, item, expert_column, answer, key, format=file_format, control=control, images=images)
     router = with_folder(router, images, table)
     with in_options(), _expert_column():
-        cases = read_cases(_case_file(router, model, table, expert, given))
+        cases = read_cases(_case_file(router, model, table, expert, with_log_columns(router, given)))
     joined, notes = _joined(router, expert, cases.table, first_row=cases.first_row, source=str(table))
-    joined = replace(joined, seen=_with_groups(router, joined, cases))
+    joined = replace(joined, seen=_with_groups(router, joined, cases), notes=with_joined(router, joined, expert))
+    replaced = replaced_sentence(out)
     joined.save(out)
     told = _Newcomer.of(router, joined, expert, cases.table)
-    said = [*cases.notes, *notes, *([cases.majority_sentence() or ""] if cases.n_majority else [])]
+    said = [*cases.notes, *notes, *([cases.majority_sentence() or ""] if cases.n_majority else []), *replaced]
     if as_json:
         emit({"model": str(out), **told.to_dict(), "notes": said})
         return
@@ -218,7 +220,9 @@ def _case_file(router: "Router", model: Path, table: Path, expert: str, given: G
             f"{table}: without labels nobody can say which answers are right; name the column with the truth with "
             "--label."
         )
-    group = notes.get("group")
+    group, key = notes.get("group"), given.key
+    if key is None and given.answers is not None:
+        key = remembered_key(notes.get("key"), table)
     return CaseFile(
         path=table,
         format=kind,
@@ -231,7 +235,7 @@ def _case_file(router: "Router", model: Path, table: Path, expert: str, given: G
         answer=None if wide else given.answer,
         features=router.recipe.inputs,
         text=router.recipe.text,
-        key=given.key,
+        key=key,
         beside=() if group is None else (group,),
         control=given.control or ((notes.get("control") or {}).get("from_name") if kind == "label-studio" else None),
         classes=router.classes,

@@ -10,6 +10,7 @@ import typer
 from defero.cli.held_out import HeldOut, judge_held_out
 from defero.cli.output import percent, points, table
 from defero.cli.reading import Given
+from defero.cli.saved_team import refuse_file
 
 if TYPE_CHECKING:
     from defero.metrics.paired import Comparison
@@ -44,6 +45,7 @@ def compare_teams(ours: HeldOut, others: Sequence[Path], *, given: Given, seed: 
     from defero.router import Router
 
     for other in others:  # what is wrong with any of them shows before the first is tried
+        refuse_file(other, "--against takes a folder that `defero fit` wrote.")
         _check_alike(ours, other, Router.load(other), label=given.label)
     told = replace(given, label=given.label or ours.router.notes.get("label"))
     comparisons = [_comparison(ours, _judged(ours, other, given=told, seed=seed), seed=seed) for other in others]

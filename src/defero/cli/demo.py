@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from defero.cli.output import emit, percent, table
+from defero.cli.reading import MOST_SEED
 
 if TYPE_CHECKING:
     from defero.core import ExpertTable
@@ -32,8 +33,11 @@ def demo(
     defero demo --seeds 10
     """
     from defero import DeferralClassifier
+    from defero.core.errors import InputError
     from defero.datasets.digits import digits_team
 
+    if seed + seeds - 1 > MOST_SEED:
+        raise InputError(f"--seed must be at most {MOST_SEED - seeds + 1} with --seeds {seeds}, got {seed}.")
     teams, models, experts, coverages = [], [], [], []
     for repetition in range(seeds):
         train, test = digits_team(random_state=seed + repetition).split(1 / 3, 2 / 3, random_state=seed + repetition)

@@ -10,7 +10,19 @@ from defero.cli.answering import noted, show_answering
 from defero.cli.held_out import judge_held_out
 from defero.cli.output import emit, show_record
 from defero.cli.pictures import Images
-from defero.cli.reading import Answer, Answers, ControlName, Expert, FileFormat, Given, Item, Key, Label, Majority
+from defero.cli.reading import (
+    MOST_SEED,
+    Answer,
+    Answers,
+    ControlName,
+    Expert,
+    FileFormat,
+    Given,
+    Item,
+    Key,
+    Label,
+    Majority,
+)
 
 
 def evaluate(
@@ -29,7 +41,7 @@ def evaluate(
     against: Annotated[
         list[Path] | None, typer.Option(help="Another model folder to compare with; repeat for several.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Settles the draws of the intervals.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Settles the draws of the intervals.", min=0, max=MOST_SEED)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Judge a saved team on cases that its training did not see.

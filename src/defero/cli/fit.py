@@ -10,7 +10,7 @@ import typer
 from defero.cli.answering import Answering, answering_in, noted, show_answering
 from defero.cli.cautions import with_cautions
 from defero.cli.expert_evidence import mean_sd, record_dict
-from defero.cli.fit_checks import ALPHA, TARGET, check_options, checked_parts, without_effect
+from defero.cli.fit_checks import ALPHA, TARGET, check_options, checked_parts, group_offered, without_effect
 from defero.cli.fit_notes import class_counts, notes_on, sizes_sentence
 from defero.cli.fit_training import Training
 from defero.cli.known_groups import seen_groups
@@ -32,6 +32,7 @@ from defero.cli.pictures import (
     picture_recipe,
 )
 from defero.cli.reading import (
+    MOST_SEED,
     Answer,
     Answers,
     ControlName,
@@ -45,7 +46,9 @@ from defero.cli.reading import (
     in_options,
     listed,
 )
+from defero.cli.remembered import LOG_COLUMNS, log_columns
 from defero.cli.route import fees_of
+from defero.cli.saved_team import replaced_sentence
 from defero.cli.shared_answers import shared_in
 
 if TYPE_CHECKING:
@@ -136,7 +139,7 @@ def fit(
     test_share: Annotated[
         float | None, typer.Option(help="Share of the cases kept for the test. Default: 0.2.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Makes the run repeatable.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Makes the run repeatable.", min=0, max=MOST_SEED)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train, calibrate, conformalise and test on four disjoint parts of a file, and save the team.
@@ -195,7 +198,7 @@ def fit(
         apart=tuple((name, role) for name, role in apart if name is not None),
         control=control,
     )
-    with in_options():
+    with in_options(), group_offered(file):
         cases = read_cases(file)
     fees = fees_of(cases.table.experts, cost or [])
     cuts = {"group": group, "time": time, "split": split}
@@ -212,8 +215,8 @@ def fit(
         router = _honest(router, parts, alpha=alpha, target=check_target(target), fees=fees)
     notes = {**router.notes, **_notes(file, cases, found, cuts=cuts, seed=seed)}
     router = replace(router, notes=notes, seen={**router.seen, **seen_groups(cases, parts[:3], group=group)})
+    said = [*without_effect(loss, alpha=alpha, target=target, fees=fees), *replaced_sentence(out)]
     (in_onnx(router) if onnx else router).save(out)
-    said = without_effect(loss, alpha=alpha, target=target, fees=fees)
     _tell(file, cases, parts, router, training, out=out, cuts=cuts, said=said, as_json=as_json)
 
 
@@ -246,6 +249,7 @@ def _notes(
         "seed": seed,
         "format": file.format,
         "answers": "long" if file.answers is not None else None,
+        LOG_COLUMNS: log_columns(file),
         "majority_label": cases.n_majority > 0,
         "control": None
         if control is None

@@ -12,6 +12,8 @@ FEW_ROWS = 5
 MANY_ROWS = 50
 COPY = 0.99
 """A feature that equals the label in this share of the rows looks like a copy of it."""
+LEAST_COPIES, COPIED = 2, 0.01
+"""From so many rows, and from this share of all, rows that equal an earlier one are told."""
 
 
 def sizes_sentence(
@@ -41,7 +43,13 @@ def sizes_sentence(
 def notes_on(cases: "Cases", router: "Router") -> list[str]:
     """Return a sentence for each thing that looks like a mistake."""
     table = cases.table
-    return [*_rare_labels(table), *_odd_cells(cases, router), *_like_ids(table), *_like_labels(table, router)]
+    return [
+        *_rare_labels(table),
+        *_odd_cells(cases, router),
+        *_like_ids(table),
+        *_like_labels(table, router),
+        *_copied_rows(cases, router),
+    ]
 
 
 def class_counts(table: "ExpertTable") -> dict[str, int]:
@@ -66,26 +74,30 @@ def _rare_labels(table: "ExpertTable") -> list[str]:
 
 
 def _odd_cells(cases: "Cases", router: "Router") -> list[str]:
-    """Return a sentence for each column of numbers that a cell or two keep from being read as such."""
+    """Return a sentence for each column of numbers that a few cells keep from being read as such.
+
+    Where the cases to learn from show all such values, and all are categories, the list of the features names them.
+    """
     from defero.data.cells import shown
     from defero.data.columns import row_number
-    from defero.data.named_columns import odd_cell
+    from defero.data.named_columns import odd_cells
     from defero.data.recipe import FeatureRecipe
     from defero.data.recipe_columns import CategoricalColumn
 
     if not isinstance(router.recipe, FeatureRecipe):
         return []
     frame, sentences = cases.table.features, []
-    crowded = [one.name for one in router.recipe.columns if isinstance(one, CategoricalColumn) and one.other]
-    for name in (*crowded, *router.recipe.dropped):
-        place = odd_cell(frame[name])
-        if place is not None:
-            row = row_number(frame, place, first_row=cases.first_row)
-            what = "is read as categories" if name in crowded else "is not used"
-            sentences.append(
-                f"row {row}, column {name}: {shown(frame[name].iloc[place])} is not a number, and so the column "
-                f"{what}; leave such cells blank where the number is unknown."
-            )
+    categories = {one.name: one for one in router.recipe.columns if isinstance(one, CategoricalColumn)}
+    for name in (*categories, *router.recipe.dropped):
+        odd, read = odd_cells(frame[name]), categories.get(name)
+        if odd is None or (read is not None and not read.other and set(odd.values) <= set(read.levels)):
+            continue
+        row = row_number(frame, odd.place, first_row=cases.first_row)
+        what = "is not used" if read is None else "is read as categories"
+        sentences.append(
+            f"row {row}, column {name}: {shown(frame[name].iloc[odd.place])} is not a number{odd.others()}, and so the "
+            f"column {what}; leave such cells blank where the number is unknown."
+        )
     return sentences
 
 
@@ -95,6 +107,31 @@ def _like_ids(table: "ExpertTable") -> list[str]:
     columns = [name for name in frame.columns if frame[name].dtype.kind in "iu" and len(frame) >= MANY_ROWS]
     same = [name for name in columns if frame[name].nunique() == len(frame)]
     return [f"{name} differs in every row; if it names the cases, pass --key {name}." for name in same]
+
+
+def _copied_rows(cases: "Cases", router: "Router") -> list[str]:
+    """Return a sentence if many rows equal an earlier one in the columns in use, their label and all answers.
+
+    Rows of one group are never in two parts: they count once.
+    """
+    from defero.core.labels import code_answers
+    from defero.data.fingerprint import row_fingerprints
+    from defero.data.item_keys import plain_name
+    from defero.router.seen import told_apart_by, with_answers
+
+    table, group = cases.table, router.notes.get("group")
+    answers = code_answers(table.answers, table.classes, name="answers")
+    features = row_fingerprints(told_apart_by(table.features, router.recipe))
+    rows = with_answers(features, table.label_idx, answers).tolist()
+    units = range(len(rows)) if group is None else map(plain_name, cases.apart[group].tolist())
+    n_copies = len(set(zip(rows, units, strict=True))) - len(set(rows))
+    if n_copies < max(LEAST_COPIES, COPIED * len(rows)):
+        return []
+    where = ("", ", or name a column with --group") if group is None else (f" of another {group}", "")
+    return [
+        f"{n_copies:,} of {len(rows):,} rows equal an earlier one{where[0]}: if they are copies, the held-out figures "
+        f"flatter; drop them{where[1]}."
+    ]
 
 
 class _Likeness(NamedTuple):

@@ -10,6 +10,8 @@ from defero.cli.expert_evidence import mean_sd, record_dict
 from defero.cli.known_groups import no_groups_sentence, of_seen_groups
 from defero.cli.pictures import marks_of_rows, with_folder
 from defero.cli.reading import Given, format_of, in_options
+from defero.cli.remembered import columns_of, remembered_key, with_log_columns, with_silent, without_column
+from defero.cli.saved_team import saved_team
 
 if TYPE_CHECKING:
     from defero.core import ExpertTable
@@ -94,12 +96,13 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
     from defero.core.errors import TableError
     from defero.data.cases import read_cases
     from defero.data.fingerprint import held_out
-    from defero.router import Router
     from defero.router.judge import try_out
 
-    router = with_folder(Router.load(model), given.images, table)
+    router = with_folder(saved_team(model), given.images, table)
     with in_options():
-        cases = read_cases(_case_file(router, model, table, given))
+        file = _case_file(router, model, table, with_log_columns(router, given))
+        silent = tuple(name for name in router.expert_names if name not in (file.team or ()))
+        cases = with_silent(read_cases(file), router, silent, table=table)
     marks = marks_of_rows(router, cases.table.features, source=str(table), first_row=cases.first_row)
     fresh = held_out(router.all_seen(), marks)
     judged = fresh & ~of_seen_groups(router, cases)
@@ -163,19 +166,21 @@ def _case_file(router: "Router", model: Path, table: Path, given: Given) -> "Cas
         raise InputError(f"{model}: was fitted {how} and does not know the label's column; name it with --label.")
     if kind == "table" and given.answers is None and notes.get("answers") == "long":
         _check_wide(router, model, table)
+    wide = kind == "table" and given.answers is None
+    silent = without_column(router, table) if wide else ()
     control = given.control
     if control is None and kind == "label-studio":
         control = (notes.get("control") or {}).get("from_name")
     group = notes.get("group")
     key = given.key
     if key is None and given.answers is not None:
-        key = _remembered_key(notes.get("key"), table)
+        key = remembered_key(notes.get("key"), table)
     return CaseFile(
         path=table,
         format=kind,
         label=label,
         majority=majority,
-        team=router.expert_names,
+        team=tuple(name for name in router.expert_names if name not in silent),
         answers=given.answers,
         item=given.item,
         annotator=given.expert,
@@ -192,18 +197,9 @@ def _case_file(router: "Router", model: Path, table: Path, given: Given) -> "Cas
 def _check_wide(router: "Router", model: Path, table: Path) -> None:
     """Ask for the log of answers, unless this table has the experts' columns itself."""
     from defero.core.errors import InputError
-    from defero.data.read import read_chunks
 
-    columns = set(map(str, next(iter(read_chunks(table, rows=1))).columns))
-    if router.expert_names and columns.isdisjoint(router.expert_names):
+    if router.expert_names and set(columns_of(table)).isdisjoint(router.expert_names):
         raise InputError(
             f"{model}: was fitted with --answers, and {table} has no column of an expert; pass --answers FILE, with "
             "one row per answer."
         )
-
-
-def _remembered_key(key: str | None, table: Path) -> str | None:
-    """Return the key of `fit` where this table has it too; else it is found by name."""
-    from defero.data.read import read_chunks
-
-    return key if key in next(iter(read_chunks(table, rows=1))).columns else None

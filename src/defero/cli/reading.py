@@ -31,6 +31,9 @@ ControlName = Annotated[
     str | None, typer.Option("--control", help="The question of a Label Studio export, where it has several.")
 ]
 
+MOST_SEED = 2**32 - 1
+"""What NumPy's older generators take, which scikit-learn draws from."""
+
 _OPTION = {"annotator": "expert"}
 _ARGUMENT = re.compile(r"\bwith (item|annotator|answer|key|control)=")
 _SEVERAL = re.compile(r"; pass several='join'.*?several='leave out'")

@@ -10,7 +10,19 @@ from defero.cli.answering import noted
 from defero.cli.held_out import HeldOut, judge_held_out
 from defero.cli.output import emit
 from defero.cli.pictures import Images
-from defero.cli.reading import Answer, Answers, ControlName, Expert, FileFormat, Given, Item, Key, Label, Majority
+from defero.cli.reading import (
+    MOST_SEED,
+    Answer,
+    Answers,
+    ControlName,
+    Expert,
+    FileFormat,
+    Given,
+    Item,
+    Key,
+    Label,
+    Majority,
+)
 
 if TYPE_CHECKING:
     from defero.core.trial import Trial
@@ -35,7 +47,7 @@ def report(
     file_format: FileFormat = None,
     control: ControlName = None,
     images: Images = None,
-    seed: Annotated[int, typer.Option(help="Settles the draws of the intervals.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Settles the draws of the intervals.", min=0, max=MOST_SEED)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Judge a saved team as `evaluate` does, and write it down with pictures: one file, to open and to pass on.
@@ -72,8 +84,13 @@ def write_report(model: Path, table: Path, *, out: Path, given: Given | None = N
         raise InputError(f"--out: {out} is a folder; name a file in it, such as {out / 'report.html'}.")
     if not out.resolve().parent.is_dir():
         raise InputError(f"--out: the folder {out.resolve().parent} does not exist; make it first.")
-    report_page = page_maker()
     told = given or Given()
+    for kept, what in ((table, "the table of cases"), (told.answers, "the log of answers")):
+        if kept is not None and out.exists() and kept.exists() and out.samefile(kept):
+            raise InputError(f"--out {out}: is {what} itself; choose another name.")
+    if out.resolve().parent == model.resolve():
+        raise InputError(f"--out {out}: lies in the model's folder, which stays as it is; choose another folder.")
+    report_page = page_maker()
     judged = judge_held_out(model, table, given=told, seed=seed)
     page = report_page(
         judged.trial,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from defero.cli.output import emit
-from defero.cli.reading import listed
+from defero.cli.reading import MOST_SEED, listed
 from defero.cli.reproduce_out import as_dict, show_numbers, show_summary
 
 if TYPE_CHECKING:
@@ -119,7 +119,12 @@ def _whole_numbers(text: str | None) -> tuple[int, ...] | None:
         from defero.core.errors import InputError
 
         raise InputError(f"--seeds must be whole numbers with commas between, e.g. 0,1,2, got {text!r}.")
-    return tuple(dict.fromkeys(int(name) for name in names))
+    seeds = tuple(dict.fromkeys(int(name) for name in names))
+    if max(seeds) > MOST_SEED:
+        from defero.core.errors import InputError
+
+        raise InputError(f"--seeds must be at most {MOST_SEED}, got {max(seeds)}.")
+    return seeds
 
 
 def _known_methods(text: str | None, figures: "Sequence[PaperFigure]") -> tuple[str, ...] | None:

@@ -14,7 +14,9 @@ import typer
 from defero.cli.output import emit, percent, show_lines
 from defero.cli.pictures import Images, with_folder
 from defero.cli.reading import ControlName, FileFormat, format_of, in_options
+from defero.cli.repeated_keys import RepeatedKeys
 from defero.cli.route_out import decision_columns, decisions_to, is_tasks, remembered_control
+from defero.cli.saved_team import saved_team
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,9 +60,8 @@ def route(
     defero route model new_cases.csv --out decisions.csv --cost dr_a=0.05
     """
     from defero.core.errors import InputError
-    from defero.router import Router
 
-    router = with_folder(Router.load(model), images, table)
+    router = with_folder(saved_team(model), images, table)
     if router.recipe is None:
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its decide in Python.")
     if out.exists() and table.exists() and out.samefile(table):
@@ -71,15 +72,17 @@ def route(
     available = _present(router, absent or [])
     with in_options():
         arrivals = _arrivals(router, table, out, key=key, file_format=file_format, control=control)
-    tally = _Tally()
+    tally, repeated, own_key = _Tally(), RepeatedKeys(), None
     terms = _Terms(costs, available, doubt=uncertainty)
     with decisions_to(out, tasks=arrivals.tasks, control=arrivals.control) as write:
         for piece in arrivals.pieces:
             own_key = _own_key(piece, table, key=key or arrivals.key, asked=key is not None)
+            if own_key is not None:
+                repeated.add(piece[own_key])
             write(_decided(router, piece, arrivals, terms=terms, key=own_key, tally=tally))
             if sys.stderr.isatty() and not as_json:
                 typer.echo(f"\r{tally.loads.total():,} rows", nl=False, err=True)
-    notes = [*_voided(router, terms), *_no_doubt(router, tally, terms)]
+    notes = [*repeated.sentence(own_key), *_voided(router, terms), *_no_doubt(router, tally, terms)]
     if as_json:
         holds = router.panel is not None and not router.panel.grouped and not _voided(router, terms)
         told = tally.to_dict(router.expert_names)

@@ -5,6 +5,7 @@ The type of a column is an accident of the file it came from: 1 is read as 1.0 w
 """
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -142,3 +143,15 @@ def shown(value: object, *, most: int = 40) -> str:
     """
     text = value.strip() if isinstance(value, str) else text_of(value)
     return repr(text if len(text) <= most else f"{text[:most]}...")
+
+
+def shown_few(values: Sequence[object], *, most: int = 3) -> str:
+    """Write the first of some cells for a message, and how many more there are.
+
+    >>> shown_few(["pending"]), shown_few(["a", "b"]), shown_few("abcde")
+    ("'pending'", "'a' and 'b'", "'a', 'b', 'c' and 2 more")
+    """
+    named = [shown(value) for value in values[:most]]
+    if len(values) > most:
+        return f"{', '.join(named)} and {len(values) - most} more"
+    return " and ".join(part for part in (", ".join(named[:-1]), named[-1]) if part)

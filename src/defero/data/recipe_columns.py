@@ -12,12 +12,14 @@ import numpy as np
 
 from defero.core.checks import FloatArray
 from defero.core.errors import listing
-from defero.data.cells import number_of, shown
+from defero.data.cells import number_of, shown, shown_few
 from defero.data.text_column import TextColumn
 from defero.data.text_vectors import VectorColumn
 
 FREE_TEXT = "free text; name it with text= (--text) to use it"
 """Why a column of texts that nobody named is left out."""
+ODD = 0.5
+"""A column of numbers has fewer other values than this share of all."""
 _FREE_TEXT_ROWS = 50
 _FREE_TEXT_LEVELS = 20
 _MOST_LEVELS = 0.9
@@ -80,9 +82,12 @@ class CategoricalColumn:
         rest = ", the rarer ones together" * self.other + ", blank as one more" * self.missing
         words = [level for level in self.levels if number_of(level) is None]
         said = f"{self.name}: {len(self.levels)} categories ({listing(self.levels, most=6)}){rest}"
-        if len(words) == 1 and len(self.levels) > 2:
-            return f"{said}; it is read as numbers if {words[0]!r} is left blank."
-        return f"{said}."
+        if not 0 < len(words) < ODD * len(self.levels):
+            return f"{said}."
+        if self.other:  # the rarer ones may hold more such words
+            return f"{said}; it is read as numbers if {shown(words[0])} and all else that is no number is left blank."
+        verb = "is" if len(words) == 1 else "are"
+        return f"{said}; it is read as numbers if {shown_few(words)} {verb} left blank."
 
     def encode(self, cells: list[str | None]) -> FloatArray:
         """Turn (n,) texts, None where blank, into (n, outputs); what has no column becomes zeros."""
@@ -126,10 +131,10 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
         return "the same in every row"
     if len(cells) >= _FREE_TEXT_ROWS and len(counts) > _FREE_TEXT_LEVELS and len(counts) > said / 2:
         words = [level for level in counts if number_of(level) is None]
-        if len(words) < len(counts) / 2:
+        if len(words) < ODD * len(counts):
             if not words:
                 return "numbers stored as text; convert them to numbers"
-            return f"numbers beside {shown(words[0])}; leave a cell blank where the number is unknown"
+            return f"numbers beside {shown_few(words)}; leave a cell blank where the number is unknown"
         if _mostly(_DATE, counts):
             return "dates are not used; write them as 2024-05-01 to cut by them (--time)"
         if _mostly(_CODE, counts):  # one word of plain signs each: ids, links, mail addresses
