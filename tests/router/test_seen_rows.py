@@ -3,12 +3,14 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.core.dense_answers import DenseAnswers
+from defero.core.errors import InputError
 from defero.core.sparse_answers import SparseAnswers
 from defero.data.fingerprint import row_fingerprints
 from defero.router import seen
@@ -70,3 +72,44 @@ def test_a_crowd_is_fingerprinted_at_the_price_of_its_answers():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < n_items * n_experts / 4
+
+
+def parts(seed, *, columns):
+    """Two disjoint parts of 400 made-up patients, described by so few whole numbers that some look alike."""
+    rng = np.random.default_rng(seed)
+    features = np.column_stack(
+        [rng.integers(20, 90, 400), rng.integers(1, 200, 400)] + [rng.normal(size=400)] * columns
+    )
+    label, said = rng.integers(2, size=400), rng.integers(-1, 2, (400, 5))
+    first, second = np.arange(300), np.arange(300, 400)
+    fitted = seen.seen_after({}, "fit", features[first], label[first], said[first], disjoint=False)
+    return features, label, said, second, fitted
+
+
+def test_other_cases_that_look_alike_are_no_reuse():
+    """Of 30 honest splits a third share a row by chance; none is refused, and 20 rows that come again are."""
+    shared = []
+    for seed in range(30):
+        features, label, said, second, fitted = parts(seed, columns=0)
+        shared.append(seen.shared_rows(row_fingerprints(features[second]), fitted["fit"])[0])
+        seen.seen_after(fitted, "calibrate", features[second], label[second], said[second], disjoint=False)
+        again = np.r_[second, :20]
+        with pytest.raises(InputError, match=r"calibrate: \d+ of 120 rows were seen by fit"):
+            seen.seen_after(fitted, "calibrate", features[again], label[again], 1 - said[again], disjoint=False)
+    assert sum(found > 0 for found in shared) >= 10
+
+
+def test_one_row_of_measurements_that_comes_again_is_reuse():
+    features, label, said, second, fitted = parts(0, columns=1)
+    again = np.r_[second, 0]
+    with pytest.raises(InputError, match=r"calibrate: 1 of 101 rows were seen by fit.* The first is row 100, "):
+        seen.seen_after(fitted, "calibrate", features[again], label[again], said[again], disjoint=False)
+
+
+def test_the_chance_to_be_alike_is_that_of_pairs():
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 5, (40, 2))
+    equal = [(table[i] == table[j]) for i in range(40) for j in range(i)]
+    assert seen.chance_alike(table) == pytest.approx(np.prod(np.mean(equal, axis=0)))
+    assert seen.chance_alike(pd.DataFrame(table)) == pytest.approx(seen.chance_alike(table))
+    assert seen.chance_alike(rng.normal(size=(40, 2))) == 0.0

@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,16 @@ def seen_after(
     before = {name: found for name, found in seen.items() if name not in (stage, stage + ANSWERED)}
     if not disjoint:
         plain = {name: found for name, found in before.items() if not name.endswith(ANSWERED)}
-        refuse_seen(stage, rows, plain, tell_doubt=False)
+        features_alike = partial(chance_alike, table)
+
+        def wholly_alike() -> float:
+            return features_alike() * equal_pairs(with_answers(np.zeros_like(rows), label_idx, answers))
+
+        refuse_seen(stage, rows, plain, alike=features_alike, tell_doubt=False)
         known = {name: before[name + ANSWERED] for name in plain if name + ANSWERED in before}
-        refuse_seen(stage, whole, known, tell_doubt=True)
-        refuse_seen(stage, rows, {name: plain[name] for name in plain if name not in known}, tell_doubt=True)
+        refuse_seen(stage, whole, known, alike=wholly_alike, tell_doubt=True)
+        unknown = {name: plain[name] for name in plain if name not in known}
+        refuse_seen(stage, rows, unknown, alike=features_alike, tell_doubt=True)
     return {**before, stage: rows, stage + ANSWERED: whole}
 
 
@@ -109,12 +116,20 @@ def with_answers(rows: Fingerprints, label_idx: IntArray, answers: IntArray | An
     return whole
 
 
-def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprints], *, tell_doubt: bool) -> None:
+def refuse_seen(
+    stage: str,
+    rows: Fingerprints,
+    earlier: Mapping[str, Fingerprints],
+    *,
+    alike: Callable[[], float],
+    tell_doubt: bool,
+) -> None:
     """Raise where rows were used by an earlier stage.
 
     In a table with few distinct feature values different cases look alike. If a share d of the earlier rows repeats
     another, a new row equals one of them by chance with probability about 2 d; only more than that is taken for
-    reuse. Without repetitions a single shared row is.
+    reuse. A small table of whole numbers may repeat no row and still share one with another: what `alike` expects of
+    its columns is forgiven too. Without either a single shared row is reuse.
 
     Parameters
     ----------
@@ -123,12 +138,14 @@ def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprin
     rows : (n,) fingerprints
     earlier : mapping
         The fingerprints that each earlier stage has used.
+    alike : callable
+        Gives the chance that two different cases have the same row; asked only where rows are shared.
     tell_doubt : bool
         Warn where rows repeat so often that the check cannot tell.
     """
     used = np.concatenate([np.empty(0, np.uint64), *earlier.values()])
     shared, by_chance = shared_rows(rows, used)
-    if shared > most_by_chance(by_chance):
+    if shared > most_by_chance(by_chance) and shared > most_by_chance(-math.expm1(-len(used) * alike()) * len(rows)):
         raise InputError(
             f"{stage}: {shared} of {len(rows)} rows were seen by {' or '.join(earlier)}, and nothing can be promised "
             f"on those; pass rows of their own. The first is row {int((~held_out(used, rows)).argmax())}, counted from "
@@ -140,6 +157,32 @@ def refuse_seen(stage: str, rows: Fingerprints, earlier: Mapping[str, Fingerprin
             "coincidence; make sure that the parts are disjoint.",
             stacklevel=5,
         )
+
+
+def chance_alike(table: Any) -> float:
+    """Return the chance that two different cases agree in every column, were the columns independent.
+
+    >>> chance_alike(np.array([[1, 5], [1, 6], [2, 5], [2, 6]]))  # a pair of four agrees in a column twice of six times
+    0.1111111111111111
+    """
+    names = table.columns if hasattr(table, "columns") else range(table.shape[1] if table.ndim > 1 else 1)
+    chance = 1.0
+    for place in range(len(names)):
+        column = table.iloc[:, [place]] if hasattr(table, "columns") else table.reshape(len(table), -1)[:, [place]]
+        chance *= equal_pairs(row_fingerprints(column))
+        if chance == 0.0:
+            break
+    return chance
+
+
+def equal_pairs(rows: Fingerprints) -> float:
+    """Return the share of the pairs of rows that are equal; 0 where there is no pair.
+
+    >>> equal_pairs(np.array([3, 3, 4], dtype=np.uint64))
+    0.3333333333333333
+    """
+    _, counts = np.unique(rows, return_counts=True)
+    return float((counts * (counts - 1)).sum() / (len(rows) * (len(rows) - 1))) if len(rows) > 1 else 0.0
 
 
 def shared_rows(rows: Fingerprints, used: Fingerprints) -> tuple[int, float]:
