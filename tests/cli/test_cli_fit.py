@@ -132,10 +132,7 @@ def test_a_near_miss_is_offered(folder, cases):
         ),
         (["--min-answers", "0"], "Invalid value for '--min-answers'"),
         (["--loss", "hinge"], "--loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
-        (
-            ["--key", "site"],
-            "; every row needs one of its own. If a patient has several rows, say --group site instead.\n",
-        ),
+        (["--key", "site"], "; every row needs one of its own. What several rows share is a group, not a key.\n"),
         (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--seed", "4294967296"], "Invalid value for '--seed': Input should be less than or equal to 4294967295"),
         (["--seed", "99999999999999999999"], "Invalid value for '--seed'"),

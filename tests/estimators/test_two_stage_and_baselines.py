@@ -40,7 +40,7 @@ def test_a_fitted_classifier_is_used_as_it_is():
 
 def test_a_fitted_classifier_of_other_features_is_refused():
     fitted = LogisticRegression(max_iter=500).fit(X[:, :1], Y)
-    with pytest.raises(InputError, match=r"the frozen one learned from 1 features, and reads \d+ here, .*categories"):
+    with pytest.raises(InputError, match=r"frozen one has learned from 1 columns, and reads \d+ here, .*categories"):
         TwoStageDeferral(FrozenEstimator(fitted)).fit(X, Y, experts=M)
 
 

@@ -10,7 +10,7 @@ import typer
 from defero.cli.answering import Answering, answering_in, noted, show_answering
 from defero.cli.cautions import with_cautions
 from defero.cli.expert_evidence import mean_sd, record_dict
-from defero.cli.fit_checks import ALPHA, TARGET, check_options, checked_parts, group_offered, without_effect
+from defero.cli.fit_checks import ALPHA, TARGET, check_options, checked_parts, without_effect
 from defero.cli.fit_notes import class_counts, notes_on, sizes_sentence
 from defero.cli.fit_training import Training
 from defero.cli.known_groups import seen_groups
@@ -198,7 +198,7 @@ def fit(
         apart=tuple((name, role) for name, role in apart if name is not None),
         control=control,
     )
-    with in_options(), group_offered(file):
+    with in_options():
         cases = read_cases(file)
     fees = fees_of(cases.table.experts, cost or [])
     cuts = {"group": group, "time": time, "split": split}

@@ -1,7 +1,5 @@
 """What `fit` refuses: options that cannot be, and cases that nothing can be learned from."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,20 +41,6 @@ def without_effect(loss: str, *, alpha: float, target: str, fees: list[float]) -
 
     verb = "has" if len(named) == 1 else "have"
     return [f"{listing(named)} {verb} no effect with --loss moe: its weights promise nothing, so there are no panels."]
-
-
-@contextmanager
-def group_offered(file: "CaseFile") -> Iterator[None]:
-    """Let the message on a key that stands in two rows say what is meant for a patient of several rows."""
-    from defero.core.errors import TableError
-
-    try:
-        yield
-    except TableError as error:
-        # Of long answers the key is what they are joined by, and a group cannot stand in for it.
-        if file.answers is not None or file.apart_columns or "every row needs one of its own" not in str(error):
-            raise
-        raise TableError(f"{error} If a patient has several rows, say --group {file.key} instead.") from error
 
 
 def checked_parts(

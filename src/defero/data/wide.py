@@ -131,6 +131,6 @@ def row_keys(frame: pd.DataFrame, key: str, *, source: str = "table", first_row:
             rows = [row_number(frame, place, first_row=first_row) for place in (earlier, position)]
             raise TableError(
                 f"{source}: column {key}: the key {shown(cell)} stands in rows {rows[0]} and {rows[1]}; "
-                "every row needs one of its own."
+                "every row needs one of its own. What several rows share is a group, not a key."
             )
     return np.asarray(frame[key])

@@ -116,9 +116,9 @@ class TwoStageDeferral(DeferralEstimator):
         known = getattr(self.classifier, "n_features_in_", n_features)
         if isinstance(self.classifier, FrozenEstimator) and known != n_features:
             raise InputError(
-                f"classifier: the frozen one learned from {known} features, and reads {n_features} here, as a table is "
-                "read as numbers first: categories spread out, blanks marked. Fit it on the same numbers, or hand its "
-                "probabilities to Router.from_probabilities."
+                f"classifier: the frozen one has learned from {known} columns, and reads {n_features} here, as a table "
+                "is read as numbers first: categories spread out, blanks marked. Fit it on the same numbers, or hand "
+                "its probabilities to Router.from_probabilities."
             )
         if self.heads == "shrunk" and self.expert_model is not None:
             raise InputError("heads='shrunk' takes the place of expert_model; leave one of them out.")

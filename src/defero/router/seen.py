@@ -165,11 +165,10 @@ def chance_alike(table: Any) -> float:
     >>> chance_alike(np.array([[1, 5], [1, 6], [2, 5], [2, 6]]))  # a pair of four agrees in a column twice of six times
     0.1111111111111111
     """
-    names = table.columns if hasattr(table, "columns") else range(table.shape[1] if table.ndim > 1 else 1)
+    grid = table.iloc if hasattr(table, "columns") else table.reshape(len(table), -1)
     chance = 1.0
-    for place in range(len(names)):
-        column = table.iloc[:, [place]] if hasattr(table, "columns") else table.reshape(len(table), -1)[:, [place]]
-        chance *= equal_pairs(row_fingerprints(column))
+    for place in range(table.shape[1] if table.ndim > 1 else 1):
+        chance *= equal_pairs(row_fingerprints(grid[:, [place]]))
         if chance == 0.0:
             break
     return chance
