@@ -14,26 +14,57 @@ def test_means_are_over_what_all_methods_have_in_common():
         both("system_accuracy", lambda x: 0.9 + x / 100, 0.8, settings=(0.0, 1.0, 4.0)),
         runs("two-stage", "system_accuracy", 0.95, settings=(0.0, 4.0), seeds=(0, 1)),
     )
-    rows = rows_of(records)
+    rows = rows_of(records)[3:]
     assert {row[1] for row in rows} == {"1, 5; 2 seeds"}
     # (0.9 + 0.94) / 2, and seeds 0 and 1 lie a thousandth below and at it
     assert [row[2:5] for row in rows[:3]] == [
         ("OvA", "net", "91.95 +- 0.05"),
         ("softmax", "net", "79.95 +- 0.05"),
-        ("two-stage", "net", "94.95 +- 0.05"),
+        ("two-stage", "net", "**94.95 +- 0.05**"),
+    ]
+
+
+def test_methods_with_more_seeds_come_before_by_themselves_at_the_same_settings():
+    records = merged(
+        both("system_accuracy", lambda x: 0.9 + x / 100, 0.8, settings=(0.0, 1.0, 4.0)),
+        runs("two-stage", "system_accuracy", 0.95, settings=(0.0, 4.0), seeds=(0, 1)),
+    )
+    assert [row[1:5] for row in rows_of(records)[:3]] == [
+        ("1, 5; 3 seeds", "OvA", "net", "**92.00 +- 0.06**"),
+        ("1, 5; 3 seeds", "softmax", "net", "80.00 +- 0.06"),
+        ("1, 5; 3 seeds", "best expert", "", ""),
+    ]
+    alone = merged(
+        runs("ova", "system_accuracy", 0.9, settings=(0.0,)),
+        runs("two-stage", "system_accuracy", 0.95, settings=(0.0,), seeds=(0, 1)),
+    )
+    assert {row[1] for row in rows_of(alone)} == {"1; 2 seeds"}, "one method alone is compared with nothing"
+
+
+def test_bold_is_the_least_error_and_the_most_accuracy_and_ties_are_bold_together():
+    records = [
+        run("ova", 1.0, measures={"system_accuracy": 0.9, "ece": 0.02, "coverage": 0.5}),
+        run("softmax", 1.0, measures={"system_accuracy": 0.900001, "ece": 0.03, "coverage": 0.6}),
+        run("moe", 1.0, measures={"system_accuracy": 0.8, "ece": 0.4, "coverage": 0.7}),
+    ]
+    columns = [HEADER.index(name) for name in ("accuracy, %", "ECE, %", "coverage, %")]
+    assert [tuple(row[column] for column in columns) for row in rows_of(records)[:3]] == [
+        ("**90.00**", "**2.00**", "50.00"),
+        ("**90.00**", "3.00", "60.00"),
+        ("80.00", "40.00", "70.00"),
     ]
 
 
 def test_one_classifier_stands_beside_every_setting_and_the_best_expert_below():
     records = [
         run("ova", 2.0, measures={"system_accuracy": 0.75, "best_expert": 0.5}),
-        run("one classifier", 0.0, measures={"system_accuracy": 0.7, "coverage": 1.0}),
+        run("one classifier", 0.0, measures={"system_accuracy": 0.7, "class_accuracy": 0.7}),
     ]
     rows = rows_of(records, "ham10000")
     assert all(len(row) == len(HEADER) for row in rows)
     assert [row[2:6] for row in rows] == [
-        ("OvA", "net", "75.00", ""),
-        ("one classifier", "net", "70.00", "100.00"),
+        ("OvA", "net", "**75.00**", ""),
+        ("one classifier", "net", "70.00", "70.00"),
         ("best expert", "", "50.00", ""),
     ]
     assert {row[:2] for row in rows} == {("ham10000 (fig1-ham10000)", "2; 1 seed")}
@@ -42,6 +73,7 @@ def test_one_classifier_stands_beside_every_setting_and_the_best_expert_below():
 def test_every_measure_has_its_column_and_every_method_its_net():
     measures = {
         "system_accuracy": 0.9,
+        "class_accuracy": 0.85,
         "coverage": 0.8,
         "ece": 0.07,
         "calibrated.system_accuracy": 0.95,
@@ -61,7 +93,8 @@ def test_every_measure_has_its_column_and_every_method_its_net():
         "settings; seeds": "2; 1 seed",
         "method": "OvA",
         "net": "a net",
-        "accuracy, %": "90.00",
+        "accuracy, %": "**90.00**",
+        "the model alone, %": "85.00",
         "coverage, %": "80.00",
         "ECE, %": "7.00",
         "calibrated: accuracy": "95.00",

@@ -140,7 +140,7 @@ def draw_panels(panels: Sequence[CurvePanel], *, x_label: str, title: str, note:
             ax = figure.add_subplot(n_rows, n_columns, place)
             _frame(ax, [one for one in filled if one.y_label == panel.y_label])
             _draw(ax, _in_frame(panel, *ax.get_ylim()), x_label=x_label)
-        figure.supxlabel(fill(note, int(20 * width)), fontsize=style.SMALL, color=style.MUTED, x=0.01, ha="left")
+        figure.supxlabel(fill(note, int(18 * width)), fontsize=style.SMALL, color=style.MUTED, x=0.01, ha="left")
     return figure
 
 

@@ -137,6 +137,7 @@ def ova_knows_the_random_expert(evidence: Evidence) -> Verdict:
         return DEPENDS if found.mean <= SMALL_RISE or slower else NOT_CONFIRMED
 
     more = "" if faster is None else f" Softmax's rise less this one, on the same seeds: {faster:+.2f} points."
+    more += " The claim rests on that contrast, which is not seen here." if faster is not None and faster <= 0 else ""
     return _rise(evidence, claim, method="ova", rule=rule, more=more)
 
 

@@ -1,6 +1,6 @@
 """Every method side by side on the same items and answers: a table of the reproduction's page."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -12,12 +12,15 @@ from defero.papers.verma2023.run_record import RunRecord, as_published, by_net
 
 Places = Collection[tuple[float, int]]
 """Settings and seeds."""
+Best = Callable[[Iterable[float]], float] | None
+"""Which of a column's values is the best; none where more is neither better nor worse."""
 HEADER = (
     "experiment",
     "settings; seeds",
     "method",
     "net",
     "accuracy, %",
+    "the model alone, %",
     "coverage, %",
     "ECE, %",
     "calibrated: accuracy",
@@ -28,25 +31,28 @@ HEADER = (
 )
 IN_WORDS = (
     "Means over the settings and seeds that all methods of an experiment and net have in common, so that all meet the "
-    "same items and the same answers; +- is the standard error over seeds, much of it from answers that all methods "
-    "share, so that differences scatter less. Coverage: the share of items that the model decides. Calibrated: each "
-    "probability corrected on held-out items. That makes them honest one by one; who decides may change with it, for "
-    "the worse too (softmax, overlap).",
+    "same items and the same answers; where some have more seeds, these come once more before, by themselves. +- is "
+    "the standard error over seeds, much of it from answers that all methods share, so that differences scatter less. "
+    "Bold: the best of its block, also where it is ahead by less than that.",
+    "The model alone: its accuracy on all items, as if nobody were asked. Coverage: the share of items that it "
+    "decides. Calibrated: each probability corrected on held-out items. That makes them honest one by one; who decides "
+    "may change with it, for the worse too (softmax, overlap).",
     "Sets and panels, measured on CIFAR-10 alone, are on the items that each method defers, and those differ: sizes "
     "are not like for like. Thresholds and votes are fitted on four fifths of the test items and judged on the last, "
     'over ten splits, as in the paper. "Experts in the set": sets that leave out a tenth of the right experts at most '
     '(missed-share). "Panel": the system accuracy where the Bayes vote of such a set answers what is deferred. A run '
     "that defers too little for sets is left out of these two columns for all methods.",
 )
-_MEASURES = (
-    ("system_accuracy", 100.0),
-    ("coverage", 100.0),
-    ("ece", 100.0),
-    ("calibrated.system_accuracy", 100.0),
-    ("calibrated.coverage", 100.0),
-    ("calibrated.ece", 100.0),
-    ("sets.missed_share.size", 1.0),
-    ("votes.missed_share_bayes.system_accuracy", 100.0),
+_MEASURES: tuple[tuple[str, float, Best], ...] = (
+    ("system_accuracy", 100.0, max),
+    ("class_accuracy", 100.0, max),
+    ("coverage", 100.0, None),
+    ("ece", 100.0, min),
+    ("calibrated.system_accuracy", 100.0, max),
+    ("calibrated.coverage", 100.0, None),
+    ("calibrated.ece", 100.0, min),
+    ("sets.missed_share.size", 1.0, None),
+    ("votes.missed_share_bayes.system_accuracy", 100.0, max),
 )
 
 
@@ -58,28 +64,44 @@ def method_rows(ours: Mapping[str, Sequence[RunRecord]]) -> Iterator[tuple[str, 
 
 
 def _rows_of(name: str, records: Sequence[RunRecord]) -> Iterator[tuple[str, ...]]:
-    methods = [method for method in METHODS if any(record.method == method for record in records)]
-    common = _in_common([cells(records, method, "system_accuracy") for method in methods])
-    if not common:
-        return
-    begin = (f"{name} ({', '.join(_figures(name))})", _where(common, first=first_x(name)))
-    columns = []
-    for metric, scale in _MEASURES:
-        found = [cells(records, method, metric) for method in methods]
-        places = common & _in_common([one for one in found if one])
-        columns.append([_in_words(one, places, scale=scale) for one in found])
-    for method, *shown in zip(methods, *columns, strict=True):
-        nets = dict.fromkeys(record.net for record in records if record.method == method)
-        yield (*begin, LABELS.get(method, method), " or ".join(nets), *shown)
-    best = _in_words(cells(records, BEST_EXPERT, "best_expert"), common, scale=100.0)
-    yield (*begin, BEST_EXPERT, "", best, *[""] * (len(_MEASURES) - 1))
+    found = {method: cells(records, method, "system_accuracy") for method in METHODS}
+    for methods, places in _blocks({method: there for method, there in found.items() if there}):
+        begin = (f"{name} ({', '.join(_figures(name))})", _where(places, first=first_x(name)))
+        columns = []
+        for metric, scale, best in _MEASURES:
+            several = [cells(records, method, metric) for method in methods]
+            shared = places & _in_common([one for one in several if one])
+            columns.append(_column([_over_seeds(one, shared, scale=scale) for one in several], best=best))
+        for method, *shown in zip(methods, *columns, strict=True):
+            nets = dict.fromkeys(record.net for record in records if record.method == method)
+            yield (*begin, LABELS.get(method, method), " or ".join(nets), *shown)
+        (expert,) = _column([_over_seeds(cells(records, BEST_EXPERT, "best_expert"), places, scale=100.0)], best=None)
+        yield (*begin, BEST_EXPERT, "", expert, *[""] * (len(_MEASURES) - 1))
+
+
+def _blocks(found: Mapping[str, Cells]) -> Iterator[tuple[list[str], set[tuple[float, int]]]]:
+    """Yield the methods that have more seeds than all have in common, if there are several, and then all methods.
+
+    >>> one, two = {(1.0, 0): 0.5}, {(1.0, 0): 0.5, (1.0, 1): 0.5, (2.0, 1): 0.5}
+    >>> [(methods, sorted(places)) for methods, places in _blocks({"a": two, "b": one, "c": two})]
+    [(['a', 'c'], [(1.0, 0), (1.0, 1)]), (['a', 'b', 'c'], [(1.0, 0)])]
+    """
+    every = _in_common(list(found.values()))
+    settings = {setting for setting, _ in every}
+    there = {method: {place for place in one if place[0] in settings} for method, one in found.items()}
+    longer = [method for method, places in there.items() if len(places) > len(every)]
+    shared = _in_common([there[method] for method in longer])
+    if len(longer) > 1 and len(shared) > len(every):
+        yield longer, shared
+    if every:
+        yield list(found), every
 
 
 def _figures(experiment: str) -> Iterator[str]:
     return (figure.name for figure in FIGURES.values() if figure.experiment_name == experiment)
 
 
-def _in_common(found: Sequence[Cells]) -> set[tuple[float, int]]:
+def _in_common(found: Sequence[Iterable[tuple[float, int]]]) -> set[tuple[float, int]]:
     """Return the settings and seeds that are in all of them."""
     return set.intersection(*(set(one) for one in found)) if found else set()
 
@@ -96,15 +118,28 @@ def _where(places: Places, *, first: float) -> str:
     return f"{span}; {n_seeds} seed{'s' if n_seeds > 1 else ''}"
 
 
-def _in_words(found: Cells, places: Places, *, scale: float) -> str:
-    """Write the mean over settings and seeds, with the standard error of the seeds' means where there are several.
+def _over_seeds(found: Cells, places: Places, *, scale: float) -> list[float]:
+    """Return each seed's mean over the settings.
 
-    >>> _in_words({(1.0, 0): 0.5, (1.0, 1): 0.7}, [(1.0, 0), (1.0, 1)], scale=100.0)
-    '60.00 +- 10.00'
+    >>> _over_seeds({(1.0, 0): 0.5, (2.0, 0): 1.0, (1.0, 1): 0.5}, [(1.0, 0), (2.0, 0), (1.0, 1)], scale=100.0)
+    [75.0, 50.0]
     """
     there = [(seed, scale * found[setting, seed]) for setting, seed in sorted(places) if (setting, seed) in found]
-    means = [np.mean([value for one, value in there if one == seed]) for seed in sorted({seed for seed, _ in there})]
-    if not means:
-        return ""
-    error = f" +- {np.std(means, ddof=1) / len(means) ** 0.5:.2f}" if len(means) > 1 else ""
-    return f"{np.mean(means):.2f}{error}"
+    seeds = sorted({seed for seed, _ in there})
+    return [float(np.mean([value for one, value in there if one == seed])) for seed in seeds]
+
+
+def _column(several: Sequence[Sequence[float]], *, best: Best) -> list[str]:
+    """Write the mean over seeds, its standard error where there are several, and the best of several in bold.
+
+    >>> _column([[50.0, 70.0], [], [59.0]], best=max)
+    ['**60.00 +- 10.00**', '', '59.00']
+    """
+    shown = [f"{np.mean(means):.2f}" if means else "" for means in several]
+    values = [float(mean) for mean in shown if mean]
+    first = best(values) if best and len(values) > 1 else None
+    errors = [f" +- {np.std(means, ddof=1) / len(means) ** 0.5:.2f}" if len(means) > 1 else "" for means in several]
+    return [
+        f"**{mean}{error}**" if mean and float(mean) == first else f"{mean}{error}"
+        for mean, error in zip(shown, errors, strict=True)
+    ]

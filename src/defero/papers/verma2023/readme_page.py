@@ -1,6 +1,7 @@
 """Write papers/verma2023/README.md: each claim of the paper beside what our runs say of it. All of it is computed."""
 
 import posixpath
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -212,7 +213,7 @@ def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> s
         for name, figure in FIGURES.items()
     ]
     every = [record for records in kept.ours.values() for record in records]
-    return _PAGE.format(
+    text = _PAGE.format(
         errata=links.errata,
         conformal=links.conformal,
         count=_paragraph(_count(found)),
@@ -241,6 +242,7 @@ def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> s
             f"{NAMES[name]}: {line}" if name in NAMES else line for name, lines in DIFFERENCES.items() for line in lines
         ),
     )
+    return re.sub(r"\n{3,}", "\n\n", text)
 
 
 def verdict_cells(found: Verdict) -> tuple[str, ...]:
