@@ -142,6 +142,7 @@ def test_one_classifier_is_trained_once_for_all_that_start_from_it(
     assert same(trained[0], classifier_trunk(parts, seed=3, net=NET, recipe=RECIPE))
     assert tuned.recipe["epochs"] == 1
     assert tuned.recipe["start"] == "the trunk of one classifier of the same seed"
+    assert tuned.recipe["start_accuracy"] == first.test.model_correct.mean()
     assert "start" not in first.recipe
     assert tuned.test.model_correct.mean() > 0.2  # a guess has a tenth
 

@@ -39,6 +39,12 @@ def test_methods_with_more_seeds_come_before_by_themselves_at_the_same_settings(
         runs("two-stage", "system_accuracy", 0.95, settings=(0.0,), seeds=(0, 1)),
     )
     assert {row[1] for row in rows_of(alone)} == {"1; 2 seeds"}, "one method alone is compared with nothing"
+    apart = merged(
+        runs("ova", "system_accuracy", 0.9, settings=(0.0,), seeds=(0, 1)),
+        runs("softmax", "system_accuracy", 0.9, settings=(0.0,), seeds=(0, 2)),
+        runs("two-stage", "system_accuracy", 0.95, settings=(0.0,), seeds=(0,)),
+    )
+    assert {row[1] for row in rows_of(apart)} == {"1; 1 seed"}, "they share no more than all do"
 
 
 def test_bold_is_the_least_error_and_the_most_accuracy_and_ties_are_bold_together():
@@ -53,6 +59,31 @@ def test_bold_is_the_least_error_and_the_most_accuracy_and_ties_are_bold_togethe
         ("**90.00**", "3.00", "60.00"),
         ("80.00", "40.00", "70.00"),
     ]
+
+
+def test_more_is_better_but_for_errors_and_neither_for_coverage_and_sizes():
+    columns = {
+        "system_accuracy": ("accuracy, %", "more"),
+        "class_accuracy": ("the model alone, %", "more"),
+        "coverage": ("coverage, %", None),
+        "ece": ("ECE, %", "less"),
+        "calibrated.system_accuracy": ("calibrated: accuracy", "more"),
+        "calibrated.coverage": ("calibrated: coverage", None),
+        "calibrated.ece": ("calibrated: ECE", "less"),
+        "sets.missed_share.size": ("experts in the set", None),
+        "votes.missed_share_bayes.system_accuracy": ("panel, %", "more"),
+    }
+    more, less = (
+        dict(zip(HEADER, row, strict=True))
+        for row in rows_of(
+            [
+                run("ova", 1.0, measures=dict.fromkeys(columns, 0.6)),
+                run("softmax", 1.0, measures=dict.fromkeys(columns, 0.4)),
+            ]
+        )[:2]
+    )
+    for name, best in columns.values():
+        assert (more[name].startswith("**"), less[name].startswith("**")) == (best == "more", best == "less"), name
 
 
 def test_one_classifier_stands_beside_every_setting_and_the_best_expert_below():
@@ -114,7 +145,8 @@ def test_a_run_without_sets_is_left_out_of_them_for_all():
         runs("ova", size, lambda x: 1.001 + x, settings=(0.0, 4.0), seeds=(0,)),
         runs("softmax", size, 5.001, settings=(4.0,), seeds=(0,)),
     )
-    assert [row[HEADER.index("experts in the set")] for row in rows_of(records)[:2]] == ["5.00", "5.00"]
+    shown = [row[HEADER.index("experts in the set")] for row in rows_of(records)[:2]]
+    assert shown == ["5.00 (1 setting)", "5.00 (1 setting)"]
 
 
 def test_methods_that_share_no_run_have_no_row():

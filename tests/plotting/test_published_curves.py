@@ -42,6 +42,21 @@ def test_ours_is_filled_on_a_line_and_theirs_is_hollow():
     assert (ours.get_linestyle(), theirs.get_linestyle()) == ("-", "None")
 
 
+@pytest.mark.parametrize("n_panels", [1, 2])
+def test_title_and_note_stay_within_the_picture(n_panels):
+    note = (
+        "filled: trained by us, 3 seeds (OvA, softmax, two-stage), 1 seed (decoupled, asymmetric); hollow: published. "
+        "Bars: standard errors over seeds, filled and hollow alike. One seed has none, and is provisional. Nets: "
+        "wrn-28-4 (OvA, softmax); wrn-28-4, frozen (two-stage); wrn-28-4, tuned (decoupled, asymmetric)."
+    )
+    figure = draw(*[panel(curve())] * n_panels, title=note, note=note)
+    figure.draw_without_rendering()
+    width, _ = figure.get_size_inches() * figure.dpi
+    for text in (figure._suptitle, figure._supxlabel):
+        assert text.get_window_extent().x0 >= 0
+        assert text.get_window_extent().x1 <= 0.98 * width  # letters are a little wider in files
+
+
 def test_the_axis_holds_the_bars_and_not_a_baseline_far_below():
     low = curve(Marks((1.0, 2.0), (10.0, 20.0), (0.0, 0.0)), NONE, frames=False)
     (ax,) = draw(panel(curve(), low)).axes

@@ -21,6 +21,8 @@ DASHES = {"solid": "-", "dashed": "--", "dotted": ":"}
 _PANEL = (3.7, 3.1)
 _LEGEND_LINE = 0.155
 """Height of a line of the legend, in inches."""
+_TITLE_LETTERS, _SMALL_LETTERS = 13, 18
+"""How many letters of the title and of the note fit into an inch."""
 _SAVED: Any = {"svg.hashsalt": "defero", "svg.fonttype": "path"}
 
 
@@ -135,12 +137,16 @@ def draw_panels(panels: Sequence[CurvePanel], *, x_label: str, title: str, note:
         width = _PANEL[0] * n_columns if n_columns > 1 else 1.3 * _PANEL[0]
         size = (width, (_PANEL[1] + legend) * n_rows + 0.5)
         figure = Figure(figsize=size, layout="constrained")
-        figure.suptitle(fill(title, int(14 * width)), fontsize=style.TEXT + 2, color=style.INK, x=0.01, ha="left")
+        figure.suptitle(
+            fill(title, int(_TITLE_LETTERS * width)), fontsize=style.TEXT + 2, color=style.INK, x=0.01, ha="left"
+        )
         for place, panel in enumerate(filled, start=1):
             ax = figure.add_subplot(n_rows, n_columns, place)
             _frame(ax, [one for one in filled if one.y_label == panel.y_label])
             _draw(ax, _in_frame(panel, *ax.get_ylim()), x_label=x_label)
-        figure.supxlabel(fill(note, int(18 * width)), fontsize=style.SMALL, color=style.MUTED, x=0.01, ha="left")
+        figure.supxlabel(
+            fill(note, int(_SMALL_LETTERS * width)), fontsize=style.SMALL, color=style.MUTED, x=0.01, ha="left"
+        )
     return figure
 
 

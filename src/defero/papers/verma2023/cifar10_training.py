@@ -71,5 +71,10 @@ def _trained(parts: Cifar10Parts, task: Task, *, recipe: Recipe, tuning: Recipe)
     if task.net.endswith(TUNED):
         start = classifier_trunk(parts, seed=seed, net=net, recipe=recipe)
         team, _ = train_team(parts, task.pool, task.method, seed=seed, net=net, recipe=tuning, start=start)
-        return replace(team, recipe=team.recipe | {"start": "the trunk of one classifier of the same seed"})
+        alone = one_classifier(parts, seed=seed, net=net, recipe=recipe)
+        found = {
+            "start": "the trunk of one classifier of the same seed",
+            "start_accuracy": float(alone.test.model_correct.mean()),
+        }
+        return replace(team, recipe=team.recipe | found)
     return train_team(parts, task.pool, task.method, seed=seed, net=net, recipe=recipe)[0]

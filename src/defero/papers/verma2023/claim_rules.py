@@ -7,7 +7,7 @@ they differ, not what another seed would give, and the verdict is provisional.
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from defero.papers.verma2023.claim_cells import Block, Cells, block, cells, mean_over_settings, minus
 from defero.papers.verma2023.run_record import RunRecord
@@ -124,7 +124,9 @@ def above(
         )
         return f"{first}, {second} %; {_span(there)}.{more}"
 
-    return judge(evidence, claim, effect=effect, rule=rule, why=why, estimate=estimate)
+    found = judge(evidence, claim, effect=effect, rule=rule, why=why, estimate=estimate)
+    opposite = found.ours is not None and found.ours.n_seeds > 1 and found.ours.high < 0
+    return replace(found, why=f"{found.why} The interval lies on the other side.") if opposite else found
 
 
 def _span(there: Block) -> str:
@@ -142,9 +144,9 @@ def _span(there: Block) -> str:
     return f"{larger} {least[0]:+.2f} (at {least[1]:g}) to {most[0]:+.2f} (at {most[1]:g})"
 
 
-def means_of(evidence: Evidence, *sides: Side, settings: Collection[float]) -> tuple[float, ...]:
-    """Return the mean of each side over the same runs of ours at some settings, in percent; nothing without such."""
-    found = [side.cells(evidence.ours) for side in sides]
+def means_of(records: Records, *sides: Side, settings: Collection[float]) -> tuple[float, ...]:
+    """Return the mean of each side over the same runs at some settings, in percent; nothing without such."""
+    found = [side.cells(records) for side in sides]
     there = block({place: 0.0 for place in found[0] if all(place in one for one in found)}, settings=settings)
     return () if there is None else tuple(_mean_at(one, there) * PERCENT for one in found)
 

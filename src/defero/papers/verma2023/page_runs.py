@@ -61,7 +61,8 @@ def versions_in_words(records: Iterable[RunRecord]) -> Iterator[str]:
     counts: dict[str, int] = {}
     for record in records:
         if record.versions:
-            words = ", ".join(f"{name} {number}" for name, number in sorted(record.versions.items()))
+            known = {"defero": "from source"} | dict(record.versions)
+            words = ", ".join(f"{name} {number}" for name, number in sorted(known.items()))
             counts[words] = counts.get(words, 0) + 1
     for words, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         yield f"{n} runs: {words}"

@@ -1,7 +1,6 @@
 """Write papers/verma2023/README.md: each claim of the paper beside what our runs say of it. All of it is computed."""
 
 import posixpath
-import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -66,9 +65,7 @@ How a verdict is computed (`claim_rules.py`; one function per claim in `claims_*
 
 {rules}
 
-{claims}
-
-{open_claims}
+{claims}{open_claims}
 
 ## Words
 
@@ -83,9 +80,7 @@ Theirs is as published, or on CIFAR-10 the classifier within their stored networ
 seeds; systems with fewer seeds than others there are left out. Both sides are the best of several by the test items
 themselves, so both are a little flattered, ours more, as it has more to choose from.
 
-{best}
-
-{obstacles}
+{best}{obstacles}
 
 ## Every method side by side
 
@@ -212,8 +207,9 @@ def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> s
         )
         for name, figure in FIGURES.items()
     ]
+    in_the_way = _bullets(obstacles(best))
     every = [record for records in kept.ours.values() for record in records]
-    text = _PAGE.format(
+    return _PAGE.format(
         errata=links.errata,
         conformal=links.conformal,
         count=_paragraph(_count(found)),
@@ -221,11 +217,11 @@ def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> s
         rules=_bullets(_RULES),
         opening=_opening(found, kept),
         claims=table(HEADER, map(verdict_cells, judged)) if judged else "None yet.",
-        open_claims="Claims without enough runs are [at the end](#claims-without-runs-yet)." if left else "",
+        open_claims="\n\nClaims without enough runs are [at the end](#claims-without-runs-yet)." if left else "",
         not_run=_NOT_RUN.format(rows=table(NOT_RUN_HEADER, map(not_run_cells, left))) if left else "",
         terms=_bullets(terms(links.docs)),
         best=table(BEST_HEADER, map(best_row, best)),
-        obstacles=_bullets(obstacles(best)),
+        obstacles=f"\n\n{in_the_way}" if in_the_way else "",
         methods_words="\n\n".join(map(_paragraph, METHODS_IN_WORDS)),
         methods=table(METHODS_HEADER, method_rows(kept.ours)),
         sets_words=_paragraph(SETS_IN_WORDS.format(errata=links.errata, conformal=links.conformal)),
@@ -242,7 +238,6 @@ def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> s
             f"{NAMES[name]}: {line}" if name in NAMES else line for name, lines in DIFFERENCES.items() for line in lines
         ),
     )
-    return re.sub(r"\n{3,}", "\n\n", text)
 
 
 def verdict_cells(found: Verdict) -> tuple[str, ...]:
