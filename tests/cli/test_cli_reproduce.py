@@ -149,7 +149,8 @@ def test_training_gets_its_options_and_the_picture_its_mark(calls, tmp_path):
     options += ["--out", tmp_path / "o"]
     outcome = run("reproduce", "fig2c", "--train", "--protocol", "as_written", *options, "--outputs", tmp_path / "kept")
     assert outcome.code == 0
-    assert outcome.err == "training fig2c\n"
+    assert outcome.err.startswith("A small network on a subset: two to five minutes a figure")
+    assert outcome.err.endswith("training fig2c\n")
     ((figure, asked),) = calls
     del asked["say"]
     assert figure == "fig2c"

@@ -1,6 +1,6 @@
 """Verdicts on Figure 2 say why: what the models do alone, how seeds differ, and which contrast is missing."""
 
-from claim_cases import P_IN, both, merged, ours
+from claim_cases import P_IN, alone, both, merged, ours
 
 from defero.papers.verma2023 import claims_accuracy as accuracy
 from defero.papers.verma2023 import claims_calibration as calibration
@@ -55,3 +55,11 @@ def test_an_interval_on_the_other_side_is_told():
         assert accuracy.ova_is_ahead_with_few_copies(behind).why.endswith(told) == expected
     ahead = ours(both("system_accuracy", 0.91, 0.9, settings=FEW))
     assert told not in accuracy.ova_is_ahead_with_few_copies(ahead).why
+
+
+def test_figure_2b_tells_when_asking_nobody_is_better():
+    both_losses = both("system_accuracy", 0.92, 0.94, settings=FEW)
+    for value, words in ((0.91, "91.0 %."), (0.93, "93.0 %, above OvA."), (0.95, "95.0 %, above OvA and softmax.")):
+        why = accuracy.ova_is_ahead_with_few_copies(ours([*both_losses, *alone(value)])).why
+        assert f"One classifier: {words}" in why
+    assert "One classifier" not in accuracy.ova_is_ahead_with_few_copies(ours(both_losses)).why

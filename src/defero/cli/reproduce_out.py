@@ -19,7 +19,7 @@ def show_numbers(made: "Iterable[Reproduction]", *, word: str) -> None:
     header = ["method", "x", "published", "", "same runs", word, "", "seeds", "difference"]
     for one in made:
         title = f"{one.figure.title} ({one.mark})" if one.mark else one.figure.title
-        typer.echo(f"{title}.\nThe paper: {one.figure.claim}\nx: {one.figure.x_label}")
+        typer.echo(f"{title}.\nThe paper: {one.figure.claim}\nx: {one.figure.x_label}; ±: standard errors over seeds")
         for measure, rows in _by_measure(one.rows).items():
             known = any(not math.isnan(row.same_seeds) for row in rows)
             kept = [place for place in range(len(header)) if known or place != 4]

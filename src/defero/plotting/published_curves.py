@@ -138,16 +138,20 @@ def draw_panels(panels: Sequence[CurvePanel], *, x_label: str, title: str, note:
         size = (width, (_PANEL[1] + legend) * n_rows + 0.5)
         figure = Figure(figsize=size, layout="constrained")
         figure.suptitle(
-            fill(title, int(_TITLE_LETTERS * width)), fontsize=style.TEXT + 2, color=style.INK, x=0.01, ha="left"
+            _lines(title, int(_TITLE_LETTERS * width)), fontsize=style.TEXT + 2, color=style.INK, x=0.01, ha="left"
         )
         for place, panel in enumerate(filled, start=1):
             ax = figure.add_subplot(n_rows, n_columns, place)
             _frame(ax, [one for one in filled if one.y_label == panel.y_label])
             _draw(ax, _in_frame(panel, *ax.get_ylim()), x_label=x_label)
         figure.supxlabel(
-            fill(note, int(_SMALL_LETTERS * width)), fontsize=style.SMALL, color=style.MUTED, x=0.01, ha="left"
+            _lines(note, int(_SMALL_LETTERS * width)), fontsize=style.SMALL, color=style.MUTED, x=0.01, ha="left"
         )
     return figure
+
+
+def _lines(text: str, n_letters: int) -> str:
+    return fill(text, n_letters, break_on_hyphens=False)
 
 
 def _in_frame(panel: CurvePanel, low: float, high: float) -> CurvePanel:

@@ -150,7 +150,11 @@ def ova_is_ahead_with_few_copies(evidence: Evidence) -> Verdict:
         "system accuracy, OvA less softmax at 4, 8 and 12 experts, points",
         (4.0, 8.0, 12.0),
     )
-    more = _with_experts(evidence, OVA, SOFTMAX, 16.0) + _models_alone(evidence, OVA, SOFTMAX, settings=claim.settings)
+    more = (
+        _with_experts(evidence, OVA, SOFTMAX, 16.0)
+        + _models_alone(evidence, OVA, SOFTMAX, settings=claim.settings)
+        + _nobody_asked(evidence, settings=claim.settings)
+    )
     return above(evidence, claim, high=OVA, low=SOFTMAX, rule=in_every_setting, more=more)
 
 
@@ -169,6 +173,7 @@ def softmax_is_ahead_with_twenty_copies(evidence: Evidence) -> Verdict:
         (20.0,),
     )
     more = _models_alone(evidence, SOFTMAX, OVA, settings=claim.settings)
+    more += _nobody_asked(evidence, settings=claim.settings)
     return above(evidence, claim, high=SOFTMAX, low=OVA, rule=on_average, more=more)
 
 
@@ -185,6 +190,15 @@ def _models_alone(evidence: Evidence, first: Side, second: Side, *, settings: tu
         return ""
     most = ", so most of the difference is the classifiers', not deferral's" if min(shares) > 0.5 else ""
     return f" The models alone: {'; '.join(words)}{most}."
+
+
+def _nobody_asked(evidence: Evidence, *, settings: tuple[float, ...]) -> str:
+    """Say what one classifier has, and which of both losses deferral brings below it."""
+    found = means_of(evidence.ours, ALONE, OVA, SOFTMAX, settings=settings)
+    if not found:
+        return ""
+    below = [side.name for side, mean in zip((OVA, SOFTMAX), found[1:], strict=True) if mean < found[0]]
+    return f" One classifier: {found[0]:.1f} %{', above ' + ' and '.join(below) if below else ''}."
 
 
 def _long(side: Side) -> str:

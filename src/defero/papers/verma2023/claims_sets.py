@@ -172,12 +172,12 @@ def promise_in_words(missed: FloatArray) -> str:
     """Say in how many settings too many right experts are left out, (n settings,): sizes alone do not show it.
 
     >>> promise_in_words(np.array([0.1, 0.3])), promise_in_words(np.array([0.1]))
-    ('The promise is broken in 1 of 2 settings, hence the word.', 'The promise is kept.')
+    ('The promise is broken in 1 of 2 settings, so the claim is not confirmed as it stands.', 'The promise is kept.')
     """
     broken = int((~(missed <= ALPHA + SLACK)).sum())  # nan keeps no promise
     if not broken:
         return "The promise is kept."
-    return f"The promise is broken in {broken} of {len(missed)} settings, hence the word."
+    return f"The promise is broken in {broken} of {len(missed)} settings, so the claim is not confirmed as it stands."
 
 
 def softmax_s_regularized_sets_are_closer(evidence: Evidence) -> Verdict:

@@ -11,7 +11,7 @@ def _errors() -> tuple[Panel, Panel]:
         Panel(
             title="as trained",
             y_label="ECE, %",
-            series=(*by_method("ece"), *(Series(name, "ece", name) for name in ("decoupled", "asymmetric"))),
+            series=(*by_method("ece"), *(Series(name, "ece", name) for name in OURS)),
         ),
         Panel(title="after calibration", y_label="ECE, %", series=(*with_calibration("ece"), *ours("ece"))),
     )

@@ -22,7 +22,9 @@ def figures_by_name(name: str) -> tuple[PaperFigure, ...]:
         return tuple(FIGURES.values())
     if name in FIGURES:
         return (FIGURES[name],)
-    close = get_close_matches(name.lower().replace("_", "-"), [*FIGURES, ALL], n=3, cutoff=0.5)
+    meant = name.lower().replace("_", "-")
+    begun = [one for one in FIGURES if meant and one.startswith(meant)]
+    close = begun or get_close_matches(meant, [*FIGURES, ALL], n=3, cutoff=0.5)
     guess = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(FIGURES)}, and {ALL}."
     raise InputError(f"there is no figure {name!r}; {guess}")
 

@@ -25,8 +25,9 @@ IN_WORDS = """\
 The regularized sets promise to leave out at most a tenth of the right experts, on average. As run, the search for the
 threshold stops at the edge of its grid where sets would have to be large, and the promise is lost: small sets, and many
 right experts left out. Ours find the threshold exactly, so they are as large as the promise needs. Asking for one right
-expert instead of all of them makes smaller sets that keep their word, small ones where somebody is surely right. Why,
-step by step: [conformal sets]({conformal}) and [errata]({errata}), sections 3 to 5 and 11."""
+expert instead of all of them keeps its word with sets that are no larger: far smaller where the network can tell who is
+likeliest to be right, as with overlap, and as large where it is equally sure of all oracles, as OvA is. Why, step by
+step: [conformal sets]({conformal}) and [errata]({errata}), sections 3 to 5 and 11."""
 _MEASURES = (
     ("regularized_as_run.size", 1),
     ("regularized_as_run.missed_share", 2),

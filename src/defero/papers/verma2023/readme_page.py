@@ -38,7 +38,7 @@ _PAGE = """\
 {opening}
 
 ```
-# the authors' stored outputs, which DEFERO_DATA must hold, measured again: no training
+# the authors' stored outputs, measured again: no training
 defero reproduce all --stored --out papers/verma2023/figures/stored
 # a small network on a subset, on a laptop
 defero reproduce fig2a --train --quick
@@ -48,7 +48,10 @@ defero reproduce all --out papers/verma2023/figures
 
 `defero reproduce fig2a --train` trains in full, on a GPU where there is one, and goes on where it stopped. Each run is
 one line of `results/`: seed, recipe, machine, versions, seconds and every measure. A network on which other runs rest
-is trained once by each command, and once for all where the variable `DEFERO_STOCK` names a folder to keep it in.
+is trained once by each command, and once for all where the variable `DEFERO_STOCK` names a folder to keep it in. The
+authors' outputs have no licence, so that we may check them and not pass them on: `--stored` needs a copy of your own
+under `DEFERO_DATA`, in the form that `defero datasets info verma2023-outputs` describes. What it gave is in
+`figures/stored`.
 
 **What stands.** The paper's ideas do: two consistent losses for many experts, probabilities read off them, and sets of
 experts chosen by conformal inference. defero is built on them. The authors published code, outputs and result files;
@@ -75,7 +78,9 @@ How a verdict is computed (`claim_rules.py`; one function per claim in `claims_*
 
 At the setting where the best published system is. "One decides": the model or one expert, as trained or calibrated.
 "Panel": a vote of several experts on deferred items. "The classifier alone": the same data without experts, so that it
-shows how much of a gain is the classifier's and not deferral's; on CIFAR-10, where ours is far better, most of it is.
+shows how much of a gain is the classifier's and not deferral's; on CIFAR-10 and, with tfidf, on HateSpeech, where ours
+is far better, most of it is. (The paper's kind of network on HateSpeech, text-cnn, is in the verdicts and in the table
+of methods.) Where the authors' figure and their result files differ, the [notes]({errata}) say why, section 11.
 Theirs is as published, or on CIFAR-10 the classifier within their stored network, of one seed. The interval is over
 seeds; systems with fewer seeds than others there are left out. Both sides are the best of several by the test items
 themselves, so both are a little flattered, ours more, as it has more to choose from.
@@ -96,16 +101,19 @@ themselves, so both are a little flattered, ours more, as it has more to choose 
 
 ## Pictures
 
-Each says under its panels how many seeds it shows; those of one seed are provisional.
+Each says under its panels how many seeds it shows; those of one seed are provisional. The mixture of experts, whose
+error of a quarter to a half would press all other lines together, is left out of 2a, 2c and 2d: its numbers are in the
+table of methods.
 
 {pictures}
 
 ## Runs
 
 Minutes are of training, summed over runs, plus those of each run's first step, which is mostly compilation; runs that
-shared a GPU count each, and in full. Those of frozen and tuned nets are without the one classifier beneath. Settings of
-the oracles count those beyond the first. In all: {gpu:.0f} minutes on a GPU, {cpu:.0f} on a CPU. The command
-of a run is the one that makes it again: on the GPU a script called the same functions, for many runs at once.
+shared a GPU count each, and in full. Those of frozen and tuned nets are without the one classifier beneath. The one
+classifiers of CIFAR-10 are the same three in five experiments, and count once in the sum. In oracles and noisy-oracles
+setting 0 is one oracle, 1 is two, and so on. In all: {gpu:.0f} minutes on a GPU, {cpu:.0f} on a CPU. The command of a
+run is the one that makes it again: on the GPU a script called the same functions, for many runs at once.
 
 {held}
 
@@ -138,7 +146,8 @@ _RULES = (
     "Ours are runs that we trained; the verdict rests on them alone. Stored: the same number from the authors' own "
     "networks, for the seeds that are stored. Published: from the published means.",
     "The number is a mean over settings of differences within one setting and seed: in our runs both sides saw the "
-    "same items and the same experts' answers. Where it is a difference, above 0 speaks for the claim.",
+    "same items and the same experts' answers. Where it is a difference, above 0 speaks for the claim, unless the "
+    "claim names a bound (within, up to, at least): then the interval is held against that bound.",
     "The 95 % interval is Student's, over seeds. Three seeds are few: intervals are wide, and they do not hold what "
     "other data would bring. Nothing is corrected for the number of claims.",
     "Settings are those of the paper: two experts and more in Figure 1 and four and more in 2a and 2b, as the captions "
@@ -271,8 +280,8 @@ def _of(points: Iterable[PublishedPoint], figure: str) -> tuple[PublishedPoint, 
 
 def _opening(found: Sequence[Verdict], kept: Kept) -> str:
     shown = sum(bool(kept.ours.get(figure.experiment_name)) for figure in FIGURES.values())
-    judged = sum(one.verdict != NOT_RUN for one in found)
-    n_figures, n_claims = len(FIGURES), len(found)
+    n_figures, n_claims = len(FIGURES), len(_claims(found))
+    judged = len(_claims([one for one in found if one.verdict != NOT_RUN]))
     so_far = f"So far {shown} of {n_figures} figures have runs of ours, and {judged} of {n_claims} claims a verdict."
     if (shown, judged) == (n_figures, n_claims):
         so_far = f"All {n_figures} figures have runs of ours, and all {n_claims} claims a verdict."
@@ -286,7 +295,13 @@ def _count(found: Sequence[Verdict]) -> str:
     provisional = sum(one.provisional for one in found)
     judged = sum(one.verdict != NOT_RUN for one in found)
     on_one = f" Of the {judged} verdicts {provisional} stand on one seed and are provisional." if provisional else ""
-    return f"{len(found)} claims: {', '.join(words)}.{on_one}"
+    twice = "; those on HateSpeech are judged with two networks" if len(_claims(found)) < len(found) else ""
+    return f"{len(found)} verdicts on {len(_claims(found))} claims: {', '.join(words)}{twice}.{on_one}"
+
+
+def _claims(found: Iterable[Verdict]) -> set[tuple[str, str]]:
+    """Return the claims, each with where the paper makes it: some are judged with several networks."""
+    return {(one.claim, one.where.rpartition(" (")[0] or one.where) for one in found}
 
 
 def _bullets(lines: Iterable[str]) -> str:
