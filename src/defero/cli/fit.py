@@ -11,9 +11,10 @@ from defero.cli.answering import Answering, answering_in, noted, show_answering
 from defero.cli.cautions import with_cautions
 from defero.cli.expert_evidence import mean_sd, record_dict
 from defero.cli.fit_checks import ALPHA, TARGET, check_options, checked_parts, without_effect
-from defero.cli.fit_notes import class_counts, notes_on, sizes_sentence
+from defero.cli.fit_notes import class_counts, few_groups, notes_on, sizes_sentence
 from defero.cli.fit_training import Training
 from defero.cli.known_groups import seen_groups
+from defero.cli.known_keys import seen_keys
 from defero.cli.output import emit, show_lines, show_record
 from defero.cli.pictures import (
     AsOnnx,
@@ -196,6 +197,7 @@ def fit(
         text=tuple(text or ()),
         key=key,
         apart=tuple((name, role) for name, role in apart if name is not None),
+        beside=() if key is None else (key,),
         control=control,
     )
     with in_options():
@@ -214,8 +216,10 @@ def fit(
     if loss != "moe":  # its weights are no probabilities
         router = _honest(router, parts, alpha=alpha, target=check_target(target), fees=fees)
     notes = {**router.notes, **_notes(file, cases, found, cuts=cuts, seed=seed)}
-    router = replace(router, notes=notes, seen={**router.seen, **seen_groups(cases, parts[:3], group=group)})
+    apart_from_features = {**seen_groups(cases, parts[:3], group=group), **seen_keys(router, cases, parts[:3])}
+    router = replace(router, notes=notes, seen={**router.seen, **apart_from_features})
     said = [*without_effect(loss, alpha=alpha, target=target, fees=fees), *replaced_sentence(out)]
+    said += few_groups(cases, parts, group=group)
     (in_onnx(router) if onnx else router).save(out)
     _tell(file, cases, parts, router, training, out=out, cuts=cuts, said=said, as_json=as_json)
 

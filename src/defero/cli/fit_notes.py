@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from defero.router import Router
 
 FEW_ROWS = 5
+FEW_GROUPS = 5
+"""Of fewer groups in a part one more may look quite different."""
 MANY_ROWS = 50
 COPY = 0.99
 """A feature that equals the label in this share of the rows looks like a copy of it."""
@@ -49,6 +51,23 @@ def notes_on(cases: "Cases", router: "Router") -> list[str]:
         *_like_ids(table),
         *_like_labels(table, router),
         *_copied_rows(cases, router),
+    ]
+
+
+def few_groups(cases: "Cases", parts: "tuple[ExpertTable, ...]", *, group: str | None) -> list[str]:
+    """Return a sentence if a part has few groups: its figures tell little of others."""
+    if group is None:
+        return []
+    from defero.data.item_keys import plain_name
+
+    names = [{*map(plain_name, cases.apart.loc[part.features.index, group].tolist())} for part in parts]
+    learn, held, panels, test = map(len, names)
+    if min(learn, held, panels, test) >= FEW_GROUPS:
+        return []
+    return [
+        f"of {len(set().union(*names))} values of {group}, the cases to learn from have {learn}, those to calibrate "
+        f"{held}, to conformalise {panels}, and the test has {test}: of so few, another {group} may fare quite "
+        "differently."
     ]
 
 

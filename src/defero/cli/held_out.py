@@ -1,13 +1,14 @@
 """A saved team and the cases of a file that its training did not see."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from defero.cli.cautions import with_cautions
 from defero.cli.expert_evidence import mean_sd, record_dict
 from defero.cli.known_groups import no_groups_sentence, of_seen_groups
+from defero.cli.known_keys import told_apart
 from defero.cli.pictures import marks_of_rows, with_folder
 from defero.cli.reading import Given, format_of, in_options
 from defero.cli.remembered import columns_of, remembered_key, with_log_columns, with_silent, without_column
@@ -95,8 +96,9 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
     """Judge a saved team on the rows of a table that `fit` did not see; refuse a table of nothing else."""
     from defero.core.errors import TableError
     from defero.data.cases import read_cases
-    from defero.data.fingerprint import held_out
+    from defero.router.fresh import fresh_rows
     from defero.router.judge import try_out
+    from defero.router.seen import chance_alike, told_apart_by
 
     router = with_folder(saved_team(model), given.images, table)
     with in_options():
@@ -104,7 +106,10 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
         silent = tuple(name for name in router.expert_names if name not in (file.team or ()))
         cases = with_silent(read_cases(file), router, silent, table=table)
     marks = marks_of_rows(router, cases.table.features, source=str(table), first_row=cases.first_row)
-    fresh = held_out(router.all_seen(), marks)
+    features = told_apart_by(cases.table.features, router.recipe)
+    exact, known = told_apart(router, cases, marks)
+    found = fresh_rows(exact, known, features=marks, used=router.all_seen(), chance=partial(chance_alike, features))
+    fresh = found.rows
     judged = fresh & ~of_seen_groups(router, cases)
     if not judged.any():
         how = (
@@ -131,7 +136,23 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
         trial=trial,
         seed=seed,
         majority=cases.majority_sentence(),
-        notes=(*cases.notes, *no_groups_sentence(router, cases, table=str(table)), *gaps(router, test.features)),
+        notes=(
+            *cases.notes,
+            *no_groups_sentence(router, cases, table=str(table)),
+            *_alike_sentence(router, found.alike),
+            *gaps(router, test.features),
+        ),
+    )
+
+
+def _alike_sentence(router: "Router", n_alike: int) -> tuple[str, ...]:
+    """Say that new cases have the features of rows that were seen, where that is no more than chance."""
+    if not n_alike:
+        return ()
+    are = "case equals a row" if n_alike == 1 else "cases equal rows"
+    return (
+        f"{n_alike} new {are} that {_learners(router)} saw in every feature, no more often than chance would have it "
+        "where features have few values; they are judged.",
     )
 
 
@@ -171,7 +192,7 @@ def _case_file(router: "Router", model: Path, table: Path, given: Given) -> "Cas
     control = given.control
     if control is None and kind == "label-studio":
         control = (notes.get("control") or {}).get("from_name")
-    group = notes.get("group")
+    beside = tuple(name for name in (notes.get("group"), notes.get("key")) if name is not None)
     key = given.key
     if key is None and given.answers is not None:
         key = remembered_key(notes.get("key"), table)
@@ -188,7 +209,7 @@ def _case_file(router: "Router", model: Path, table: Path, given: Given) -> "Cas
         features=router.recipe.inputs,
         text=router.recipe.text,
         key=key,
-        beside=() if group is None else (group,),
+        beside=beside,
         control=control,
         classes=router.classes,
     )

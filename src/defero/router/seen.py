@@ -145,7 +145,7 @@ def refuse_seen(
     """
     used = np.concatenate([np.empty(0, np.uint64), *earlier.values()])
     shared, by_chance = shared_rows(rows, used)
-    if shared > most_by_chance(by_chance) and shared > most_by_chance(-math.expm1(-len(used) * alike()) * len(rows)):
+    if beyond_chance(shared, n_rows=len(rows), used=used, chance=alike):
         raise InputError(
             f"{stage}: {shared} of {len(rows)} rows were seen by {' or '.join(earlier)}, and nothing can be promised "
             f"on those; pass rows of their own. The first is row {int((~held_out(used, rows)).argmax())}, counted from "
@@ -184,10 +184,21 @@ def equal_pairs(rows: Fingerprints) -> float:
     return float((counts * (counts - 1)).sum() / (len(rows) * (len(rows) - 1))) if len(rows) > 1 else 0.0
 
 
+def beyond_chance(shared: int, *, n_rows: int, used: Fingerprints, chance: Callable[[], float]) -> bool:
+    """Tell whether more of n rows equal rows used before than different cases would: see `refuse_seen`."""
+    if shared <= most_by_chance(_by_repeats(used) * n_rows):
+        return False
+    return shared > most_by_chance(-math.expm1(-len(used) * chance()) * n_rows)
+
+
 def shared_rows(rows: Fingerprints, used: Fingerprints) -> tuple[int, float]:
     """Return how many rows (n,) are among those used before, and how many chance makes so: see `refuse_seen`."""
-    repeated = 1 - len(np.unique(used)) / len(used) if len(used) else 0.0
-    return int((~held_out(used, rows)).sum()), 2 * repeated * len(rows)
+    return int((~held_out(used, rows)).sum()), _by_repeats(used) * len(rows)
+
+
+def _by_repeats(used: Fingerprints) -> float:
+    """Return how likely a new row equals an earlier one, by how many of these repeat another."""
+    return 2 * (1 - len(np.unique(used)) / len(used)) if len(used) else 0.0
 
 
 def most_by_chance(expected: float) -> float:
