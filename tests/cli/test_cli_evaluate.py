@@ -192,6 +192,17 @@ def test_fresh_rows_are_all_used(folder):
     assert "On 50 held-out cases" in outcome.out
 
 
+def test_what_the_model_decides_where_everybody_can_be_asked_is_what_route_gives_it(folder, cases):
+    cases[~seen_rows(folder)].to_csv("rest.csv", index=False)
+    result = json.loads(run("evaluate", "model", "rest.csv", "--json").out)["test"]
+    run("route", "model", "rest.csv", "--out", "decisions.csv")
+    decided = (pd.read_csv("decisions.csv")["route"] == "model").mean()
+    assert result["coverage_with_all"] == pytest.approx(decided)
+    assert result["coverage"] >= decided
+    told = f"it would decide {100 * decided:.1f} % if everybody could be asked, as in route."
+    assert told in run("evaluate", "model", "rest.csv").out
+
+
 def test_the_order_and_the_format_of_the_table_do_not_matter(folder, cases):
     cases.iloc[::-1, ::-1].to_parquet("turned.parquet", index=False)
     plain, turned = (json.loads(run("evaluate", "model", t, "--json").out) for t in ("cases.csv", "turned.parquet"))

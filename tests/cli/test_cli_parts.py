@@ -68,6 +68,11 @@ def test_no_group_is_in_two_parts(folder):
     )
     few = fit(*FIT, "--group", "site", table="cases.csv", out="few")
     assert "no site is in two parts" in few.out
+    assert (
+        "note: of 4 values of site, the cases to learn from have 1, those to calibrate 1, to conformalise 1, and the "
+        "test has 1: of so few, another site may fare quite differently.\n"
+    ) in few.err
+    assert "values of patient" not in result.err
     assert Router.load("few").notes["group"] == "site"
 
 

@@ -98,6 +98,8 @@ def test_without_matplotlib_it_says_what_to_install(folder, monkeypatch):
         ("model", r"--out: model is a folder; name a file in it, such as model/report.html\."),
         ("no/such/page.html", r"--out: the folder .*no/such does not exist; make it first\."),
         ("cases.csv", r"--out cases\.csv: is the table of cases itself; choose another name\."),
+        ("rep.pdf", r"--out rep\.pdf: the page is HTML; name it rep\.html\. For a PDF open it in a browser and .*\."),
+        ("rep", r"--out rep: the page is HTML; name it rep\.html\. .*\."),
         ("model/model.json", r"--out model/model\.json: lies in the model's folder, which stays as it is; .*folder\."),
     ],
 )

@@ -207,3 +207,24 @@ def test_features_of_any_form_are_taken(features):
 def test_rows_that_are_not_there_are_refused(rows):
     with pytest.raises(InputError, match="rows must be numbers below 2 or a mask of 2 True or False, got shape"):
         ExpertTable([0, 1], [[0], [1]]).take(rows)
+
+
+def test_it_is_shown_in_few_lines():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 40, 500)
+    said = np.where(rng.random((500, 90)) < 0.5, labels[:, None], -1)
+    table = ExpertTable(labels, said, experts=[f"a person with a name as long as {j}" for j in range(90)])
+    share = 100 * (said >= 0).mean()
+    assert (
+        repr(table)
+        == str(table)
+        == (
+            f"ExpertTable: 500 cases, 40 classes, 90 experts; {share:.1f} % of their answers are recorded.\n"
+            "  classes: 0, 1, 2, 3, 4, 5, ... (40 in all)\n"
+            f"  experts: {', '.join(['a person with a name ...'] * 6)}, ... (90 in all)"
+        )
+    )
+
+
+def test_a_table_of_one_case_and_nobody_is_shown_too():
+    assert repr(ExpertTable(["a"], np.empty((1, 0)))) == "ExpertTable: 1 case, 1 class, 0 experts.\n  classes: a"

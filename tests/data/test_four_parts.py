@@ -99,10 +99,36 @@ def test_what_cannot_be_cut_is_told():
         cut(cases_of(9, a=1, b=2), group="a", time="b")
     with pytest.raises(InputError, match=r"a\.csv: column a: 1 groups cannot fill 4 parts"):
         cut(cases_of(9, a=1), group="a")
+    instead = (
+        "a column of (smaller groups|finer times), or name the part of each row in a column for --split, or leave --"
+    )
+    with pytest.raises(InputError, match=rf"2 groups cannot fill 4 parts; pass --group {instead}group out\.$"):
+        cut(cases_of(9, a=[1, 1, 1, 1, 1, 2, 2, 2, 2]), group="a")
+    with pytest.raises(InputError, match=rf"different times\); pass --time {instead}time out\.$"):
+        cut(cases_of(9, a=1), time="a")
     with pytest.raises(TableError, match=r"a\.csv: row 4, column a: 'soon' is no time; expected a number, or a"):
         cut(cases_of(3, a=["1", "2", "soon"]), time="a")
     with pytest.raises(TableError, match=r"a\.csv: row 3, column a: the time is blank"):
         cut(cases_of(3, a=[1, None, 2]), time="a")
+
+
+@pytest.mark.parametrize("number", ["44927", "2023"])
+def test_numbers_among_dates_are_told_with_a_row_of_each(number):
+    cells = ["2024-05-01", "2024-05-02T09:30", number, "2024-05-03", number]
+    message = (
+        rf"a\.csv: column a mixes numbers and dates: row 4 has the number '{number}', row 2 has the date '2024-05-01'; "
+        "write every time as a number, or every one as a date like 2024-05-01"
+    )
+    with pytest.raises(TableError, match=message):
+        cut(cases_of(5, a=cells), time="a")
+    with pytest.raises(TableError, match=r"row 5, column a: 'soon' is no time"):
+        cut(cases_of(5, a=[*cells[:3], "soon", number]), time="a")
+
+
+def test_dates_without_dashes_may_stand_beside_others():
+    days = pd.date_range("2024-01-01", periods=40)
+    cells = [day.strftime("%Y%m%d" if place % 2 else "%Y-%m-%d") for place, day in enumerate(days)]
+    assert [row for part in numbers_of(cut(cases_of(40, a=cells), time="a")) for row in part] == list(range(40))
 
 
 def test_rows_are_named_as_in_the_file():

@@ -8,9 +8,11 @@ import pytest
 from scipy.stats import binom, chi2, chi2_contingency
 
 from defero.metrics.cautions import (
+    _chance_of_at_least,
     broken_panel,
     broken_promises,
     chosen_cases,
+    dishonest_estimates,
     few_cases,
     idle_model,
     impossible_estimates,
@@ -271,10 +273,52 @@ def test_the_rest():
 
 def test_panels_that_hold_most_of_the_team_are_told():
     size = replace(panel(0.9, 0.8, 1.0, "as promised"), filled_size=18.04)
-    assert large_panels(size, n_experts=30) == (
-        "Panels hold 18.0 of 30 experts on average, so many that they help little: where few answers a case are "
-        "recorded, conformalize cannot tell who may be left out."
+    begin = "Panels hold 18.0 of 30 experts on average, so many that they help little: "
+    few_answers = "where few answers a case are recorded, conformalize cannot tell who may be left out."
+    assert large_panels(size, n_experts=30, recorded=4.0, calibrated_on=16) == begin + few_answers
+    assert large_panels(replace(size, filled_size=15.0), n_experts=30, recorded=4.0) is None
+    assert large_panels(replace(size, filled_size=2.5), n_experts=3, recorded=1.0) is None
+    assert large_panels(replace(size, filled_size=math.nan), n_experts=30, recorded=4.0) is None
+
+
+def test_the_reason_of_large_panels_is_one_that_holds():
+    size = replace(panel(0.9, 0.8, 1.0, "as promised"), filled_size=18.04)
+    few_cases_there = large_panels(size, n_experts=30, recorded=30.0, calibrated_on=16)
+    assert few_cases_there.endswith(
+        ": conformalize had 16 deferred cases to go by, too few to tell who may be left out."
     )
-    assert large_panels(replace(size, filled_size=15.0), n_experts=30) is None
-    assert large_panels(replace(size, filled_size=2.5), n_experts=3) is None
-    assert large_panels(replace(size, filled_size=math.nan), n_experts=30) is None
+    assert "had 1 deferred case to" in large_panels(size, n_experts=30, recorded=30.0, calibrated_on=1)
+    for enough in (None, 100):
+        neither = large_panels(size, n_experts=30, recorded=30.0, calibrated_on=enough)
+        assert neither.endswith("help little: a larger alpha makes them smaller.")
+
+
+def off(name, error, low):
+    return replace(expert(name), smooth_error=error, smooth_low=low)
+
+
+def test_chances_that_are_off_are_counted():
+    honest, bad = [off(f"h{j}", 0.03, 0.0) for j in range(7)], [off(f"b{j}", 0.061 + j / 100, 0.04) for j in range(3)]
+    assert dishonest_estimates([*honest, *bad], recalibrated=True) == (
+        "The stated chances of being right of 3 of 10 experts are off on these cases, by 6.1 to 8.1 points on average, "
+        "more than chance explains: recalibration has not mended that."
+    )
+    alone = dishonest_estimates([bad[0]], recalibrated=False)
+    assert alone.startswith("The stated chances of being right of b0 are off on these cases, by 6.1 points on average")
+    assert alone.endswith("chance explains: call calibrate.")
+    assert "right of all 3 experts are off" in dishonest_estimates(bad, recalibrated=True)
+
+
+def test_chances_that_are_off_by_little_or_by_chance_are_not():
+    honest = [off(f"h{j}", 0.03, 0.0) for j in range(19)]
+    assert dishonest_estimates(honest, recalibrated=True) is None
+    assert dishonest_estimates([*honest, off("b", 0.06, 0.01)], recalibrated=True) is None  # 1 in 20 is 5 %
+    assert dishonest_estimates([off("b", 0.015, 0.01)], recalibrated=True) is None
+    assert dishonest_estimates([off("b", math.nan, math.nan)], recalibrated=True) is None
+    assert dishonest_estimates([], recalibrated=True) is None
+
+
+def test_false_alarms_are_counted_as_scipy_does():
+    for count, total in ((1, 1), (2, 10), (9, 100), (3_000, 5_000)):
+        ours, theirs = _chance_of_at_least(count, total), float(binom.sf(count - 1, total, 0.05))
+        assert ours == pytest.approx(theirs, abs=1e-9)

@@ -123,7 +123,7 @@ class Training:
             router = team.fit(files, learn.labels, experts=learn.answers, groups=groups).router_
             return replace(router, recipe=pictures)
         with warnings.catch_warnings():  # the list of the features says it
-            warnings.filterwarnings("ignore", "X: free text that is not used")
+            warnings.filterwarnings("ignore", r"X: \d+ columns? (is|are) not used")
             return team.fit(learn.features, learn.labels, experts=learn.answers, groups=groups).router_
 
     def outcome(self, router: "Router") -> dict[str, str]:

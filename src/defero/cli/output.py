@@ -98,6 +98,11 @@ def show_record(record: "TeamRecord") -> None:
             f"Only recorded answers can be asked for: {record.recorded:.1f} of {len(record.experts)} experts answered "
             "a case on average, and the team chose among those."
         )
+        if not math.isnan(record.coverage_with_all):
+            typer.echo(
+                f"So the model decides {percent(record.coverage)} here; it would decide "
+                f"{percent(record.coverage_with_all)} if everybody could be asked, as in route."
+            )
     if record.panel is not None:
         show_panel(record.panel)
     if record.panel_note is not None:

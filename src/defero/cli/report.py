@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from defero.report.evidence import Evidence
     from defero.report.provenance import Provenance
 
+PAGES = (".html", ".htm")
 NEEDS_MATPLOTLIB = "the report needs matplotlib: pip install 'defero[report]'"
 
 
 def report(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     table: Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")],
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(help="The page to write, a name that ends in .html.")] = Path("report.html"),
     label: Label = None,
     answers: Answers = None,
     item: Item = None,
@@ -90,6 +91,11 @@ def write_report(model: Path, table: Path, *, out: Path, given: Given | None = N
             raise InputError(f"--out {out}: is {what} itself; choose another name.")
     if out.resolve().parent == model.resolve():
         raise InputError(f"--out {out}: lies in the model's folder, which stays as it is; choose another folder.")
+    if out.suffix.lower() not in PAGES:
+        raise InputError(
+            f"--out {out}: the page is HTML; name it {out.with_suffix('.html').name}. For a PDF open it in a browser "
+            "and print it there."
+        )
     report_page = page_maker()
     judged = judge_held_out(model, table, given=told, seed=seed)
     page = report_page(

@@ -28,6 +28,7 @@ __all__ = [
     "is_long",
     "is_missing",
     "is_text_array",
+    "refuse_gaps",
 ]
 
 Labels = NDArray[np.generic]
@@ -40,6 +41,26 @@ def find_classes(labels: ArrayLike, *, name: str = "y") -> Labels:
     ['benign', 'malign']
     """
     array = as_column(labels, name=name)
+    refuse_gaps(array, name=name)
+    try:
+        return np.unique(_distinct(array))
+    except TypeError as error:
+        raise InputError(f"{name} must hold labels of one type (all text or all numbers), got a mixture.") from error
+
+
+def refuse_gaps(labels: ArrayLike, *, name: str = "y") -> None:
+    """Raise, naming the first row, where a label is missing; what is no column of labels is for others to refuse.
+
+    >>> refuse_gaps(["malign", None])
+    Traceback (most recent call last):
+        ...
+    defero.core.errors.InputError: y must have a label in every row, got none in row 1; drop such rows first.
+    """
+    array = _cells(labels, name=name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        return
     if array.dtype.kind == "O":
         gap = next((row for row, value in enumerate(array.tolist()) if is_missing(value)), None)
         if gap is not None:
@@ -49,10 +70,6 @@ def find_classes(labels: ArrayLike, *, name: str = "y") -> Labels:
         raise InputError(
             f"{name} must have a label in every row, got {array[row]} in row {row}; it contains NaN or inf."
         )
-    try:
-        return np.unique(_distinct(array))
-    except TypeError as error:
-        raise InputError(f"{name} must hold labels of one type (all text or all numbers), got a mixture.") from error
 
 
 def as_column(labels: ArrayLike, *, name: str) -> Labels:

@@ -1,5 +1,6 @@
 """ExpertTable: past cases, their labels, and what each expert answered."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 from defero.core.answers import Answers
 from defero.core.checks import BoolArray, FloatArray, IntArray, frozen, names
 from defero.core.coded_answers import CodedAnswers
-from defero.core.errors import InputError
+from defero.core.errors import InputError, listing
 from defero.core.labels import (
     Labels,
     answer_matrix,
@@ -25,7 +26,7 @@ from defero.core.sparse_answers import SparseAnswers
 from defero.core.split import split_by_time, split_groups, split_rows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExpertTable:
     """Cases with their true labels and the experts' answers.
 
@@ -64,6 +65,10 @@ class ExpertTable:
     [[True, False], [False, True], [False, False]]
     >>> table.answer_counts.tolist(), table.expert_accuracy.tolist()
     ([2, 1], [0.5, 1.0])
+    >>> table
+    ExpertTable: 3 cases, 2 classes, 2 experts; 50.0 % of their answers are recorded.
+      classes: a, b
+      experts: ann, bob
     """
 
     labels: Any
@@ -114,6 +119,19 @@ class ExpertTable:
 
     def __len__(self) -> int:
         return len(self.label_idx)
+
+    def __repr__(self) -> str:
+        cells = len(self) * self.n_experts
+        counts = ", ".join(
+            (
+                f"{len(self)} case{'' if len(self) == 1 else 's'}",
+                f"{self.n_classes} class{'' if self.n_classes == 1 else 'es'}",
+                f"{self.n_experts} expert{'' if self.n_experts == 1 else 's'}",
+            )
+        )
+        share = f"; {100 * self.n_answers / cells:.1f} % of their answers are recorded" if cells else ""
+        lines = [f"ExpertTable: {counts}{share}.", f"  classes: {_cut_short(self.classes.tolist())}"]
+        return "\n".join([*lines, f"  experts: {_cut_short(self.experts)}"] if self.experts else lines)
 
     @property
     def n_classes(self) -> int:
@@ -229,6 +247,11 @@ def _answers_as_kept(answers: Any) -> Any:
     if hasattr(answers, "columns") or hasattr(answers, "tocsr"):
         return answers
     return answer_matrix(answers, name="answers")
+
+
+def _cut_short(values: Sequence[object]) -> str:
+    texts = (str(value) for value in values)
+    return listing((text if len(text) <= 24 else f"{text[:21]}..." for text in texts), most=6)
 
 
 def _one_each(name: str, values: ArrayLike, *, n_items: int) -> Labels:

@@ -159,21 +159,51 @@ def _times(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
     if not wrong.any():
         return values
     dates = pd.to_datetime(cells.astype(str), utc=True, format="ISO8601", errors="coerce")
-    bad: BoolArray = dates.isna().to_numpy()
-    if bad.any():
-        neither = bad & wrong
-        place = int(np.argmax(neither if neither.any() else bad))
+    neither: BoolArray = dates.isna().to_numpy() & wrong
+    if neither.any():
+        place = int(np.argmax(neither))
         row = row_number(cases.apart, place, first_row=cases.first_row)
         raise TableError(
             f"{source}: row {row}, column {column}: {shown(cells.iloc[place])} is no time; expected a number, or a "
             "date as 2024-05-01 or 2024-05-01T09:30, in every row."
         )
+    compact = dates.notna().to_numpy() & cells.astype(str).str.fullmatch(_COMPACT).to_numpy()
+    _refuse_mixture(cases, column, ~wrong & ~compact, source=source)
     return dates.to_numpy()
+
+
+_COMPACT = r"\s*\d{8}\s*"
+"""A date without its dashes, and no number."""
+
+
+def _refuse_mixture(cases: Cases, column: str, number: BoolArray, *, source: str) -> None:
+    """Raise where some cells are numbers (n,) and the others dates, such as a spreadsheet's days, or bare years."""
+    if not number.any():
+        return
+    cells = cases.apart[column]
+    told = []
+    for what, place in (("the number", int(np.argmax(number))), ("the date", int(np.argmin(number)))):
+        row = row_number(cases.apart, place, first_row=cases.first_row)
+        told.append(f"row {row} has {what} {shown(cells.iloc[place])}")
+    raise TableError(
+        f"{source}: column {column} mixes numbers and dates: {told[0]}, {told[1]}; write every time as a number, or "
+        "every one as a date like 2024-05-01 (in a spreadsheet, format the column as dates and export it again)."
+    )
 
 
 def _in_the_users_words(message: str, *, source: str, group: str | None, time: str | None) -> str:
     """Name the file and the column where the core names its argument."""
-    for argument, column in (("groups: ", group), ("times: ", time)):
+    for argument, column, instead in (("groups: ", group, _OTHER_GROUPS), ("times: ", time, _OTHER_TIMES)):
         if column is not None and message.startswith(argument):
-            return f"{source}: column {column}: {message.removeprefix(argument)}"
+            what, _, advice = message.removeprefix(argument).partition("; ask for ")
+            return f"{source}: column {column}: {what}{instead if advice else ''}"
     return message
+
+
+_OTHER_GROUPS = (
+    "; pass --group a column of smaller groups, or name the part of each row in a column for --split, or leave --group "
+    "out."
+)
+_OTHER_TIMES = (
+    "; pass --time a column of finer times, or name the part of each row in a column for --split, or leave --time out."
+)

@@ -14,7 +14,7 @@ from defero.core.checks import FloatArray
 from defero.core.errors import InputError, TableError, listing
 from defero.data.cells import column_kind, numbers, shown, texts
 from defero.data.columns import column_names, no_such_column, row_number, suggestion
-from defero.data.recipe_columns import CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
+from defero.data.recipe_columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
 from defero.data.text_column import TextColumn, learn_words
 from defero.data.text_vectors import VectorColumn
 
@@ -253,7 +253,7 @@ class FeatureRecipe:
 
 
 _REASONS = {
-    "empty": "blank in every row",
+    "empty": BLANK,
     "date": "dates are not used",
     "other": "its cells are neither numbers nor text",
 }

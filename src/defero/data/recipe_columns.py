@@ -18,6 +18,9 @@ from defero.data.text_vectors import VectorColumn
 
 FREE_TEXT = "free text; name it with text= (--text) to use it"
 """Why a column of texts that nobody named is left out."""
+SAME, BLANK = "the same in every row", "blank in every row"
+SAYS_NOTHING = (SAME, BLANK)
+"""Why a column is left out without loss."""
 ODD = 0.5
 """A column of numbers has fewer other values than this share of all."""
 _FREE_TEXT_ROWS = 50
@@ -30,6 +33,9 @@ _DATE = re.compile(
     r"([ T,].*)?",
     re.IGNORECASE,
 )
+_CURRENCY = r"(?:[$€£¥₹₽₩₺₴₪₫฿¢]|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|CAD|AUD|INR|CNY)"
+_DIGITS = r"(?:\d{1,3}(?:[ ,.'’\u00a0\u202f]\d{3})+|\d+)(?:[.,]\d+)?"
+_AMOUNT = re.compile(rf"[+-]?\s*(?:{_CURRENCY}\s*)?[+-]?{_DIGITS}\s*(?:{_CURRENCY}|%)?")
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,7 @@ def learn_numbers(name: str, values: FloatArray) -> NumericColumn | str:
     said = values[~blank]
     varies = bool((said != said[0]).any())
     if not varies and not blank.any():
-        return "the same in every row"
+        return SAME
     with np.errstate(over="ignore"):
         median = float(np.median(said))
     if not np.isfinite(median):  # the mean of the two middle values overflowed
@@ -128,13 +134,15 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
     counts = Counter(cell for cell in cells if cell is not None)
     said, missing = counts.total(), counts.total() < len(cells)
     if len(counts) == 1 and not missing:
-        return "the same in every row"
+        return SAME
     if len(cells) >= _FREE_TEXT_ROWS and len(counts) > _FREE_TEXT_LEVELS and len(counts) > said / 2:
         words = [level for level in counts if number_of(level) is None]
         if len(words) < ODD * len(counts):
             if not words:
                 return "numbers stored as text; convert them to numbers"
             return f"numbers beside {shown_few(words)}; leave a cell blank where the number is unknown"
+        if _mostly(_AMOUNT, counts):
+            return _amounts(counts)
         if _mostly(_DATE, counts):
             return "dates are not used; write them as 2024-05-01 to cut by them (--time)"
         if _mostly(_CODE, counts):  # one word of plain signs each: ids, links, mail addresses
@@ -142,6 +150,21 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
         return FREE_TEXT
     ranked = sorted(counts, key=lambda level: (-counts[level], level))
     return CategoricalColumn(name, tuple(ranked[:max_categories]), len(ranked) > max_categories, missing)
+
+
+def _amounts(levels: Collection[str]) -> str:
+    """Say what keeps amounts from being read as numbers.
+
+    >>> _amounts(["1,200.50", "7"])
+    'looks like numbers with separators; write them as 1234.5'
+    """
+    together = "".join(levels)
+    what = "separators"
+    if re.search(_CURRENCY, together):
+        what = "a currency sign"
+    elif "%" in together:
+        what = "a percent sign"
+    return f"looks like numbers with {what}; write them as 1234.5"
 
 
 def _mostly(pattern: re.Pattern[str], levels: Collection[str]) -> bool:

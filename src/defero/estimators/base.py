@@ -17,13 +17,13 @@ from defero.calibration import Method
 from defero.conformal.targets import Target
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError, ModelFolderError
-from defero.core.labels import Labels, encode_labels, find_classes
+from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.data.learn_vectors import vectors_for_texts
 from defero.data.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.estimators.expert_heads import with_population
-from defero.estimators.feature_checks import finite, warn_of_unread_texts
+from defero.estimators.feature_checks import finite, warn_of_unused_columns
 from defero.estimators.lesson import (
     AnswerWeights,
     Lesson,
@@ -41,7 +41,8 @@ from defero.scorers.team import TeamScorer
 class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     """A classifier that also knows how likely each expert is right, and says who should decide.
 
-    After `fit`: `classes_` (K,), `expert_names_` (J,), `n_experts_`, `n_features_in_`, and `router_`.
+    After `fit`: `classes_` (K,), `expert_names_` (J,), `n_experts_`, `n_features_in_`, `router_`, and
+    `dropped_columns_`: the columns of a DataFrame that are not used, and why.
     """
 
     # With metadata routing on, these travel through pipelines and cross-validation without a request by the user.
@@ -84,7 +85,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : (n, d) array or DataFrame
             An array must be finite. A DataFrame's numeric and categorical columns are both used, and those that `text`
-            names, by a recipe learned here; its gaps are filled.
+            names, by a recipe learned here; its gaps are filled. A warning names the columns that cannot be used.
         y : (n,) any label type
             The truth.
         experts : (n, J) array, DataFrame, scipy.sparse matrix or the answers of an `ExpertTable`, optional
@@ -101,7 +102,9 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
+        refuse_gaps(y)
         matrix, recipe = self._training_matrix(X, y)
+        warn_of_unused_columns(recipe)
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
         check_classification_targets(labels)
@@ -346,6 +349,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self.classes_ = router.classes
         self.expert_names_ = router.expert_names
         self.n_experts_ = len(router.expert_names)
+        self.dropped_columns_ = dict(getattr(router.recipe, "dropped", {}))
         columns = router.notes["columns"]
         self.n_features_in_ = router.n_features if columns is None else len(columns)
         if columns is not None:
@@ -369,7 +373,6 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             return finite(matrix), None
         validate_data(self, X, y, skip_check_array=True)
         recipe = FeatureRecipe.learn(X, text=self.text, source="X")
-        warn_of_unread_texts(recipe)
         # Texts are read once the labels are known.
         return (np.empty((len(X), 0)) if recipe.text else recipe.apply(X, source="X")), recipe
 

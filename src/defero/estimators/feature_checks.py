@@ -1,13 +1,13 @@
-"""What is said of features that cannot be used: cells that are no numbers, and texts that nobody named."""
+"""What is said of features that cannot be used: cells that are no numbers, and columns that a recipe leaves out."""
 
 import warnings
 
 import numpy as np
 
 from defero.core.checks import FloatArray
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.data.recipe import FeatureRecipe
-from defero.data.recipe_columns import FREE_TEXT
+from defero.data.recipe_columns import SAYS_NOTHING
 
 
 def finite(matrix: FloatArray) -> FloatArray:
@@ -22,12 +22,13 @@ def finite(matrix: FloatArray) -> FloatArray:
     )
 
 
-def warn_of_unread_texts(recipe: FeatureRecipe) -> None:
-    """Warn of columns of free text that nobody named."""
-    unread = [name for name, reason in recipe.dropped.items() if reason == FREE_TEXT]
-    if unread:
+def warn_of_unused_columns(recipe: FeatureRecipe | None) -> None:
+    """Warn of columns that hold something and are not used; for the caller of `fit`, two frames up."""
+    unused = {} if recipe is None else {k: why for k, why in recipe.dropped.items() if why not in SAYS_NOTHING}
+    if unused:
+        told = ". ".join(f"{name}: {why}" for name, why in unused.items())
+        count = "1 column is" if len(unused) == 1 else f"{len(unused)} columns are"
         warnings.warn(
-            f"X: free text that is not used: {listing(unread)}. Name such columns in text=[...] to read them, or drop "
-            "them.",
-            stacklevel=4,
+            f"X: {count} not used. {told}. Mend what matters, and drop the rest; dropped_columns_ keeps this list.",
+            stacklevel=3,
         )

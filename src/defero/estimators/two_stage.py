@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -42,7 +43,8 @@ class TwoStageDeferral(DeferralEstimator):
         Logistic regression on standardised features by default, with shrunk heads at the ridge that predicts held-out
         labels best. A fitted one is used as it is when wrapped in `sklearn.frozen.FrozenEstimator`; it must have
         learned from the numbers that this estimator reads: of a DataFrame those are its columns, categories spread
-        out and blanks filled. Where it reads the DataFrame itself, see `Router.from_probabilities`.
+        out and blanks filled. So no classifier may pick columns by name, as a ColumnTransformer can. Where one reads
+        the DataFrame itself, see `Router.from_probabilities`.
     expert_model : scikit-learn classifier, or a list of J of them, optional
         A copy is fitted for each expert; see `heads` for the default. In a list each may be frozen.
     heads : "auto", "shrunk" or "own"
@@ -113,6 +115,10 @@ class TwoStageDeferral(DeferralEstimator):
 
     def _check_options(self, n_features: int) -> None:
         check_heads(self.heads)
+        refuse_names(self.classifier, "classifier")
+        of_experts = self.expert_model if isinstance(self.expert_model, list | tuple) else [self.expert_model]
+        for model in of_experts:
+            refuse_names(model, "expert_model")
         known = getattr(self.classifier, "n_features_in_", n_features)
         if isinstance(self.classifier, FrozenEstimator) and known != n_features:
             raise InputError(
@@ -199,10 +205,41 @@ def classes_of(classifier: Any, labels: Labels) -> Labels:
 
 def fit_classifier(classifier: Any, lesson: Lesson) -> Any:
     """Fit a copy of a classifier, the default one for None, on a lesson's labels."""
+    refuse_names(classifier, "classifier")
     weight = lesson.weight if lesson.weighted else None
     if lesson.n_classes == 1:  # few classifiers take one class, and those that do disagree on their columns
         return DummyClassifier(strategy="prior").fit(lesson.features, lesson.labels)
     return fit_weighted(_copy(classifier, "classifier"), lesson.features, lesson.labels, weight)
+
+
+def refuse_names(model: Any, name: str) -> None:
+    """Raise where a model picks columns by name: it will see an array of numbers, whatever `fit` got."""
+    whole = model.estimator if isinstance(model, FrozenEstimator) else model
+    if not hasattr(whole, "get_params"):
+        return
+    for part in (whole, *whole.get_params().values()):
+        picked = [columns for _, _, columns in part.transformers] if isinstance(part, ColumnTransformer) else []
+        named = next((one for one in picked if _by_name(one)), None)
+        if named is not None:
+            what = (
+                "by their kind" if isinstance(named, make_column_selector) else f"by name ({listing(_several(named))})"
+            )
+            raise InputError(
+                f"{name}: its ColumnTransformer picks columns {what}, but it is handed an array of numbers. Pass the "
+                "classifier without it: of a DataFrame categories are spread out and blanks filled before. Or hand the "
+                "probabilities of the whole pipeline to Router.from_probabilities."
+            )
+
+
+def _several(columns: Any) -> list[Any]:
+    return [columns] if isinstance(columns, str) else list(columns)
+
+
+def _by_name(columns: Any) -> bool:
+    """Tell names of columns, and a choice by their types, from their numbers."""
+    if isinstance(columns, str | make_column_selector):
+        return True
+    return isinstance(columns, list | tuple | np.ndarray) and any(isinstance(one, str) for one in columns)
 
 
 def smoothed_share(right: Any, weight: FloatArray) -> float:

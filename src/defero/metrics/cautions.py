@@ -7,7 +7,7 @@ import numpy as np
 
 from defero.core.checks import IntArray
 from defero.metrics.chi_square import chance_of_choice
-from defero.metrics.member import ExpertRecord, ModelCalibration, kept_promise
+from defero.metrics.member import SMALL_GAP, ExpertRecord, ModelCalibration, kept_promise
 from defero.metrics.paired import Comparison, holm
 from defero.metrics.panel import PanelRecord
 from defero.metrics.recall import ClassRecall
@@ -24,6 +24,8 @@ SMALL_SHIFT = 0.1
 MODEL_NAME = "the model"
 RISK = 0.05
 """How often a sentence about several experts may be a false alarm."""
+FEW_PANEL_CASES = 100
+"""From fewer cases the threshold of a panel is little more than a guess on the safe side."""
 
 
 def few_cases(n_items: int) -> str | None:
@@ -128,6 +130,37 @@ def _broken_together(experts: Sequence[ExpertRecord]) -> str | None:
     )
 
 
+def dishonest_estimates(experts: Sequence[ExpertRecord], *, recalibrated: bool) -> str | None:
+    """Say of how many experts the stated chances are farther from the truth than chance explains.
+
+    Each is told by their own 95 % interval; nothing is said where so many of them would be off by chance alone.
+    """
+    known = [expert for expert in experts if not math.isnan(expert.smooth_low)]
+    off = [expert for expert in known if expert.smooth_low > 0 and expert.smooth_error >= SMALL_GAP]
+    if not off or _chance_of_at_least(len(off), len(known)) > RISK + 1e-9:
+        return None
+    low, high = (f"{100 * end([one.smooth_error for one in off]):.1f}" for end in (min, max))
+    by = low if low == high else f"{low} to {high}"
+    told = "recalibration has not mended that" if recalibrated else "call calibrate"
+    whose = f"all {len(off)} experts" if len(off) == len(experts) else f"{len(off)} of {len(experts)} experts"
+    whose = off[0].name if len(off) == 1 else whose
+    return (
+        f"The stated chances of being right of {whose} are off on these cases, by {by} points on average, more than "
+        f"chance explains: {told}."
+    )
+
+
+def _chance_of_at_least(count: int, total: int) -> float:
+    """Return the probability of so many false alarms among so many honest experts, each with chance `RISK`.
+
+    >>> round(_chance_of_at_least(1, 1), 4), round(_chance_of_at_least(2, 10), 4)
+    (0.05, 0.0861)
+    """
+    ways = (math.lgamma(total + 1) - math.lgamma(k + 1) - math.lgamma(total - k + 1) for k in range(count))
+    less = (math.exp(log + k * math.log(RISK) + (total - k) * math.log1p(-RISK)) for k, log in enumerate(ways))
+    return 1.0 - math.fsum(less)
+
+
 def thin_evidence(experts: Sequence[ExpertRecord]) -> str | None:
     """Say whose probabilities were learned from few answers."""
     counts = [(expert.training_answers, expert.name) for expert in experts if expert.training_answers is not None]
@@ -198,13 +231,32 @@ def broken_panel(panel: PanelRecord) -> str | None:
     )
 
 
-def large_panels(panel: PanelRecord, *, n_experts: int) -> str | None:
-    """Say that the panels hold most of the team, so that little is gained by them."""
+def large_panels(
+    panel: PanelRecord, *, n_experts: int, recorded: float, calibrated_on: int | None = None
+) -> str | None:
+    """Say that the panels hold most of the team, so that little is gained by them, and what is known of the reason.
+
+    Parameters
+    ----------
+    panel : PanelRecord
+    n_experts : int
+    recorded : float
+        How many answers a case has on average.
+    calibrated_on : int, optional
+        On how many cases the panels were calibrated.
+    """
     if n_experts < MANY or math.isnan(panel.filled_size) or panel.filled_size <= n_experts / 2:
         return None
+    why = "a larger alpha makes them smaller."
+    if recorded <= n_experts / 2:
+        why = "where few answers a case are recorded, conformalize cannot tell who may be left out."
+    elif calibrated_on is not None and calibrated_on < FEW_PANEL_CASES:
+        why = (
+            f"conformalize had {calibrated_on} deferred case{'' if calibrated_on == 1 else 's'} to go by, too few to "
+            "tell who may be left out."
+        )
     return (
-        f"Panels hold {panel.filled_size:.1f} of {n_experts} experts on average, so many that they help little: where "
-        "few answers a case are recorded, conformalize cannot tell who may be left out."
+        f"Panels hold {panel.filled_size:.1f} of {n_experts} experts on average, so many that they help little: {why}"
     )
 
 

@@ -97,6 +97,11 @@ class TeamRecord:
         return tuple(found.team.total for found in self.recall)
 
     @property
+    def coverage_with_all(self) -> float:
+        """The share that the model would decide if everybody could be asked; nan where there are no panels to tell."""
+        return math.nan if self.panel is None else 1 - self.panel.deferred / self.team.total
+
+    @property
     def only_team_right(self) -> int:
         """How many cases the team gets right where the model alone is wrong."""
         return self.gain.only_first
@@ -116,6 +121,7 @@ class TeamRecord:
             "only_team_right": self.only_team_right,
             "only_model_right": self.only_model_right,
             "coverage": number(self.coverage),
+            "coverage_with_all": number(self.coverage_with_all),
             "recorded_answers_per_item": number(self.recorded),
             "model_calibration": self.model_calibration.to_dict(),
             "experts": [expert.to_dict() for expert in self.experts],
@@ -215,7 +221,7 @@ def team_record(
         panel=None if trial.panel is None else panel_record(trial, calibrated_on=panel_cases),
         panel_note=trial.panel_note,
     )
-    return replace(record, cautions=_cautions(record))
+    return replace(record, cautions=_cautions(record, panel_cases))
 
 
 def _pooled_error(trial: Trial) -> float:
@@ -231,7 +237,7 @@ def _by_predicted_class(trial: Trial) -> GroupCalibration:
     return replace(found, promised=found.promised * math.nan, pooled_promised=found.pooled_promised * math.nan)
 
 
-def _cautions(record: TeamRecord) -> tuple[str, ...]:
+def _cautions(record: TeamRecord, panel_cases: int | None) -> tuple[str, ...]:
     """Return every caution that a record calls for, the gravest first; one sentence for each kind."""
     names = tuple(expert.name for expert in record.experts)
     nothing = doubts.nothing_deferred(record.coverage, n_experts=len(names))
@@ -243,7 +249,8 @@ def _cautions(record: TeamRecord) -> tuple[str, ...]:
         doubts.lost_classes(record.recall),
         doubts.broken_promises(record.experts, record.model_calibration),
         None if record.panel is None else doubts.broken_panel(record.panel),
-        None if record.panel is None else doubts.large_panels(record.panel, n_experts=len(names)),
+        doubts.dishonest_estimates(record.experts, recalibrated=record.recalibrated),
+        _large_panels(record, panel_cases),
         record.shared_errors.caution,
         doubts.thin_evidence(record.experts),
         doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes),
@@ -252,3 +259,10 @@ def _cautions(record: TeamRecord) -> tuple[str, ...]:
         doubts.unseen_classes(record.classes, record.class_counts),
     )
     return tuple(sentence for sentence in sentences if sentence)
+
+
+def _large_panels(record: TeamRecord, panel_cases: int | None) -> str | None:
+    if record.panel is None:
+        return None
+    n_experts = len(record.experts)
+    return doubts.large_panels(record.panel, n_experts=n_experts, recorded=record.recorded, calibrated_on=panel_cases)

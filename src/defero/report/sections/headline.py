@@ -1,5 +1,6 @@
 """The first screen: who is better, by how much, how sure that is, and what to beware of."""
 
+import math
 from pathlib import PurePath
 
 from defero.metrics.cautions import no_better, nothing_deferred
@@ -111,7 +112,7 @@ def _facts(record: TeamRecord) -> Html:
             points(record.gain.difference),
             f"{count(record.only_team_right)} cases won, {count(record.only_model_right)} lost",
         ),
-        ("Decided by the model", percent(record.coverage), "the experts decide the rest"),
+        ("Decided by the model", percent(record.coverage), _workload(record)),
     ]
     # By the lower end: one right answer of one is no record.
     known = [expert for expert in record.experts if expert.alone.total]
@@ -119,6 +120,13 @@ def _facts(record: TeamRecord) -> Html:
     if best is not None:
         facts.insert(2, ("Best single expert", percent(best.alone.value), _beside(best)))
     return tag("dl", joined(_fact(*fact) for fact in facts), attributes={"class": "facts"})
+
+
+def _workload(record: TeamRecord) -> str:
+    """Say who decides the rest, and what the model would decide if every expert could be asked."""
+    if record.recorded == len(record.experts) or math.isnan(record.coverage_with_all):
+        return "the experts decide the rest"
+    return f"of those who answered; {percent(record.coverage_with_all)} if every expert could be asked"
 
 
 def _beside(best: ExpertRecord) -> str:
