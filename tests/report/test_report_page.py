@@ -84,7 +84,7 @@ def test_it_says_what_recorded_answers_can_tell(team, read):
     assert "could only ask experts whose answer to the case is recorded, and it decided among those" in read.text
     assert f"Here {record.recorded:.1f} of 3 experts answered a case on average." in read.text
     share = f"{100 * record.coverage_with_all:.1f} %"
-    assert f"of those who answered; {share} if every expert could be asked" in read.text
+    assert f"with the recorded answers; {share} if every expert could be asked" in read.text
 
 
 def test_the_foot_says_how_to_make_it_again(read):

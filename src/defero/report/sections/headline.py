@@ -126,7 +126,7 @@ def _workload(record: TeamRecord) -> str:
     """Say who decides the rest, and what the model would decide if every expert could be asked."""
     if record.recorded == len(record.experts) or math.isnan(record.coverage_with_all):
         return "the experts decide the rest"
-    return f"of those who answered; {percent(record.coverage_with_all)} if every expert could be asked"
+    return f"with the recorded answers; {percent(record.coverage_with_all)} if every expert could be asked"
 
 
 def _beside(best: ExpertRecord) -> str:
