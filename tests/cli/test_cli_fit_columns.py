@@ -69,7 +69,7 @@ def test_in_python_a_text_that_is_not_read_is_warned_of(cases):
     from defero import TwoStageDeferral
 
     wide = cases[["age"]].assign(letter=[f"the patient said {number}" for number in range(160)])
-    with pytest.warns(UserWarning, match=r"X: 1 column is not used\. letter: free text; name it with text= "):
+    with pytest.warns(UserWarning, match=r"X: 1 column is not used: letter \(free text\)\. "):
         TwoStageDeferral().fit(wide, cases.truth, experts=cases[DOCTORS])
     TwoStageDeferral(text="letter").fit(wide, cases.truth, experts=cases[DOCTORS])
 

@@ -57,9 +57,9 @@ def test_columns_that_are_not_used_are_named_once(team, tmp_path):
     with pytest.warns(UserWarning, match="not used") as said:
         team.fit(odd_frame(), LABELS, ANSWERS)
     assert [str(one.message) for one in said] == [
-        "X: 3 columns are not used. fee: numbers beside 'n/a'; leave a cell blank where the number is unknown. price: "
-        "looks like numbers with a currency sign; write them as 1234.5. day: dates are not used. Mend what matters, "
-        "and drop the rest; dropped_columns_ keeps this list."
+        "X: 3 columns are not used: fee (numbers beside 'n/a'), price (looks like numbers with a currency sign), day "
+        "(dates are not used). Mend what matters, name texts in text=[...], and drop the rest; dropped_columns_ has "
+        "the list."
     ]
     assert said[0].filename == __file__
     assert list(team.dropped_columns_) == ["fee", "price", "day", "unit", "empty"]
@@ -77,7 +77,10 @@ def picking(columns):
     return make_pipeline(ColumnTransformer([("scaled", StandardScaler(), columns)]), LogisticRegression())
 
 
-@pytest.mark.parametrize("columns", ["age", ["age", "size"], np.array(["size"]), make_column_selector()])
+@pytest.mark.parametrize(
+    "columns",
+    ["age", ["age", "size"], np.array(["size"]), pd.Index(["age"]), slice("age", "size"), make_column_selector()],
+)
 def test_models_that_pick_columns_by_name_are_refused(columns):
     model = picking(columns)
     what = r"its ColumnTransformer picks columns by (name \(\w+(, \w+)?\)|their kind), but it is handed an array of"
@@ -94,5 +97,6 @@ def test_models_that_pick_columns_by_name_are_refused(columns):
 
 
 def test_columns_may_be_picked_by_number():
-    team = TwoStageDeferral(picking([0]), picking(slice(0, 2))).fit(FRAME, LABELS, ANSWERS)
-    assert team.score(FRAME, LABELS, ANSWERS) > 0.8
+    for columns in ([0], slice(0, 2), lambda X: [0]):
+        team = TwoStageDeferral(picking([0]), picking(columns)).fit(FRAME, LABELS, ANSWERS)
+        assert team.score(FRAME, LABELS, ANSWERS) > 0.8

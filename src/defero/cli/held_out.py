@@ -1,14 +1,14 @@
 """A saved team and the cases of a file that its training did not see."""
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from defero.cli.cautions import with_cautions
 from defero.cli.expert_evidence import mean_sd, record_dict
 from defero.cli.known_groups import no_groups_sentence, of_seen_groups
-from defero.cli.known_keys import told_apart
+from defero.cli.known_keys import coded, marks_of_cases, marks_seen
 from defero.cli.pictures import marks_of_rows, with_folder
 from defero.cli.reading import Given, format_of, in_options
 from defero.cli.remembered import columns_of, remembered_key, with_log_columns, with_silent, without_column
@@ -98,7 +98,7 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
     from defero.data.cases import read_cases
     from defero.router.fresh import fresh_rows
     from defero.router.judge import try_out
-    from defero.router.seen import chance_alike, told_apart_by
+    from defero.router.seen import chance_alike, equal_pairs, told_apart_by, with_answers
 
     router = with_folder(saved_team(model), given.images, table)
     with in_options():
@@ -106,9 +106,12 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
         silent = tuple(name for name in router.expert_names if name not in (file.team or ()))
         cases = with_silent(read_cases(file), router, silent, table=table)
     marks = marks_of_rows(router, cases.table.features, source=str(table), first_row=cases.first_row)
-    features = told_apart_by(cases.table.features, router.recipe)
-    exact, known = told_apart(router, cases, marks)
-    found = fresh_rows(exact, known, features=marks, used=router.all_seen(), chance=partial(chance_alike, features))
+    found = fresh_rows(
+        marks_of_cases(cases, marks, key=_key_column(router, given)),
+        marks_seen(router),
+        same_features=lambda: chance_alike(told_apart_by(cases.table.features, router.recipe)),
+        same_answers=lambda: equal_pairs(with_answers(marks * 0, cases.table.label_idx, coded(cases.table))),
+    )
     fresh = found.rows
     judged = fresh & ~of_seen_groups(router, cases)
     if not judged.any():
@@ -146,14 +149,19 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
 
 
 def _alike_sentence(router: "Router", n_alike: int) -> tuple[str, ...]:
-    """Say that new cases have the features of rows that were seen, where that is no more than chance."""
+    """Say that cases with other keys have the features of rows that were seen."""
     if not n_alike:
         return ()
-    are = "case equals a row" if n_alike == 1 else "cases equal rows"
+    equal = "1 case equals a row" if n_alike == 1 else f"{n_alike} cases equal rows"
     return (
-        f"{n_alike} new {are} that {_learners(router)} saw in every feature, no more often than chance would have it "
-        "where features have few values; they are judged.",
+        f"{equal} that {_learners(router)} saw in every feature, but not in the key, and are judged as other cases: "
+        "if they are the same, the figures flatter.",
     )
+
+
+def _key_column(router: "Router", given: Given) -> str | None:
+    """Return the column that names the cases: what is said now, else what `fit` was told."""
+    return given.key or router.notes.get("key")
 
 
 def _learners(router: "Router") -> str:
@@ -192,7 +200,7 @@ def _case_file(router: "Router", model: Path, table: Path, given: Given) -> "Cas
     control = given.control
     if control is None and kind == "label-studio":
         control = (notes.get("control") or {}).get("from_name")
-    beside = tuple(name for name in (notes.get("group"), notes.get("key")) if name is not None)
+    beside = tuple(name for name in (notes.get("group"), _key_column(router, given)) if name is not None)
     key = given.key
     if key is None and given.answers is not None:
         key = remembered_key(notes.get("key"), table)

@@ -1,4 +1,4 @@
-"""What tells cases apart beyond their features: the key where `fit` was told one, else labels and answers."""
+"""What tells cases apart beyond their features: labels and answers, and the key where `fit` was told one."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,16 +10,9 @@ if TYPE_CHECKING:
     from defero.data.case_file import Cases
     from defero.data.fingerprint import HashArray
     from defero.router import Router
+    from defero.router.fresh import CaseMarks
 
 _STAGES = ("fit", "calibrate", "conformalize")
-_STAGE = "keys"
-
-
-def _key() -> str:
-    """Return the name under which a router keeps keys; by its ending they are no fingerprints of features."""
-    from defero.router.seen import ANSWERED
-
-    return _STAGE + ANSWERED
 
 
 def seen_keys(router: "Router", cases: "Cases", parts: "Sequence[ExpertTable]") -> "dict[str, HashArray]":
@@ -35,6 +28,8 @@ def seen_keys(router: "Router", cases: "Cases", parts: "Sequence[ExpertTable]") 
     """
     import numpy as np
 
+    from defero.router.seen import KEYED
+
     if cases.key is None or cases.key not in cases.apart.columns:
         return {}
     found = [
@@ -42,32 +37,45 @@ def seen_keys(router: "Router", cases: "Cases", parts: "Sequence[ExpertTable]") 
         for stage, part in zip(_STAGES, parts, strict=False)
         if stage in router.seen
     ]
-    return {_key(): np.concatenate(found)}
+    return {KEYED: np.concatenate(found)}
 
 
-def told_apart(router: "Router", cases: "Cases", marks: "HashArray") -> "tuple[HashArray, HashArray]":
-    """Return fingerprints (n,) of what tells these cases apart, and those of the rows that were seen.
+def marks_seen(router: "Router") -> "CaseMarks":
+    """Return the marks of the rows that a team has seen."""
+    import numpy as np
+
+    from defero.router.fresh import CaseMarks
+    from defero.router.seen import ANSWERED, KEYED
+
+    stages = [name for name in router.seen if name + ANSWERED in router.seen]
+    answered = [np.empty(0, np.uint64), *(router.seen[name + ANSWERED] for name in stages)]
+    return CaseMarks(router.all_seen(), np.concatenate(answered), router.seen.get(KEYED))
+
+
+def marks_of_cases(cases: "Cases", features: "HashArray", *, key: str | None) -> "CaseMarks":
+    """Return the marks of n cases.
 
     Parameters
     ----------
-    router : Router
-    cases : Cases of n rows
-    marks : (n,)
+    cases : Cases
+    features : (n,)
         Fingerprints of their features.
+    key : str, optional
+        The column that names them, where they have it beside their features.
     """
-    import numpy as np
+    from defero.router.fresh import CaseMarks
+    from defero.router.seen import with_answers
 
-    from defero.core.labels import code_answers
-    from defero.router.seen import ANSWERED, with_answers
-
-    known, key = router.seen.get(_key()), router.notes.get("key")
-    if known is not None and key in cases.apart.columns:
-        return _with_key(cases.apart[key], marks), known
-    stages = [name for name in router.seen if name + ANSWERED in router.seen]
-    whole = [np.empty(0, np.uint64), *(router.seen[name + ANSWERED] for name in stages)]
     table = cases.table
-    answers = code_answers(table.answers, table.classes, name="answers")
-    return with_answers(marks, table.label_idx, answers), np.concatenate(whole)
+    keyed = _with_key(cases.apart[key], features) if key in cases.apart.columns else None
+    return CaseMarks(features, with_answers(features, table.label_idx, coded(table)), keyed)
+
+
+def coded(table: "ExpertTable") -> Any:
+    """Return a table's answers as class numbers, sparse where they are."""
+    from defero.core.labels import code_answers
+
+    return code_answers(table.answers, table.classes, name="answers")
 
 
 def _with_key(keys: "pd.Series[Any]", marks: "HashArray") -> "HashArray":

@@ -172,7 +172,7 @@ def _times(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
     return dates.to_numpy()
 
 
-_COMPACT = r"\s*\d{8}\s*"
+_COMPACT = r"\s*\d{8}(\.0)?\s*"
 """A date without its dashes, and no number."""
 
 

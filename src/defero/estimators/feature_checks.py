@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from defero.core.checks import FloatArray
-from defero.core.errors import InputError
+from defero.core.errors import InputError, listing
 from defero.data.recipe import FeatureRecipe
 from defero.data.recipe_columns import SAYS_NOTHING
 
@@ -26,9 +26,11 @@ def warn_of_unused_columns(recipe: FeatureRecipe | None) -> None:
     """Warn of columns that hold something and are not used; for the caller of `fit`, two frames up."""
     unused = {} if recipe is None else {k: why for k, why in recipe.dropped.items() if why not in SAYS_NOTHING}
     if unused:
-        told = ". ".join(f"{name}: {why}" for name, why in unused.items())
+        # What follows a semicolon is for the command line.
+        told = listing((f"{name} ({why.partition(';')[0]})" for name, why in unused.items()), most=6)
         count = "1 column is" if len(unused) == 1 else f"{len(unused)} columns are"
         warnings.warn(
-            f"X: {count} not used. {told}. Mend what matters, and drop the rest; dropped_columns_ keeps this list.",
+            f"X: {count} not used: {told}. Mend what matters, name texts in text=[...], and drop the rest; "
+            "dropped_columns_ has the list.",
             stacklevel=3,
         )

@@ -232,6 +232,8 @@ def refuse_names(model: Any, name: str) -> None:
 
 
 def _several(columns: Any) -> list[Any]:
+    if isinstance(columns, slice):
+        return [columns.start, columns.stop]
     return [columns] if isinstance(columns, str) else list(columns)
 
 
@@ -239,7 +241,9 @@ def _by_name(columns: Any) -> bool:
     """Tell names of columns, and a choice by their types, from their numbers."""
     if isinstance(columns, str | make_column_selector):
         return True
-    return isinstance(columns, list | tuple | np.ndarray) and any(isinstance(one, str) for one in columns)
+    if isinstance(columns, slice):
+        return isinstance(columns.start, str) or isinstance(columns.stop, str)
+    return np.iterable(columns) and any(isinstance(one, str) for one in columns)
 
 
 def smoothed_share(right: Any, weight: FloatArray) -> float:

@@ -22,6 +22,8 @@ from defero.data.recipe import FeatureRecipe
 Fingerprints = NDArray[np.uint64]
 ANSWERED = "+answers"
 """Marks fingerprints of rows with their labels and answers."""
+KEYED = "keys" + ANSWERED
+"""Fingerprints of features with keys, of the rows of all stages: gone as soon as a stage uses other rows."""
 ANSWERS_AT_ONCE = 1 << 18
 """Answers listed at a time: one takes a few dozen bytes."""
 
@@ -54,7 +56,7 @@ def seen_after(
     table = X if hasattr(X, "columns") else np.asarray(X)
     rows = row_fingerprints(table[:, None] if table.ndim == 1 else table)
     whole = with_answers(rows, label_idx, answers)
-    before = {name: found for name, found in seen.items() if name not in (stage, stage + ANSWERED)}
+    before = {name: found for name, found in seen.items() if name not in (stage, stage + ANSWERED, KEYED)}
     if not disjoint:
         plain = {name: found for name, found in before.items() if not name.endswith(ANSWERED)}
         features_alike = partial(chance_alike, table)
@@ -77,7 +79,7 @@ def of_other_experts(seen: Mapping[str, Fingerprints]) -> dict[str, Fingerprints
     tell every row that comes again for a new one.
     """
     stages = [name for name in seen if not name.endswith(ANSWERED)]
-    return {name: rows for name, rows in seen.items() if name not in {stage + ANSWERED for stage in stages}}
+    return {name: rows for name, rows in seen.items() if name not in {KEYED, *(stage + ANSWERED for stage in stages)}}
 
 
 def told_apart_by(X: Any, recipe: FeatureRecipe | PictureRecipe | None) -> Any:
@@ -145,7 +147,7 @@ def refuse_seen(
     """
     used = np.concatenate([np.empty(0, np.uint64), *earlier.values()])
     shared, by_chance = shared_rows(rows, used)
-    if beyond_chance(shared, n_rows=len(rows), used=used, chance=alike):
+    if shared > most_by_chance(by_chance) and shared > most_by_chance(-math.expm1(-len(used) * alike()) * len(rows)):
         raise InputError(
             f"{stage}: {shared} of {len(rows)} rows were seen by {' or '.join(earlier)}, and nothing can be promised "
             f"on those; pass rows of their own. The first is row {int((~held_out(used, rows)).argmax())}, counted from "
@@ -184,21 +186,10 @@ def equal_pairs(rows: Fingerprints) -> float:
     return float((counts * (counts - 1)).sum() / (len(rows) * (len(rows) - 1))) if len(rows) > 1 else 0.0
 
 
-def beyond_chance(shared: int, *, n_rows: int, used: Fingerprints, chance: Callable[[], float]) -> bool:
-    """Tell whether more of n rows equal rows used before than different cases would: see `refuse_seen`."""
-    if shared <= most_by_chance(_by_repeats(used) * n_rows):
-        return False
-    return shared > most_by_chance(-math.expm1(-len(used) * chance()) * n_rows)
-
-
 def shared_rows(rows: Fingerprints, used: Fingerprints) -> tuple[int, float]:
     """Return how many rows (n,) are among those used before, and how many chance makes so: see `refuse_seen`."""
-    return int((~held_out(used, rows)).sum()), _by_repeats(used) * len(rows)
-
-
-def _by_repeats(used: Fingerprints) -> float:
-    """Return how likely a new row equals an earlier one, by how many of these repeat another."""
-    return 2 * (1 - len(np.unique(used)) / len(used)) if len(used) else 0.0
+    repeated = 1 - len(np.unique(used)) / len(used) if len(used) else 0.0
+    return int((~held_out(used, rows)).sum()), 2 * repeated * len(rows)
 
 
 def most_by_chance(expected: float) -> float:

@@ -193,11 +193,11 @@ def _models_alone(evidence: Evidence, first: Side, second: Side, *, settings: tu
 
 
 def _nobody_asked(evidence: Evidence, *, settings: tuple[float, ...]) -> str:
-    """Say what one classifier has, and which of both losses deferral brings below it."""
+    """Say what one classifier has, and which of both losses is clearly below it, by a tenth of a point or more."""
     found = means_of(evidence.ours, ALONE, OVA, SOFTMAX, settings=settings)
     if not found:
         return ""
-    below = [side.name for side, mean in zip((OVA, SOFTMAX), found[1:], strict=True) if mean < found[0]]
+    below = [side.name for side, mean in zip((OVA, SOFTMAX), found[1:], strict=True) if mean <= found[0] - 0.1]
     return f" One classifier: {found[0]:.1f} %{', above ' + ' and '.join(below) if below else ''}."
 
 

@@ -41,7 +41,8 @@ IN_WORDS = (
     "The model alone: its accuracy on all items, as if nobody were asked. Coverage: the share of items that it "
     "decides. Calibrated: each probability corrected on held-out items. That makes them honest one by one; who decides "
     "may change with it, for the worse too (softmax, overlap). Where the model and an expert are about equally sure, "
-    "many items may change hands at almost the same accuracy (OvA, oracles and overlap): coverage says little there.",
+    "many items may change hands while accuracy moves by less than half a point (OvA, oracles and overlap): coverage "
+    "says little there.",
     "Sets and panels, measured on CIFAR-10 alone, are on the items that each method defers, and those differ: sizes "
     "are not like for like. Thresholds and votes are fitted on four fifths of the test items and judged on the last, "
     'over ten splits, as in the paper. "Experts in the set": sets that leave out a tenth of the right experts at most '
