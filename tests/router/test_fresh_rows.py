@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.router.fresh import CaseMarks, fresh_rows
+from defero.router.seen import KEYED, of_other_experts, seen_after
 
 SMALL = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 9)), max_size=12)
 """Features, what was said, and a key."""
@@ -104,3 +105,12 @@ def test_without_keys_as_many_are_left_out_as_have_the_features_of_one_seen(rows
 def test_no_rows_and_nothing_seen():
     assert fresh([], [(1, 1, 1)], keyed=True).rows.tolist() == []
     assert fresh([(1, 1, 1)], [], keyed=True).rows.tolist() == [True]
+
+
+def test_keys_are_forgotten_as_soon_as_a_stage_uses_other_rows():
+    """Else rows of that stage, whose keys nobody kept, would be taken for other cases."""
+    labels, answers = np.array([0, 1]), np.array([[0], [1]])
+    seen = seen_after({}, "fit", np.array([[1.0], [2.0]]), labels, answers, disjoint=False)
+    kept = {**seen, KEYED: seen["fit"]}
+    assert KEYED not in of_other_experts(kept)
+    assert KEYED not in seen_after(kept, "calibrate", np.array([[3.0], [4.0]]), labels, answers, disjoint=False)
