@@ -13,8 +13,8 @@ from defero.cli.expert_evidence import mean_sd, record_dict
 from defero.cli.fit_checks import ALPHA, TARGET, check_options, checked_parts, without_effect
 from defero.cli.fit_notes import class_counts, few_groups, notes_on, sizes_sentence
 from defero.cli.fit_training import Training
+from defero.cli.fresh_cases import seen_keys
 from defero.cli.known_groups import seen_groups
-from defero.cli.known_keys import seen_keys
 from defero.cli.output import emit, show_lines, show_record
 from defero.cli.pictures import (
     AsOnnx,

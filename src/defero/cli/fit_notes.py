@@ -134,17 +134,16 @@ def _copied_rows(cases: "Cases", router: "Router") -> list[str]:
     Columns that are not used tell cases apart as well: few others can. Rows of one group are never in two parts: they
     count once.
     """
-    from defero.core.labels import code_answers
+    from defero.cli.fresh_cases import coded_answers
     from defero.data.fingerprint import row_fingerprints
     from defero.data.item_keys import plain_name
     from defero.data.recipe import FeatureRecipe
     from defero.router.seen import told_apart_by, with_answers
 
     table, group = cases.table, router.notes.get("group")
-    answers = code_answers(table.answers, table.classes, name="answers")
     recipe = None if isinstance(router.recipe, FeatureRecipe) else router.recipe
     features = row_fingerprints(told_apart_by(table.features, recipe))
-    rows = with_answers(features, table.label_idx, answers).tolist()
+    rows = with_answers(features, table.label_idx, coded_answers(table)).tolist()
     units = range(len(rows)) if group is None else map(plain_name, cases.apart[group].tolist())
     n_copies = len(set(zip(rows, units, strict=True))) - len(set(rows))
     if n_copies < max(LEAST_COPIES, COPIED * len(rows)):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from defero.cli.cautions import with_cautions
 from defero.cli.expert_evidence import mean_sd, record_dict
+from defero.cli.fresh_cases import fresh_cases
 from defero.cli.known_groups import no_groups_sentence, of_seen_groups
-from defero.cli.known_keys import coded, marks_of_cases, marks_seen
-from defero.cli.pictures import marks_of_rows, with_folder
+from defero.cli.pictures import with_folder
 from defero.cli.reading import Given, format_of, in_options
 from defero.cli.remembered import columns_of, remembered_key, with_log_columns, with_silent, without_column
 from defero.cli.saved_team import saved_team
@@ -96,22 +96,14 @@ def judge_held_out(model: Path, table: Path, *, given: Given, seed: int) -> Held
     """Judge a saved team on the rows of a table that `fit` did not see; refuse a table of nothing else."""
     from defero.core.errors import TableError
     from defero.data.cases import read_cases
-    from defero.router.fresh import fresh_rows
     from defero.router.judge import try_out
-    from defero.router.seen import chance_alike, equal_pairs, told_apart_by, with_answers
 
     router = with_folder(saved_team(model), given.images, table)
     with in_options():
         file = _case_file(router, model, table, with_log_columns(router, given))
         silent = tuple(name for name in router.expert_names if name not in (file.team or ()))
         cases = with_silent(read_cases(file), router, silent, table=table)
-    marks = marks_of_rows(router, cases.table.features, source=str(table), first_row=cases.first_row)
-    found = fresh_rows(
-        marks_of_cases(cases, marks, key=_key_column(router, given)),
-        marks_seen(router),
-        same_features=lambda: chance_alike(told_apart_by(cases.table.features, router.recipe)),
-        same_answers=lambda: equal_pairs(with_answers(marks * 0, cases.table.label_idx, coded(cases.table))),
-    )
+    found = fresh_cases(router, cases, source=str(table), key=_key_column(router, given))
     fresh = found.rows
     judged = fresh & ~of_seen_groups(router, cases)
     if not judged.any():

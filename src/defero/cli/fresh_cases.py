@@ -1,7 +1,9 @@
-"""What tells cases apart beyond their features: labels and answers, and the key where `fit` was told one."""
+"""Which cases of a file are new to a team: told by features, labels and answers, and by keys where `fit` kept them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from defero.cli.pictures import marks_of_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
     from defero.data.case_file import Cases
     from defero.data.fingerprint import HashArray
     from defero.router import Router
-    from defero.router.fresh import CaseMarks
+    from defero.router.fresh import CaseMarks, Fresh
 
 _STAGES = ("fit", "calibrate", "conformalize")
 
@@ -40,7 +42,43 @@ def seen_keys(router: "Router", cases: "Cases", parts: "Sequence[ExpertTable]") 
     return {KEYED: np.concatenate(found)}
 
 
-def marks_seen(router: "Router") -> "CaseMarks":
+def fresh_cases(router: "Router", cases: "Cases", *, source: str, key: str | None) -> "Fresh":
+    """Tell which cases are new to a team.
+
+    Parameters
+    ----------
+    router : Router
+    cases : Cases
+    source : str
+        What a message calls their file.
+    key : str, optional
+        The column that names them, where they have it beside their features.
+    """
+    import numpy as np
+
+    from defero.router.fresh import CaseMarks, fresh_rows
+    from defero.router.seen import chance_alike, equal_pairs, told_apart_by, with_answers
+
+    table = cases.table
+    answers = coded_answers(table)
+    features = marks_of_rows(router, table.features, source=source, first_row=cases.first_row)
+    keyed = _with_key(cases.apart[key], features) if key in cases.apart.columns else None
+    return fresh_rows(
+        CaseMarks(features, with_answers(features, table.label_idx, answers), keyed),
+        _marks_seen(router),
+        same_features=lambda: chance_alike(told_apart_by(table.features, router.recipe)),
+        same_answers=lambda: equal_pairs(with_answers(np.zeros_like(features), table.label_idx, answers)),
+    )
+
+
+def coded_answers(table: "ExpertTable") -> Any:
+    """Return a table's answers as class numbers, sparse where they are."""
+    from defero.core.labels import code_answers
+
+    return code_answers(table.answers, table.classes, name="answers")
+
+
+def _marks_seen(router: "Router") -> "CaseMarks":
     """Return the marks of the rows that a team has seen."""
     import numpy as np
 
@@ -50,32 +88,6 @@ def marks_seen(router: "Router") -> "CaseMarks":
     stages = [name for name in router.seen if name + ANSWERED in router.seen]
     answered = [np.empty(0, np.uint64), *(router.seen[name + ANSWERED] for name in stages)]
     return CaseMarks(router.all_seen(), np.concatenate(answered), router.seen.get(KEYED))
-
-
-def marks_of_cases(cases: "Cases", features: "HashArray", *, key: str | None) -> "CaseMarks":
-    """Return the marks of n cases.
-
-    Parameters
-    ----------
-    cases : Cases
-    features : (n,)
-        Fingerprints of their features.
-    key : str, optional
-        The column that names them, where they have it beside their features.
-    """
-    from defero.router.fresh import CaseMarks
-    from defero.router.seen import with_answers
-
-    table = cases.table
-    keyed = _with_key(cases.apart[key], features) if key in cases.apart.columns else None
-    return CaseMarks(features, with_answers(features, table.label_idx, coded(table)), keyed)
-
-
-def coded(table: "ExpertTable") -> Any:
-    """Return a table's answers as class numbers, sparse where they are."""
-    from defero.core.labels import code_answers
-
-    return code_answers(table.answers, table.classes, name="answers")
 
 
 def _with_key(keys: "pd.Series[Any]", marks: "HashArray") -> "HashArray":
