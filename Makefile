@@ -22,6 +22,8 @@ $(READY):
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	UV_FIND_LINKS="$(or $(UV_FIND_LINKS),$(PIP_FIND_LINKS))" VIRTUAL_ENV="$(VENV)" \
 	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,pictures,onnx,efficientnet,report,browser,dev]'
+	@# Bytecode now: where PYTHONDONTWRITEBYTECODE is set, every process would compile pandas, scikit-learn and torch anew.
+	-@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1
 	@rm -f $(VENV)/.ready-* && touch $@
 
 demo: setup      ## a model and ten experts become a team (about 30 seconds)

@@ -7,16 +7,16 @@ from functools import partial
 import numpy as np
 
 from defero.core.checks import BoolArray, FloatArray
-from defero.metrics.calibration import (
+from defero.metrics.probabilities.binned import (
     adaptive_calibration_error,
     expected_calibration_error,
     squared_calibration_error,
 )
-from defero.metrics.decision_calibration import decision_calibration
-from defero.metrics.groups import calibration_by_group
-from defero.metrics.proper_scores import brier_parts, brier_score
-from defero.metrics.reliability import reliability_bins
-from defero.metrics.smooth import smooth_calibration_error, smooth_calibration_interval
+from defero.metrics.probabilities.decision_calibration import decision_calibration
+from defero.metrics.probabilities.groups import calibration_by_group
+from defero.metrics.probabilities.proper_scores import brier_parts, brier_score
+from defero.metrics.probabilities.reliability import reliability_bins
+from defero.metrics.probabilities.smooth import smooth_calibration_error, smooth_calibration_interval
 
 
 def draw(n_items: int, n_experts: int) -> tuple[FloatArray, BoolArray]:

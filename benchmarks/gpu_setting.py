@@ -13,8 +13,8 @@ from torch import Tensor
 
 from defero.experts import cifar10_sim1_pool
 from defero.nets import DeferralNet, net_by_name
-from defero.training.deep.answer_source import AnswerSource, FixedAnswers, RedrawnAnswers, RedrawnByClass
-from defero.training.deep.verdicts import Verdicts
+from defero.training.deep.answers.answer_source import AnswerSource, FixedAnswers, RedrawnAnswers, RedrawnByClass
+from defero.training.deep.answers.verdicts import Verdicts
 
 K = 10
 Pictures = NDArray[np.uint8]

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.people.crowd import PeopleSet
 from benchmarks.people.trial import Trial
 from defero.metrics import holm
-from defero.metrics.resampled import Alternative, nadeau_bengio
+from defero.metrics.statistics.resampled import Alternative, nadeau_bengio
 
 REFERENCES: dict[str, Alternative] = {
     "model alone": "two-sided",

@@ -18,7 +18,7 @@ from tiny_crowd import tiny_crowd, tiny_set
 
 from defero import InputError
 from defero.metrics import holm
-from defero.metrics.resampled import nadeau_bengio
+from defero.metrics.statistics.resampled import nadeau_bengio
 
 CHEAP = chosen(all_systems(), ["model alone", "random annotator", "plain rule", "majority of all"], what="systems")
 ACCURACY = {

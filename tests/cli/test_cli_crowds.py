@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from clinic import run
 
-from defero.data.read import read_frame
+from defero.data.tables.read import read_frame
 
 
 def crowd(name):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from defero.cli.datasets import app
 from defero.core.errors import InputError
 from defero.datasets import dataset_names, find_dataset
-from defero.datasets.registry import DATASETS
+from defero.datasets.catalog.registry import DATASETS
 
 CONTENT = b",count,hate_speech,offensive_language,neither,class,tweet\n0,3,0,0,3,2,plain\n"
 
@@ -37,7 +37,7 @@ def source(monkeypatch):
         progress(len(CONTENT), len(CONTENT))
         return hashlib.sha256(CONTENT).hexdigest()
 
-    monkeypatch.setattr("defero.datasets.get.download", download)
+    monkeypatch.setattr("defero.datasets.catalog.get.download", download)
     return calls
 
 

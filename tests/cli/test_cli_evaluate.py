@@ -11,7 +11,7 @@ from clinic import DOCTORS, FIT, enter, lesions, run, trained
 
 from defero import DeferralClassifier, Router
 from defero.data.fingerprint import held_out, row_fingerprints
-from defero.data.wide import read_table
+from defero.data.tables.wide import read_table
 
 
 @pytest.fixture

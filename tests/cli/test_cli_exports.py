@@ -9,8 +9,8 @@ from clinic import DOCTORS, enter, lesions, run
 from crowd import annotation, tasks_of, write_tasks
 
 from defero import Router
-from defero.data.label_studio import read_label_studio
-from defero.data.read import read_frame
+from defero.data.exports.label_studio import read_label_studio
+from defero.data.tables.read import read_frame
 
 NAMES = ("2", "dr_a", "dr_c")  # dr_b is a number that nothing describes
 

@@ -9,7 +9,7 @@ from clinic import DOCTORS, FIT, enter, lesions, run
 from crowd import fit, log_of, told, write_log
 
 from defero import Router
-from defero.data.read import read_frame
+from defero.data.tables.read import read_frame
 
 LONG = ["--label", "truth", "--answers", "log.csv", "--net", "linear"]
 

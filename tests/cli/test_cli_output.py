@@ -10,8 +10,8 @@ from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trial import Trial
 from defero.metrics import compare, team_record
-from defero.metrics.panel import PanelRecord
-from defero.metrics.share import Share
+from defero.metrics.record.panel import PanelRecord
+from defero.metrics.record.share import Share
 
 PANEL = PanelRecord(
     "A promise.", "any-correct", 0.1, 0.9, 1.0, 0.2, 1.0, 1, 1, 1.0, 2.0, *[np.nan] * 2, Share(3, 4), None

@@ -12,8 +12,8 @@ import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run
 
 from defero import Router
-from defero.data import read as reading
-from defero.data.read import read_frame
+from defero.data.tables import read as reading
+from defero.data.tables.read import read_frame
 from defero.router.panel import with_decider
 
 COLUMNS = ["case", "route", "panel", "model_says", "p_model", "p_dr_a", "p_dr_b", "p_dr_c", "expected_cost", "reason"]

@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.results import Answer, Decision, ExpertSets
+from defero.core.wording import join_names
 
 DECISION = {
     "expert": [0, -1, 1],
@@ -121,4 +122,4 @@ def test_what_is_wrong_is_said(kind, fields, change, message):
 
 
 def test_a_long_list_is_cut_short():
-    assert listing(range(13)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (13 in all)"
+    assert join_names(range(13)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (13 in all)"

@@ -21,7 +21,7 @@ from defero.core.labels import encode_answers, encode_recorded, expert_names
 from defero.core.lookup import class_numbers
 from defero.core.sparse_answers import SparseAnswers
 from defero.core.table import ExpertTable
-from defero.data.long_answers import triplets
+from defero.data.answers.long_answers import triplets
 
 cells = st.tuples(st.integers(1, 12), st.integers(0, 6)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 2))

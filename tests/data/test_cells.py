@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.data.cells import column_kind, number_of, numbers, text_of, texts
+from defero.data.tables.cells import column_kind, number_of, numbers, text_of, texts
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError, TableError
-from defero.data.formats import first_row
-from defero.data.read import read_chunks, read_frame
-from defero.data.recipe import FeatureRecipe
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.tables.formats import first_row
+from defero.data.tables.read import read_chunks, read_frame
 
 TRAIN = pd.DataFrame(
     {
@@ -350,7 +350,7 @@ def test_a_part_of_a_table_names_the_rows_of_the_whole():
 
 
 def test_the_check_raises_what_learning_would_and_reads_no_text(monkeypatch):
-    monkeypatch.setattr("defero.data.recipe.learn_words", None)
+    monkeypatch.setattr("defero.data.recipes.recipe.learn_words", None)
     frame = pd.DataFrame({"age": [30, 40], "letter": ["dear", "sir"]})
     FeatureRecipe.check(frame, text=["letter"])
     FeatureRecipe.check(frame[["letter"]], text=["letter"])

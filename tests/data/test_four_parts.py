@@ -14,7 +14,7 @@ from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
 from defero.data.case_file import Cases
 from defero.data.parts import four_parts
-from defero.data.roles import PARTS
+from defero.data.tables.roles import PARTS
 
 
 def cases_of(n, *, seed=0, **apart):

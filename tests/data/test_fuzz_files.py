@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.data.label_studio import read_label_studio
-from defero.data.long import read_long
-from defero.data.majority import majority_labels
-from defero.data.prodigy import read_prodigy
-from defero.data.prodigy_open import read_lines
-from defero.data.read import read_chunks, read_frame
-from defero.data.wide import read_table
+from defero.data.answers.long import read_long
+from defero.data.answers.majority import majority_labels
+from defero.data.exports.label_studio import read_label_studio
+from defero.data.exports.prodigy import read_prodigy
+from defero.data.exports.prodigy_open import read_lines
+from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.wide import read_table
 
 FRAME = pd.DataFrame(
     {

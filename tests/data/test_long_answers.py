@@ -13,11 +13,11 @@ from scipy import sparse
 from defero.core.coded_answers import CodedAnswers
 from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
-from defero.data.item_keys import ItemKeys, name_text
-from defero.data.long import join_answers, read_long
-from defero.data.long_answers import LongAnswers, natural, triplets
-from defero.data.long_table import table_from_long
-from defero.data.read import read_frame
+from defero.data.answers.long import join_answers, read_long
+from defero.data.answers.long_answers import LongAnswers, natural, triplets
+from defero.data.answers.long_table import table_from_long
+from defero.data.tables.item_keys import ItemKeys, name_text
+from defero.data.tables.read import read_frame
 
 DATA = Path(os.environ.get("DEFERO_DATA", ""))
 ITEMS = pd.DataFrame({"item": ["a", "b", "c"], "size": [1.0, 2.0, 3.0]})

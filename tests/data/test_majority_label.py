@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.core.errors import TableError
-from defero.data.cells import is_blank
-from defero.data.class_codes import as_meant
-from defero.data.export_labels import known_labels
-from defero.data.long import join_answers, read_long
-from defero.data.long_answers import answers_of_columns
-from defero.data.majority import majority_labels
-from defero.data.read import read_frame
+from defero.data.answers.class_codes import as_meant
+from defero.data.answers.long import join_answers, read_long
+from defero.data.answers.long_answers import answers_of_columns
+from defero.data.answers.majority import majority_labels
+from defero.data.exports.labels import known_labels
+from defero.data.tables.cells import is_blank
+from defero.data.tables.read import read_frame
 
 DATA = Path(os.environ.get("DEFERO_DATA", ""))
 

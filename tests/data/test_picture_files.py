@@ -9,7 +9,7 @@ from PIL import Image
 
 from defero.core.errors import InputError, TableError
 from defero.data import PictureFiles, PictureRecipe
-from defero.data.pictures import usual_size
+from defero.data.recipes.pictures import usual_size
 
 
 @pytest.fixture

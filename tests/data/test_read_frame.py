@@ -11,8 +11,8 @@ import pytest
 
 import defero.data
 from defero.core.errors import InputError, TableError
-from defero.data.formats import first_row
-from defero.data.read import read_chunks, read_frame
+from defero.data.tables.formats import first_row
+from defero.data.tables.read import read_chunks, read_frame
 
 FRAME = pd.DataFrame(
     {
@@ -224,7 +224,7 @@ def test_rows_must_be_positive(tmp_path):
 
 def test_recipe_and_fingerprints_load_without_pandas():
     code = (
-        "import sys; import defero.data, defero.data.recipe, defero.data.fingerprint; "
+        "import sys; import defero.data, defero.data.recipes.recipe, defero.data.fingerprint; "
         "assert 'pandas' not in sys.modules and 'pyarrow' not in sys.modules; "
         "assert set(dir(defero.data)) == set(defero.data.__all__); "
         "[getattr(defero.data, name) for name in defero.data.__all__]; assert 'pandas' in sys.modules"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from defero.core.errors import TableError
-from defero.data.recipe import FeatureRecipe
-from defero.data.text_column import TextColumn, learn_words, words_of
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.text_column import TextColumn, learn_words, words_of
 
 SENTENCES = st.lists(st.sampled_from(["sea", "Sea", "öl", "Ωmega", "бор", "2", "a_b", "don't", "!", "海"]), max_size=8)
 CELLS = st.lists(st.one_of(st.none(), SENTENCES.map(" ".join).map(lambda text: text or None)), min_size=1, max_size=12)

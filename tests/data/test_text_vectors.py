@@ -11,11 +11,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError
-from defero.data import text_vectors
-from defero.data.learn_vectors import SMOOTHING, count_pairs, learn_vectors, positive_information, vectors_for_texts
-from defero.data.recipe import FeatureRecipe
-from defero.data.text_column import TextColumn, learn_words, words_of
-from defero.data.text_vectors import VectorColumn, packed_vectors, pieces_of
+from defero.data.recipes import text_vectors
+from defero.data.recipes.learn_vectors import (
+    SMOOTHING,
+    count_pairs,
+    learn_vectors,
+    positive_information,
+    vectors_for_texts,
+)
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.text_column import TextColumn, learn_words, words_of
+from defero.data.recipes.text_vectors import VectorColumn, packed_vectors, pieces_of
 
 WORDS = ["sea", "seas", "seaside", "oil", "oily", "öl", "海", "a", "2"]
 SENTENCES = st.lists(st.sampled_from([*WORDS, "Sea", "!", "undersea", "new"]), max_size=9).map(" ".join)
@@ -207,7 +213,7 @@ def test_saved_and_read_again_bit_for_bit_without_scipy(tmp_path):
     (tmp_path / "recipe.json").write_text(stored)
     code = (
         "import sys, json; sys.modules.update(dict.fromkeys(['scipy', 'pandas', 'sklearn', 'torch']))\n"
-        "from defero.data.recipe import FeatureRecipe\n"
+        "from defero.data.recipes.recipe import FeatureRecipe\n"
         f"recipe = FeatureRecipe.from_dict(json.load(open({str(tmp_path / 'recipe.json')!r})))\n"
         "print(recipe.columns[0].encode(['tide boat'])[0, 0])"
     )

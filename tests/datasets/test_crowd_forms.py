@@ -8,7 +8,7 @@ import pytest
 
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.data.long import join_answers
+from defero.data.answers.long import join_answers
 from defero.datasets import (
     AgreementSet,
     chexpert_readers,
@@ -20,8 +20,8 @@ from defero.datasets import (
     llm_routing_7,
     sentiment_polarity_crowd,
 )
-from defero.datasets.chexpert import FINDINGS, READ_BY_NETWORKS
-from defero.datasets.entries_models import ROUTERDC_FILES
+from defero.datasets.catalog.entries_models import ROUTERDC_FILES
+from defero.datasets.loaders.chexpert import FINDINGS, READ_BY_NETWORKS
 
 TWEETS = """,count,hate_speech,offensive_language,neither,class,tweet
 0,3,0,0,3,2,plain

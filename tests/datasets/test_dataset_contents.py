@@ -31,9 +31,9 @@ from defero.datasets import (
     sentiment_polarity_crowd,
     verma2023_outputs,
 )
-from defero.datasets.cache import data_folder
-from defero.datasets.chexpert import FINDINGS, READ_BY_NETWORKS
-from defero.datasets.cifar10_pictures import cifar10_labels, read_binary_batch, read_piece, read_python_batch
+from defero.datasets.loaders.chexpert import FINDINGS, READ_BY_NETWORKS
+from defero.datasets.loaders.cifar10_pictures import cifar10_labels, read_binary_batch, read_piece, read_python_batch
+from defero.datasets.storage.cache import data_folder
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("DEFERO_DATA"), reason="DEFERO_DATA names no folder with the real data"

@@ -15,10 +15,10 @@ from file_server import Site, serve
 
 from defero.core.errors import InputError
 from defero.datasets import dataset_names, find_dataset, get_dataset, load_dataset
-from defero.datasets.cache import Records, data_folder, read_records, tree_sha256, update_records
-from defero.datasets.entry import DataFile, Dataset
-from defero.datasets.presence import check_files, form_here, how_to_get
-from defero.datasets.registry import DATASETS
+from defero.datasets.catalog.entry import DataFile, Dataset
+from defero.datasets.catalog.presence import check_files, form_here, how_to_get
+from defero.datasets.catalog.registry import DATASETS
+from defero.datasets.storage.cache import Records, data_folder, read_records, tree_sha256, update_records
 
 NAMES = [
     "cifar10",
@@ -97,7 +97,7 @@ def test_every_loader_exists():
 
     for entry in DATASETS.values():
         module, function = entry.loader.split(":")
-        assert callable(getattr(importlib.import_module(f"defero.datasets.{module}"), function))
+        assert callable(getattr(importlib.import_module(f"defero.datasets.loaders.{module}"), function))
         assert function in importlib.import_module("defero.datasets").__all__
 
 
@@ -339,7 +339,7 @@ def test_what_another_brought_meanwhile_is_not_fetched_again(tmp_path, toy, monk
         (tmp_path / "toy" / "cases.csv").write_bytes(CONTENT)
         yield
 
-    monkeypatch.setattr("defero.datasets.get.locked", waited)
+    monkeypatch.setattr("defero.datasets.catalog.get.locked", waited)
     toy("http://127.0.0.1:9/nobody")
     assert get_dataset("toy", folder=tmp_path, accept_licence=True).downloaded == ()
 

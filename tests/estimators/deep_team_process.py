@@ -15,7 +15,7 @@ import numpy as np
 from tiny_pictures import Pooled, pictures, small_team
 
 from defero.training.deep.loop import _Run
-from defero.training.deep.training_state import TrainingState
+from defero.training.deep.run.training_state import TrainingState
 
 LAST_CHECKPOINT, DEATH = 7, 9  # steps done; an epoch has five
 

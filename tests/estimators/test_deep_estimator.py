@@ -12,7 +12,7 @@ from sklearn.base import clone
 from tiny_pictures import Pooled, pictures, small_team
 
 from defero.core.errors import InputError
-from defero.data.pictures import PictureFiles
+from defero.data.recipes.pictures import PictureFiles
 from defero.scorers.team import TeamScorer
 
 X, Y, M = pictures()

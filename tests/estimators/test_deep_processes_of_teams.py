@@ -10,7 +10,7 @@ import pytest
 from deep_team_process import LAST_CHECKPOINT, teams, weights
 from tiny_pictures import pictures
 
-from defero.training.deep.checkpoint import FILE, read_checkpoint
+from defero.training.deep.run.checkpoint import FILE, read_checkpoint
 
 SCRIPT = str(Path(__file__).with_name("deep_team_process.py"))
 X, Y, M = pictures()

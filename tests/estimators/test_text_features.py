@@ -13,7 +13,7 @@ from sklearn.model_selection import GroupKFold, cross_validate
 
 from defero import DeferralClassifier, ExpertTable, TwoStageDeferral
 from defero.core.errors import InputError, TableError
-from defero.data.recipe import FeatureRecipe
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.estimators.baselines import BestExpert, ConfidenceThreshold, ModelOnly, RandomExpert
 from defero.estimators.read_texts import folds_of, read_texts
 from defero.estimators.ridge import fit_ridge, log_loss

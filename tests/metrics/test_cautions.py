@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, chi2_contingency
 
-from defero.metrics.cautions import (
+from defero.metrics.recall import ClassRecall
+from defero.metrics.record.cautions import (
     _chance_of_at_least,
     broken_panel,
     broken_promises,
@@ -24,12 +25,11 @@ from defero.metrics.cautions import (
     thin_evidence,
     unseen_classes,
 )
-from defero.metrics.chi_square import chance_of_choice, chi_square_tail
-from defero.metrics.member import ExpertRecord, ModelCalibration, kept_promise
-from defero.metrics.paired import Comparison, compare
-from defero.metrics.panel import PanelRecord
-from defero.metrics.recall import ClassRecall
-from defero.metrics.share import Share
+from defero.metrics.record.member import ExpertRecord, ModelCalibration, kept_promise
+from defero.metrics.record.panel import PanelRecord
+from defero.metrics.record.share import Share
+from defero.metrics.statistics.chi_square import chance_of_choice, chi_square_tail
+from defero.metrics.statistics.paired import Comparison, compare
 
 GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)
 

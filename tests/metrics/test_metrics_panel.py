@@ -11,9 +11,9 @@ from defero.core.errors import InputError
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.trial import PanelTrial, Trial
-from defero.metrics.panel import panel_record
-from defero.metrics.share import Share
-from defero.metrics.team import team_record
+from defero.metrics.record.panel import panel_record
+from defero.metrics.record.share import Share
+from defero.metrics.record.team import team_record
 
 
 def trial_of(answer_idx, inside, *, target="any-correct", alpha=0.1, deferred=None, eligible=None):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from defero.core.errors import InputError
-from defero.metrics.resampled import ResampledMean, nadeau_bengio, student_quantile, student_tail
+from defero.metrics.statistics.resampled import ResampledMean, nadeau_bengio, student_quantile, student_tail
 
 some = st.lists(st.floats(-1, 1).map(lambda value: round(value, 3)), min_size=2, max_size=25)
 

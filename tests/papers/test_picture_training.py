@@ -18,7 +18,7 @@ from defero.papers.verma2023.mixer_expert import MixerCases, MixerRecipe, MlpMix
 from defero.papers.verma2023.picture_parts import PARTS, PictureParts, Stock
 from defero.papers.verma2023.picture_training import train_picture_team
 from defero.papers.verma2023.workshop import Task
-from defero.training.deep.crops import Augmentation
+from defero.training.deep.feeds.crops import Augmentation
 from defero.training.deep.recipe import Recipe
 
 NEEDS_DATA = pytest.mark.skipif(not os.environ.get("DEFERO_DATA"), reason="DEFERO_DATA names no data folder")

@@ -9,7 +9,7 @@ from defero.core.errors import InputError
 from defero.core.results import ExpertSets
 from defero.core.trial import Trial
 from defero.metrics import set_size
-from defero.metrics.panel import panel_record
+from defero.metrics.record.panel import panel_record
 from defero.plotting import SetSizeDisplay
 
 

@@ -7,7 +7,7 @@ import pytest
 from report_trials import Reader, provenance, trial_and_record
 
 from defero.metrics import compare
-from defero.metrics.cautions import no_better
+from defero.metrics.record.cautions import no_better
 from defero.report.sections.gain import gain, recall
 from defero.report.sections.headline import cautions, headline, sentence
 from defero.report.sections.load import load

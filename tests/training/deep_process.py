@@ -14,7 +14,7 @@ from deep_cases import RECIPE, fitted, small_net
 from safetensors.torch import save_file
 
 from defero.training.deep.loop import _Run
-from defero.training.deep.training_state import TrainingState
+from defero.training.deep.run.training_state import TrainingState
 
 LAST_CHECKPOINT, DEATH = 4, 6  # steps done; an epoch has three
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError
-from defero.training.deep.answer_source import FixedAnswers, RedrawnAnswers, RedrawnByClass
-from defero.training.deep.verdicts import Verdicts
+from defero.training.deep.answers.answer_source import FixedAnswers, RedrawnAnswers, RedrawnByClass
+from defero.training.deep.answers.verdicts import Verdicts
 from defero.training.marks import CellMarks, ListedMarks
 
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from defero.core.errors import InputError
-from defero.data.pictures import PictureFiles
-from defero.training.deep.answer_source import FixedAnswers
-from defero.training.deep.crops import Augmentation
-from defero.training.deep.feed import Piece, run_of, share_of
-from defero.training.deep.feed_device import DeviceFeed
-from defero.training.deep.feed_disk import DiskFeed
-from defero.training.deep.verdicts import Verdicts
+from defero.data.recipes.pictures import PictureFiles
+from defero.training.deep.answers.answer_source import FixedAnswers
+from defero.training.deep.answers.verdicts import Verdicts
+from defero.training.deep.feeds.crops import Augmentation
+from defero.training.deep.feeds.device import DeviceFeed
+from defero.training.deep.feeds.disk import DiskFeed
+from defero.training.deep.feeds.feed import Piece, run_of, share_of
 
 CPU = torch.device("cpu")
 

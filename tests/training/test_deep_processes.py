@@ -13,7 +13,7 @@ import torch
 from deep_cases import RECIPE, fitted, small_net
 from safetensors.torch import load_file
 
-from defero.training.deep.checkpoint import FILE, read_checkpoint
+from defero.training.deep.run.checkpoint import FILE, read_checkpoint
 
 SCRIPT = str(Path(__file__).with_name("deep_process.py"))
 

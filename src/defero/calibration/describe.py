@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from defero.calibration.held_out import FEWEST_ANSWERS, FEWEST_LABELS
-from defero.core.errors import listing
+from defero.core.wording import join_names
 
 _WORDS = {
     "platt": "Platt's map for {}",
@@ -57,7 +57,7 @@ def _part(method: str, methods: Sequence[str], expert_names: Sequence[str]) -> s
     who = [name for name, one in zip(expert_names, methods, strict=True) if one == method]
     if len(who) == len(methods) > 1:
         return _WORDS[method].format(f"all {len(who)}")
-    return _WORDS[method].format(listing(who))
+    return _WORDS[method].format(join_names(who))
 
 
 def _range(counts: Sequence[int]) -> str:

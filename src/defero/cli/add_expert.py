@@ -128,9 +128,9 @@ class _Newcomer:
         }
 
     def words(self, table: Path, out: Path) -> list[str]:
-        from defero.core.errors import listing
+        from defero.core.wording import join_names
 
-        beside = f" joins {listing(self.others, most=6)}" if self.others else " joins"
+        beside = f" joins {join_names(self.others, most=6)}" if self.others else " joins"
         share = f", {self.right} of them right ({percent(self.right / self.answers)})" if self.answers else ""
         gave = "1 answer" if self.answers == 1 else f"{self.answers} answers"
         known = f"{self.name}{beside}: {gave} to the {self.rows} cases of {table}{share}."
@@ -174,7 +174,7 @@ def _joined(
     router: "Router", name: str, table: "ExpertTable", *, first_row: int, source: str
 ) -> "tuple[Router, list[str]]":
     """Return the router with the new expert, and what there is to say; that panels are dropped is told elsewhere."""
-    from defero.data.picture_recipe import PictureRecipe
+    from defero.data.recipes.picture_recipe import PictureRecipe
 
     asked = table.take(table.answered > 0)
     # A bad cell is told with its row in the file, and so is a picture that cannot be read.

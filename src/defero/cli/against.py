@@ -13,7 +13,7 @@ from defero.cli.reading import Given
 from defero.cli.saved_team import refuse_file
 
 if TYPE_CHECKING:
-    from defero.metrics.paired import Comparison
+    from defero.metrics.statistics.paired import Comparison
     from defero.router import Router
 
 
@@ -41,7 +41,7 @@ class Rival:
 
 def compare_teams(ours: HeldOut, others: Sequence[Path], *, given: Given, seed: int) -> tuple[Rival, ...]:
     """Compare a team with other saved ones on the same table."""
-    from defero.metrics.paired import holm
+    from defero.metrics.statistics.paired import holm
     from defero.router import Router
 
     for other in others:  # what is wrong with any of them shows before the first is tried
@@ -82,8 +82,9 @@ def show_rivals(rivals: Sequence[Rival]) -> None:
 
 def _check_alike(ours: HeldOut, other: Path, router: "Router", *, label: str | None) -> None:
     """Refuse a team that decides something else."""
-    from defero.core.errors import InputError, listing
-    from defero.data.cells import text_of
+    from defero.core.errors import InputError
+    from defero.core.wording import join_names
+    from defero.data.tables.cells import text_of
 
     mine, theirs = ours.router.notes.get("label"), router.notes.get("label")
     if label is None and theirs is not None and theirs != mine:
@@ -94,7 +95,8 @@ def _check_alike(ours: HeldOut, other: Path, router: "Router", *, label: str | N
     classes = [[text_of(label) for label in team.classes.tolist()] for team in (ours.router, router)]
     if set(classes[0]) != set(classes[1]):
         raise InputError(
-            f"--against {other}: has the classes {listing(classes[1])}, {ours.model} has {listing(classes[0])}; only "
+            f"--against {other}: has the classes {join_names(classes[1])}, {ours.model} has "
+            f"{join_names(classes[0])}; only "
             "teams with the same classes can be compared, so fit one of them anew."
         )
 
@@ -113,7 +115,7 @@ def _comparison(ours: HeldOut, theirs: HeldOut, *, seed: int) -> "Comparison":
     import numpy as np
 
     from defero.core.errors import TableError
-    from defero.metrics.paired import compare
+    from defero.metrics.statistics.paired import compare
 
     mine, others = (np.asarray(side.cases.features.index) for side in (ours, theirs))
     common, first, second = np.intersect1d(mine, others, assume_unique=True, return_indices=True)

@@ -108,8 +108,8 @@ def _matrix(learn: "ExpertTable", router: "Router", *, text: tuple[str, ...], gr
     """Return the numbers that the heads read; of texts, scores that were learned without the text itself."""
     import numpy as np
 
-    from defero.data.picture_recipe import PictureRecipe
-    from defero.data.recipe import FeatureRecipe
+    from defero.data.recipes.picture_recipe import PictureRecipe
+    from defero.data.recipes.recipe import FeatureRecipe
     from defero.estimators.lesson import group_numbers
     from defero.estimators.read_texts import read_texts
 

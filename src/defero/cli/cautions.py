@@ -9,8 +9,8 @@ from defero.cli.shared_answers import shared_caution
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from defero.metrics.member import ExpertRecord
-    from defero.metrics.team import TeamRecord
+    from defero.metrics.record.member import ExpertRecord
+    from defero.metrics.record.team import TeamRecord
     from defero.router import Router
 
 NAMED = 3
@@ -24,7 +24,7 @@ def with_cautions(record: "TeamRecord", router: "Router", *, majority: str | Non
     named. What `fit` found of who answered what is told on its own; the record's sentence on the cases at hand is then
     left out, for it asks the same question less thoroughly.
     """
-    from defero.metrics import cautions as doubts
+    from defero.metrics.record import cautions as doubts
 
     said = list(record.cautions)
     found = noted(router)
@@ -47,13 +47,13 @@ def with_cautions(record: "TeamRecord", router: "Router", *, majority: str | Non
 
 def insufficient_evidence(experts: "Sequence[ExpertRecord]", *, least: int) -> str | None:
     """Name the experts who are not asked alone, and say how many answers of theirs were learned from."""
-    from defero.core.errors import listing
+    from defero.core.wording import join_names
 
     few = [one for one in experts if one.training_answers is not None and one.training_answers < least]
     if not few:
         return None
     few.sort(key=lambda one: one.training_answers or 0)
-    who = listing((f"{one.name} ({one.training_answers})" for one in few), most=NAMED)
+    who = join_names((f"{one.name} ({one.training_answers})" for one in few), most=NAMED)
     return f"Insufficient evidence: never asked alone, with fewer than {least} answers to learn from: {who}."
 
 

@@ -9,8 +9,8 @@ import typer
 from defero.cli.output import emit
 
 if TYPE_CHECKING:
-    from defero.datasets.entry import Dataset
-    from defero.datasets.get import FileProgress
+    from defero.datasets.catalog.entry import Dataset
+    from defero.datasets.catalog.get import FileProgress
 
 app = typer.Typer(
     name="datasets",
@@ -42,9 +42,9 @@ def list_datasets(folder: Folder = None, as_json: Json = False) -> None:
 
     defero datasets list
     """
-    from defero.datasets.cache import data_folder
-    from defero.datasets.presence import form_here
-    from defero.datasets.registry import DATASETS
+    from defero.datasets.catalog.presence import form_here
+    from defero.datasets.catalog.registry import DATASETS
+    from defero.datasets.storage.cache import data_folder
 
     root = data_folder(folder)
     here = {name: form_here(root, entry) for name, entry in DATASETS.items()}
@@ -67,9 +67,9 @@ def info(name: Name, folder: Folder = None, as_json: Json = False) -> None:
 
     defero datasets info cifar10
     """
-    from defero.datasets.cache import data_folder, read_records
-    from defero.datasets.presence import form_here, how_to_get
-    from defero.datasets.registry import find_dataset
+    from defero.datasets.catalog.presence import form_here, how_to_get
+    from defero.datasets.catalog.registry import find_dataset
+    from defero.datasets.storage.cache import data_folder, read_records
 
     entry, root = find_dataset(name), data_folder(folder)
     form, recorded = form_here(root, entry), read_records(root).sha256
@@ -121,9 +121,9 @@ def get(
 
     defero datasets get hatespeech --yes
     """
-    from defero.datasets.cache import data_folder
-    from defero.datasets.get import asks_for_licence, get_dataset
-    from defero.datasets.registry import find_dataset
+    from defero.datasets.catalog.get import asks_for_licence, get_dataset
+    from defero.datasets.catalog.registry import find_dataset
+    from defero.datasets.storage.cache import data_folder
 
     entry, root = find_dataset(name), data_folder(folder)
     if not as_json:

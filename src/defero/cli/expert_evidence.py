@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from defero.metrics.team import TeamRecord
+    from defero.metrics.record.team import TeamRecord
     from defero.router import Router
 
 

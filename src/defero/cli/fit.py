@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from defero.conformal.targets import Target
     from defero.core import ExpertTable
     from defero.data.case_file import CaseFile, Cases
-    from defero.metrics.team import TeamRecord
+    from defero.metrics.record.team import TeamRecord
     from defero.router import Router
 
 MOST_SHOWN = 12
@@ -300,9 +300,9 @@ def _tell(
 
 
 def _tell_more(cases: "Cases", uses: list[str], made: list[str], router: "Router", record: "TeamRecord") -> None:
-    from defero.core.errors import listing
+    from defero.core.wording import join_names
 
-    typer.echo(f"Classes: {listing(f'{name} ({n})' for name, n in class_counts(cases.table).items())}.")
+    typer.echo(f"Classes: {join_names(f'{name} ({n})' for name, n in class_counts(cases.table).items())}.")
     typer.echo("Features:")
     show_lines([f"  {sentence}" for sentence in uses], most=MOST_SHOWN, what="columns")
     typer.echo("".join(f"{sentence}\n" for sentence in made))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from defero.core import ExpertTable
     from defero.data.case_file import CaseFile, Cases
-    from defero.data.picture_recipe import PictureRecipe
+    from defero.data.recipes.picture_recipe import PictureRecipe
 
 ALPHA, TARGET = 0.1, "any-correct"
 LEAST_LEARN, LEAST_CASES = 10, 20
@@ -17,12 +17,14 @@ def check_options(*, target: str, alpha: float, test_share: float | None, split:
     from typing import get_args
 
     from defero.conformal.targets import Target
-    from defero.core.errors import InputError, listing
-    from defero.data.columns import suggestion
+    from defero.core.errors import InputError
+    from defero.core.wording import did_you_mean, join_names
 
     targets = get_args(Target)
     if target not in targets:
-        raise InputError(f"--target must be one of {listing(targets)}, got {target!r}{suggestion(target, targets)}")
+        raise InputError(
+            f"--target must be one of {join_names(targets)}, got {target!r}{did_you_mean(target, targets)}"
+        )
     if not 0 < alpha < 1:
         raise InputError(f"--alpha must lie between 0 and 1, got {alpha:g}; for a promise of 90 % pass 0.1.")
     if test_share is not None and not 0 < test_share < 1:
@@ -37,10 +39,12 @@ def without_effect(loss: str, *, alpha: float, target: str, fees: list[float]) -
     named = [option for option, is_changed in changed.items() if is_changed]
     if loss != "moe" or not named:
         return []
-    from defero.core.errors import listing
+    from defero.core.wording import join_names
 
     verb = "has" if len(named) == 1 else "have"
-    return [f"{listing(named)} {verb} no effect with --loss moe: its weights promise nothing, so there are no panels."]
+    return [
+        f"{join_names(named)} {verb} no effect with --loss moe: its weights promise nothing, so there are no panels."
+    ]
 
 
 def checked_parts(
@@ -53,10 +57,11 @@ def checked_parts(
     pictures: "PictureRecipe | None" = None,
 ) -> "tuple[ExpertTable, ...]":
     """Cut the cases in four, after checking that there is something to learn from and to judge by."""
-    from defero.core.errors import TableError, listing
-    from defero.data.named_columns import refuse_unused
+    from defero.core.errors import TableError
+    from defero.core.wording import join_names
     from defero.data.parts import TEST, four_parts
-    from defero.data.recipe import FeatureRecipe
+    from defero.data.recipes.recipe import FeatureRecipe
+    from defero.data.tables.named_columns import refuse_unused
 
     table, source = cases.table, str(file.path)
     where = source if file.label is None else f"{source}: column {file.label}"
@@ -66,7 +71,7 @@ def checked_parts(
     if table.n_classes < 2:
         raise TableError(f"{where}: the label is {table.classes[0]!s} in every row, so there is nothing to learn.")
     if table.classes.dtype.kind == "f" and (table.classes % 1 != 0).any():
-        raise TableError(f"{where}: labels must be words or whole numbers, got {listing(table.classes, most=3)}.")
+        raise TableError(f"{where}: labels must be words or whole numbers, got {join_names(table.classes, most=3)}.")
     if len(table) < LEAST_CASES:
         raise TableError(
             f"{source}: {len(table)} cases are too few; expected at least {LEAST_CASES}: {LEAST_LEARN} to learn from, "
@@ -96,7 +101,7 @@ def checked_parts(
 def _check_classes(cases: "Cases", learn: "ExpertTable", *, where: str, cuts: dict[str, str | None]) -> None:
     """Refuse a cut that leaves a class out of the cases to learn from: no model can know it."""
     from defero.core.errors import TableError
-    from defero.data.columns import row_number
+    from defero.data.tables.columns import row_number
 
     table = cases.table
     unknown = sorted(set(table.label_idx.tolist()) - set(learn.label_idx.tolist()))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from defero.core import ExpertTable
     from defero.data.case_file import CaseFile, Cases
-    from defero.data.recipe_columns import Column
+    from defero.data.recipes.columns import Column
     from defero.router import Router
 
 FEW_ROWS = 5
@@ -58,7 +58,7 @@ def few_groups(cases: "Cases", parts: "tuple[ExpertTable, ...]", *, group: str |
     """Return a sentence if a part has few groups: its figures tell little of others."""
     if group is None:
         return []
-    from defero.data.item_keys import plain_name
+    from defero.data.tables.item_keys import plain_name
 
     names = [{*map(plain_name, cases.apart.loc[part.features.index, group].tolist())} for part in parts]
     learn, held, panels, test = map(len, names)
@@ -97,11 +97,11 @@ def _odd_cells(cases: "Cases", router: "Router") -> list[str]:
 
     Where the cases to learn from show all such values, and all are categories, the list of the features names them.
     """
-    from defero.data.cells import shown
-    from defero.data.columns import row_number
-    from defero.data.named_columns import odd_cells
-    from defero.data.recipe import FeatureRecipe
-    from defero.data.recipe_columns import CategoricalColumn
+    from defero.data.recipes.columns import CategoricalColumn
+    from defero.data.recipes.recipe import FeatureRecipe
+    from defero.data.tables.cells import shown
+    from defero.data.tables.columns import row_number
+    from defero.data.tables.named_columns import odd_cells
 
     if not isinstance(router.recipe, FeatureRecipe):
         return []
@@ -136,8 +136,8 @@ def _copied_rows(cases: "Cases", router: "Router") -> list[str]:
     """
     from defero.cli.fresh_cases import coded_answers
     from defero.data.fingerprint import row_fingerprints
-    from defero.data.item_keys import plain_name
-    from defero.data.recipe import FeatureRecipe
+    from defero.data.recipes.recipe import FeatureRecipe
+    from defero.data.tables.item_keys import plain_name
     from defero.router.seen import told_apart_by, with_answers
 
     table, group = cases.table, router.notes.get("group")
@@ -165,7 +165,7 @@ class _Likeness(NamedTuple):
 
 def _like_labels(table: "ExpertTable", router: "Router") -> list[str]:
     """Return a sentence for each copy of the truth, and one for all experts whom nobody named."""
-    from defero.core.errors import listing
+    from defero.core.wording import join_names
 
     found = [_likeness(table, column.name) for column in _plain_columns(router)]
     copies = [
@@ -181,7 +181,8 @@ def _like_labels(table: "ExpertTable", router: "Router") -> list[str]:
     if len(answers) > 1:
         verb, what, them = ("hold", "are used as features", "them")
     sentence = (
-        f"{listing(answers)} {verb} labels and {what}; name an expert's column in --experts, or leave {them} out with "
+        f"{join_names(answers)} {verb} labels and {what}; name an expert's column in --experts, or "
+        f"leave {them} out with "
         "--features."
     )
     return [*copies, sentence]
@@ -193,7 +194,7 @@ def _plain_columns(router: "Router") -> "list[Column]":
 
 
 def _likeness(table: "ExpertTable", name: str) -> _Likeness:
-    from defero.data.class_codes import NO_CLASS, matching_codes
+    from defero.data.answers.class_codes import NO_CLASS, matching_codes
 
     codes = matching_codes(table.features[name], table.classes)
     return _Likeness(name, not (codes == NO_CLASS).any(), float((codes == table.label_idx).mean()))

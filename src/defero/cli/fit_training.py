@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from defero.core import ExpertTable
-    from defero.data.picture_recipe import PictureRecipe
+    from defero.data.recipes.picture_recipe import PictureRecipe
     from defero.router import Router
 
 Net = Literal["linear", "mlp", "auto"]
@@ -62,11 +62,11 @@ class Training:
         onnx: bool = False,
     ) -> "Training":
         """Check what a command line said."""
-        from defero.core.errors import InputError, listing
-        from defero.data.columns import suggestion
+        from defero.core.errors import InputError
+        from defero.core.wording import did_you_mean, join_names
 
         if loss not in LOSSES:
-            raise InputError(f"--loss must be one of {listing(LOSSES)}, got {loss!r}{suggestion(loss, LOSSES)}")
+            raise InputError(f"--loss must be one of {join_names(LOSSES)}, got {loss!r}{did_you_mean(loss, LOSSES)}")
         weights = None if answer_weights is None else _known("--answer-weights", answer_weights, WEIGHTS)
         chosen = NETS[net] if net in NETS else _deep_net(net)
         found = cls(chosen, loss, _known("--heads", heads, HEADS), min_answers, weights, deep or Deep())
@@ -165,9 +165,9 @@ def _deep_net(given: str) -> str:
 
 
 def _known(option: str, given: str, known: "Mapping[str, One]") -> One:
-    from defero.core.errors import InputError, listing
-    from defero.data.columns import suggestion
+    from defero.core.errors import InputError
+    from defero.core.wording import did_you_mean, join_names
 
     if given not in known:
-        raise InputError(f"{option} must be one of {listing(known)}, got {given!r}{suggestion(given, known)}")
+        raise InputError(f"{option} must be one of {join_names(known)}, got {given!r}{did_you_mean(given, known)}")
     return known[given]

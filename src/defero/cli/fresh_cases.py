@@ -94,9 +94,9 @@ def _with_key(keys: "pd.Series[Any]", marks: "HashArray") -> "HashArray":
     """Return fingerprints (n,) of keys and features together: numbers that begin anew name other cases."""
     import numpy as np
 
-    from defero.data.cells import is_blank
     from defero.data.fingerprint import row_fingerprints, text_fingerprints
-    from defero.data.item_keys import plain_name
+    from defero.data.tables.cells import is_blank
+    from defero.data.tables.item_keys import plain_name
 
     named = text_fingerprints("" if is_blank(cell) else plain_name(cell) for cell in keys.tolist())
     halves = [half for both in (named, marks) for half in (both >> np.uint64(32), both & np.uint64(0xFFFFFFFF))]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from defero.core import ExpertTable
     from defero.core.trial import Trial
     from defero.data.case_file import CaseFile
-    from defero.metrics.team import TeamRecord
+    from defero.metrics.record.team import TeamRecord
     from defero.router import Router
 
 

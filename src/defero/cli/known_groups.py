@@ -25,7 +25,7 @@ def seen_groups(cases: "Cases", parts: "Sequence[ExpertTable]", *, group: str | 
     import numpy as np
 
     from defero.data.fingerprint import text_fingerprints
-    from defero.data.item_keys import plain_name
+    from defero.data.tables.item_keys import plain_name
 
     if group is None:
         return {}
@@ -38,9 +38,9 @@ def of_seen_groups(router: "Router", cases: "Cases") -> "BoolArray":
     """Tell which cases (n,) are of a group that `fit` saw; none where it kept no groups or the file names none."""
     import numpy as np
 
-    from defero.data.cells import is_blank
     from defero.data.fingerprint import text_fingerprints
-    from defero.data.item_keys import plain_name
+    from defero.data.tables.cells import is_blank
+    from defero.data.tables.item_keys import plain_name
 
     known, group = router.seen.get(_key()), router.notes.get("group")
     if known is None or group not in cases.apart.columns:

@@ -9,11 +9,11 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from defero.metrics.member import ExpertRecord, ModelCalibration
-    from defero.metrics.paired import Comparison
-    from defero.metrics.panel import PanelRecord
-    from defero.metrics.share import Share
-    from defero.metrics.team import TeamRecord
+    from defero.metrics.record.member import ExpertRecord, ModelCalibration
+    from defero.metrics.record.panel import PanelRecord
+    from defero.metrics.record.share import Share
+    from defero.metrics.record.team import TeamRecord
+    from defero.metrics.statistics.paired import Comparison
 
 _COLUMNS = """
   right           on every case that they answered, were they alone

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from defero.data.case_file import Cases
     from defero.data.fingerprint import HashArray
-    from defero.data.picture_recipe import PictureRecipe
+    from defero.data.recipes.picture_recipe import PictureRecipe
     from defero.router import Router
 
 Images = Annotated[
@@ -67,12 +67,13 @@ class Deep:
         checkpoints: Path | None,
     ) -> "Deep":
         """Check what a command line said."""
-        from defero.core.errors import InputError, listing
+        from defero.core.errors import InputError
+        from defero.core.wording import join_names
 
         if branches not in ("one", "two"):
             raise InputError(f"--branches must be one or two, got {branches!r}.")
         if augmentation not in _AUGMENTATIONS:
-            raise InputError(f"--augmentation must be one of {listing(_AUGMENTATIONS)}, got {augmentation!r}.")
+            raise InputError(f"--augmentation must be one of {join_names(_AUGMENTATIONS)}, got {augmentation!r}.")
         folder = None if checkpoints is None else str(checkpoints)
         return cls(epochs, batch_size, learning_rate, branches, _AUGMENTATIONS[augmentation], folder)
 
@@ -121,8 +122,8 @@ def check_picture_options(
 
 def picture_recipe(folder: Path, cases: "Cases", *, column: str, size: str | None, source: str) -> "PictureRecipe":
     """Return how the cases' pictures are read, after every one of them has been read once."""
-    from defero.data.picture_recipe import PictureRecipe
-    from defero.data.pictures import usual_size
+    from defero.data.recipes.picture_recipe import PictureRecipe
+    from defero.data.recipes.pictures import usual_size
 
     features = cases.table.features
     unsized = PictureRecipe(column, (1, 1)).inside(folder)
@@ -136,7 +137,7 @@ def picture_recipe(folder: Path, cases: "Cases", *, column: str, size: str | Non
 def with_folder(router: "Router", images: Path | None, table: Path) -> "Router":
     """Return the router with the folder in which the paths of a table's pictures start."""
     from defero.core.errors import InputError
-    from defero.data.picture_recipe import PictureRecipe
+    from defero.data.recipes.picture_recipe import PictureRecipe
 
     if isinstance(router.recipe, PictureRecipe):
         return replace(router, recipe=router.recipe.inside(table.parent if images is None else images))
@@ -148,7 +149,7 @@ def with_folder(router: "Router", images: Path | None, table: Path) -> "Router":
 def marks_of_rows(router: "Router", features: "pd.DataFrame", *, source: str, first_row: int) -> "HashArray":
     """Return one fingerprint per row, (n,), as the model keeps them of the rows that it saw."""
     from defero.data.fingerprint import row_fingerprints
-    from defero.data.picture_recipe import PictureRecipe
+    from defero.data.recipes.picture_recipe import PictureRecipe
 
     if isinstance(router.recipe, PictureRecipe):
         return row_fingerprints(router.recipe.apply(features, source=source, first_row=first_row).identities())

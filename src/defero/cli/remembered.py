@@ -74,20 +74,20 @@ def without_column(router: "Router", table: Path) -> tuple[str, ...]:
 def with_silent(cases: "Cases", router: "Router", silent: tuple[str, ...], *, table: Path) -> "Cases":
     """Let experts who have no column stand in the table as people who were asked nothing, and say so."""
     from defero.core import ExpertTable
-    from defero.core.errors import listing
+    from defero.core.wording import join_names
 
     if not silent:
         return cases
     read, names = cases.table, list(router.expert_names)
     answers = read.answers.reindex(columns=names).astype(object)
     whole = ExpertTable(read.labels, answers, features=read.features, classes=read.classes, experts=names)
-    who = f"column {silent[0]}" if len(silent) == 1 else f"columns {listing(silent)}"
+    who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"
     said = f"{table}: no {who}; joined after fit, so read as no answers of theirs."
     return replace(cases, table=whole, notes=(*cases.notes, said))
 
 
 def columns_of(table: Path) -> list[str]:
     """Return the names of a file's columns."""
-    from defero.data.read import read_chunks
+    from defero.data.tables.read import read_chunks
 
     return list(map(str, next(iter(read_chunks(table, rows=1))).columns))

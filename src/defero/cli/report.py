@@ -26,7 +26,7 @@ from defero.cli.reading import (
 
 if TYPE_CHECKING:
     from defero.core.trial import Trial
-    from defero.metrics.team import TeamRecord
+    from defero.metrics.record.team import TeamRecord
     from defero.report.evidence import Evidence
     from defero.report.provenance import Provenance
 

@@ -21,7 +21,7 @@ from defero.cli.saved_team import saved_team
 if TYPE_CHECKING:
     import pandas as pd
 
-    from defero.data.label_studio_results import Control
+    from defero.data.exports.label_studio_results import Control
     from defero.router import Router
 
 MOST_SHOWN = 20
@@ -139,8 +139,8 @@ def _arrivals(
     router: "Router", table: Path, out: Path, *, key: str | None, file_format: str | None, control: str | None
 ) -> _Arrivals:
     from defero.core.errors import InputError
-    from defero.data.formats import first_row
-    from defero.data.read import read_chunks
+    from defero.data.tables.formats import first_row
+    from defero.data.tables.read import read_chunks
 
     assert router.recipe is not None
     kind = format_of(table, file_format, remembered=router.notes.get("format"))
@@ -159,11 +159,11 @@ def _arrivals(
         texts = [*router.recipe.categorical, *(name for name in (key or remembered,) if name is not None)]
         return _Arrivals(read_chunks(table, as_text=texts), str(table), first_row(table), remembered)
     if kind == "prodigy":
-        from defero.data.prodigy_open import read_lines
+        from defero.data.exports.prodigy_open import read_lines
 
         lines = read_lines(table, key=key, known=router.notes.get("key"))
         return _Arrivals(iter([lines.items]), str(table), 1, lines.key)
-    from defero.data.label_studio_open import read_tasks
+    from defero.data.exports.label_studio_open import read_tasks
 
     asked = remembered_control(router) if control is None else None
     tasks = read_tasks(table, control=control, known=asked)
@@ -177,7 +177,7 @@ def _arrivals(
 
 def _own_key(piece: "pd.DataFrame", table: Path, *, key: str | None, asked: bool) -> str | None:
     """Return the column to copy; the one that `fit` had need not be there."""
-    from defero.data.columns import no_such_column
+    from defero.data.tables.columns import no_such_column
 
     names = list(map(str, piece.columns))
     if key is None or key in names:
@@ -265,8 +265,8 @@ def _no_doubt(router: "Router", tally: _Tally, terms: _Terms) -> list[str]:
 
 def fees_of(experts: tuple[str, ...], given: list[str]) -> list[float]:
     """Read NAME=FEE entries; 0 for whoever is not named."""
-    from defero.core.errors import InputError, listing
-    from defero.data.columns import suggestion
+    from defero.core.errors import InputError
+    from defero.core.wording import did_you_mean, join_names
 
     fees = dict.fromkeys(experts, 0.0)
     if given and not experts:
@@ -276,8 +276,8 @@ def fees_of(experts: tuple[str, ...], given: list[str]) -> list[float]:
         if not equals:
             raise InputError(f"--cost {entry}: expected NAME=FEE with a number, such as {experts[0]}=0.05.")
         if name not in fees:
-            hint = suggestion(name, experts)
-            raise InputError(f"--cost {entry}: no expert {name}{hint} There are {listing(experts)}.")
+            hint = did_you_mean(name, experts)
+            raise InputError(f"--cost {entry}: no expert {name}{hint} There are {join_names(experts)}.")
         try:
             fees[name] = float(fee)
         except ValueError:
@@ -290,13 +290,15 @@ def fees_of(experts: tuple[str, ...], given: list[str]) -> list[float]:
 
 
 def _present(router: "Router", absent: list[str]) -> list[bool]:
-    from defero.core.errors import InputError, listing
-    from defero.data.columns import suggestion
+    from defero.core.errors import InputError
+    from defero.core.wording import did_you_mean, join_names
 
     if absent and not router.expert_names:
         raise InputError(f"--absent {absent[0]}: the model knows no experts; leave it out.")
     for name in absent:
         if name not in router.expert_names:
-            hint = suggestion(name, router.expert_names)
-            raise InputError(f"--absent {name}: no such expert{hint} The model knows {listing(router.expert_names)}.")
+            hint = did_you_mean(name, router.expert_names)
+            raise InputError(
+                f"--absent {name}: no such expert{hint} The model knows {join_names(router.expert_names)}."
+            )
     return [name not in absent for name in router.expert_names]

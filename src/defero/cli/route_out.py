@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from defero.core import Decision, Scores
     from defero.core.checks import BoolArray, FloatArray
     from defero.core.labels import Labels
-    from defero.data.label_studio_results import Control
+    from defero.data.exports.label_studio_results import Control
     from defero.router import Router
 
 
@@ -80,7 +80,7 @@ def decisions_to(
     out: Path, *, tasks: "tuple[dict[str, Any], ...] | None", control: "Control | None"
 ) -> "Iterator[Callable[[dict[str, Any]], None]]":
     """Give a function that takes decisions column by column; tasks are written when all have come."""
-    from defero.data.write import write_decisions
+    from defero.data.tables.write import write_decisions
 
     if not is_tasks(out) or tasks is None or control is None:
         with write_decisions(out) as decisions:
@@ -88,7 +88,7 @@ def decisions_to(
         return
     import pandas as pd
 
-    from defero.data.label_studio_tasks import tasks_with_decisions, write_label_studio
+    from defero.data.exports.label_studio_tasks import tasks_with_decisions, write_label_studio
 
     pieces: list[pd.DataFrame] = []
     yield lambda columns: pieces.append(pd.DataFrame(columns))
@@ -98,7 +98,7 @@ def decisions_to(
 
 def remembered_control(router: "Router") -> "Control | None":
     """Return the question of the export that the model was fitted on."""
-    from defero.data.label_studio_results import Control
+    from defero.data.exports.label_studio_results import Control
 
     said = router.notes.get("control")
     return None if said is None else Control(said["from_name"], said["to_name"], said["kind"])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from defero.core import ExpertTable
     from defero.core.checks import FloatArray
     from defero.data.case_file import Cases
-    from defero.metrics.shared_errors import SharedErrors
+    from defero.metrics.shared.shared_errors import SharedErrors
     from defero.router import Router
 
 MOST_CELLS = 20_000_000

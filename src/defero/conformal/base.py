@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from defero.conformal.inputs import Group, group_names, known_right
 from defero.conformal.quantile import check_alpha, rows_needed
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, names, probabilities
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.results import ExpertSets
+from defero.core.wording import join_names
 
 Cut = TypeVar("Cut")
 """What calibration finds for one group, and all that its sets depend on."""
@@ -147,7 +148,7 @@ class ConformalSets(ABC, Generic[Cut]):
                 unseen.append(group)
         if unseen:
             warnings.warn(
-                f"groups {listing(unseen)} did not occur in calibration: their items get the full set of experts.",
+                f"groups {join_names(unseen)} did not occur in calibration: their items get the full set of experts.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -159,7 +160,7 @@ class ConformalSets(ABC, Generic[Cut]):
         if few:
             warnings.warn(
                 f"alpha={self.alpha:g} needs {needed} calibration rows on which an observed expert was right, "
-                f"got {listing(few)}: full sets there. Give more rows or a larger alpha.",
+                f"got {join_names(few)}: full sets there. Give more rows or a larger alpha.",
                 UserWarning,
                 stacklevel=3,
             )

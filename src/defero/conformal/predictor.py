@@ -9,7 +9,8 @@ from defero.conformal.base import ConformalSets
 from defero.conformal.inputs import Group
 from defero.conformal.targets import THRESHOLDS, Target, check_target
 from defero.core.checks import BoolArray, FloatArray
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
+from defero.core.wording import join_names
 
 _PROMISES: dict[Target, str] = {
     "all-correct": "with probability at least {kept:g} every {expert} who is right is in the set",
@@ -73,7 +74,7 @@ class ExpertSetPredictor(ConformalSets[float]):
         expert = "observed expert" if self.partly_observed_ else "expert"
         what = _PROMISES[self.target].format(kept=1 - self.alpha, alpha=self.alpha, expert=expert)
         n_rows = sum(self.n_rows_.values())
-        inside = "" if None in self.n_rows_ else f", inside each of the groups {listing(self.n_rows_)}"
+        inside = "" if None in self.n_rows_ else f", inside each of the groups {join_names(self.n_rows_)}"
         whom = "some observed expert" if self.partly_observed_ else "some expert"
         return f"For new items like the {n_rows} it was calibrated on, which {whom} gets right{inside}: {what}."
 

@@ -9,10 +9,11 @@ from defero.core.answers import Answers
 from defero.core.checks import IntArray
 from defero.core.coded_answers import CodedAnswers
 from defero.core.dense_answers import DenseAnswers
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.lookup import NO_CLASS, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
 from defero.core.missing import MISSING, is_missing
 from defero.core.sparse_answers import SparseAnswers
+from defero.core.wording import join_names
 
 __all__ = [
     "MISSING",
@@ -94,7 +95,7 @@ def encode_labels(labels: ArrayLike, classes: Labels, *, name: str = "y") -> Int
     if wrong.size:
         row = int(wrong[0])
         raise InputError(
-            f"{name}: row {row}: label {_shown(array[row])} is not one of {listing(classes.tolist())}; "
+            f"{name}: row {row}: label {_shown(array[row])} is not one of {join_names(classes.tolist())}; "
             "the classes are those that fit saw."
         )
     return codes
@@ -153,7 +154,7 @@ def _recode(answers: CodedAnswers, classes: Labels, *, name: str) -> SparseAnswe
 
 def _no_class(name: str, row: int, column: object, answer: object, classes: Labels) -> InputError:
     return InputError(
-        f"{name}: row {row}, column {column}: answer {_shown(answer)} is not one of {listing(classes.tolist())}."
+        f"{name}: row {row}, column {column}: answer {_shown(answer)} is not one of {join_names(classes.tolist())}."
     )
 
 
@@ -165,7 +166,7 @@ def encode_recorded(answers: object, classes: Labels, *, experts: tuple[str, ...
     who = expert_names(answers)
     if who is not None and sorted(who) != sorted(experts):
         raise InputError(
-            f"experts: expected the experts of fit ({listing(experts)}), got {listing(who)}; "
+            f"experts: expected the experts of fit ({join_names(experts)}), got {join_names(who)}; "
             "leave a column blank for an expert who was not asked."
         )
     answer_idx = encode_answers(answers, classes)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from defero.core.answers import Answers
 from defero.core.checks import BoolArray, FloatArray, IntArray, frozen, names
 from defero.core.coded_answers import CodedAnswers
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.labels import (
     Labels,
     answer_matrix,
@@ -24,6 +24,7 @@ from defero.core.labels import (
 )
 from defero.core.sparse_answers import SparseAnswers
 from defero.core.split import split_by_time, split_groups, split_rows
+from defero.core.wording import join_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +39,7 @@ class ExpertTable:
         Each expert's answer, in the labels' own type; missing (None, NaN, pandas' NA, or -1 in integer
         arrays where -1 is no class) where the expert was not asked. A DataFrame's columns name the experts.
         A sparse matrix stores class number + 1, and stays sparse here and in every part; so do long answers
-        (`defero.data.long_answers.LongAnswers`). Both are kept as `CodedAnswers`, which know the classes and the
+        (`LongAnswers`). Both are kept as `CodedAnswers`, which know the classes and the
         experts' names wherever they are taken.
     features : (n, ...) array or DataFrame, optional
         Kept as it is.
@@ -251,7 +252,7 @@ def _answers_as_kept(answers: Any) -> Any:
 
 def _cut_short(values: Sequence[object]) -> str:
     texts = (str(value) for value in values)
-    return listing((text if len(text) <= 24 else f"{text[:21]}..." for text in texts), most=6)
+    return join_names((text if len(text) <= 24 else f"{text[:21]}..." for text in texts), most=6)
 
 
 def _one_each(name: str, values: ArrayLike, *, n_items: int) -> Labels:

@@ -8,23 +8,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from defero.data.answers.long import join_answers, read_long
+    from defero.data.answers.long_answers import LongAnswers
+    from defero.data.answers.long_table import table_from_long
+    from defero.data.answers.majority import majority_labels
     from defero.data.case_file import CaseFile, Cases
     from defero.data.cases import read_cases
+    from defero.data.exports.label_studio import read_label_studio
+    from defero.data.exports.label_studio_tasks import tasks_with_decisions, write_label_studio
+    from defero.data.exports.prodigy import read_prodigy
     from defero.data.fingerprint import combined, held_out, row_fingerprints
-    from defero.data.formats import first_row
-    from defero.data.label_studio import read_label_studio
-    from defero.data.label_studio_tasks import tasks_with_decisions, write_label_studio
-    from defero.data.long import join_answers, read_long
-    from defero.data.long_answers import LongAnswers
-    from defero.data.long_table import table_from_long
-    from defero.data.majority import majority_labels
-    from defero.data.picture_recipe import PictureRecipe
-    from defero.data.pictures import PictureFiles
-    from defero.data.prodigy import read_prodigy
-    from defero.data.read import read_chunks, read_frame
-    from defero.data.recipe import FeatureRecipe
-    from defero.data.wide import read_table, row_keys, table_from_frame
-    from defero.data.write import DecisionWriter, write_decisions
+    from defero.data.recipes.picture_recipe import PictureRecipe
+    from defero.data.recipes.pictures import PictureFiles
+    from defero.data.recipes.recipe import FeatureRecipe
+    from defero.data.tables.formats import first_row
+    from defero.data.tables.read import read_chunks, read_frame
+    from defero.data.tables.wide import read_table, row_keys, table_from_frame
+    from defero.data.tables.write import DecisionWriter, write_decisions
 
 __all__ = [
     "CaseFile",
@@ -58,30 +58,30 @@ __all__ = [
 _HOME = {
     "CaseFile": "case_file",
     "Cases": "case_file",
-    "DecisionWriter": "write",
-    "FeatureRecipe": "recipe",
-    "LongAnswers": "long_answers",
-    "PictureFiles": "pictures",
-    "PictureRecipe": "picture_recipe",
+    "DecisionWriter": "tables.write",
+    "FeatureRecipe": "recipes.recipe",
+    "LongAnswers": "answers.long_answers",
+    "PictureFiles": "recipes.pictures",
+    "PictureRecipe": "recipes.picture_recipe",
     "combined": "fingerprint",
-    "first_row": "formats",
+    "first_row": "tables.formats",
     "held_out": "fingerprint",
-    "join_answers": "long",
-    "majority_labels": "majority",
+    "join_answers": "answers.long",
+    "majority_labels": "answers.majority",
     "read_cases": "cases",
-    "read_chunks": "read",
-    "read_frame": "read",
-    "read_label_studio": "label_studio",
-    "read_long": "long",
-    "read_prodigy": "prodigy",
-    "read_table": "wide",
+    "read_chunks": "tables.read",
+    "read_frame": "tables.read",
+    "read_label_studio": "exports.label_studio",
+    "read_long": "answers.long",
+    "read_prodigy": "exports.prodigy",
+    "read_table": "tables.wide",
     "row_fingerprints": "fingerprint",
-    "row_keys": "wide",
-    "table_from_frame": "wide",
-    "table_from_long": "long_table",
-    "tasks_with_decisions": "label_studio_tasks",
-    "write_decisions": "write",
-    "write_label_studio": "label_studio_tasks",
+    "row_keys": "tables.wide",
+    "table_from_frame": "tables.wide",
+    "table_from_long": "answers.long_table",
+    "tasks_with_decisions": "exports.label_studio_tasks",
+    "write_decisions": "tables.write",
+    "write_label_studio": "exports.label_studio_tasks",
 }
 
 

@@ -6,12 +6,13 @@ from typing import Literal
 
 import pandas as pd
 
-from defero.core.errors import InputError, TableError, listing
+from defero.core.errors import InputError, TableError
 from defero.core.labels import Labels
 from defero.core.table import ExpertTable
-from defero.data.columns import no_such_column
-from defero.data.label_studio_results import Control
-from defero.data.roles import feature_columns, split_like
+from defero.core.wording import join_names
+from defero.data.exports.label_studio_results import Control
+from defero.data.tables.columns import no_such_column
+from defero.data.tables.roles import feature_columns, split_like
 
 Format = Literal["table", "label-studio", "prodigy"]
 FORMATS: tuple[Format, ...] = ("table", "label-studio", "prodigy")
@@ -156,7 +157,7 @@ class Cases:
 def check_case_file(file: CaseFile) -> None:
     """Refuse what contradicts itself, before anything is read."""
     if file.format not in FORMATS:
-        raise InputError(f"--format must be one of {listing(FORMATS)}, got {file.format!r}.")
+        raise InputError(f"--format must be one of {join_names(FORMATS)}, got {file.format!r}.")
     _check_options(file)
     if file.format != "table":
         if file.answers is not None:

@@ -6,23 +6,24 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks import BoolArray
-from defero.core.errors import TableError, listing
+from defero.core.errors import TableError
+from defero.core.wording import did_you_mean, join_names
+from defero.data.answers.class_codes import as_meant, class_codes
+from defero.data.answers.long import read_long
+from defero.data.answers.long_answers import LongAnswers, answers_of_columns
+from defero.data.answers.long_columns import key_column, long_columns
+from defero.data.answers.long_table import table_from_long
 from defero.data.case_file import CaseFile, Cases, check_case_file
-from defero.data.cells import is_blank
-from defero.data.class_codes import as_meant, class_codes
-from defero.data.columns import no_such_column, suggestion
-from defero.data.export_labels import MAJORITY, KnownLabels, LabelChoice, known_labels
-from defero.data.formats import first_row, table_format
-from defero.data.label_studio import read_label_studio
-from defero.data.label_studio_results import Control
-from defero.data.long import read_long
-from defero.data.long_answers import LongAnswers, answers_of_columns
-from defero.data.long_columns import key_column, long_columns
-from defero.data.long_table import table_from_long
-from defero.data.prodigy import KEY as PRODIGY_KEY
-from defero.data.prodigy import read_prodigy
-from defero.data.read import read_chunks, read_frame
-from defero.data.wide import table_from_frame
+from defero.data.exports.label_studio import read_label_studio
+from defero.data.exports.label_studio_results import Control
+from defero.data.exports.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
+from defero.data.exports.prodigy import KEY as PRODIGY_KEY
+from defero.data.exports.prodigy import read_prodigy
+from defero.data.tables.cells import is_blank
+from defero.data.tables.columns import no_such_column
+from defero.data.tables.formats import first_row, table_format
+from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.wide import table_from_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,13 +228,14 @@ def _of_experts(file: CaseFile, answers: LongAnswers) -> tuple[LongAnswers, tupl
         stranger = next((name for name in wanted or () if name not in known), None)
         if stranger is not None:
             raise TableError(
-                f"{answers.source}: no answer of the expert {stranger!r}{suggestion(stranger, answers.experts)} "
-                f"The experts are {listing(answers.experts)}."
+                f"{answers.source}: no answer of the expert {stranger!r}{did_you_mean(stranger, answers.experts)} "
+                f"The experts are {join_names(answers.experts)}."
             )
     elif known.isdisjoint(file.team):
         raise TableError(
-            f"{answers.source}: nobody of the team answered; it has {listing(file.team, most=6)}, the answers are of "
-            f"{listing(answers.experts, most=6)}."
+            f"{answers.source}: nobody of the team answered; it has "
+            f"{join_names(file.team, most=6)}, the answers are of "
+            f"{join_names(answers.experts, most=6)}."
         )
     others = len(known - set(wanted or ()))
     if file.team is None:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from defero.core.checks import BoolArray
 from defero.core.errors import InputError
-from defero.data.cells import is_blank, number_of, text_of
-from defero.data.columns import column_names
+from defero.data.tables.cells import is_blank, number_of, text_of
+from defero.data.tables.columns import column_names
 
 HashArray = NDArray[np.uint64]
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from defero.core.errors import ModelFolderError, listing
+from defero.core.errors import ModelFolderError
+from defero.core.wording import join_names
 
 FORMAT = 1
 MANIFEST = "model.json"
@@ -66,7 +67,7 @@ def check_writable(folder: Path) -> None:
     strangers = [name for name in found if name not in ours]
     if strangers:
         raise ModelFolderError(
-            f"{folder}: holds {listing(strangers)} beside a model; move that away or choose another name, "
+            f"{folder}: holds {join_names(strangers)} beside a model; move that away or choose another name, "
             "it was left as it is."
         )
 

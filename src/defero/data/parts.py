@@ -8,14 +8,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from defero.core.checks import BoolArray, IntArray
-from defero.core.errors import InputError, TableError, listing
+from defero.core.errors import InputError, TableError
 from defero.core.split import Parts, refuse_shared_groups, split_by_time, split_groups, split_rows
 from defero.core.table import ExpertTable
+from defero.core.wording import join_names
 from defero.data.case_file import Cases
-from defero.data.cells import is_blank, numbers, shown
-from defero.data.columns import row_number
-from defero.data.item_keys import name_text
-from defero.data.roles import PARTS, part_named
+from defero.data.tables.cells import is_blank, numbers, shown
+from defero.data.tables.columns import row_number
+from defero.data.tables.item_keys import name_text
+from defero.data.tables.roles import PARTS, part_named
 
 LEARN, OTHER = 0.625, 0.1875
 """Of the cases that are not for the test: the share to learn from, and of each of the other two parts."""
@@ -104,7 +105,7 @@ def _as_the_column_says(role: NDArray[Any], cutter: _Cutter, *, source: str, col
     rows = {name: np.flatnonzero(role == name) for name in PARTS}
     for name, what in (("test", "for the test"), ("learn", "to learn from")):
         if not len(rows[name]):
-            raise TableError(f"{source}: column {column}: no case is {what} ({listing(PARTS[name])}).")
+            raise TableError(f"{source}: column {column}: no case is {what} ({join_names(PARTS[name])}).")
     if len(rows["held"]):
         lacking = [name for name in ("calibrate", "conformalize") if not len(rows[name])]
         if len(lacking) == 1:
@@ -130,7 +131,7 @@ def _roles(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
     if strange.any():
         place = int(np.argmax(strange))
         row = row_number(cases.apart, place, first_row=cases.first_row)
-        words = listing(words[0] for words in PARTS.values())
+        words = join_names(words[0] for words in PARTS.values())
         raise TableError(
             f"{source}: row {row}, column {column}: {shown(cells.iloc[place])} names no part; expected {words}."
         )

@@ -13,21 +13,21 @@ from defero.datasets.wedge_truth import with_budget as wedge_with_budget
 from defero.datasets.wedge_truth import with_fees as wedge_with_fees
 
 if TYPE_CHECKING:
-    from defero.datasets.chexpert import chexpert_readers, chexpert_tables
-    from defero.datasets.cifar10_people import cifar10h, cifar10h_networks, cifar10n
-    from defero.datasets.cifar10_pictures import cifar10
+    from defero.datasets.catalog.get import get_dataset
+    from defero.datasets.catalog.registry import dataset_names, find_dataset, load_dataset
     from defero.datasets.digits import digits_team
-    from defero.datasets.galaxies import galaxyzoo
-    from defero.datasets.get import get_dataset
-    from defero.datasets.labelme import labelme_crowd
-    from defero.datasets.lewidi import lewidi_hs_brexit, lewidi_md_agreement
-    from defero.datasets.llm_routing import llm_routing_7, llm_routing_9
-    from defero.datasets.registry import dataset_names, find_dataset, load_dataset
-    from defero.datasets.skin_lesions import ham10000, ham10000_metadata
-    from defero.datasets.text_crowds import keswani_toxicity, sentiment_polarity_crowd
-    from defero.datasets.tweets import hatespeech
+    from defero.datasets.loaders.chexpert import chexpert_readers, chexpert_tables
+    from defero.datasets.loaders.cifar10_people import cifar10h, cifar10h_networks, cifar10n
+    from defero.datasets.loaders.cifar10_pictures import cifar10
+    from defero.datasets.loaders.galaxies import galaxyzoo
+    from defero.datasets.loaders.labelme import labelme_crowd
+    from defero.datasets.loaders.lewidi import lewidi_hs_brexit, lewidi_md_agreement
+    from defero.datasets.loaders.llm_routing import llm_routing_7, llm_routing_9
+    from defero.datasets.loaders.skin_lesions import ham10000, ham10000_metadata
+    from defero.datasets.loaders.text_crowds import keswani_toxicity, sentiment_polarity_crowd
+    from defero.datasets.loaders.tweets import hatespeech
+    from defero.datasets.loaders.verma2023 import verma2023_outputs
     from defero.datasets.values import AgreementSet, CorrectnessTable, ImageSet, VoteSet
-    from defero.datasets.verma2023 import verma2023_outputs
 
 # pandas, scikit-learn and the registry load when one of these is asked for. No loader is named like a file: once
 # that file is imported, Python would give out the module under the name.
@@ -36,29 +36,29 @@ _HOMES = {
     "CorrectnessTable": "values",
     "ImageSet": "values",
     "VoteSet": "values",
-    "chexpert_readers": "chexpert",
-    "chexpert_tables": "chexpert",
-    "cifar10": "cifar10_pictures",
-    "cifar10h": "cifar10_people",
-    "cifar10h_networks": "cifar10_people",
-    "cifar10n": "cifar10_people",
-    "dataset_names": "registry",
+    "chexpert_readers": "loaders.chexpert",
+    "chexpert_tables": "loaders.chexpert",
+    "cifar10": "loaders.cifar10_pictures",
+    "cifar10h": "loaders.cifar10_people",
+    "cifar10h_networks": "loaders.cifar10_people",
+    "cifar10n": "loaders.cifar10_people",
+    "dataset_names": "catalog.registry",
     "digits_team": "digits",
-    "find_dataset": "registry",
-    "galaxyzoo": "galaxies",
-    "get_dataset": "get",
-    "ham10000": "skin_lesions",
-    "ham10000_metadata": "skin_lesions",
-    "hatespeech": "tweets",
-    "keswani_toxicity": "text_crowds",
-    "labelme_crowd": "labelme",
-    "lewidi_hs_brexit": "lewidi",
-    "lewidi_md_agreement": "lewidi",
-    "llm_routing_7": "llm_routing",
-    "llm_routing_9": "llm_routing",
-    "load_dataset": "registry",
-    "sentiment_polarity_crowd": "text_crowds",
-    "verma2023_outputs": "verma2023",
+    "find_dataset": "catalog.registry",
+    "galaxyzoo": "loaders.galaxies",
+    "get_dataset": "catalog.get",
+    "ham10000": "loaders.skin_lesions",
+    "ham10000_metadata": "loaders.skin_lesions",
+    "hatespeech": "loaders.tweets",
+    "keswani_toxicity": "loaders.text_crowds",
+    "labelme_crowd": "loaders.labelme",
+    "lewidi_hs_brexit": "loaders.lewidi",
+    "lewidi_md_agreement": "loaders.lewidi",
+    "llm_routing_7": "loaders.llm_routing",
+    "llm_routing_9": "loaders.llm_routing",
+    "load_dataset": "catalog.registry",
+    "sentiment_polarity_crowd": "loaders.text_crowds",
+    "verma2023_outputs": "loaders.verma2023",
 }
 
 __all__ = [

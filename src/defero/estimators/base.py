@@ -19,8 +19,8 @@ from defero.core.checks import FloatArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
 from defero.core.results import Answer, Decision, ExpertSets
-from defero.data.learn_vectors import vectors_for_texts
-from defero.data.recipe import FeatureRecipe
+from defero.data.recipes.learn_vectors import vectors_for_texts
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.estimators.expert_heads import with_population
 from defero.estimators.feature_checks import finite, warn_of_unused_columns

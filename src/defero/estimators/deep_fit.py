@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.core.errors import InputError
-from defero.data.pictures import PictureFiles
+from defero.data.recipes.pictures import PictureFiles
 from defero.estimators.deep_population import with_deep_population
 from defero.estimators.expert_heads import HeadsOption
 from defero.estimators.lesson import Lesson
@@ -22,15 +22,15 @@ from defero.nets import DeferralNet, net_by_name
 from defero.nets.deep_scorer import DeepScorer
 from defero.nets.standard_inputs import StandardInputs
 from defero.scorers import Scorer
-from defero.training.deep.answer_source import FixedAnswers
-from defero.training.deep.crops import Augmentation
-from defero.training.deep.feed import Feed
-from defero.training.deep.feed_device import DeviceFeed
-from defero.training.deep.feed_disk import USUAL_COLOURS, DiskFeed
+from defero.training.deep.answers.answer_source import FixedAnswers
+from defero.training.deep.answers.verdicts import Verdicts
+from defero.training.deep.feeds.crops import Augmentation
+from defero.training.deep.feeds.device import DeviceFeed
+from defero.training.deep.feeds.disk import USUAL_COLOURS, DiskFeed
+from defero.training.deep.feeds.feed import Feed
+from defero.training.deep.feeds.pixels import colours
 from defero.training.deep.loop import fit_deep
-from defero.training.deep.pixels import colours
 from defero.training.deep.recipe import Recipe
-from defero.training.deep.verdicts import Verdicts
 from defero.training.marks import marks_of
 
 Augment = Literal["crop and flip", "crop", "none"]

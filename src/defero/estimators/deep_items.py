@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from defero.core.errors import InputError
-from defero.data.pictures import PictureFiles
+from defero.data.recipes.pictures import PictureFiles
 from defero.router.scoring import items_of_shape
 
 _CHANNELS = (1, 2, 3, 4)

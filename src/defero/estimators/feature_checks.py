@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 
 from defero.core.checks import FloatArray
-from defero.core.errors import InputError, listing
-from defero.data.recipe import FeatureRecipe
-from defero.data.recipe_columns import SAYS_NOTHING
+from defero.core.errors import InputError
+from defero.core.wording import join_names
+from defero.data.recipes.columns import SAYS_NOTHING
+from defero.data.recipes.recipe import FeatureRecipe
 
 
 def finite(matrix: FloatArray) -> FloatArray:
@@ -27,7 +28,7 @@ def warn_of_unused_columns(recipe: FeatureRecipe | None) -> None:
     unused = {} if recipe is None else {k: why for k, why in recipe.dropped.items() if why not in SAYS_NOTHING}
     if unused:
         # What follows a semicolon is for the command line.
-        told = listing((f"{name} ({why.partition(';')[0]})" for name, why in unused.items()), most=6)
+        told = join_names((f"{name} ({why.partition(';')[0]})" for name, why in unused.items()), most=6)
         count = "1 column is" if len(unused) == 1 else f"{len(unused)} columns are"
         warnings.warn(
             f"X: {count} not used: {told}. Mend what matters, name texts in text=[...], and drop the rest; "

@@ -11,8 +11,9 @@ from defero.answering.weights import By
 from defero.core.answers import Answers
 from defero.core.checks import BoolArray, FloatArray, IntArray, names
 from defero.core.dense_answers import DenseAnswers
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.labels import Labels, as_column, code_answers, expert_names, is_missing
+from defero.core.wording import join_names
 
 
 class Lesson(NamedTuple):
@@ -79,7 +80,7 @@ AnswerWeights = By
 def with_answer_weights(lesson: Lesson, by: AnswerWeights | None) -> Lesson:
     """Return the lesson with answers weighted by how unlikely they were given; as it is for None."""
     if by is not None and by not in get_args(AnswerWeights):
-        raise InputError(f"answer_weights must be None or one of {listing(get_args(AnswerWeights))}, got {by!r}.")
+        raise InputError(f"answer_weights must be None or one of {join_names(get_args(AnswerWeights))}, got {by!r}.")
     if by is None or not lesson.n_experts:
         return lesson
     weight = answer_weights(
@@ -131,7 +132,7 @@ def warn_of_silent_experts(counts: IntArray, who: tuple[str, ...]) -> None:
     silent = [name for name, count in zip(who, counts, strict=True) if count == 0]
     if silent:
         warnings.warn(
-            f"no answer of {listing(silent)} in the training rows: they are taken to be as good as the others on "
+            f"no answer of {join_names(silent)} in the training rows: they are taken to be as good as the others on "
             "average, and are never asked alone.",
             stacklevel=3,
         )

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from defero.core.checks import BoolArray, FloatArray, IntArray
-from defero.data.cells import texts
-from defero.data.recipe import FeatureRecipe
-from defero.data.text_column import TextColumn
-from defero.data.text_vectors import VectorColumn
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.text_column import TextColumn
+from defero.data.recipes.text_vectors import VectorColumn
+from defero.data.tables.cells import texts
 from defero.estimators.ridge import Slopes, fit_ridge, log_loss, n_scores
 
 FOLDS = 5

@@ -15,8 +15,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from defero.core.checks import FloatArray, IntArray
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.labels import Labels, find_classes
+from defero.core.wording import join_names
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.expert_heads import (
     STRENGTHS,
@@ -182,7 +183,7 @@ class TwoStageDeferral(DeferralEstimator):
         rows, right = lesson.item_idx[answers], lesson.right[answers]
         if isinstance(model, FrozenEstimator):
             if list(model.classes_) != [0, 1]:
-                known = listing(model.classes_)
+                known = join_names(model.classes_)
                 raise InputError(
                     f"expert_model: a fitted model must have the classes 0 (wrong), 1 (right), got {known}."
                 )
@@ -222,7 +223,9 @@ def refuse_names(model: Any, name: str) -> None:
         named = next((one for one in picked if _by_name(one)), None)
         if named is not None:
             what = (
-                "by their kind" if isinstance(named, make_column_selector) else f"by name ({listing(_several(named))})"
+                "by their kind"
+                if isinstance(named, make_column_selector)
+                else f"by name ({join_names(_several(named))})"
             )
             raise InputError(
                 f"{name}: its ColumnTransformer picks columns {what}, but it is handed an array of numbers. Pass the "

@@ -1,23 +1,23 @@
 """How good is the team? Pure functions on arrays; wherever a choice of experts is asked for, a Decision will do."""
 
 from defero.metrics.accuracy import recall_per_class, system_accuracy, system_labels
-from defero.metrics.calibration import (
+from defero.metrics.deferral import DeferralCurve, ExpertUsage, coverage, deferral_curve, expert_usage
+from defero.metrics.probabilities.binned import (
     adaptive_calibration_error,
     expected_calibration_error,
     squared_calibration_error,
 )
-from defero.metrics.decision_calibration import DecisionCalibration, Promise, decision_calibration
-from defero.metrics.deferral import DeferralCurve, ExpertUsage, coverage, deferral_curve, expert_usage
-from defero.metrics.groups import ClassSkill, GroupCalibration, calibration_by_group, skill_by_class
-from defero.metrics.intervals import clopper_pearson_interval, wilson_interval
-from defero.metrics.paired import Comparison, compare, holm, mcnemar, paired_bootstrap
-from defero.metrics.proper_scores import BrierParts, brier_parts, brier_score, log_loss
-from defero.metrics.reliability import ReliabilityBins, reliability_bins
+from defero.metrics.probabilities.decision_calibration import DecisionCalibration, Promise, decision_calibration
+from defero.metrics.probabilities.groups import ClassSkill, GroupCalibration, calibration_by_group, skill_by_class
+from defero.metrics.probabilities.proper_scores import BrierParts, brier_parts, brier_score, log_loss
+from defero.metrics.probabilities.reliability import ReliabilityBins, reliability_bins
+from defero.metrics.probabilities.smooth import SmoothCalibration, smooth_calibration_error, smooth_calibration_interval
+from defero.metrics.record.team import TeamRecord, team_record
 from defero.metrics.sets import missed_share, set_coverage, set_size
-from defero.metrics.shared_errors import SharedErrors, shared_errors
-from defero.metrics.shared_errors_pair import SharedPair
-from defero.metrics.smooth import SmoothCalibration, smooth_calibration_error, smooth_calibration_interval
-from defero.metrics.team import TeamRecord, team_record
+from defero.metrics.shared.pair import SharedPair
+from defero.metrics.shared.shared_errors import SharedErrors, shared_errors
+from defero.metrics.statistics.intervals import clopper_pearson_interval, wilson_interval
+from defero.metrics.statistics.paired import Comparison, compare, holm, mcnemar, paired_bootstrap
 
 __all__ = [
     "BrierParts",

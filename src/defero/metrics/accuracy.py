@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.labels import Labels, as_column
 from defero.core.results import Decision
+from defero.core.wording import join_names
 from defero.metrics.arguments import check_length, chosen_experts, numbers
-from defero.metrics.recorded import answer_columns, asked_answers, check_same_form, complete_labels
+from defero.metrics.record.recorded import answer_columns, asked_answers, check_same_form, complete_labels
 
 
 def system_labels(expert: ArrayLike | Decision, model_labels: ArrayLike, answers: ArrayLike) -> Labels:
@@ -110,13 +111,13 @@ def recall_per_class(labels: ArrayLike, said: ArrayLike, classes: ArrayLike) -> 
     kinds = as_column(classes, name="classes")
     check_length("said", told, n_items=len(truth))
     if len(set(kinds.tolist())) != len(kinds):
-        raise InputError(f"classes must be distinct, got {listing(kinds.tolist())}.")
+        raise InputError(f"classes must be distinct, got {join_names(kinds.tolist())}.")
     is_class = truth[:, None] == kinds[None, :]
     strange = np.flatnonzero(~is_class.any(axis=1))
     if strange.size:
         item = int(strange[0])
         raise InputError(
-            f"labels must be among the classes {listing(kinds.tolist())}, got {truth[item]!r} for item {item}."
+            f"labels must be among the classes {join_names(kinds.tolist())}, got {truth[item]!r} for item {item}."
         )
     check_same_form("said", told, "labels", truth)
     hits, items = is_class[told == truth].sum(axis=0), is_class.sum(axis=0)

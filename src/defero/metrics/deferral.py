@@ -10,9 +10,9 @@ from defero.core.checks import FloatArray, IntArray, frozen
 from defero.core.errors import InputError
 from defero.core.results import MODEL, Decision
 from defero.metrics.arguments import chosen_experts, flags, numbers
-from defero.metrics.intervals import share_intervals
-from defero.metrics.recorded import answer_columns, asked_answers, check_same_form, complete_labels
-from defero.metrics.share import counts_by_expert
+from defero.metrics.record.recorded import answer_columns, asked_answers, check_same_form, complete_labels
+from defero.metrics.record.share import counts_by_expert
+from defero.metrics.statistics.intervals import share_intervals
 
 
 def coverage(expert: ArrayLike | Decision) -> float:

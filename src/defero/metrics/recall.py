@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from defero.core.trial import Trial
-from defero.metrics.paired import holm, mcnemar
-from defero.metrics.share import Share, number
+from defero.metrics.record.share import Share, number
+from defero.metrics.statistics.paired import holm, mcnemar
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from defero.core.errors import InputError
-from defero.data.columns import suggestion
+from defero.core.wording import did_you_mean
 from defero.nets.deferral_net import DeferralNet
 from defero.nets.efficientnet_lite import EFFICIENTNET_VARIANTS, EfficientNetLite
 from defero.nets.efficientnet_weights import find_efficientnet_weights, load_efficientnet_lite
@@ -58,7 +58,7 @@ def meant_net(name: str, others: tuple[str, ...] = ()) -> str:
     if found := _LIKE_WIDE.fullmatch(name.lower()):
         depth, width = max(10, 6 * round((int(found[1]) - 4) / 6) + 4), max(1, int(found[2]))
         return f"; did you mean 'wrn-{depth}-{width}'?"
-    return suggestion(name, (*others, "wrn-28-4", *_PLAIN))
+    return did_you_mean(name, (*others, "wrn-28-4", *_PLAIN))
 
 
 def net_by_name(

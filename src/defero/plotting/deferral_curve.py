@@ -10,7 +10,7 @@ from defero.core.checks import BoolArray
 from defero.core.trial import Trial
 from defero.metrics import DeferralCurve, deferral_curve, wilson_interval
 from defero.metrics.arguments import flags
-from defero.metrics.budget import trial_curve
+from defero.metrics.record.budget import trial_curve
 from defero.plotting import style
 from defero.plotting.display import Display, check_cases
 

@@ -3,7 +3,7 @@
 from importlib import resources
 
 from defero.core.trial import Trial
-from defero.metrics.team import TeamRecord
+from defero.metrics.record.team import TeamRecord
 from defero.report.evidence import Evidence
 from defero.report.html import Html, joined, tag
 from defero.report.provenance import Provenance

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from defero.metrics.share import Share
+from defero.metrics.record.share import Share
 from defero.report.html import Cell, Html, tag
 from defero.report.wording import whole_percent
 

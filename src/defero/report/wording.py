@@ -3,8 +3,8 @@
 import math
 import re
 
-from defero.metrics.paired import Comparison
-from defero.metrics.share import Share
+from defero.metrics.record.share import Share
+from defero.metrics.statistics.paired import Comparison
 from defero.plotting import style
 
 NOTHING = "–"

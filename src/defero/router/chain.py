@@ -19,8 +19,8 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.data.picture_recipe import PictureRecipe
-from defero.data.recipe import FeatureRecipe
+from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule, decide
 from defero.router import roster, stages
 from defero.router.doubt import expert_sd

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.labels import MISSING, encode_labels
 from defero.core.trial import PanelTrial, Trial
-from defero.metrics.team import TeamRecord, team_record
+from defero.metrics.record.team import TeamRecord, team_record
 from defero.router.chain import Router
 from defero.router.panel import with_decider
 from defero.router.seen import seen_after, told_apart_by

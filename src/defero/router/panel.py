@@ -14,10 +14,11 @@ from defero.conformal.predictor import ExpertSetPredictor
 from defero.conformal.targets import Target
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
 from defero.core.class_skill import ClassSkill
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
+from defero.core.wording import join_names
 from defero.decisions.rules import best_expert
 
 Vote = Literal["bayes", "confusion", "weighted", "majority", "sequential", "expert"]
@@ -181,7 +182,7 @@ class Panel:
             return majority_vote(
                 answer_idx, mask, n_classes=n_classes, expert_proba=experts, class_proba=model, classes=classes
             )
-        raise InputError(f"vote must be one of {listing(get_args(Vote))}, got {vote!r}.")
+        raise InputError(f"vote must be one of {join_names(get_args(Vote))}, got {vote!r}.")
 
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, IntArray
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.labels import MISSING, as_column, encode_answers, encode_labels, is_missing
-from defero.data.columns import suggestion
+from defero.core.wording import did_you_mean, join_names
 from defero.data.fingerprint import held_out, row_fingerprints
-from defero.data.pictures import PictureFiles
-from defero.data.recipe import FeatureRecipe
+from defero.data.recipes.pictures import PictureFiles
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.router.seen import (
     ANSWERED,
     Fingerprints,
@@ -104,8 +104,8 @@ _DROPS = "{} drops the panel's thresholds; call conformalize again."
 def place_of(router: "Router", name: str) -> int:
     """Return an expert's place among the J."""
     if name not in router.expert_names:
-        hint = suggestion(str(name), router.expert_names)
-        raise InputError(f"no expert {name!r}{hint} There are {listing(router.expert_names)}.")
+        hint = did_you_mean(str(name), router.expert_names)
+        raise InputError(f"no expert {name!r}{hint} There are {join_names(router.expert_names)}.")
     return router.expert_names.index(name)
 
 

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defero.core.checks import BoolArray, FloatArray, float_matrix
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.scores import Scores
-from defero.data.pictures import PictureFiles
+from defero.core.wording import join_names
+from defero.data.recipes.pictures import PictureFiles
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.scorers.pool import fill_with_pool_mean
 from defero.scorers.team import TeamScorer
@@ -23,7 +24,7 @@ def feature_matrix(router: "Router", X: Any, *, source: str, first_row: int) -> 
     if router.recipe is not None:
         if not hasattr(X, "columns"):
             raise InputError(
-                f"X must be a DataFrame with the columns of fit ({listing(router.recipe.inputs)}), "
+                f"X must be a DataFrame with the columns of fit ({join_names(router.recipe.inputs)}), "
                 f"got {type(X).__name__}."
             )
         return router.recipe.apply(X, source=source, first_row=first_row)

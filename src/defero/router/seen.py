@@ -15,9 +15,9 @@ from defero.core.dense_answers import DenseAnswers
 from defero.core.errors import InputError
 from defero.core.missing import MISSING
 from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
-from defero.data.picture_recipe import PictureRecipe
-from defero.data.pictures import PictureFiles
-from defero.data.recipe import FeatureRecipe
+from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.recipes.pictures import PictureFiles
+from defero.data.recipes.recipe import FeatureRecipe
 
 Fingerprints = NDArray[np.uint64]
 ANSWERED = "+answers"

@@ -10,8 +10,8 @@ from defero.core.errors import ModelFolderError
 from defero.core.labels import find_classes
 from defero.data.fingerprint import combined
 from defero.data.model_folder import MANIFEST, damaged, read_folder, write_folder
-from defero.data.picture_recipe import PictureRecipe
-from defero.data.recipe import FeatureRecipe
+from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.rules import rule_from_settings, rule_settings
 from defero.router.panel import Panel
 from defero.scorers import unpack_scorer

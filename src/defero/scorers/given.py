@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, names
-from defero.core.errors import InputError, listing
+from defero.core.errors import InputError
 from defero.core.labels import Labels, find_classes
 from defero.core.scores import Scores
+from defero.core.wording import join_names
 
 _NOT_OURS = (
     "save: this router was built from your own probabilities, so there is no model of ours to save; "
@@ -87,5 +88,7 @@ def given_scorer(
             )
     labels = find_classes(classes, name="classes")
     if not np.array_equal(labels, np.asarray(classes)):
-        raise InputError(f"classes must be distinct and sorted like the columns, got {listing(np.asarray(classes))}.")
+        raise InputError(
+            f"classes must be distinct and sorted like the columns, got {join_names(np.asarray(classes))}."
+        )
     return scorer, labels, tuple(str(name) for name in np.asarray(experts))

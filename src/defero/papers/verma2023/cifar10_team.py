@@ -17,9 +17,9 @@ from defero.papers.verma2023.network_outputs import network_outputs, nothing_sai
 from defero.papers.verma2023.team_outputs import TeamOutputs
 from defero.papers.verma2023.trained_team import TrainedTeam
 from defero.scorers.links import LossName
-from defero.training.deep.answer_source import AnswerSource, RedrawnByClass
-from defero.training.deep.crops import Augmentation
-from defero.training.deep.feed_device import DeviceFeed
+from defero.training.deep.answers.answer_source import AnswerSource, RedrawnByClass
+from defero.training.deep.feeds.crops import Augmentation
+from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.loop import fit_deep
 from defero.training.deep.machine import start_machine
 from defero.training.deep.recipe import Recipe

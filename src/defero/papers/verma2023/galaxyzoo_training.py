@@ -21,7 +21,7 @@ from defero.experts import Variant, stand_in_human
 from defero.papers.verma2023.picture_parts import PARTS, PictureParts, Stock, first_rows, on_device
 from defero.papers.verma2023.picture_training import QUICK, PictureRecipe, picture_workshop
 from defero.papers.verma2023.workshop import Workshop
-from defero.training.deep.crops import Augmentation
+from defero.training.deep.feeds.crops import Augmentation
 from defero.training.deep.recipe import Recipe
 
 SHARES = (0.6, 0.2, 0.2)

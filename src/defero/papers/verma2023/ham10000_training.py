@@ -20,13 +20,13 @@ from torch import Tensor
 from defero.core.checks import FloatArray, IntArray
 from defero.core.split import split_groups
 from defero.datasets import ham10000, ham10000_metadata
-from defero.datasets.cache import data_folder
+from defero.datasets.storage.cache import data_folder
 from defero.experts import HAM10000_CLASSES
 from defero.papers.verma2023.mixer_expert import MixerCases, MixerRecipe, answers_of_mixer, mixer_facts
 from defero.papers.verma2023.picture_parts import PARTS, PictureParts, Stock, first_rows, on_device
 from defero.papers.verma2023.picture_training import QUICK, PictureRecipe, picture_workshop
 from defero.papers.verma2023.workshop import Workshop
-from defero.training.deep.crops import Augmentation
+from defero.training.deep.feeds.crops import Augmentation
 from defero.training.deep.recipe import Recipe
 
 SHARES = (0.6375, 0.2125, 0.15)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks import FloatArray, IntArray
-from defero.data.learn_vectors import vectors_for_texts
-from defero.data.recipe import FeatureRecipe
+from defero.data.recipes.learn_vectors import vectors_for_texts
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.datasets import hatespeech
 from defero.estimators.read_texts import read_texts
 from defero.experts import ExpertPool, Variant, draw_human

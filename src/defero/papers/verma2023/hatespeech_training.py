@@ -23,12 +23,12 @@ from defero.papers.verma2023.network_outputs import network_outputs
 from defero.papers.verma2023.team_outputs import TeamOutputs, outputs_from_scores
 from defero.papers.verma2023.trained_team import TrainedTeam
 from defero.papers.verma2023.workshop import Task, Workshop
-from defero.training.deep.answer_source import FixedAnswers
-from defero.training.deep.feed_device import DeviceFeed
+from defero.training.deep.answers.answer_source import FixedAnswers
+from defero.training.deep.answers.verdicts import Verdicts
+from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.loop import fit_deep
 from defero.training.deep.machine import start_machine
 from defero.training.deep.recipe import Recipe
-from defero.training.deep.verdicts import Verdicts
 
 TEXT_CNN, TFIDF = TEXT_NETS
 RECIPE = Recipe(

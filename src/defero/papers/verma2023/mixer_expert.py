@@ -10,9 +10,9 @@ from torch.nn.functional import cross_entropy
 
 from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError
-from defero.training.deep.optimisers import set_learning_rate
-from defero.training.deep.pixels import Normalised, colours
-from defero.training.deep.schedules import learning_rate_at
+from defero.training.deep.feeds.pixels import Normalised, colours
+from defero.training.deep.steps.optimisers import set_learning_rate
+from defero.training.deep.steps.schedules import learning_rate_at
 
 N_LOOK = 512
 """Pictures that are answered together."""

@@ -7,11 +7,11 @@ from defero.core.checks import FloatArray, IntArray
 from defero.nets import DeferralNet
 from defero.papers.verma2023.team_outputs import TeamOutputs
 from defero.scorers.links import LossName
-from defero.training.deep.answer_source import FixedAnswers
+from defero.training.deep.answers.answer_source import FixedAnswers
+from defero.training.deep.answers.verdicts import Verdicts
 from defero.training.deep.evaluate import all_logits
-from defero.training.deep.feed_device import DeviceFeed
+from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.machine import Machine
-from defero.training.deep.verdicts import Verdicts
 
 
 def network_outputs(

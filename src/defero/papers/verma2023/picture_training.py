@@ -25,9 +25,9 @@ from defero.papers.verma2023.team_outputs import TeamOutputs
 from defero.papers.verma2023.trained_team import TrainedTeam
 from defero.papers.verma2023.workshop import Task, Workshop
 from defero.scorers.links import LossName
-from defero.training.deep.answer_source import AnswerSource, RedrawnAnswers
-from defero.training.deep.crops import Augmentation
-from defero.training.deep.feed_device import DeviceFeed
+from defero.training.deep.answers.answer_source import AnswerSource, RedrawnAnswers
+from defero.training.deep.feeds.crops import Augmentation
+from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.loop import DeepFit, fit_deep
 from defero.training.deep.machine import Machine, start_machine
 from defero.training.deep.recipe import Recipe

@@ -11,7 +11,7 @@ import numpy as np
 
 from defero.core.errors import InputError
 from defero.core.scores import split_columns
-from defero.datasets.cache import ROOT_VARIABLE, data_folder
+from defero.datasets.storage.cache import ROOT_VARIABLE, data_folder
 from defero.papers.verma2023.team_outputs import TeamOutputs
 from defero.scorers.links import LossName
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from defero.core.results import MODEL
 from defero.core.trial import Trial
-from defero.metrics.budget import DeferralPoint
-from defero.metrics.team import TeamRecord
+from defero.metrics.record.budget import DeferralPoint
+from defero.metrics.record.team import TeamRecord
 from defero.plotting import DeferralCurveDisplay
 from defero.report.html import Html, folded, paragraph, section, table
 from defero.report.sections.many import too_many

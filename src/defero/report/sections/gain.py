@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from defero.core.trial import Trial
-from defero.metrics.paired import Comparison
 from defero.metrics.recall import ClassRecall
-from defero.metrics.share import Share
-from defero.metrics.team import TeamRecord
+from defero.metrics.record.share import Share
+from defero.metrics.record.team import TeamRecord
+from defero.metrics.statistics.paired import Comparison
 from defero.plotting import AgreementDisplay
 from defero.report.html import Cell, Html, joined, paragraph, section, table, tag
 from defero.report.sections.many import in_parts

@@ -3,9 +3,9 @@
 import math
 from pathlib import PurePath
 
-from defero.metrics.cautions import no_better, nothing_deferred
-from defero.metrics.member import ExpertRecord
-from defero.metrics.team import TeamRecord
+from defero.metrics.record.cautions import no_better, nothing_deferred
+from defero.metrics.record.member import ExpertRecord
+from defero.metrics.record.team import TeamRecord
 from defero.report.html import Html, joined, listed, tag
 from defero.report.provenance import Provenance
 from defero.report.wording import by_chance, count, interval, percent, points, points_interval, some, with_minus

@@ -7,8 +7,8 @@ import numpy as np
 
 from defero.core.checks import FloatArray
 from defero.core.trial import Trial
-from defero.metrics.smooth import smooth_calibration_error
-from defero.metrics.team import TeamRecord
+from defero.metrics.probabilities.smooth import smooth_calibration_error
+from defero.metrics.record.team import TeamRecord
 from defero.report.evidence import Evidence
 from defero.report.html import Html, folded, paragraph, section, table, tag
 from defero.report.sections.many import in_parts, most_asked_first

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from defero.metrics.team import TeamRecord
+from defero.metrics.record.team import TeamRecord
 from defero.report.html import Html, joined, tag
 from defero.report.provenance import Provenance
 from defero.report.wording import count

@@ -1,8 +1,8 @@
 """Panels: what they promise, what they kept, how many experts they ask."""
 
 from defero.core.trial import Trial
-from defero.metrics.panel import PanelRecord
-from defero.metrics.team import TeamRecord
+from defero.metrics.record.panel import PanelRecord
+from defero.metrics.record.team import TeamRecord
 from defero.plotting import SetSizeDisplay
 from defero.report.html import Html, paragraph, section, table
 from defero.report.svg import figure

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.trial import Trial
-from defero.metrics.team import TeamRecord
+from defero.metrics.record.team import TeamRecord
 from defero.plotting import ReliabilityDisplay
 from defero.report.html import Html, joined, tag
 from defero.report.sections.many import in_parts

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from defero.metrics.member import VERY_FEW
-from defero.metrics.team import TeamRecord
+from defero.metrics.record.member import VERY_FEW
+from defero.metrics.record.team import TeamRecord
 from defero.report.html import Cell, Html, joined, paragraph, section, table, tag
 from defero.report.sections.many import in_parts, most_asked_first
 from defero.report.wording import NOTHING, count, interval, percent

@@ -16,7 +16,7 @@ from defero.losses import DeferralLoss
 from defero.metrics import expected_calibration_error
 from defero.nets import Logits
 from defero.scorers.links import scores_from_logits
-from defero.training.deep.feed import Feed
+from defero.training.deep.feeds.feed import Feed
 from defero.training.deep.learner import surrogate
 from defero.training.deep.machine import Machine
 

@@ -11,15 +11,15 @@ from torch import nn
 
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss
-from defero.training.deep.checkpoint import FILE, make_folder
 from defero.training.deep.evaluate import Quality, evaluate
-from defero.training.deep.feed import Feed
-from defero.training.deep.log import EpochLine, Journal, training_bar
+from defero.training.deep.feeds.feed import Feed
 from defero.training.deep.machine import Machine, fast_kernels, start_machine
 from defero.training.deep.recipe import Recipe
-from defero.training.deep.run_identity import RunIdentity
-from defero.training.deep.training_state import TrainingState
-from defero.training.deep.troubles import Interrupts, TrainingStopped, not_finite, told
+from defero.training.deep.run.checkpoint import FILE, make_folder
+from defero.training.deep.run.log import EpochLine, Journal, training_bar
+from defero.training.deep.run.run_identity import RunIdentity
+from defero.training.deep.run.training_state import TrainingState
+from defero.training.deep.run.troubles import Interrupts, TrainingStopped, not_finite, told
 
 LOOK = 20
 """Steps between two looks at the loss within an epoch."""

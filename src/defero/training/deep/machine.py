@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from defero.core.errors import InputError
-from defero.training.deep.feed import Piece
+from defero.training.deep.feeds.feed import Piece
 from defero.training.deep.recipe import Recipe
 
 

@@ -1,0 +1,88 @@
+"""Registry: names of losses, votes, targets, formats and the like, and what each stands for.
+
+One new file and one line of registration add a name, inside this package or outside of it. A package that is
+installed adds names through the entry-point group of the registry, without being imported first.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
+
+from defero.core.errors import InputError
+from defero.core.wording import did_you_mean, join_names
+
+Value = TypeVar("Value")
+
+
+class Registry(Mapping[str, Value], Generic[Value]):
+    """What is known under which name, in the order of registration.
+
+    Parameters
+    ----------
+    argument : str
+        The argument that takes the name, for messages: "loss", "vote", "target", "format".
+    group : str, optional
+        The entry-point group through which other packages add names, such as "defero.losses".
+
+    Examples
+    --------
+    >>> votes = Registry("vote")
+    >>> votes.register("first", min)
+    >>> votes.find("first") is min
+    True
+    >>> votes.find("frist")
+    Traceback (most recent call last):
+    defero.core.errors.InputError: vote must be one of first, got 'frist'; did you mean 'first'?
+    """
+
+    def __init__(self, argument: str, *, group: str | None = None) -> None:
+        self._argument = argument
+        self._group = group
+        self._values: dict[str, Any] = {}
+        self._lazy: dict[str, str] = {}
+        self._asked_others = group is None
+
+    def register(self, name: str, value: Value) -> None:
+        """Add a name; a second registration of the same name is an error, unless it is the same value."""
+        if name in self._values and self._values[name] is not value:
+            raise InputError(f"{name!r} is registered already; choose another name.", argument=self._argument)
+        self._values[name] = value
+
+    def register_lazily(self, name: str, home: str) -> None:
+        """Add a name whose value is loaded when it is first asked for; `home` is "module:attribute"."""
+        self._lazy[name] = home
+
+    def find(self, name: str, *, also: tuple[str, ...] = ()) -> Value:
+        """Return the value of a name; an unknown one is an error that lists the known names, and those of `also`."""
+        if name not in self._values and name not in self._lazy:
+            self._ask_others()
+        if name in self._values or name in self._lazy:
+            return self[name]
+        known = (*self, *also)
+        raise InputError(
+            f"must be one of {join_names(known, most=30)}, got {name!r}{did_you_mean(str(name), known)}",
+            argument=self._argument,
+        )
+
+    def _ask_others(self) -> None:
+        """Let installed packages add the names of their entry points."""
+        if not self._asked_others:
+            self._asked_others = True
+            for point in entry_points(group=self._group or ""):
+                if point.name not in self._values and point.name not in self._lazy:
+                    self._values[point.name] = point.load()
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self._values and name in self._lazy:
+            module, _, attribute = self._lazy[name].partition(":")
+            self._values[name] = getattr(import_module(module), attribute)
+        value: Value = self._values[name]
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        self._ask_others()
+        return iter(dict.fromkeys((*self._lazy, *self._values)))
+
+    def __len__(self) -> int:
+        return len(tuple(iter(self)))

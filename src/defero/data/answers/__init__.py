@@ -1,0 +1,1 @@
+"""Logs of answers, one row per answer, and labels made from them."""

@@ -1,0 +1,136 @@
+"""Labels and answers read from a table, compared in one type, as class numbers."""
+
+import re
+from collections import Counter
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from defero.core.checks import IntArray
+from defero.core.errors import InputError, TableError
+from defero.core.labels import MISSING, Labels, find_classes
+from defero.core.wording import did_you_mean, join_names
+from defero.data.tables.cells import is_blank, number_of, shown, text_of
+from defero.data.tables.columns import row_number
+
+_EXACT = 2**53  # integers beyond this are rounded as floats
+NO_CLASS = -2
+_INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
+_LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
+
+
+def as_meant(labels: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Turn labels as written into numbers, or into true and false, where every one of them is such.
+
+    Numbers with a leading zero are codes and stay text. Labels without a text among them have their type already.
+
+    >>> as_meant(pd.Series(["0", 1, "1"], dtype=object)).tolist()
+    [0, 1, 1]
+    """
+    distinct = [cell for cell in distinct_cells(labels)[1] if not is_blank(cell)]
+    if not any(isinstance(cell, str) for cell in distinct) or labels.isna().any():
+        return labels
+    written = {cell: cell if isinstance(cell, str) else text_of(cell) for cell in distinct}
+    if all(_INTEGER.fullmatch(text) for text in written.values()):
+        return labels.map({cell: int(text) for cell, text in written.items()})
+    if all(text_of(text) in {"True", "False"} for text in written.values()):
+        return labels.map({cell: text_of(text) == "True" for cell, text in written.items()})
+    if any(_LEADING_ZERO.match(text) or number_of(text) is None or text.isalpha() for text in written.values()):
+        return labels  # isalpha: true, inf
+    return labels.map({cell: number_of(text) for cell, text in written.items()})
+
+
+def classes_of(labels: "pd.Series[Any]", given: ArrayLike | None, *, source: str) -> Labels:
+    """Return the (K,) classes: numbers where every label is one, else text."""
+    if given is not None:
+        return find_classes(given, name="classes")
+    cells = [cell for cell in distinct_cells(labels)[1] if not is_blank(cell)]
+    if any(isinstance(cell, str) or number_of(cell) is None for cell in cells):
+        cells = [cell.strip() if isinstance(cell, str) else text_of(cell) for cell in cells]
+    try:
+        return find_classes(cells, name=f"{source}: column {labels.name}")
+    except InputError as error:
+        raise TableError(str(error)) from error
+
+
+def class_codes(
+    frame: pd.DataFrame, name: str, classes: Labels, *, source: str, what: Literal["label", "answer"], first_row: int
+) -> IntArray:
+    """Return (n,) class numbers, -1 where the cell is blank. Each distinct cell is looked up once."""
+    column = frame[name]
+    codes = matching_codes(column, classes)
+    wrong = np.flatnonzero(codes == NO_CLASS)
+    if wrong.size:
+        position = int(wrong[0])
+        row = row_number(frame, position, first_row=first_row)
+        cell = column.iloc[position]
+        offer = did_you_mean(str(cell), map(str, classes.tolist()))
+        raise TableError(
+            f"{source}: row {row}, column {name}: {what} {shown(cell)} is not one of "
+            f"{join_names(classes.tolist())}{offer}"
+        )
+    return codes
+
+
+def matching_codes(column: "pd.Series[Any]", classes: Labels) -> IntArray:
+    """Return (n,) class numbers, -1 where the cell is blank, -2 where it says something else.
+
+    >>> matching_codes(pd.Series(["1", None, "odd"]), np.array([0, 1])).tolist()
+    [1, -1, -2]
+    """
+    lookup = _lookup(classes)
+    cell_idx, distinct = distinct_cells(column)
+    found = [_class_number(cell, lookup) for cell in distinct]
+    return np.array([*found, MISSING], dtype=np.int64)[cell_idx]  # a missing cell has the number -1: the last
+
+
+def in_words_of(values: Labels, own: Labels) -> Labels:
+    """Return (n,) values, each as the one of (K,) others that says the same, or as it is where none does.
+
+    >>> in_words_of(np.array([1, None, 2], dtype=object), np.array(["01", "b"], dtype=object)).tolist()
+    ['01', None, 2]
+    """
+    codes = matching_codes(pd.Series(values, dtype=object), own)
+    told = values.astype(object)
+    told[codes >= 0] = own[codes[codes >= 0]]
+    return told
+
+
+def distinct_cells(column: "pd.Series[Any]") -> tuple[IntArray, list[Any]]:
+    """Return (n,) numbers of cells, -1 where missing, and the distinct cells they stand for."""
+    try:
+        cell_idx, cells = pd.factorize(column, use_na_sentinel=True)
+    except TypeError:  # lists and the like cannot be compared
+        cell_idx, cells = pd.factorize(column.map(str, na_action="ignore"), use_na_sentinel=True)
+    return cell_idx, np.asarray(cells).astype(object).tolist()
+
+
+def _lookup(classes: Labels) -> dict[str, int]:
+    """Map a class as written, and as `text_of` writes it where that is not ambiguous, to its number."""
+    written = {str(value): number for number, value in enumerate(classes.tolist())}
+    forms = [text_of(value) for value in classes.tolist()]
+    times = Counter(forms)
+    return {form: number for number, form in enumerate(forms) if times[form] == 1} | written
+
+
+def _class_number(cell: object, lookup: dict[str, int]) -> int:
+    if is_blank(cell):
+        return MISSING
+    written = cell.strip() if isinstance(cell, str) else text_of(cell)
+    return lookup.get(written, lookup.get(text_of(cell), NO_CLASS))
+
+
+def as_answers(codes: IntArray, classes: Labels) -> Any:
+    """Return (n,) answers in the labels' own type, missing as missing."""
+    values, blank = classes[np.maximum(codes, 0)], codes == MISSING
+    if not blank.any():
+        return values
+    if classes.dtype.kind in "iu" and max(map(abs, classes.tolist())) < _EXACT:
+        return pd.Series(values).astype("Int64").mask(blank)
+    if classes.dtype.kind == "f":
+        return np.where(blank, np.nan, values)
+    answers = values.astype(object)
+    answers[blank] = None
+    return answers

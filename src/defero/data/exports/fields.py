@@ -1,0 +1,42 @@
+"""Fields of exported records as feature columns."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from defero.core.wording import join_names
+
+
+def feature_frame(
+    records: Sequence[Mapping[str, Any]], *, source: str, of: str
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return one column per field, None where a record has none of it, and a sentence about fields left out.
+
+    A field that is a list or an object in any record is left out: it is no feature by itself.
+
+    >>> frame, notes = feature_frame([{"text": "good", "box": [1, 2]}, {"size": 3}], source="a.json", of="task")
+    >>> list(frame.columns), notes
+    (['text', 'size'], ('a.json: fields of a task that are lists or objects are left out: box.',))
+    """
+    names = list(dict.fromkeys(str(name) for record in records for name in record))
+    nested = {name for record in records for name, value in record.items() if isinstance(value, list | dict)}
+    kept = [name for name in names if name not in nested]
+    columns = {name: _column([record.get(name) for record in records]) for name in kept}
+    left_out = [name for name in names if name in nested]
+    said = f"{source}: fields of a {of} that are lists or objects are left out: {join_names(left_out)}."
+    return pd.DataFrame(columns, index=range(len(records))), (said,) if left_out else ()
+
+
+def _column(cells: list[Any]) -> "pd.Series[Any]":
+    """Let numbers be numbers; blank texts are missing."""
+    tidy = [(cell.strip() or None) if isinstance(cell, str) else cell for cell in cells]
+    column = pd.Series(tidy, dtype=object)
+    said = [cell for cell in tidy if cell is not None]
+    if said and all(_is_number(cell) for cell in said):
+        return pd.to_numeric(column)
+    return column
+
+
+def _is_number(cell: object) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool) and abs(cell) < 2**53

@@ -1,0 +1,220 @@
+"""Label Studio's raw JSON export: tasks with everybody's annotations, as items and long answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from defero.core.errors import TableError
+from defero.core.labels import Labels
+from defero.core.table import ExpertTable
+from defero.data.answers.long_answers import LongAnswers, triplets
+from defero.data.answers.long_table import table_from_long
+from defero.data.exports.answers import SEVERAL, Several
+from defero.data.exports.fields import feature_frame
+from defero.data.exports.label_studio_given import Given, entries_of, given_answers
+from defero.data.exports.label_studio_results import Control, find_control, results_of
+from defero.data.exports.labels import LabelChoice, check_choice, known_labels, sources_sentence
+from defero.data.tables.columns import no_such_column
+from defero.data.tables.json_text import Record, json_records, typed
+
+KEY = "task_id"
+ROUTING = "defero_"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelStudioExport:
+    """What an export says.
+
+    Attributes
+    ----------
+    items : (n, ...) DataFrame
+        `task_id`, then the tasks' data fields; nested ones and those that defero wrote are left out.
+    answers : LongAnswers
+        What each person (and model, where asked for) answered.
+    labels : (n,) object
+        The truth, None where it is not known.
+    label_sources : (n,) object
+        "ground truth", "data field", "majority" or None.
+    control : Control
+        The question that was answered.
+    lead_time : mapping
+        Expert to median seconds per answer; experts without a recorded time are absent.
+    tasks : tuple of dict
+        As read, for writing back.
+    notes : tuple of str
+        What was left out, a sentence each.
+    n_tied : int
+        In how many of the labels by majority a tie was broken.
+    """
+
+    items: pd.DataFrame
+    answers: LongAnswers
+    labels: Labels
+    label_sources: Labels
+    control: Control
+    lead_time: Mapping[str, float]
+    tasks: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+    n_tied: int = 0
+
+    def table(self, *, features: Sequence[str] | None = None, classes: ArrayLike | None = None) -> ExpertTable:
+        """Return the tasks with a label as an `ExpertTable`; the label's own data field is no feature."""
+        return table_from_long(
+            self.items, self.answers, labels=self.labels, features=features, leave_out=[KEY], classes=classes
+        )
+
+
+def read_label_studio(
+    path: str | PathLike[str],
+    *,
+    control: str | None = None,
+    label: str | None = None,
+    without_label: LabelChoice = "leave out",
+    several: Several = "error",
+    predictions: Literal["ignore", "experts"] = "ignore",
+    names: Mapping[Any, str] | None = None,
+) -> LabelStudioExport:
+    """Read an export in the raw JSON format (a list of tasks), or tasks one per line.
+
+    Cancelled annotations and drafts do not count; of several annotations of one person on a task the one updated
+    last does. An annotation marked as ground truth is the label, and not also an answer of the person who gave it:
+    it would be right by definition.
+
+    Parameters
+    ----------
+    path : path
+        .json, .jsonl or .ndjson, each also with .gz.
+    control : str, optional
+        The `name` of the Choices, Rating or Taxonomy tag; needed where there are several.
+    label : str, optional
+        A data field that holds the truth, for tasks without an annotation marked as ground truth.
+    without_label : "leave out" or "majority"
+        What to do with tasks that have no label. Where no task has one, the majority is taken anyway.
+    several : "error", "join" or "leave out"
+        What to do with an annotation that chose several classes: "join" makes one class, such as "a; b", of them.
+    predictions : "ignore" or "experts"
+        Whether the models that made predictions are experts, each by the name of its `model_version`.
+    names : mapping, optional
+        From a user's number, email or user name to the expert's name. Else email, user name or number.
+
+    Returns
+    -------
+    LabelStudioExport
+    """
+    source = str(path)
+    check_choice("without_label", without_label, ("leave out", "majority"))
+    check_choice("several", several, SEVERAL)
+    check_choice("predictions", predictions, ("ignore", "experts"))
+    records = json_records(path, of="task")
+    tasks = tuple(record.fields for record in records)
+    ids = task_ids(records, source=source)
+    places = [f"task {one}" for one in ids]
+    data = [typed(task, "data", dict, source=source, place=place) for task, place in zip(tasks, places, strict=True)]
+    _check_label(label, data, source=source)
+    people = list(entries_of(tasks, places, by_model=False, source=source))
+    counted = [entry for entry in people if not entry.cancelled]
+    models = list(entries_of(tasks, places, by_model=True, source=source)) if predictions == "experts" else []
+    results = (
+        one for entry in (*counted, *models) for one in results_of(entry.record, source=source, place=entry.place)
+    )
+    asked = find_control(results, name=control, source=source)
+    given = given_answers([*counted, *models], asked, several=several, names=names, source=source)
+    answers = _long(given, ids, column=asked.from_name, source=source)
+    known = known_labels(
+        answers,
+        ("ground truth", _truths(given, n_items=len(tasks))),
+        ("data field", None if label is None else [fields.get(label) for fields in data]),
+        without_label=without_label,
+    )
+    items, notes = task_items(ids, data, label=label, source=source)
+    if len(people) > len(counted):
+        notes = (*notes, f"{source}: {len(people) - len(counted)} cancelled annotations do not count.")
+    return LabelStudioExport(
+        items=items,
+        answers=answers,
+        labels=known.labels,
+        label_sources=known.sources,
+        n_tied=known.n_tied,
+        control=asked,
+        lead_time=_lead_times(given),
+        tasks=tasks,
+        notes=(sources_sentence(known.sources, source=source), *notes, *answers.notes()),
+    )
+
+
+def _check_label(label: str | None, data: Sequence[dict[str, Any]], *, source: str) -> None:
+    if label is not None and not any(label in fields for fields in data):
+        names = sorted({name for fields in data for name in fields})
+        raise no_such_column(label, names, source=source, role="the label")
+
+
+def task_ids(records: Sequence[Record], *, source: str) -> list[Any]:
+    """Return the tasks' ids; tasks that have not been in Label Studio yet have none, and are numbered from 1."""
+    ids = [record.fields.get("id") for record in records]
+    if all(one is None for one in ids):
+        return list(range(1, len(ids) + 1))
+    seen: dict[str, str] = {}
+    for record, one in zip(records, ids, strict=True):
+        if isinstance(one, bool) or not isinstance(one, int | str) or not str(one).strip():
+            raise TableError(f"{source}: {record.place}: 'id' must be a number or a text, got {one!s:.40}.")
+        earlier = seen.setdefault(str(one).strip(), record.place)
+        if earlier != record.place:
+            raise TableError(f"{source}: {earlier} and {record.place} have the same id {one!s:.40}.")
+    return ids
+
+
+def task_items(
+    ids: list[Any], data: Sequence[dict[str, Any]], *, label: str | None, source: str
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the tasks' data fields as a frame with their ids first, and what was left out; no routing fields."""
+    own = {label, KEY}
+    fields = [
+        {name: value for name, value in one.items() if name not in own and not name.startswith(ROUTING)} for one in data
+    ]
+    frame, notes = feature_frame(fields, source=source, of="task")
+    if any(KEY in one and str(one[KEY]) != str(task) for one, task in zip(data, ids, strict=True)):
+        notes = (*notes, f"{source}: the data field {KEY} is left out; it is not the task's id.")
+    key = pd.Series(ids, name=KEY, dtype=None if all(_is_small(one) for one in ids) else object)
+    return pd.concat([key, frame], axis=1), notes
+
+
+def _is_small(value: object) -> bool:
+    return isinstance(value, int) and abs(value) < 2**63
+
+
+def _long(given: Sequence[Given], ids: Sequence[Any], *, column: str, source: str) -> LongAnswers:
+    said = [one for one in given if one.answer is not None and not one.truth]
+    numbered = all(_is_small(one) for one in ids)
+    return triplets(
+        np.array([one.task for one in said], dtype=np.int64),
+        [str(one.who) for one in said],
+        np.array([*(one.answer for one in said), None], dtype=object)[:-1],
+        rows=np.array([ids[one.task] if numbered else one.task + 1 for one in said], dtype=np.int64),
+        when=np.array([one.when for one in said], dtype=np.float64),
+        n_items=len(ids),
+        n_blank=sum(one.answer is None for one in given),
+        source=source,
+        column=column,
+        unit="task" if numbered else "task number",
+    )
+
+
+def _truths(given: Sequence[Given], *, n_items: int) -> list[object]:
+    """Return the annotation marked as ground truth, the one updated last where there are several."""
+    truths: list[object] = [None] * n_items
+    for one in sorted((one for one in given if one.truth and one.answer is not None), key=lambda one: one.when):
+        truths[one.task] = one.answer
+    return truths
+
+
+def _lead_times(given: Sequence[Given]) -> dict[str, float]:
+    seconds: dict[str, list[float]] = {}
+    for one in given:
+        if one.answer is not None and one.who is not None and np.isfinite(one.seconds):
+            seconds.setdefault(one.who, []).append(one.seconds)
+    return {who: float(np.median(times)) for who, times in sorted(seconds.items())}

@@ -1,0 +1,132 @@
+"""Decisions written back as Label Studio tasks: the model's answer as a prediction, the route as data fields."""
+
+import copy
+import gzip
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from defero.core.errors import InputError, TableError
+from defero.core.wording import join_names
+from defero.data.exports.label_studio import KEY, ROUTING
+from defero.data.exports.label_studio_results import Control
+from defero.data.tables.cells import is_blank
+from defero.data.tables.columns import column_names, no_such_column
+from defero.data.tables.item_keys import ItemKeys
+
+_ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+
+
+def tasks_with_decisions(
+    tasks: Sequence[Mapping[str, Any]],
+    decisions: pd.DataFrame,
+    *,
+    control: Control,
+    key: str | None = None,
+    model_version: str = "defero",
+    source: str = "decisions",
+) -> list[dict[str, Any]]:
+    """Return the tasks with a prediction and the route of each; the tasks given are not changed.
+
+    Every column of the decisions becomes a data field called `defero_` and its name (`defero_route`,
+    `defero_panel`, `defero_p_model`, ...), by which tasks can be filtered. The model's own label becomes a
+    prediction; one of the same version from before is replaced. Ids, other data and annotations stay as they are,
+    and so does a task without a decision.
+
+    Parameters
+    ----------
+    tasks : sequence of mapping
+        As `LabelStudioExport.tasks` holds them.
+    decisions : DataFrame
+        As `defero route` writes them: route, panel, model_says, p_model, ...
+    control : Control
+        The question that the prediction answers: `LabelStudioExport.control`.
+    key : str, optional
+        The column of task ids; else `task_id`, else the first column.
+    model_version : str
+        The name of the prediction.
+
+    Examples
+    --------
+    >>> tasks = [{"id": 5, "data": {"text": "fine film"}}]
+    >>> decisions = pd.DataFrame({"task_id": [5], "route": ["ann"], "model_says": ["good"], "p_model": [0.6]})
+    >>> told = tasks_with_decisions(tasks, decisions, control=Control("sentiment", "text", "choices"))[0]
+    >>> told["data"]["defero_route"], told["predictions"][0]["score"]
+    ('ann', 0.6)
+    """
+    table = decisions.set_axis(list(column_names(decisions, source=source)), axis=1)
+    own_key = _key(table, key, source=source)
+    ids = [task.get("id") if task.get("id") is not None else number for number, task in enumerate(tasks, start=1)]
+    keys = ItemKeys.of(pd.DataFrame({KEY: pd.Series(ids, dtype=object)}), KEY, source="tasks", first_row=1)
+    place = keys.find(table[own_key], rows=np.arange(len(table)), source=source, unknown="error")
+    if len(set(place.tolist())) < len(place):
+        raise TableError(f"{source}: column {own_key}: a task has two decisions; every task has one.")
+    told = [copy.deepcopy(dict(task)) for task in tasks]
+    rows = table.drop(columns=own_key).astype(object).to_dict("records")
+    for number, row in zip(place.tolist(), rows, strict=True):
+        told[number] = _told(told[number], row, control, model_version=model_version)
+    return told
+
+
+def _key(table: pd.DataFrame, key: str | None, *, source: str) -> str:
+    columns = list(table.columns)
+    if not columns:
+        raise TableError(f"{source}: has no columns.")
+    chosen = key if key is not None else KEY if KEY in columns else columns[0]
+    if chosen not in columns:
+        raise no_such_column(chosen, columns, source=source, role="the key")
+    return str(chosen)
+
+
+def _told(task: dict[str, Any], row: Mapping[Any, Any], control: Control, *, model_version: str) -> dict[str, Any]:
+    plain = {str(name): _plain(value) for name, value in row.items()}
+    task["data"] = {**(task.get("data") or {}), **{f"{ROUTING}{name}": value for name, value in plain.items()}}
+    answer = plain.get("model_says")
+    if answer is None:
+        return task
+    prediction: dict[str, Any] = {"model_version": model_version, "result": [control.result(answer)]}
+    if isinstance(plain.get("p_model"), int | float):
+        prediction["score"] = plain["p_model"]
+    others = [one for one in task.get("predictions") or [] if one.get("model_version") != model_version]
+    task["predictions"] = [*others, prediction]
+    return task
+
+
+def _plain(value: Any) -> Any:
+    if is_blank(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def write_label_studio(path: str | PathLike[str], tasks: Sequence[Mapping[str, Any]]) -> None:
+    """Write tasks as Label Studio imports them: .json a list, .jsonl one per line; the whole file or none of it."""
+    target = Path(path)
+    name = target.name.lower()
+    if not name.endswith(_ENDINGS):
+        raise TableError(f"{path}: a list of tasks has one of the endings {join_names(_ENDINGS)}.")
+    if not target.parent.is_dir():
+        raise TableError(f"{path}: the folder {target.parent} does not exist; make it first.")
+    whole = name.removesuffix(".gz").endswith(".json")
+    try:
+        if whole:
+            text = json.dumps(list(tasks), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        else:
+            text = "".join(json.dumps(task, ensure_ascii=False, allow_nan=False) + "\n" for task in tasks)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"tasks must hold what JSON can say: {error}.") from error
+    content = text.encode("utf-8")
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        part.write_bytes(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
+        os.replace(part, target)
+    except OSError as error:
+        raise TableError(f"{path}: cannot be written: {error.strerror}.") from error
+    finally:
+        part.unlink(missing_ok=True)

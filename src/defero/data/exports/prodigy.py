@@ -1,0 +1,249 @@
+"""Prodigy's exported annotations (`prodigy db-out`): JSON lines, one decision each, as items and long answers.
+
+Fields read, as documented and as they stand in published exports: `answer` (accept, reject or ignore), `accept` (the
+chosen option ids of the choice interface), `label` (the one that a binary decision is about), `_annotator_id` or
+`_session_id`, `_timestamp`, `_input_hash`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from defero.core.errors import TableError
+from defero.core.labels import Labels
+from defero.core.table import ExpertTable
+from defero.core.wording import join_names
+from defero.data.answers.long_answers import LongAnswers, triplets
+from defero.data.answers.long_table import table_from_long
+from defero.data.exports.answers import SEVERAL, Several, number_or_nan, one_answer
+from defero.data.exports.fields import feature_frame
+from defero.data.exports.labels import LabelChoice, check_choice, known_labels, sources_sentence
+from defero.data.tables.cells import is_blank
+from defero.data.tables.columns import no_such_column
+from defero.data.tables.item_keys import name_text
+from defero.data.tables.json_text import Record, json_records, typed
+
+KEY = "_input_hash"
+_OWN = {"answer", "accept", "label", "options", "meta", "config"}
+_MOMENT = re.compile(r".*\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}", re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False)
+class ProdigyExport:
+    """What an export says.
+
+    Attributes
+    ----------
+    items : (n, ...) DataFrame
+        The key, then the tasks' fields and `meta.<name>`; nested ones and Prodigy's own are left out.
+    answers : LongAnswers
+    labels : (n,) object
+        The truth, None where it is not known.
+    label_sources : (n,) object
+        "annotator", "field", "majority" or None.
+    key : str
+        The column that names the items.
+    notes : tuple of str
+        What was left out, a sentence each.
+    n_tied : int
+        In how many of the labels by majority a tie was broken.
+    """
+
+    items: pd.DataFrame
+    answers: LongAnswers
+    labels: Labels
+    label_sources: Labels
+    key: str
+    notes: tuple[str, ...]
+    n_tied: int = 0
+
+    def table(self, *, features: Sequence[str] | None = None, classes: ArrayLike | None = None) -> ExpertTable:
+        """Return the items with a label as an `ExpertTable`."""
+        return table_from_long(
+            self.items, self.answers, labels=self.labels, features=features, leave_out=[self.key], classes=classes
+        )
+
+
+def read_prodigy(
+    path: str | PathLike[str],
+    *,
+    truth: str | None = None,
+    label: str | None = None,
+    without_label: LabelChoice = "leave out",
+    several: Several = "error",
+    key: str = KEY,
+    names: Mapping[str, str] | None = None,
+) -> ProdigyExport:
+    """Read the annotations of one data set.
+
+    In the choice interface the answer is the option accepted; a task rejected, ignored or accepted without an option
+    has none. In a binary interface accepting a label answers it, and rejecting it answers "not" and the label where
+    the file is about one label only; with several labels a rejection names no class and is no answer.
+
+    Parameters
+    ----------
+    path : path
+        .jsonl or .ndjson, also with .gz; or .json with a list.
+    truth : str, optional
+        The annotator whose answers are the labels, such as a reviewer; no expert then.
+    label : str, optional
+        A field that holds the truth, for items which that annotator did not answer.
+    without_label : "leave out" or "majority"
+        What to do with items that have no label. Where no item has one, the majority is taken anyway.
+    several : "error", "join" or "leave out"
+        What to do where several options were accepted: "join" makes one class, such as "a; b", of them.
+    key : str
+        The field that names the items.
+    names : mapping, optional
+        From annotator to the expert's name. A session is called by data set and person: news-ann.
+    """
+    source = str(path)
+    check_choice("without_label", without_label, ("leave out", "majority"))
+    check_choice("several", several, SEVERAL)
+    records = json_records(path, of="task")
+    item_idx, firsts = items_of(records, key=key, source=source)
+    items, notes = task_items([records[place].fields for place in firsts], key=key, label=label, source=source)
+    who = [_annotator(one.fields, names=names, source=source, place=one.place) for one in records]
+    binary = _single_label(records)
+    said = [_answer(one.fields, binary, several=several, source=source, place=one.place) for one in records]
+    is_truth = np.array([one == truth for one in who], dtype=np.bool_)
+    if truth is not None and not is_truth.any():
+        raise TableError(f"{source}: no answer of the annotator {truth!r}; there are {join_names(sorted(set(who)))}.")
+    given = [
+        _long(item_idx, who, said, records, kept=kept, n_items=len(items), source=source)
+        for kept in (~is_truth, is_truth)
+    ]
+    answers, truths = given
+    true_answers = np.full(len(items), None, dtype=object)
+    true_answers[truths.item_idx] = truths.answers
+    fields = None if label is None else _field([records[place].fields for place in firsts], label, source=source)
+    known = known_labels(answers, ("annotator", true_answers.tolist()), ("field", fields), without_label=without_label)
+    if any(_MOMENT.fullmatch(name) for name in answers.experts):
+        notes = (
+            *notes,
+            f"{source}: sessions without a name are called by their start: one person may be several experts.",
+        )
+    return ProdigyExport(
+        items=items,
+        answers=answers,
+        labels=known.labels,
+        label_sources=known.sources,
+        key=key,
+        notes=(sources_sentence(known.sources, source=source), *notes, *answers.notes()),
+        n_tied=known.n_tied,
+    )
+
+
+def items_of(records: Sequence[Record], *, key: str, source: str) -> tuple[Any, list[int]]:
+    """Return (m,) item numbers, in the order in which items first appear, and the first record of each."""
+    known: dict[str, int] = {}
+    firsts: list[int] = []
+    item_idx = np.empty(len(records), dtype=np.int64)
+    for number, record in enumerate(records):
+        cell = record.fields.get(key)
+        if is_blank(cell) or isinstance(cell, list | dict | bool):
+            raise TableError(
+                f"{source}: {record.place}: {key!r} must name the item, got {cell!s:.40}; name a field with key=."
+            )
+        item_idx[number] = known.setdefault(name_text(cell), len(known))
+        if len(firsts) < len(known):
+            firsts.append(number)
+    return item_idx, firsts
+
+
+def task_items(
+    records: Sequence[dict[str, Any]], *, key: str | None, label: str | None, source: str
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the fields of tasks as a frame, the key first where there is one, and what was left out."""
+    fields = []
+    for record in records:
+        own = {name: value for name, value in record.items() if name not in _OWN and not name.startswith("_")}
+        every = {**own, **{f"meta.{name}": value for name, value in _meta(record).items()}}
+        fields.append({name: value for name, value in every.items() if name not in {key, label}})
+    frame, notes = feature_frame(fields, source=source, of="task")
+    if key is None:
+        return frame, notes
+    keys = pd.Series([name_text(record[key]) for record in records], name=key, dtype=object)
+    return pd.concat([keys, frame], axis=1), notes
+
+
+def _meta(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a task says of itself; nothing where that is no object."""
+    meta = record.get("meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def _field(records: Sequence[dict[str, Any]], label: str, *, source: str) -> list[Any]:
+    outer, _, inner = label.partition("meta.")
+    values = [
+        record[label] if label in record else _meta(record).get(inner) if not outer and inner else None
+        for record in records
+    ]
+    if all(is_blank(value) for value in values):
+        names = sorted({name for record in records for name in record})
+        raise no_such_column(label, names, source=source, role="the label")
+    return values
+
+
+def _annotator(record: Mapping[str, Any], *, names: Mapping[str, str] | None, source: str, place: str) -> str:
+    for field in ("_annotator_id", "_session_id"):
+        value = record.get(field)
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            name = str(value).strip()
+            return (names or {}).get(name, name)
+    raise TableError(f"{source}: {place}: expected who answered, as '_annotator_id' or '_session_id'.")
+
+
+def _single_label(records: Sequence[Record]) -> str | None:
+    """Return the one label that all binary decisions are about, if it is one."""
+    found = {str(one.fields["label"]) for one in records if "accept" not in one.fields and "label" in one.fields}
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _answer(record: dict[str, Any], binary: str | None, *, several: Several, source: str, place: str) -> object:
+    verdict = record.get("answer")
+    if verdict not in ("accept", "reject", "ignore"):
+        raise TableError(f"{source}: {place}: 'answer' must be accept, reject or ignore, got {verdict!s:.40}.")
+    if "accept" in record:
+        options = typed(record, "accept", list, source=source, place=place)
+        if any(isinstance(one, list | dict) or is_blank(one) for one in options):
+            raise TableError(f"{source}: {place}: 'accept' must be a list of option ids, got {options!s:.40}.")
+        options = options if verdict == "accept" else []
+        return one_answer(options, several=several, what="the choice", source=source, place=place)
+    label = record.get("label")
+    if is_blank(label) or isinstance(label, list | dict):
+        raise TableError(f"{source}: {place}: expected the options chosen in 'accept' or a text in 'label'.")
+    if verdict == "accept":
+        return label
+    return f"not {label}" if verdict == "reject" and binary is not None else None
+
+
+def _long(
+    item_idx: Any,
+    who: list[str],
+    said: list[object],
+    records: Sequence[Record],
+    *,
+    kept: Any,
+    n_items: int,
+    source: str,
+) -> LongAnswers:
+    blank = np.array([one is None for one in said], dtype=np.bool_)
+    chosen = np.flatnonzero(kept & ~blank)
+    when = np.array([number_or_nan(one.fields.get("_timestamp")) for one in records], dtype=np.float64)
+    return triplets(
+        item_idx[chosen],
+        [who[place] for place in chosen],
+        np.array([*said, None], dtype=object)[:-1][chosen],
+        rows=np.array([one.number for one in records], dtype=np.int64)[chosen],
+        when=np.where(np.isnan(when), -np.inf, when)[chosen],
+        n_items=n_items,
+        n_blank=int((kept & blank).sum()),
+        source=source,
+    )

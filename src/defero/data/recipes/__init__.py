@@ -1,0 +1,1 @@
+"""Feature recipes: how a table's columns, texts and pictures become numbers."""

@@ -1,0 +1,313 @@
+"""FeatureRecipe: how raw columns become a matrix of numbers, learned from the training rows alone.
+
+Frames are anything with `.columns`, `frame[name]` and `len(frame)`; numpy alone is needed, so that a saved model
+can prepare its input without pandas.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks import FloatArray
+from defero.core.errors import InputError, TableError
+from defero.core.wording import did_you_mean, join_names
+from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
+from defero.data.recipes.text_column import TextColumn, learn_words
+from defero.data.recipes.text_vectors import VectorColumn
+from defero.data.tables.cells import column_kind, numbers, shown, texts
+from defero.data.tables.columns import column_names, no_such_column, row_number
+
+
+@dataclass(frozen=True)
+class FeatureRecipe:
+    """How raw columns become an (n, d) matrix of numbers without gaps.
+
+    Numbers (int, float, bool; never numbers as text) keep their value, blanks become the training median. Text is
+    one-hot, or weighted words (for deep nets a vector) in the columns named as `text`. Left out, with the reason in
+    `dropped`: columns that are blank or the same in every training row, free text that nobody named, dates, and cells
+    that are neither number nor text.
+
+    Attributes
+    ----------
+    columns : tuple of NumericColumn, CategoricalColumn, TextColumn and VectorColumn
+        Those in use, in the order of the training table.
+    dropped : dict
+        Column name to the reason why it is not used.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> train = pd.DataFrame({"age": [30, None, 50, 70], "site": ["a", "b", "a", "a"]})
+    >>> recipe = FeatureRecipe.learn(train)
+    >>> recipe.names
+    ('age', 'age=missing', 'site=a', 'site=b')
+    >>> recipe.apply(pd.DataFrame({"site": ["b", "c"], "age": [40.0, None]})).tolist()
+    [[40.0, 0.0, 0.0, 1.0], [50.0, 1.0, 0.0, 0.0]]
+    """
+
+    columns: tuple[Column, ...]
+    dropped: Mapping[str, str]
+
+    @classmethod
+    def learn(
+        cls,
+        frame: Any,
+        *,
+        text: str | Sequence[str] | None = None,
+        max_categories: int = 20,
+        source: str = "table",
+        first_row: int = 0,
+    ) -> "FeatureRecipe":
+        """Look at the training rows and settle what becomes of each column.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The raw feature columns of the training rows.
+        text : str or list of str, optional
+            Columns of free text, to be read as words weighted by TF-IDF.
+        max_categories : int
+            The most frequent levels of a column get a 0/1 column each, the rest share one (ties: in
+            alphabetical order).
+        source, first_row : str, int
+            What a message calls the table, and its first row.
+        """
+        if max_categories < 1:
+            raise InputError(f"max_categories must be at least 1, got {max_categories}.")
+        if len(frame) == 0:
+            raise TableError(f"{source}: has no rows to learn from.")
+        columns: list[Column] = []
+        dropped: dict[str, str] = {}
+        keys = column_names(frame, source=source)
+        as_text = _text_columns(text, keys, source=source)
+        for name, column_key in keys.items():
+            kind = column_kind(frame[column_key])
+            found: Column | str
+            if name in as_text:
+                _check_text(name, kind, source=source)
+                found = learn_words(name, texts(frame[column_key]))
+            elif kind == "number":
+                values = _numbers(frame, name, column_key, source=source, first_row=first_row)
+                found = learn_numbers(name, values)
+            elif kind == "text":
+                found = learn_categories(name, texts(frame[column_key]), max_categories=max_categories)
+            else:
+                found = _REASONS[kind]
+            if isinstance(found, str):
+                dropped[name] = found
+            else:
+                columns.append(found)
+        if not columns:
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in dropped.items()) or "there is none"
+            raise TableError(f"{source}: no column can be used as a feature ({reasons}).")
+        return cls(tuple(columns), dropped)
+
+    @classmethod
+    def check(
+        cls, frame: Any, *, text: str | Sequence[str] | None = None, source: str = "table", first_row: int = 0
+    ) -> None:
+        """Raise what `learn` would raise, with the file and its row, without reading the texts.
+
+        >>> import pandas as pd
+        >>> FeatureRecipe.check(pd.DataFrame({"age": [30, float("inf")]}), source="a.csv", first_row=2)
+        Traceback (most recent call last):
+            ...
+        defero.core.errors.TableError: a.csv: row 3, column age: 'inf' is not a finite number; ...
+        """
+        keys = column_names(frame, source=source)
+        as_text, usable = _text_columns(text, keys, source=source), False
+        for name, column_key in keys.items():
+            kind = column_kind(frame[column_key])
+            if name in as_text:
+                _check_text(name, kind, source=source)
+                usable |= kind == "text"
+            elif kind == "number":
+                values = _numbers(frame, name, column_key, source=source, first_row=first_row)
+                usable |= isinstance(learn_numbers(name, values), NumericColumn)
+        if not usable:  # there may be categories; if not, the reasons are told
+            cls.learn(frame, text=text, source=source, first_row=first_row)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the d columns of the matrix."""
+        return tuple(name for column in self.columns for name in column.outputs)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the raw columns in use."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def categorical(self) -> tuple[str, ...]:
+        """Names of the raw columns whose cells are read as text: categories and texts."""
+        return tuple(column.name for column in self.columns if not isinstance(column, NumericColumn))
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """Names of the raw columns that are read as weighted words or as vectors."""
+        return tuple(column.name for column in self.columns if isinstance(column, TextColumn | VectorColumn))
+
+    def apply(self, frame: Any, *, source: str = "table", first_row: int = 0) -> FloatArray:
+        """Return the (n, d) matrix of new rows: no NaN, no infinity, whatever the order of the columns.
+
+        A cell that is no number in a column of numbers, infinity, and a column that is not there raise
+        `TableError`; a category never seen in training becomes `<name>=other`, or zeros where there is none; a blank
+        text has no words.
+        """
+        keys = self._keys(frame, source=source)
+        matrix = np.empty((len(frame), len(self.names)))
+        start = 0
+        for column in self.columns:
+            stop = start + len(column.outputs)
+            if isinstance(column, NumericColumn):
+                values = _numbers(frame, column.name, keys[column.name], source=source, first_row=first_row)
+                matrix[:, start:stop] = column.encode(values)
+            else:
+                matrix[:, start:stop] = column.encode(texts(frame[keys[column.name]]))
+            start = stop
+        return matrix
+
+    def extra(self, frame: Any) -> tuple[str, ...]:
+        """Return the frame's columns that training did not have; they are ignored."""
+        known = {*self.inputs, *self.dropped}
+        return tuple(str(name) for name in frame.columns if str(name) not in known)
+
+    def unseen(self, frame: Any) -> dict[str, int]:
+        """Count, per column that has some, the rows whose category, or all of whose words, training never saw.
+
+        In a column with `<name>=other` the rare levels are not remembered one by one and nothing counts as unseen.
+        """
+        keys = self._keys(frame, source="table")
+        counts = {
+            column.name: column.unseen(texts(frame[keys[column.name]]))
+            for column in self.columns
+            if not isinstance(column, NumericColumn)
+        }
+        return {name: count for name, count in counts.items() if count}
+
+    def filled(self, frame: Any) -> dict[str, int]:
+        """Count, per column of numbers or text that has some, the blank cells.
+
+        `apply` fills a number with the median; a text has no words there.
+        """
+        keys = self._keys(frame, source="table")
+        counts: dict[str, int] = {}
+        for column in self.columns:
+            if isinstance(column, NumericColumn):
+                counts[column.name] = int(np.isnan(numbers(frame[keys[column.name]])[0]).sum())
+            elif isinstance(column, TextColumn | VectorColumn):
+                counts[column.name] = texts(frame[keys[column.name]]).count(None)
+        return {name: count for name, count in counts.items() if count}
+
+    def remarks(self, frame: Any) -> dict[str, int]:
+        """Return what is to be said of new rows, a clause for each finding, with the number of rows.
+
+        >>> import pandas as pd
+        >>> recipe = FeatureRecipe.learn(pd.DataFrame({"age": [30, 50], "site": ["a", "b"]}))
+        >>> recipe.remarks(pd.DataFrame({"age": [None, 40], "site": ["c", "c"]}))
+        {'site: a category never seen in training': 2, 'age: blank, filled with the training median': 1}
+        """
+        new = {True: "none of its words was seen in training", False: "a category never seen in training"}
+        blank = {True: "blank, read as no words", False: "blank, filled with the training median"}
+        as_text = self.text
+        return {
+            **{f"{name}: {new[name in as_text]}": count for name, count in self.unseen(frame).items()},
+            **{f"{name}: {blank[name in as_text]}": count for name, count in self.filled(frame).items()},
+        }
+
+    def describe(self) -> list[str]:
+        """Return one sentence per raw column: how it is used, or why it is not.
+
+        >>> import pandas as pd
+        >>> FeatureRecipe.learn(pd.DataFrame({"age": [30, 50], "unit": ["mm", "mm"]})).describe()
+        ['age: a number; blank cells become 40.', 'unit: not used, the same in every row.']
+        """
+        unused = [f"{name}: not used, {reason}." for name, reason in self.dropped.items()]
+        return [*(column.sentence() for column in self.columns), *unused]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; `from_dict` gives back the same recipe, bit for bit."""
+        columns = [{"kind": _KINDS[type(column)], **asdict(column)} for column in self.columns]
+        return {
+            "columns": [{key: _lists(value) for key, value in column.items()} for column in columns],
+            "dropped": dict(self.dropped),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "FeatureRecipe":
+        """Rebuild what `to_dict` gave."""
+        try:
+            return cls(tuple(_column(column) for column in values["columns"]), dict(values["dropped"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the feature recipe is damaged: {type(error).__name__} {error}.") from error
+
+    def _keys(self, frame: Any, *, source: str) -> dict[str, Any]:
+        """Return the frame's own keys by column name, after checking that every column is there."""
+        keys = column_names(frame, source=source)
+        absent = [name for name in self.inputs if name not in keys]
+        if absent:
+            offer = did_you_mean(absent[0], self.extra(frame))
+            raise TableError(f"{source}: no column {join_names(map(repr, absent))}, which training had{offer}")
+        return keys
+
+
+_REASONS = {
+    "empty": BLANK,
+    "date": "dates are not used",
+    "other": "its cells are neither numbers nor text",
+}
+
+
+_NO_TEXT = {"number": "holds numbers", "date": "holds dates", "other": "its cells are neither numbers nor text"}
+_KINDS: dict[type, str] = {
+    NumericColumn: "number",
+    CategoricalColumn: "category",
+    TextColumn: "text",
+    VectorColumn: "vector",
+}
+
+
+def _text_columns(text: str | Sequence[str] | None, keys: Mapping[str, Any], *, source: str) -> set[str]:
+    named = {text} if isinstance(text, str) else {str(name) for name in text or ()}
+    for name in sorted(named - set(keys)):
+        raise no_such_column(name, list(keys), source=source, role="the text")
+    return named
+
+
+def _check_text(name: str, kind: str, *, source: str) -> None:
+    if kind not in {"text", "empty"}:
+        raise TableError(f"{source}: column {name} is named as text and {_NO_TEXT[kind]}; leave it out there.")
+
+
+def _lists(value: Any) -> Any:
+    """Turn tuples into lists, as JSON gives them back."""
+    return [_lists(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+
+
+def _numbers(frame: Any, name: str, column_key: Any, *, source: str, first_row: int) -> FloatArray:
+    values, wrong = numbers(frame[column_key])
+    bad = np.flatnonzero(wrong | np.isinf(values))
+    if bad.size:
+        position = int(bad[0])
+        cell = np.asarray(frame[column_key])[position]
+        row = row_number(frame, position, first_row=first_row)
+        what = "a number" if wrong[position] else "a finite number"
+        raise TableError(
+            f"{source}: row {row}, column {name}: {shown(cell)} is not {what}; leave the cell blank if it is unknown."
+        )
+    return values
+
+
+def _column(values: Mapping[str, Any]) -> Column:
+    fields = {key: _tuples(value) for key, value in values.items() if key != "kind"}
+    for build, kind in _KINDS.items():
+        if kind == values["kind"]:
+            column: Column = build(**fields)
+            return column
+    raise ValueError(f"of unknown kind {values['kind']!r}")

@@ -1,0 +1,105 @@
+"""Keys that name the items of one table, found again in another file."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from defero.core.checks import IntArray
+from defero.core.errors import TableError
+from defero.core.wording import did_you_mean
+from defero.data.tables.cells import is_blank, shown
+from defero.data.tables.columns import row_number
+from defero.data.tables.wide import row_keys
+
+_UNKNOWN = -1
+
+
+def name_text(cell: object) -> str:
+    """Write a key or a name as text: a text as it is, a number without a needless point. The cell is not blank.
+
+    >>> [name_text(cell) for cell in (7, 7.0, "7", " 007 ", "7.0", 2.5)]
+    ['7', '7', '7', '007', '7.0', '2.5']
+    """
+    if isinstance(cell, float | np.floating | Decimal) and np.isfinite(float(cell)) and cell == int(cell):
+        return str(int(cell))
+    return str(cell).strip()
+
+
+def _without_point(text: str) -> str:
+    """Drop the noughts behind a point.
+
+    >>> _without_point("7.0"), _without_point("7.5"), _without_point("v7.0")
+    ('7', '7.5', 'v7.0')
+    """
+    whole, point, fraction = text.partition(".")
+    digits = whole.removeprefix("-")
+    is_whole = bool(point) and bool(fraction) and not fraction.strip("0") and digits.isdecimal()
+    return whole if is_whole and (digits == "0" or not digits.startswith("0")) else text
+
+
+def plain_name(cell: object) -> str:
+    """Write a name so that it is the same in every kind of file. The cell is not blank.
+
+    >>> [plain_name(cell) for cell in (7, 7.0, "7.0", "007")]
+    ['7', '7', '7', '007']
+    """
+    return _without_point(name_text(cell))
+
+
+@dataclass(frozen=True, eq=False)
+class ItemKeys:
+    """The keys of n items, each once, and in `numbers` also without a needless point where that names one item only."""
+
+    source: str
+    numbers: dict[str, int]
+
+    @classmethod
+    def of(cls, items: pd.DataFrame, key: str, *, source: str, first_row: int) -> "ItemKeys":
+        """Take the keys from a column, after checking that none is blank and each stands once."""
+        row_keys(items, key, source=source, first_row=first_row)
+        numbers: dict[str, int] = {}
+        shorter: dict[str, list[int]] = {}
+        for place, cell in enumerate(items[key].tolist()):
+            earlier = numbers.setdefault(name_text(cell), place)
+            if earlier != place:
+                rows = [row_number(items, one, first_row=first_row) for one in (earlier, place)]
+                raise TableError(
+                    f"{source}: column {key}: the key {shown(cell)} stands in rows {rows[0]} and {rows[1]}; "
+                    "every row needs one of its own."
+                )
+            shorter.setdefault(_without_point(name_text(cell)), []).append(place)
+        plain = {text: places[0] for text, places in shorter.items() if len(places) == 1}
+        return cls(source, plain | numbers)
+
+    def find(
+        self, column: "pd.Series[Any]", *, rows: IntArray, source: str, unknown: Literal["error", "ignore"]
+    ) -> IntArray:
+        """Return the number of the item that each cell names, (m,), -1 where there is none and that is allowed."""
+        known: dict[str, int] = {}
+        found = np.empty(len(column), dtype=np.int64)
+        for place, cell in enumerate(column.tolist()):
+            if is_blank(cell):
+                raise TableError(f"{source}: row {rows[place]}, column {column.name}: the item's key is blank.")
+            text = name_text(cell)
+            if text not in known:
+                known[text] = self.numbers.get(text, self.numbers.get(_without_point(text), _UNKNOWN))
+            found[place] = known[text]
+        wrong = np.flatnonzero(found == _UNKNOWN)
+        if wrong.size and unknown == "error":
+            place = int(wrong[0])
+            cell = column.iloc[place]
+            offer = did_you_mean(name_text(cell), self.numbers) if len(self.numbers) < 10_000 else "."
+            raise TableError(
+                f"{source}: row {rows[place]}, column {column.name}: {self.source} has no item {shown_key(cell)}; "
+                f"{wrong.size} of {len(found)} answers are to items that are not there{offer}"
+            )
+        return found
+
+
+def shown_key(cell: object) -> str:
+    """Write a key for a message, as written and not too long."""
+    text = name_text(cell)
+    return repr(text if len(text) <= 40 else f"{text[:40]}...")

@@ -1,0 +1,120 @@
+"""Tables from files: CSV, TSV, JSON lines and Parquet, whole or piece by piece."""
+
+import gzip
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from os import PathLike
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from defero.core.errors import InputError, TableError
+from defero.data.tables.columns import no_such_column
+from defero.data.tables.delimited import delimited_frames, parser_sentence
+from defero.data.tables.formats import TableFormat, table_format
+from defero.data.tables.json_lines import json_frames
+from defero.data.tables.parquet import parquet_frames
+
+
+def read_frame(
+    path: str | PathLike[str], *, columns: Sequence[str] | None = None, as_text: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Read a whole table.
+
+    In text files white space around a cell is dropped, a blank cell is missing, and nothing else is: a class called
+    NA stays a label. Columns of numbers become numbers. Rows that are blank throughout and columns without a name
+    (a spreadsheet's leftovers, a saved index) are left out. `index + first_row(path)` is the row in the file.
+
+    Parameters
+    ----------
+    path : path
+        The name's ending tells the format: .csv, .tsv, .jsonl or .ndjson, each also with .gz, or .parquet.
+    columns : sequence of str, optional
+        Keep these only, in this order.
+    as_text : sequence of str
+        Columns of a CSV or TSV file to keep as written: 007 stays 007.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    frame = next(_frames(path, rows=None, as_text=as_text))
+    if columns is None:
+        return frame
+    for column in columns:
+        if column not in frame.columns:
+            raise no_such_column(column, list(frame.columns), source=str(path), role="the table")
+    return frame[list(columns)]
+
+
+def read_chunks(
+    path: str | PathLike[str], *, rows: int = 50_000, as_text: Sequence[str] = ()
+) -> Iterator[pd.DataFrame]:
+    """Read a table piece by piece, at most `rows` rows at a time.
+
+    As `read_frame`, except that a column's type is found in each piece anew: a column may hold numbers in one piece
+    and text in the next. `FeatureRecipe.apply` copes with that; name in `as_text` what must stay as written, such as
+    the key. The pieces' index runs on.
+    """
+    if rows < 1:
+        raise InputError(f"rows must be at least 1, got {rows}.")
+    yield from _frames(path, rows=rows, as_text=as_text)
+
+
+def _frames(path: str | PathLike[str], *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """Yield the frames of a checked file, none of them empty; whatever goes wrong becomes a `TableError`."""
+    file = Path(path)
+    file_format = table_format(file)
+    if file.is_dir():
+        raise TableError(f"{path}: is a folder; name a file in it.")
+    if not file.exists():
+        raise TableError(f"{path}: no such file.")
+    if file.stat().st_size == 0:
+        raise TableError(f"{path}: is empty.")
+    found = False
+    with _reported(file, file_format):
+        for frame in _parsed(file, file_format, rows=rows, as_text=as_text):
+            if len(frame):
+                found = True
+                yield frame
+    if not found:
+        header = "a header but no rows" if file_format.kind != "jsonl" else "no rows"
+        raise TableError(f"{path}: has {header}.")
+
+
+def _parsed(
+    path: Path, file_format: TableFormat, *, rows: int | None, as_text: Sequence[str]
+) -> Iterator[pd.DataFrame]:
+    if file_format.kind == "parquet":
+        return parquet_frames(path, rows=rows)
+    if file_format.kind == "jsonl":
+        return json_frames(path, gzipped=file_format.gzipped, rows=rows)
+    return delimited_frames(path, file_format, rows=rows, as_text=as_text)
+
+
+@contextmanager
+def _reported(path: Path, file_format: TableFormat) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise TableError(f"{path}: {_undecodable(path, file_format)}; save the file as UTF-8.") from error
+    except pd.errors.ParserError as error:
+        raise TableError(f"{path}: {parser_sentence(str(error))}.") from error
+    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+        first_line = next(iter(str(error).splitlines()), type(error).__name__)
+        raise TableError(f"{path}: cannot be read as {file_format.kind}: {first_line.rstrip('.')}.") from error
+
+
+def _undecodable(path: Path, file_format: TableFormat) -> str:
+    """Find the first byte that is no UTF-8: pandas counts from the start of its buffer, not of the file."""
+    # A damaged archive may end before the byte is found.
+    damage = suppress(OSError, EOFError, zlib.error)
+    with damage, gzip.open(path, "rb") if file_format.gzipped else path.open("rb") as file:
+        for row, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return f"row {row} holds the byte 0x{line[error.start]:02x}, which is not UTF-8"
+    return "it is not UTF-8"

@@ -1,0 +1,136 @@
+"""Wide tables: one row per case, one column per expert, blank where the expert was not asked."""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from defero.core.errors import InputError, TableError
+from defero.core.labels import MISSING
+from defero.core.table import ExpertTable
+from defero.data.answers.class_codes import as_answers, as_meant, class_codes, classes_of
+from defero.data.tables.cells import is_blank, shown
+from defero.data.tables.columns import column_names, no_such_column, row_number
+from defero.data.tables.formats import first_row as first_row_of
+from defero.data.tables.formats import table_format
+from defero.data.tables.read import read_frame
+from defero.data.tables.roles import feature_columns
+
+
+def read_table(
+    path: str | PathLike[str] | pd.DataFrame,
+    *,
+    label: str,
+    experts: Sequence[str],
+    features: Sequence[str] | None = None,
+    key: str | None = None,
+    classes: ArrayLike | None = None,
+) -> ExpertTable:
+    """Read past cases with their labels and what each expert answered.
+
+    Parameters
+    ----------
+    path : path or DataFrame
+        A CSV, TSV, JSON lines or Parquet file.
+    label : str
+        The column with the truth; it has a value in every row.
+    experts : sequence of str
+        One column per expert; blank = not asked. An answer is one of the labels; 1, 1.0 and "1" are the same answer.
+    features : sequence of str, optional
+        Else every column that is left.
+    key : str, optional
+        A column that names the cases: no feature, and every value once.
+    classes : (K,), optional
+        All classes, where the labels do not show each of them.
+
+    Returns
+    -------
+    ExpertTable
+        Features and answers as DataFrames; in a message, rows are numbered as `first_row` says.
+    """
+    if isinstance(path, pd.DataFrame):
+        return table_from_frame(
+            path, source="table", label=label, experts=experts, features=features, key=key, classes=classes, first_row=0
+        )
+    as_text = [label, *experts] if key is None else [label, *experts, key]
+    frame = read_frame(path, as_text=as_text)
+    if table_format(path).kind in {"csv", "tsv"} and label in frame.columns:
+        frame = frame.copy(deep=False)
+        frame[label] = as_meant(frame[label])
+    return table_from_frame(
+        frame,
+        source=str(path),
+        label=label,
+        experts=experts,
+        features=features,
+        key=key,
+        classes=classes,
+        first_row=first_row_of(path),
+    )
+
+
+def table_from_frame(
+    frame: pd.DataFrame,
+    *,
+    source: str,
+    label: str,
+    experts: Sequence[str],
+    features: Sequence[str] | None = None,
+    key: str | None = None,
+    classes: ArrayLike | None = None,
+    leave_out: Sequence[str] = (),
+    first_row: int = 2,
+) -> ExpertTable:
+    """Take labels, answers and features out of a frame, such as one piece of a larger file.
+
+    Parameters are those of `read_table`; `source` is what a message calls the table, `leave_out` which columns are no
+    features, `first_row` the number of the row whose index is 0.
+    """
+    frame = frame.set_axis(list(column_names(frame, source=source)), axis=1)
+    if len(frame) == 0:
+        raise TableError(f"{source}: has no rows.")
+    if isinstance(experts, str):
+        raise InputError("experts and features must be lists of column names, got one text.")
+    named = [(label, "the label"), *((name, "an expert") for name in experts)]
+    named += [(key, "the key")] if key is not None else []
+    chosen = feature_columns(list(frame.columns), source=source, named=named, features=features, leave_out=leave_out)
+    if key is not None:
+        row_keys(frame, key, source=source, first_row=first_row)
+    known = classes_of(frame[label], classes, source=source)
+    label_idx = class_codes(frame, label, known, source=source, what="label", first_row=first_row)
+    if (label_idx == MISSING).any():
+        row = row_number(frame, int(np.argmin(label_idx)), first_row=first_row)
+        raise TableError(f"{source}: row {row}, column {label}: the label is blank; fill it in or drop the row.")
+    answers = {
+        name: as_answers(class_codes(frame, name, known, source=source, what="answer", first_row=first_row), known)
+        for name in experts
+    }
+    return ExpertTable(
+        labels=known[label_idx],
+        answers=pd.DataFrame(answers, index=range(len(frame))).set_axis(frame.index, axis=0),
+        features=frame[chosen],
+        classes=known,
+        experts=list(experts),
+    )
+
+
+def row_keys(frame: pd.DataFrame, key: str, *, source: str = "table", first_row: int = 0) -> NDArray[Any]:
+    """Return the (n,) values that name the rows, after checking that none is blank and each stands once."""
+    if key not in frame.columns:
+        raise no_such_column(key, list(map(str, frame.columns)), source=source, role="the key")
+    seen: dict[str, int] = {}
+    for position, cell in enumerate(frame[key].tolist()):
+        if is_blank(cell):
+            row = row_number(frame, position, first_row=first_row)
+            raise TableError(f"{source}: row {row}, column {key}: the key is blank; every row needs one.")
+        earlier = seen.setdefault(str(cell), position)
+        if earlier != position:
+            rows = [row_number(frame, place, first_row=first_row) for place in (earlier, position)]
+            raise TableError(
+                f"{source}: column {key}: the key {shown(cell)} stands in rows {rows[0]} and {rows[1]}; "
+                "every row needs one of its own. What several rows share is a group, not a key."
+            )
+    return np.asarray(frame[key])

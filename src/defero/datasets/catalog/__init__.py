@@ -1,0 +1,1 @@
+"""Which data sets there are: sources, checksums, presence on disk."""

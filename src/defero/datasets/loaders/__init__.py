@@ -1,0 +1,1 @@
+"""One loader per public data set."""

@@ -1,0 +1,110 @@
+"""CIFAR-10, from our mosaics or from its own batches; both give the same arrays."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from defero.core.checks import IntArray
+from defero.core.errors import InputError
+from defero.datasets.catalog.entries_images import CIFAR10
+from defero.datasets.catalog.presence import how_to_get, member_path
+from defero.datasets.loaders.pictures import decode, tiles
+from defero.datasets.storage.cache import data_folder
+from defero.datasets.storage.restricted_pickle import read_pickle
+from defero.datasets.values import ImageSet, Pictures
+
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+Part = Literal["train", "test", "all"]
+_PIECES = {"train": tuple(f"train{number}" for number in range(1, 6)), "test": ("test",)}
+_SIDE = 32
+_PIXELS = 3 * _SIDE * _SIDE
+
+
+def cifar10(*, folder: str | PathLike[str] | None = None, part: Part = "all") -> ImageSet:
+    """Load CIFAR-10, the training pictures before those of the test.
+
+    Three forms are read: our mosaics (which need Pillow), the source's Python batches (by a reader that runs nothing
+    that is in them), and its binary batches.
+
+    Parameters
+    ----------
+    folder : path, optional
+        The data folder. Default: DEFERO_DATA, else the user's cache folder.
+    part : "train", "test" or "all"
+    """
+    if part not in ("train", "test", "all"):
+        raise InputError(f"part must be train, test or all, got {part!r}.")
+    root = data_folder(folder)
+    parts = ("train", "test") if part == "all" else (part,)
+    read = {name: [read_piece(root, piece) for piece in _PIECES[name]] for name in parts}
+    sizes = [sum(len(labels) for _, labels in read[name]) for name in parts]
+    images = np.concatenate([piece for name in parts for piece, _ in read[name]])
+    images.flags.writeable = False  # or the value would copy them to be safe
+    return ImageSet(
+        images=images,
+        labels=np.concatenate([labels for name in parts for _, labels in read[name]]),
+        classes=CLASSES,
+        split=np.repeat(np.asarray(parts), sizes),
+        ids=np.asarray([f"{name}-{row}" for name, size in zip(parts, sizes, strict=True) for row in range(size)]),
+    )
+
+
+def read_piece(root: Path, piece: str) -> tuple[Pictures, IntArray]:
+    """Read one fifth of the training pictures ("train1" to "train5") or the "test": images and labels."""
+    home = root / "cifar10"
+    batch = f"data_batch_{piece.removeprefix('train')}" if piece != "test" else "test_batch"
+    if (home / f"{piece}.webp").is_file() and (home / "cifar10_labels.npz").is_file():
+        return tiles(decode(home / f"{piece}.webp"), side=_SIDE), _mosaic_labels(home, piece)
+    python = member_path(home, batch)
+    if python is not None:
+        return read_python_batch(python)
+    binary = member_path(home, f"{batch}.bin")
+    if binary is None:
+        raise InputError(how_to_get(root, CIFAR10))
+    return read_binary_batch(binary)
+
+
+def cifar10_labels(*, folder: str | PathLike[str] | None = None, part: Literal["train", "test"]) -> IntArray:
+    """Load CIFAR-10's labels alone, (n,)."""
+    root = data_folder(folder)
+    stored = root / "cifar10" / "cifar10_labels.npz"
+    if stored.is_file():
+        with np.load(stored) as arrays:
+            return arrays[f"y_{part}"].astype(np.int64)
+    return np.concatenate([read_piece(root, piece)[1] for piece in _PIECES[part]])
+
+
+def read_python_batch(path: Path) -> tuple[Pictures, IntArray]:
+    """Read a batch in the source's Python form: a pickled dictionary with `data` (n, 3072) and `labels`."""
+    batch = read_pickle(path.read_bytes(), name=str(path))
+    if not isinstance(batch, dict):
+        raise InputError(f"{path} must be a batch of CIFAR-10, a dictionary with data and labels.")
+    data, labels = (batch.get(key.encode(), batch.get(key)) for key in ("data", "labels"))
+    if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.shape[1:] != (_PIXELS,):
+        raise InputError(f"{path} must hold data of n x {_PIXELS} bytes.")
+    if labels is None or len(labels) != len(data):
+        raise InputError(f"{path} must hold one label per picture, {len(data)}.")
+    return _upright(data), np.asarray(labels, dtype=np.int64)
+
+
+def read_binary_batch(path: Path) -> tuple[Pictures, IntArray]:
+    """Read a batch in the source's binary form: a label and 3072 bytes for each picture."""
+    content = np.fromfile(path, dtype=np.uint8)
+    if content.size == 0 or content.size % (1 + _PIXELS):
+        raise InputError(f"{path} must be a multiple of {1 + _PIXELS} bytes long, got {content.size}.")
+    rows = content.reshape(-1, 1 + _PIXELS)
+    return _upright(rows[:, 1:]), rows[:, 0].astype(np.int64)
+
+
+def _upright(data: Pictures) -> Pictures:
+    """Turn rows of red, green and blue planes into pictures, (n, 3072) to (n, 32, 32, 3)."""
+    return np.ascontiguousarray(data.reshape(-1, 3, _SIDE, _SIDE).transpose(0, 2, 3, 1))
+
+
+def _mosaic_labels(home: Path, piece: str) -> IntArray:
+    with np.load(home / "cifar10_labels.npz") as arrays:
+        if piece == "test":
+            return arrays["y_test"].astype(np.int64)
+        return np.split(arrays["y_train"].astype(np.int64), 5)[int(piece.removeprefix("train")) - 1]

@@ -1,0 +1,1 @@
+"""How a data set comes to disk: download, unpack, lock, cache."""

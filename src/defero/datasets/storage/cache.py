@@ -1,0 +1,96 @@
+"""Where data sets lie, and what is remembered there: hashes of first downloads, and licences that were shown."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from defero.core.errors import InputError
+from defero.datasets.storage.lock import locked
+
+ROOT_VARIABLE = "DEFERO_DATA"
+RECORDS = "defero-records.json"
+
+
+def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder of all data sets: the given one, else DEFERO_DATA, else the user's cache folder.
+
+    >>> data_folder("somewhere").as_posix()
+    'somewhere'
+    """
+    if folder is not None:
+        return Path(folder)
+    named = os.environ.get(ROOT_VARIABLE)
+    if named:
+        return Path(named)
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "defero"
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def tree_sha256(folder: Path) -> str:
+    """Return one sha256 for all files below a folder: of the lines "sha256  path", sorted by path.
+
+    A file that is missing, added, renamed or changed gives another hash.
+    """
+    paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    lines = "".join(f"{file_sha256(folder / path)}  {path}\n" for path in paths)
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Records:
+    """What is remembered of a data folder.
+
+    Attributes
+    ----------
+    sha256 : mapping
+        Path below the folder -> the hash at its first download.
+    licences : tuple of str
+        Names of the data sets whose licence was accepted.
+    """
+
+    sha256: Mapping[str, str] = field(default_factory=dict)
+    licences: tuple[str, ...] = ()
+
+    def with_hashes(self, sha256: Mapping[str, str]) -> "Records":
+        """Return the records with these hashes too, path -> sha256."""
+        return Records({**self.sha256, **sha256}, self.licences)
+
+    def with_licence(self, name: str) -> "Records":
+        """Return the records with one accepted licence more."""
+        return Records(self.sha256, tuple(sorted({*self.licences, name})))
+
+
+def read_records(root: Path) -> Records:
+    """Read what is remembered of a data folder; nothing where nothing is."""
+    path = root / RECORDS
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        return Records(
+            {str(key): str(value) for key, value in raw["sha256"].items()}, tuple(str(one) for one in raw["licences"])
+        )
+    except FileNotFoundError:
+        return Records()
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is damaged ({error}); delete it, and hashes are recorded anew.") from error
+
+
+def update_records(root: Path, change: Callable[[Records], Records]) -> None:
+    """Write what `change` makes of the records as they are now, whole or not at all, one process at a time.
+
+    Records that were read earlier are old: another process may have written since.
+    """
+    with locked(root / f"{RECORDS}.lock"):
+        records = change(read_records(root))
+        known = {"licences": list(records.licences), "sha256": dict(sorted(records.sha256.items()))}
+        part = root / f"{RECORDS}.part"
+        part.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+        os.replace(part, root / RECORDS)

@@ -1,0 +1,1 @@
+"""How good are probabilities? Calibration errors, proper scores, reliability."""

@@ -1,0 +1,271 @@
+"""Calibration error without bins: smooth the residuals by just as much as they turn out to matter."""
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.metrics.record.cells import Average, forecast_cells, whole_number
+from defero.metrics.statistics.intervals import check_level
+
+Value = TypeVar("Value", float, FloatArray)
+
+_CELLS = 1024
+"""Cells of [0, 1]: items that fall into one, right and wrong apart, count as so many items at their mean."""
+
+
+@overload
+def smooth_calibration_error(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    observed: ArrayLike | None = None,
+    average: Average = "experts",
+) -> float: ...
+@overload
+def smooth_calibration_error(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    observed: ArrayLike | None = None,
+    average: None,
+) -> Any: ...
+def smooth_calibration_error(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    observed: ArrayLike | None = None,
+    average: Average | None = "experts",
+) -> float | FloatArray:
+    """Return the smooth calibration error (smECE): the integral of the smoothed residuals' size.
+
+    With residuals r_i = correct_i - s_i at the confidences s_i and the Gaussian K_sigma of width sigma, reflected
+    at 0 and 1 so that no weight leaves [0, 1],
+
+        smECE_sigma = integral over t in [0, 1] of |1/n sum_i K_sigma(t, s_i) r_i|
+
+    never grows with sigma; the smooth calibration error is the one sigma that equals its own smECE_sigma (Blasiok
+    and Nakkiran, 2024, Smooth ECE: principled reliability diagrams via kernel smoothing). Unlike a binned error it
+    changes little when confidences change little, and there is no number of bins to choose.
+
+    The residuals are summed in 1,024 cells and shared out linearly between the cell's two ends; beside a sum over
+    items the tests see less than 1e-5, and 1e-4 for errors of a few cells' width. Chance leaves something to integrate
+    even where nothing is wrong: a perfect forecaster with evenly spread confidences gets about 0.039 from 500 items,
+    0.024 from 2,000 and 0.003 from a million, not 0. `smooth_calibration_interval` tells whether an error is more
+    than that.
+
+    Parameters
+    ----------
+    confidence : (n,) or (n, J)
+        P(right), in [0, 1].
+    correct : the same shape, bool
+        Was it right?
+    observed : the same shape, bool, optional
+        Is there an answer? Cells without one are left out.
+    average : "experts", "pooled" or None
+        The mean over the experts that have an answer, all cells as one forecaster, or every expert.
+
+    Returns
+    -------
+    float, or (J,) for average=None
+        Between |mean residual| and mean |residual|; nan where nothing is observed.
+
+    Examples
+    --------
+    >>> round(smooth_calibration_error([0.9, 0.9, 0.8, 0.8], [False, True, False, True]), 4)
+    0.35
+    >>> round(smooth_calibration_error([0.75, 0.75, 0.75, 0.75], [True, True, True, False]), 4)
+    0.0
+    """
+    return forecast_cells(confidence, correct, observed).average(_point, average)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothCalibration(Generic[Value]):
+    """A smooth calibration error and how far to trust it: floats, or (J,) each.
+
+    Attributes
+    ----------
+    value, low, high
+        0 <= low <= value <= high <= 1; nan where nothing is observed.
+    """
+
+    value: Value
+    low: Value
+    high: Value
+
+
+@overload
+def smooth_calibration_interval(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    observed: ArrayLike | None = None,
+    average: Average = "experts",
+    level: float = 0.95,
+    n_resamples: int = 200,
+) -> SmoothCalibration[float]: ...
+@overload
+def smooth_calibration_interval(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    observed: ArrayLike | None = None,
+    average: None,
+    level: float = 0.95,
+    n_resamples: int = 200,
+) -> SmoothCalibration[Any]: ...
+def smooth_calibration_interval(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    observed: ArrayLike | None = None,
+    average: Average | None = "experts",
+    level: float = 0.95,
+    n_resamples: int = 200,
+) -> SmoothCalibration[Any]:
+    """Return the smooth calibration error with a bootstrap interval.
+
+    Each expert's items are drawn again with replacement, cell by cell: the counts of right and wrong answers are one
+    multinomial draw, from them and half a right and half a wrong answer more, so that an expert who was never wrong
+    is not taken for one who never will be. With d the `level` quantile of |resampled - value| the ends are value - d
+    and value + d. The lower end is 0 wherever a perfect forecaster with the same confidences would score as high with
+    probability 1 - level or more: the error of a finite sample is biased upwards, and resampling cannot tell that
+    from a fault.
+
+    Simulated 95% intervals from 500 and from 2,000 items held a true error of 0.10 in 90 to 95 of 100 runs, for
+    confidences 0.1 too high and for over-confident ones, and the 0 of a perfect forecaster in 92 to 94. A true error
+    of 0.02, less than chance alone brings at these sizes, was held in 86 to 87: there the interval lies too high.
+    Where 20 to 100 items have one claim and nearly all are right it was held in 99 and more
+    (tests/statistical/results/smooth_interval.json).
+
+    One limit: cells are taken as independent, so that for average="pooled" experts who err on the same items make
+    the interval too narrow; for average="experts" the ends are the means of the experts' own ends, which is wide
+    enough however they depend on each other.
+
+    Parameters
+    ----------
+    confidence, correct, observed, average
+        As for `smooth_calibration_error`.
+    rng : np.random.Generator
+        Draws the resamples.
+    level : float
+        How often the interval should hold the true value, in (0, 1).
+    n_resamples : int
+        How often to resample.
+
+    Returns
+    -------
+    SmoothCalibration
+        Floats, or (J,) each for average=None.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> confidence = rng.uniform(0.5, 1, 2000)
+    >>> correct = rng.random(2000) < confidence - 0.2
+    >>> found = smooth_calibration_interval(confidence, correct, rng=rng)
+    >>> 0.15 < found.low < found.value < found.high < 0.25
+    True
+    """
+    check_level(level)
+    draws = whole_number("n_resamples", n_resamples, least=2)
+
+    def ends(column: FloatArray, right: BoolArray) -> tuple[float, float, float]:
+        return _interval(column, right, rng, level, draws)
+
+    return SmoothCalibration(*forecast_cells(confidence, correct, observed).averages(ends, average, count=3))
+
+
+def _point(confidence: FloatArray, correct: BoolArray) -> float:
+    count, mean = _summed(confidence, correct)
+    return float(_own_width(_residuals(count[None] / len(confidence), mean), halvings=40)[0])
+
+
+def _interval(
+    confidence: FloatArray, correct: BoolArray, rng: np.random.Generator, level: float, n_resamples: int
+) -> tuple[float, float, float]:
+    count, mean = _summed(confidence, correct)
+    value = float(_own_width(_residuals(count[None] / len(confidence), mean), halvings=40)[0])
+    again = _again(count, mean, rng, n_resamples)
+    reach = float(np.quantile(np.abs(again - value), level))
+    by_chance = np.quantile(_perfect(count, mean, rng, n_resamples), level)
+    low = 0.0 if value <= by_chance else max(0.0, value - reach)
+    return value, low, min(1.0, value + reach)
+
+
+def _again(count: IntArray, mean: FloatArray, rng: np.random.Generator, n_resamples: int) -> FloatArray:
+    """Draw the error anew, (n_resamples,), half a right and half a wrong answer added to those drawn from.
+
+    They are spread over the confidences as the items are. Without them no draw from nothing but right answers would
+    hold a wrong one, and the interval would have no width.
+    """
+    items, n_items = count.sum(axis=0), count.sum()
+    chance = (count + 0.5 * items / n_items) / (n_items + 1)
+    drawn = np.zeros((n_resamples, *count.shape))
+    drawn[:, chance > 0] = rng.multinomial(n_items, chance[chance > 0], size=n_resamples)
+    claimed = np.where(count > 0, mean, _mean_claim(count, mean))
+    return _own_width(_residuals(drawn / n_items, claimed), halvings=16, per_width=8)
+
+
+def _perfect(count: IntArray, mean: FloatArray, rng: np.random.Generator, n_resamples: int) -> FloatArray:
+    """Draw the error of a perfect forecaster with these confidences, (n_resamples,)."""
+    items, promised = count.sum(axis=0), _mean_claim(count, mean)
+    right = rng.binomial(items, np.minimum(promised, 1.0), size=(n_resamples, _CELLS))
+    share = np.stack([items - right, right], axis=1) / items.sum()
+    return _own_width(_residuals(share, promised), halvings=16, per_width=8)
+
+
+def _mean_claim(count: IntArray, mean: FloatArray) -> FloatArray:
+    """Return the mean confidence in each cell, right and wrong together, (C,)."""
+    items = count.sum(axis=0)
+    return np.divide((count * mean).sum(axis=0), items, out=np.zeros(_CELLS), where=items > 0)
+
+
+def _summed(confidence: FloatArray, correct: BoolArray) -> tuple[IntArray, FloatArray]:
+    """Return how many items, wrong ones and right ones, fall into each cell and their mean confidence, (2, C) each."""
+    place = np.minimum((confidence * _CELLS).astype(np.int64), _CELLS - 1)
+    place[correct] += _CELLS
+    count = np.bincount(place, minlength=2 * _CELLS)
+    total = np.bincount(place, weights=confidence, minlength=2 * _CELLS)
+    mean = np.divide(total, count, out=np.zeros(2 * _CELLS), where=count > 0)
+    return count.reshape(2, _CELLS), mean.reshape(2, _CELLS)
+
+
+def _residuals(share: FloatArray, mean: FloatArray) -> FloatArray:
+    """Share the residuals out to the cells' ends, (R, C + 1), from the share of the items in each cell, (R, 2, C)."""
+    residual = share * (np.array([[0.0], [1.0]]) - mean)
+    upward = (residual * (mean * _CELLS - np.arange(_CELLS))).sum(axis=-2)
+    at_ends = np.zeros((*upward.shape[:-1], _CELLS + 1))
+    at_ends[..., :-1] = residual.sum(axis=-2) - upward
+    at_ends[..., 1:] += upward
+    return at_ends
+
+
+def _own_width(residuals: FloatArray, *, halvings: int, per_width: int = _CELLS) -> FloatArray:
+    """Return the sigma with smECE_sigma = sigma for each row of residuals (R, C + 1) at 0, 1/C, ..., 1.
+
+    Reflecting at both ends is the same as convolving an even sequence of period 2, so that a Gaussian multiplies the
+    k-th cosine by exp(-(pi k sigma)^2 / 2). Integrate over at least `per_width` points in each sigma, or over all.
+    """
+    even = np.concatenate([residuals, residuals[:, -2:0:-1]], axis=1)
+    even[:, [0, _CELLS]] *= 2
+    cosines = np.fft.rfft(even, axis=1).real
+    decay = -0.5 * (np.pi * np.arange(_CELLS + 1)) ** 2
+    low, high = np.abs(residuals.sum(axis=1)), np.abs(residuals).sum(axis=1)  # sigma = infinity and sigma = 0
+    for _ in range(halvings):
+        sigma = (low + high) / 2
+        points = 2 * _CELLS
+        while points * sigma.min() >= 4 * per_width:
+            points //= 2
+        kept = slice(points // 2 + 1)
+        damped = cosines[:, kept] * np.exp(decay[kept] * sigma[:, None] ** 2)
+        # Half of a period's sum: the two ends are there once, all other points twice.
+        integral = np.abs(np.fft.irfft(damped, n=points, axis=1)).sum(axis=1) / 2
+        low, high = np.where(integral > sigma, sigma, low), np.where(integral > sigma, high, sigma)
+    return (low + high) / 2

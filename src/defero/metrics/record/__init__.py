@@ -1,0 +1,1 @@
+"""The record of a team on held-out cases: members, panels, cautions."""

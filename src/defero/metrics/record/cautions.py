@@ -1,0 +1,306 @@
+"""What a reader should know before believing a record: one sentence for each kind of doubt, names counted."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from defero.core.checks import IntArray
+from defero.metrics.recall import ClassRecall
+from defero.metrics.record.member import SMALL_GAP, ExpertRecord, ModelCalibration, kept_promise
+from defero.metrics.record.panel import PanelRecord
+from defero.metrics.record.share import Share
+from defero.metrics.statistics.chi_square import chance_of_choice
+from defero.metrics.statistics.paired import Comparison, holm
+
+FEW_CASES = 50
+FEW_ANSWERS = 30
+MANY = 4
+"""Of fewer experts any panel of two is most of the team."""
+NAMED = 2
+"""How many experts a sentence names before it counts the others."""
+SMALL_SHIFT = 0.1
+"""Cases whose class shares differ from all cases' by less than this (half the sum of the gaps) are much the same."""
+MODEL_NAME = "the model"
+RISK = 0.05
+"""How often a sentence about several experts may be a false alarm."""
+FEW_PANEL_CASES = 100
+"""From fewer cases the threshold of a panel is little more than a guess on the safe side."""
+
+
+def few_cases(n_items: int) -> str | None:
+    """Say that there are too few cases to judge by.
+
+    >>> few_cases(32)
+    '32 cases are too few to judge by: look at the intervals.'
+    """
+    if n_items == 0:
+        return "There is no case to judge by."
+    if n_items == 1:
+        return "One case is too few to judge by: look at the intervals."
+    return f"{n_items} cases are too few to judge by: look at the intervals." if n_items < FEW_CASES else None
+
+
+def nothing_deferred(coverage: float, *, n_experts: int) -> str | None:
+    """Say that no expert was ever asked, so that the team is the model.
+
+    >>> nothing_deferred(1.0, n_experts=3)
+    'No case was deferred: the team is the model alone here.'
+    """
+    return "No case was deferred: the team is the model alone here." if n_experts and coverage == 1 else None
+
+
+def no_better(gain: Comparison) -> str | None:
+    """Say that the team is not better than the model, or not beyond doubt."""
+    if gain.n == 0 or (gain.clear and gain.difference > 0):
+        return None
+    if gain.only_first + gain.only_second == 0:
+        return "The team is right on the very cases where the model is: nothing is gained or lost."
+    how = "worse than the model" if gain.clear else "not better than the model beyond doubt"
+    ends = ""
+    if not math.isnan(gain.low):
+        ends = f" ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
+    return f"The team is {how}: {100 * gain.difference:+.1f} points{ends}, McNemar's p = {gain.p_value:.2g}."
+
+
+def idle_model(recall: Sequence[ClassRecall]) -> str | None:
+    """Say that the model alone is right no more often than whoever always names the commonest class."""
+    n_items = sum(found.model.total for found in recall)
+    present = [found for found in recall if found.model.total]
+    if n_items < FEW_CASES or len(present) < 2:
+        return None
+    commonest = max(present, key=lambda found: found.model.total)
+    right = sum(found.model.right for found in recall)
+    if right > commonest.model.total:
+        return None
+    model, always = (f"{100 * count / n_items:.1f} %" for count in (right, commonest.model.total))
+    return (
+        f"The model alone is right on {model}, no more than always saying {commonest.label} would be ({always}): "
+        "it has not learned to tell these cases apart."
+    )
+
+
+def lost_classes(recall: Sequence[ClassRecall]) -> str | None:
+    """Say which classes the team finds less often than the model alone does, beyond chance."""
+    lost = sorted((found for found in recall if found.lost), key=lambda found: found.team.right - found.model.right)
+    if not lost:
+        return None
+    told = [
+        f"{found.label} ({100 * found.team.value:.1f} % of {found.team.total} beside {100 * found.model.value:.1f} %)"
+        for found in lost[:NAMED]
+    ]
+    word = "class" if len(lost) == 1 else "classes"
+    return f"The team finds {word} {_listed(told, len(lost))} less often than the model alone."
+
+
+def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration) -> str | None:
+    """Say who promises more than they keep on the cases that they get, by the word of `kept_promise`."""
+    members = [(expert.name, expert.promised, expert.asked, expert.kept_promise) for expert in experts]
+    members.append((MODEL_NAME, model.promised, model.decided, model.kept_promise))
+    broken = [(name, promised, kept) for name, promised, kept, word in members if word == "less"]
+    if not broken:
+        return _broken_together(experts)
+    broken.sort(key=lambda member: member[2].value - member[1])
+    told = []
+    for name, promised, kept in broken[:NAMED]:
+        low, high = kept.interval
+        told.append((name, f"{promised:.2f} promised, {low:.2f} to {high:.2f} kept"))
+    if len(broken) > 1:
+        who = _listed([f"{name} ({numbers})" for name, numbers in told], len(broken))
+        return f"{who} promise more than they keep on what they get."
+    name, numbers = told[0]
+    if name == MODEL_NAME:
+        return f"The model promises more than it keeps on what it decides: {numbers}."
+    return f"{name} promises more than they keep on what they get: {numbers}."
+
+
+def _broken_together(experts: Sequence[ExpertRecord]) -> str | None:
+    """Say that the experts together promise more than they keep: with hundreds of them each alone got too few cases."""
+    asked = [expert for expert in experts if expert.asked.total and not math.isnan(expert.promised)]
+    kept = Share(sum(expert.asked.right for expert in asked), sum(expert.asked.total for expert in asked))
+    if not kept.total:
+        return None
+    promised = sum(expert.promised * expert.asked.total for expert in asked) / kept.total
+    if kept_promise(promised, kept) != "less":
+        return None
+    low, high = kept.interval
+    return (
+        f"Together the experts promise more than they keep on the {kept.total} cases that they get: "
+        f"{promised:.2f} promised, {low:.2f} to {high:.2f} kept."
+    )
+
+
+def dishonest_estimates(experts: Sequence[ExpertRecord], *, recalibrated: bool) -> str | None:
+    """Say of how many experts the stated chances are farther from the truth than chance explains.
+
+    Each is told by their own 95 % interval; nothing is said where so many of them would be off by chance alone.
+    """
+    known = [expert for expert in experts if not math.isnan(expert.smooth_low)]
+    off = [expert for expert in known if expert.smooth_low > 0 and expert.smooth_error >= SMALL_GAP]
+    if not off or _chance_of_at_least(len(off), len(known)) > RISK + 1e-9:
+        return None
+    low, high = (f"{100 * end([one.smooth_error for one in off]):.1f}" for end in (min, max))
+    by = low if low == high else f"{low} to {high}"
+    told = "recalibration has not mended that" if recalibrated else "call calibrate"
+    whose = f"all {len(off)} experts" if len(off) == len(experts) else f"{len(off)} of {len(experts)} experts"
+    whose = off[0].name if len(off) == 1 else whose
+    return (
+        f"The stated chances of being right of {whose} are off on these cases, by {by} points on average, more than "
+        f"chance explains: {told}."
+    )
+
+
+def _chance_of_at_least(count: int, total: int) -> float:
+    """Return the probability of so many false alarms among so many honest experts, each with chance `RISK`.
+
+    >>> round(_chance_of_at_least(1, 1), 4), round(_chance_of_at_least(2, 10), 4)
+    (0.05, 0.0861)
+    """
+    ways = (math.lgamma(total + 1) - math.lgamma(k + 1) - math.lgamma(total - k + 1) for k in range(count))
+    less = (math.exp(log + k * math.log(RISK) + (total - k) * math.log1p(-RISK)) for k, log in enumerate(ways))
+    return 1.0 - math.fsum(less)
+
+
+def thin_evidence(experts: Sequence[ExpertRecord]) -> str | None:
+    """Say whose probabilities were learned from few answers."""
+    counts = [(expert.training_answers, expert.name) for expert in experts if expert.training_answers is not None]
+    few = sorted((count, name) for count, name in counts if count < FEW_ANSWERS)
+    if not few:
+        return None
+    if len(few) == 1:
+        count, name = few[0]
+        cases = "no training case" if count == 0 else f"only {count} training case{'s' if count > 1 else ''}"
+        return f"{name} answered {cases}."
+    who = _listed([name for _, name in few[:NAMED]], len(few))
+    least = f"the fewest: {few[0][0]}"
+    return f"{who} answered fewer than {FEW_ANSWERS} training cases ({least})."
+
+
+def chosen_cases(
+    names: Sequence[str], answered: IntArray, class_counts: Sequence[int], classes: Sequence[object]
+) -> str | None:
+    """Say whose recorded answers are no random choice of the cases.
+
+    For each expert the classes of the cases that they answered are held against those of all cases: a chi-square
+    test, adjusted for the number of experts (Holm), and only where the shares differ by more than `SMALL_SHIFT`.
+
+    Parameters
+    ----------
+    names : J names
+    answered : (J, K) int
+        How many cases of each class the expert answered.
+    class_counts : K whole numbers
+        How many there are.
+    classes : K labels
+    """
+    counts = np.asarray(class_counts, dtype=np.float64)
+    if not len(names) or not counts.sum():
+        return None
+    p_values = holm([chance_of_choice(row, counts) for row in answered])
+    total = answered.sum(axis=1, keepdims=True)
+    excess = answered / np.maximum(total, 1) - counts / counts.sum()
+    shift = np.abs(excess).sum(axis=1) / 2
+    odd = np.flatnonzero((p_values < RISK) & (shift > SMALL_SHIFT) & (total[:, 0] > 0))
+    if not odd.size:
+        return None
+    odd = odd[np.argsort(-shift[odd], kind="stable")]
+    told = []
+    for j in odd[:NAMED]:
+        k = int(np.argmax(excess[j]))
+        share, of_all = answered[j, k] / total[j, 0], counts[k] / counts.sum()
+        much = "mostly" if share > 0.5 else "many of"
+        told.append(
+            f"{names[j]} saw {much} class {classes[k]} ({100 * share:.0f} % of theirs, {100 * of_all:.0f} % of all)"
+        )
+    tail = "their accuracies are about those cases" if len(odd) > 1 else "their accuracy is about those cases"
+    return f"Recorded answers were not random: {_listed(told, len(odd))}; {tail}."
+
+
+def broken_panel(panel: PanelRecord) -> str | None:
+    """Say that the panels kept less than was promised of them."""
+    if panel.kept_promise != "less":
+        return None
+    missed = panel.target == "missed-share"
+    what = "miss more of the right experts" if missed else "hold a right expert less often"
+    if panel.target == "all-correct":
+        what = "hold every right expert less often"
+    least = "at most" if missed else "at least"
+    return (
+        f"Panels {what} than promised: {least} {100 * panel.asked_for:.1f} % promised, {100 * panel.kept:.1f} % "
+        f"({100 * panel.low:.1f} to {100 * panel.high:.1f}) here; are these cases like those of conformalize?"
+    )
+
+
+def large_panels(
+    panel: PanelRecord, *, n_experts: int, recorded: float, calibrated_on: int | None = None
+) -> str | None:
+    """Say that the panels hold most of the team, so that little is gained by them, and what is known of the reason.
+
+    Parameters
+    ----------
+    panel : PanelRecord
+    n_experts : int
+    recorded : float
+        How many answers a case has on average.
+    calibrated_on : int, optional
+        On how many cases the panels were calibrated.
+    """
+    if n_experts < MANY or math.isnan(panel.filled_size) or panel.filled_size <= n_experts / 2:
+        return None
+    why = "a larger alpha makes them smaller."
+    if recorded <= n_experts / 2:
+        why = "where few answers a case are recorded, conformalize cannot tell who may be left out."
+    elif calibrated_on is not None and calibrated_on < FEW_PANEL_CASES:
+        why = (
+            f"conformalize had {calibrated_on} deferred case{'' if calibrated_on == 1 else 's'} to go by, too few to "
+            "tell who may be left out."
+        )
+    return (
+        f"Panels hold {panel.filled_size:.1f} of {n_experts} experts on average, so many that they help little: {why}"
+    )
+
+
+def impossible_estimates(above_one: float, *, recalibrated: bool) -> str | None:
+    """Say how often an estimate of a probability exceeds 1, and what helps.
+
+    >>> impossible_estimates(0.05, recalibrated=False)
+    "5.0 % of the experts' estimates exceed 1, a fault of the softmax loss: call calibrate."
+    """
+    if math.isnan(above_one) or above_one == 0:
+        return None
+    share = f"{100 * above_one:.1f} %" if above_one >= 0.0005 else "less than 0.1 %"
+    if recalibrated:
+        return f"{share} of the experts' estimates exceeded 1 before recalibration, a fault of the softmax loss."
+    return f"{share} of the experts' estimates exceed 1, a fault of the softmax loss: call calibrate."
+
+
+def silent_experts(experts: Sequence[ExpertRecord]) -> str | None:
+    """Say of whom nothing is known here."""
+    silent = [expert.name for expert in experts if expert.alone.total == 0]
+    has = "has" if len(silent) == 1 else "have"
+    return (
+        f"{_listed(silent[:NAMED], len(silent))} {has} no recorded answer here and cannot be judged."
+        if silent
+        else None
+    )
+
+
+def unseen_classes(classes: Sequence[object], class_counts: Sequence[int]) -> str | None:
+    """Say which classes no case has."""
+    unseen = [str(label) for label, count in zip(classes, class_counts, strict=True) if count == 0]
+    if not unseen or not sum(class_counts):
+        return None
+    word = "class" if len(unseen) == 1 else "classes"
+    return f"No case of {word} {_listed(unseen[:NAMED], len(unseen))} is here: nothing is known of such cases."
+
+
+def _listed(told: Sequence[str], total: int) -> str:
+    """Join what is told, and count who is left out.
+
+    >>> _listed(["ann", "bob"], 2), _listed(["ann", "bob"], 3), _listed(["ann", "bob"], 14)
+    ('ann and bob', 'ann, bob and 1 other', 'ann, bob and 12 others')
+    """
+    left = total - len(told)
+    if left:
+        return f"{', '.join(told)} and {left} other{'s' if left > 1 else ''}"
+    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)

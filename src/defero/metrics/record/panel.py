@@ -1,0 +1,138 @@
+"""What a panel promised, and what it kept on held-out cases."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks import FloatArray, IntArray
+from defero.core.errors import InputError
+from defero.core.trial import Trial
+from defero.metrics.record.member import FEW, SMALL_GAP, VERY_FEW, Kept
+from defero.metrics.record.share import Share, number
+from defero.metrics.sets import kept_by_sets
+from defero.metrics.statistics.intervals import clopper_pearson_interval, wilson_interval
+
+
+@dataclass(frozen=True)
+class PanelRecord:
+    """The panels of the deferred cases.
+
+    Attributes
+    ----------
+    promise : str
+        In words.
+    target, alpha : str, float
+    asked_for : float
+        The level promised: 1 - alpha kept, or for "missed-share" at most alpha missed.
+    kept : float
+        The level seen, on deferred cases that some recorded expert got right.
+    low, high : float
+        Its 95 % interval.
+    cases : int
+        How many such cases there were.
+    deferred : int
+    raw_size, filled_size : float
+        Experts per panel, before and after empty panels got the top expert.
+    raw_size_half, filled_size_half : float
+        Half the width of their 95 % intervals.
+    accuracy : Share
+        The whole team's, with panels voting on what is deferred.
+    kept_promise : "less", "as promised", "too few" or None
+        What became of the promise; None where no case counts. Keeping more is as promised.
+    """
+
+    promise: str
+    target: str
+    alpha: float
+    asked_for: float
+    kept: float
+    low: float
+    high: float
+    cases: int
+    deferred: int
+    raw_size: float
+    filled_size: float
+    raw_size_half: float
+    filled_size_half: float
+    accuracy: Share
+    kept_promise: Kept | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        sizes = ("raw_size", "filled_size", "raw_size_half", "filled_size_half")
+        numbers = {name: number(getattr(self, name)) for name in ("kept", "low", "high", *sizes)}
+        return {
+            "promise": self.promise,
+            "target": self.target,
+            "alpha": self.alpha,
+            "asked_for": self.asked_for,
+            **numbers,
+            "cases": self.cases,
+            "kept_promise": self.kept_promise,
+            "deferred": self.deferred,
+            "team_with_panels": self.accuracy.to_dict(),
+        }
+
+
+def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelRecord:
+    """Judge the panels of a trial on its deferred cases.
+
+    Parameters
+    ----------
+    trial : Trial
+        With a panel.
+    calibrated_on : int, optional
+        How many cases the promise was calibrated on. It holds on average over such cases, so that few of them make
+        an honest panel miss it here; where nobody knows, they are taken to be as many as those here.
+    """
+    if trial.panel is None:
+        raise InputError("the trial has no panel; call conformalize before judging panels.")
+    panel, deferred = trial.panel, trial.panel.deferred
+    sets, target, alpha = panel.sets, panel.target, panel.alpha
+    right = trial.expert_correct & panel.eligible
+    kept = kept_by_sets(sets.raw_mask[deferred], right[deferred], target=target)
+    # Shares in [0, 1] vary at most as much as hits and misses of the same mean: Wilson errs on the safe side.
+    low, high = wilson_interval(float(kept.sum()), len(kept))
+    asked_for = alpha if target == "missed-share" else 1 - alpha
+    raw_size, raw_half = _mean_and_half_width(sets.raw_mask[deferred].sum(axis=1))
+    filled_size, filled_half = _mean_and_half_width(sets.mask[deferred].sum(axis=1))
+    return PanelRecord(
+        promise=panel.promise,
+        target=target,
+        alpha=alpha,
+        asked_for=asked_for,
+        kept=float(kept.mean()) if kept.size else math.nan,
+        low=low,
+        high=high,
+        cases=len(kept),
+        deferred=int(deferred.sum()),
+        raw_size=raw_size,
+        filled_size=filled_size,
+        raw_size_half=raw_half,
+        filled_size_half=filled_half,
+        accuracy=Share(int(np.sum(panel.said_idx == trial.label_idx)), len(trial)),
+        kept_promise=_kept_promise(kept, asked_for, calibrated_on or len(kept), at_most=target == "missed-share"),
+    )
+
+
+def _kept_promise(kept: FloatArray, asked_for: float, calibrated_on: int, *, at_most: bool) -> Kept | None:
+    """Tell what became of a promise of at least, or at most, so much on average."""
+    if kept.size == 0:
+        return None
+    if len(kept) < VERY_FEW:
+        return "too few"
+    # Both samples vary: together they tell as much as so many cases would about a promise that is exact.
+    size, mean = 1 / (1 / len(kept) + 1 / calibrated_on), float(kept.mean())
+    low, high = clopper_pearson_interval(size * mean, size)
+    broken = low > asked_for if at_most else high < asked_for
+    if broken and abs(mean - asked_for) >= SMALL_GAP:
+        return "less"
+    return "too few" if len(kept) < FEW else "as promised"
+
+
+def _mean_and_half_width(values: IntArray) -> tuple[float, float]:
+    if len(values) < 2:
+        return (float(values[0]) if len(values) else math.nan), math.nan
+    return float(values.mean()), 1.96 * float(values.std(ddof=1)) / math.sqrt(len(values))

@@ -1,0 +1,268 @@
+"""A team on held-out cases: everything that a person asks of it, in one value."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from defero.core.trial import Trial
+from defero.metrics.probabilities.binned import expected_calibration_error
+from defero.metrics.probabilities.groups import ClassSkill, GroupCalibration, calibration_by_group, skill_by_class
+from defero.metrics.recall import ClassRecall, class_recalls
+from defero.metrics.record import cautions as doubts
+from defero.metrics.record.budget import DeferralPoint, deferral_points
+from defero.metrics.record.cells import mean_of_known
+from defero.metrics.record.member import ExpertRecord, ModelCalibration, expert_records, model_calibration
+from defero.metrics.record.panel import PanelRecord, panel_record
+from defero.metrics.record.share import Share, number
+from defero.metrics.shared.shared_errors import SharedErrors, shared_errors
+from defero.metrics.statistics.paired import Comparison, compare
+
+
+@dataclass(frozen=True, eq=False)
+class TeamRecord:
+    """The team beside the model alone and each expert.
+
+    On recorded data only an expert whose answer is recorded can be asked.
+
+    Attributes
+    ----------
+    team, model : Share
+        Right, the team and the model alone.
+    gain : Comparison
+        The team (first) against the model (second).
+    coverage : float
+        The share of the cases that the model decides.
+    recorded : float
+        How many answers a case has on average.
+    experts : tuple of ExpertRecord
+    model_calibration : ModelCalibration
+    pooled_error, mean_error : float
+        ECE of the experts' probabilities: all their answers as one forecaster's, and the mean over the experts.
+    recall : tuple of K ClassRecall
+        The share of each class's cases that were called so, by the team and by the model.
+    above_one : float
+        The share of (case, expert) cells whose estimate exceeds 1 before calibration, the softmax loss's fault.
+    deferral : tuple of DeferralPoint
+        At 0, 10, ..., 100 % of the cases deferred; those without a recorded expert cannot be.
+    skill : ClassSkill
+        Each expert by true class: counts and accuracies (J, K).
+    by_predicted_class : GroupCalibration
+        The model's promise beside what it kept, by the class it named; its groups are class numbers.
+    shared_errors : SharedErrors
+        Who errs with whom, beyond what the cases explain.
+    cautions : tuple of str
+        What a reader should know before believing the numbers, in sentences.
+    estimates : "probabilities" or "weights"
+        What the team goes by. Weights, a mixture of experts', promise nothing: whatever is said of promises and
+        calibration errors is then nan or None.
+    recalibrated : bool
+        Were the estimates corrected on cases of their own?
+    panel : PanelRecord, optional
+    panel_note : str, optional
+        Why there is none though the team has panels.
+    """
+
+    team: Share
+    model: Share
+    gain: Comparison
+    coverage: float
+    recorded: float
+    experts: tuple[ExpertRecord, ...]
+    model_calibration: ModelCalibration
+    pooled_error: float
+    mean_error: float
+    recall: tuple[ClassRecall, ...]
+    above_one: float
+    deferral: tuple[DeferralPoint, ...]
+    skill: ClassSkill
+    by_predicted_class: GroupCalibration
+    shared_errors: SharedErrors
+    estimates: Literal["probabilities", "weights"] = "probabilities"
+    recalibrated: bool = False
+    panel: PanelRecord | None = None
+    panel_note: str | None = None
+    cautions: tuple[str, ...] = ()
+
+    @property
+    def classes(self) -> tuple[object, ...]:
+        """K labels."""
+        return tuple(found.label for found in self.recall)
+
+    @property
+    def class_counts(self) -> tuple[int, ...]:
+        """K whole numbers: how many cases of each class there are."""
+        return tuple(found.team.total for found in self.recall)
+
+    @property
+    def coverage_with_all(self) -> float:
+        """The share that the model would decide if everybody could be asked; nan where there are no panels to tell."""
+        return math.nan if self.panel is None else 1 - self.panel.deferred / self.team.total
+
+    @property
+    def only_team_right(self) -> int:
+        """How many cases the team gets right where the model alone is wrong."""
+        return self.gain.only_first
+
+    @property
+    def only_model_right(self) -> int:
+        """How many cases the model alone gets right where the team is wrong."""
+        return self.gain.only_second
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "items": self.team.total,
+            "team": self.team.to_dict(),
+            "model": self.model.to_dict(),
+            "team_minus_model": self.gain.to_dict(),
+            "only_team_right": self.only_team_right,
+            "only_model_right": self.only_model_right,
+            "coverage": number(self.coverage),
+            "coverage_with_all": number(self.coverage_with_all),
+            "recorded_answers_per_item": number(self.recorded),
+            "model_calibration": self.model_calibration.to_dict(),
+            "experts": [expert.to_dict() for expert in self.experts],
+            "experts_calibration_error": {"pooled": number(self.pooled_error), "mean": number(self.mean_error)},
+            "recall": [found.to_dict() for found in self.recall],
+            "skill_by_class": self._skill_rows(),
+            "model_by_predicted_class": self._predicted_rows(),
+            "shared_errors": self.shared_errors.to_dict(),
+            "deferral": [point.to_dict() for point in self.deferral],
+            "estimates": self.estimates,
+            "estimates_above_one": number(self.above_one),
+            "recalibrated": self.recalibrated,
+            "panel": None if self.panel is None else self.panel.to_dict(),
+            "panel_note": self.panel_note,
+            "cautions": list(self.cautions),
+        }
+
+    def _skill_rows(self) -> list[dict[str, Any]]:
+        skill = self.skill
+        return [
+            {
+                "expert": expert.name,
+                "class": label,
+                "n": int(skill.count[j, k]),
+                "accuracy": number(skill.accuracy[j, k]),
+                "low": number(skill.low[j, k]),
+                "high": number(skill.high[j, k]),
+            }
+            for j, expert in enumerate(self.experts)
+            for k, label in enumerate(self.classes)
+        ]
+
+    def _predicted_rows(self) -> list[dict[str, Any]]:
+        found = self.by_predicted_class
+        return [
+            {
+                "class": self.classes[int(k)],
+                "n": int(found.count[g, 0]),
+                "promised": number(found.promised[g, 0]),
+                "kept": number(found.realised[g, 0]),
+                "low": number(found.low[g, 0]),
+                "high": number(found.high[g, 0]),
+            }
+            for g, k in enumerate(found.groups)
+        ]
+
+
+def team_record(
+    trial: Trial,
+    *,
+    training_answers: Sequence[int] | None = None,
+    panel_cases: int | None = None,
+    rng: np.random.Generator,
+) -> TeamRecord:
+    """Judge a team's decisions on cases whose labels and recorded answers are known.
+
+    Parameters
+    ----------
+    trial : Trial of n cases, J experts
+    training_answers : J whole numbers, optional
+        How many answers of each expert were learned from.
+    panel_cases : int, optional
+        On how many cases the panels were calibrated; see `panel_record`.
+    rng : numpy.random.Generator
+        For the bootstrap intervals.
+    """
+    scores, decision, n_classes = trial.scores, trial.decision, len(trial.classes)
+    team_right, model_right = trial.team_correct, trial.model_correct
+    observed, correct = trial.observed, trial.expert_correct
+    gain = compare(team_right, model_right, rng=rng)
+    experts = expert_records(trial, training_answers, rng=rng)
+    weights = scores.link == "weight"
+    record = TeamRecord(
+        team=Share(int(team_right.sum()), len(trial)),
+        model=Share(int(model_right.sum()), len(trial)),
+        gain=gain,
+        coverage=decision.coverage(),
+        recorded=float(observed.sum() / len(trial)) if len(trial) else math.nan,
+        experts=experts,
+        model_calibration=model_calibration(trial, rng=rng),
+        pooled_error=math.nan if weights else _pooled_error(trial),
+        mean_error=mean_of_known(np.array([expert.calibration_error for expert in experts])),
+        recall=class_recalls(trial),
+        # Calibration hides the softmax estimate's fault from its users, not from the judge.
+        above_one=trial.uncalibrated.above_one(),
+        deferral=deferral_points(trial),
+        skill=skill_by_class(correct, trial.label_idx, n_classes, observed=observed),
+        by_predicted_class=_by_predicted_class(trial),
+        shared_errors=shared_errors(
+            trial.answer_idx,
+            trial.label_idx,
+            None if weights else scores.expert_proba,
+            expert_names=trial.expert_names,
+        ),
+        estimates="weights" if weights else "probabilities",
+        recalibrated=trial.uncalibrated is not scores,
+        panel=None if trial.panel is None else panel_record(trial, calibrated_on=panel_cases),
+        panel_note=trial.panel_note,
+    )
+    return replace(record, cautions=_cautions(record, panel_cases))
+
+
+def _pooled_error(trial: Trial) -> float:
+    proba, correct = trial.scores.expert_proba, trial.expert_correct
+    return expected_calibration_error(proba, correct, observed=trial.observed, average="pooled")
+
+
+def _by_predicted_class(trial: Trial) -> GroupCalibration:
+    scores = trial.scores
+    found = calibration_by_group(scores.model_proba, trial.model_correct, scores.class_idx)
+    if scores.link != "weight":
+        return found
+    return replace(found, promised=found.promised * math.nan, pooled_promised=found.pooled_promised * math.nan)
+
+
+def _cautions(record: TeamRecord, panel_cases: int | None) -> tuple[str, ...]:
+    """Return every caution that a record calls for, the gravest first; one sentence for each kind."""
+    names = tuple(expert.name for expert in record.experts)
+    nothing = doubts.nothing_deferred(record.coverage, n_experts=len(names))
+    sentences = (
+        doubts.few_cases(record.team.total),
+        nothing,
+        None if nothing or not names else doubts.no_better(record.gain),
+        doubts.idle_model(record.recall),
+        doubts.lost_classes(record.recall),
+        doubts.broken_promises(record.experts, record.model_calibration),
+        None if record.panel is None else doubts.broken_panel(record.panel),
+        doubts.dishonest_estimates(record.experts, recalibrated=record.recalibrated),
+        _large_panels(record, panel_cases),
+        record.shared_errors.caution,
+        doubts.thin_evidence(record.experts),
+        doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes),
+        doubts.impossible_estimates(record.above_one, recalibrated=record.recalibrated),
+        doubts.silent_experts(record.experts),
+        doubts.unseen_classes(record.classes, record.class_counts),
+    )
+    return tuple(sentence for sentence in sentences if sentence)
+
+
+def _large_panels(record: TeamRecord, panel_cases: int | None) -> str | None:
+    if record.panel is None:
+        return None
+    n_experts = len(record.experts)
+    return doubts.large_panels(record.panel, n_experts=n_experts, recorded=record.recorded, calibrated_on=panel_cases)

@@ -1,0 +1,1 @@
+"""Which experts make the same mistakes?"""

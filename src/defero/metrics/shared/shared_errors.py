@@ -1,0 +1,219 @@
+"""Who errs with whom, beyond what the items explain? Two copies of one person are one person."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks import BoolArray, FloatArray, IntArray, expert_rows, frozen, names, probabilities
+from defero.core.errors import InputError
+from defero.core.labels import MISSING
+from defero.metrics.record.share import number
+from defero.metrics.shared.common import Common, Products, common_correlation
+from defero.metrics.shared.item import explained_chance
+from defero.metrics.shared.pair import SharedPair, Wrongs, groups_of, judge_pair
+from defero.metrics.statistics.intervals import check_level
+
+LEAST_SHARED = 20
+"""Of fewer shared answers nothing is said."""
+NOTEWORTHY = 0.4
+"""Pairs below this correlation are never named, however many answers they share."""
+MOST_WRITTEN = 50
+"""The matrix of more experts is left out of JSON."""
+MOST_NAMED = 6
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class SharedErrors:
+    """Which of J experts err together more than the items explain.
+
+    Attributes
+    ----------
+    correlation : (J, J)
+        Of two experts' errors, beyond what the item explains: about 0 for strangers, 0.95 where one copies 95 % of
+        the other's answers; nan on the diagonal, and where too few answers are shared or nobody errs.
+    n_shared : (J, J) int
+        How many items both answered; on the diagonal, how many the expert answered.
+    typical : float
+        The mean correlation of two experts before hard items are allowed for: how much they make all err together.
+    pairs : tuple of SharedPair
+        Those who err together beyond chance, the most alike first.
+    groups : tuple of tuples of expert numbers
+        Near-copies put together: each group counts as one person.
+    names : J names
+    """
+
+    correlation: FloatArray
+    n_shared: IntArray
+    typical: float
+    pairs: tuple[SharedPair, ...]
+    groups: tuple[tuple[int, ...], ...]
+    names: tuple[str, ...]
+
+    @property
+    def group_names(self) -> tuple[tuple[str, ...], ...]:
+        """The groups by name."""
+        return tuple(tuple(self.names[j] for j in group) for group in self.groups)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One for each group of near-copies, the largest first.
+
+        >>> SharedErrors(np.eye(2), np.eye(2, dtype=int), 0.0, (), ((0, 1),), ("ann", "bob")).sentences
+        ('ann and bob err together: count them as one person.',)
+        """
+        ordered = sorted(self.group_names, key=lambda group: -len(group))
+        return tuple(f"{listed(group)} err together: count them as one person." for group in ordered)
+
+    @property
+    def caution(self) -> str | None:
+        """The first of them, and how many more there are; None where nobody is like another."""
+        if not self.groups:
+            return None
+        first, *others = self.sentences
+        more = f" So do {len(others)} more group{'s' if len(others) > 1 else ''} of experts." if others else ""
+        return first + more
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; the matrix of up to 50 experts."""
+        shown = len(self.names) <= MOST_WRITTEN
+        matrix = [[number(value) for value in row] for row in self.correlation.tolist()] if shown else None
+        return {
+            "typical_correlation": number(self.typical),
+            "correlation": matrix,
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "groups": [list(group) for group in self.group_names],
+        }
+
+
+def listed(group: Sequence[str]) -> str:
+    """Join names as a sentence does; of more than six the rest is counted.
+
+    >>> listed(["ann", "bob"]), listed(["ann", "bob", "eve"]), listed("abcdefgh")
+    ('ann and bob', 'ann, bob and eve', 'a, b, c, d, e and 3 others')
+    """
+    shown = (
+        list(group) if len(group) <= MOST_NAMED else [*group[: MOST_NAMED - 1], f"{len(group) - MOST_NAMED + 1} others"]
+    )
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def shared_errors(
+    answers: ArrayLike,
+    labels: ArrayLike,
+    expert_proba: ArrayLike | None = None,
+    *,
+    expert_names: ArrayLike | None = None,
+    level: float = 0.95,
+) -> SharedErrors:
+    """Find experts who err together more than the items explain.
+
+    Three things make strangers err together, and are taken away first: the item as the model sees it (expert_proba),
+    its true class (each expert's chance is corrected within each), and whatever else makes items hard for everybody,
+    which is read off all the other experts. With q the chance of being wrong so explained and e = wrong - q,
+
+        r_ab = sum e_a e_b / sqrt(sum q_a (1 - q_a) sum q_b (1 - q_b))  over shared items,
+        correlation_ab = (r_ab - c_ab) / (1 - c_ab),
+
+    where c_ab is the correlation that the pool lets expect of a and b (`common_correlation`). A pair is named where its
+    correlation is `NOTEWORTHY` and chance does not explain it: a Chernoff bound on sum e_a e_b, put together with one
+    on how often both gave the same wrong answer (Fisher), times the number of pairs that share `LEAST_SHARED`
+    answers (Bonferroni). Bounds, since the normal law fails rare errors.
+
+    Limits: with two or three experts hidden difficulty cannot be told from copying, and whatever goes together up to
+    a correlation of 0.5 passes for difficulty. Experts who hardly err cannot be told apart. Difficulties that some
+    experts share and others do not, as of a school, are shared errors and are named.
+
+    Parameters
+    ----------
+    answers : (n, J) int
+        Class numbers of held-out items, -1 where missing.
+    labels : (n,) int
+        The truth, as class numbers.
+    expert_proba : (J,) or (n, J), optional
+        P(expert j is right | x). Without it only the true class explains.
+    expert_names : J names, optional
+    level : float
+        1 - level is how often any pair of a pool of strangers is named, at most.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(3, size=500)
+    >>> answers = np.where(rng.random((500, 4)) < 0.8, labels[:, None], rng.integers(3, size=(500, 4)))
+    >>> answers[:25, 3], answers[25:, 3] = labels[:25], answers[25:, 0]  # dr_z copies dr_a in 95 % of the cases
+    >>> found = shared_errors(answers, labels, expert_names=["dr_a", "dr_b", "dr_c", "dr_z"])
+    >>> found.group_names, found.pairs[0].correlation > 0.9, found.pairs[0].n_shared
+    ((('dr_a', 'dr_z'),), True, 500)
+    """
+    check_level(level)
+    given, truth = _class_numbers(answers, labels)
+    n_items, n_experts = given.shape
+    named = names("expert_names", expert_names, count=n_experts)
+    stated = np.full(n_experts, 0.5) if expert_proba is None else np.asarray(expert_proba)
+    proba = probabilities("expert_proba", expert_rows("expert_proba", stated, n_items=n_items, n_experts=n_experts))
+    observed = given != MISSING
+    n_classes = int(max(given.max(initial=0), truth.max(initial=0))) + 1
+    correct = given == truth[:, None]
+    q = explained_chance(correct, observed, truth, proba, n_classes=n_classes)
+    wrongs = Wrongs.of(given, truth, n_classes=n_classes)
+    products = Products.of(np.where(observed, ~correct - q, 0.0), q * (1 - q), observed)
+    seen = observed.astype(np.float64)
+    n_shared = (seen.T @ seen).astype(np.int64)
+    enough = (n_shared >= LEAST_SHARED) & ~np.isnan(products.correlation)
+    np.fill_diagonal(enough, False)
+    common, pairs = _search(products, enough, q, wrongs, named, level=level)
+    correlation = np.clip((products.correlation - common.value) / (1 - common.value), -1, 1)
+    whole = products.norm.sum()
+    return SharedErrors(
+        correlation=frozen(np.where(enough, correlation, np.nan)),
+        n_shared=frozen(n_shared),
+        typical=float(products.total.sum() / whole) if whole > 0 else float("nan"),
+        pairs=tuple(sorted(pairs, key=lambda pair: -pair.correlation)),
+        groups=groups_of(pairs),
+        names=named,
+    )
+
+
+def _search(
+    products: Products, enough: BoolArray, q: FloatArray, wrongs: Wrongs, named: tuple[str, ...], *, level: float
+) -> tuple[Common, list[SharedPair]]:
+    """Return the pool's correlations (J, J) and the pairs beyond them; who is named says no more what is typical."""
+    n_pairs = int(np.triu(enough).sum())
+    typical = np.ones(enough.shape, dtype=np.bool_)
+    for _ in range(_ROUNDS):
+        common = common_correlation(products, typical)
+        beyond = np.nan_to_num((products.correlation - common.value) / (1 - common.value))
+        # Chernoff's bound of what lies less than a standard deviation out is never small.
+        far = products.total - common.most * products.norm > np.sqrt(products.variance)
+        found = [
+            judge_pair(a, b, q, wrongs, common=common.most[a, b], correlation=min(float(beyond[a, b]), 1), names=named)
+            for a, b in np.argwhere(np.triu(enough & far & (beyond >= NOTEWORTHY))).tolist()
+        ]
+        pairs = [pair.times(n_pairs) for pair in found if pair.p_value * n_pairs <= 1 - level]
+        before, typical = typical, np.ones(enough.shape, dtype=np.bool_)
+        for pair in pairs:
+            typical[[pair.first, pair.second], [pair.second, pair.first]] = False
+        if (typical == before).all():
+            break
+    return common, pairs
+
+
+def _class_numbers(answers: ArrayLike, labels: ArrayLike) -> tuple[IntArray, IntArray]:
+    given, truth = np.asarray(answers), np.asarray(labels)
+    if given.ndim != 2:
+        raise InputError(f"answers must have two axes (n, J), one column per expert, got shape {given.shape}.")
+    if truth.shape != (len(given),):
+        raise InputError(f"labels must have shape ({len(given)},), one per row of answers, got {truth.shape}.")
+    for name, array, lowest in (("answers", given, MISSING), ("labels", truth, 0)):
+        if array.size and array.dtype.kind not in "iu":
+            pass_on = "answer_idx" if name == "answers" else "label_idx"
+            raise InputError(
+                f"{name} must be class numbers, got dtype {array.dtype}; of an ExpertTable pass table.{pass_on}."
+            )
+        if array.size and array.min() < lowest:
+            raise InputError(f"{name} must be class numbers from {lowest} on, got {array.min()}.")
+    return given.astype(np.int64), truth.astype(np.int64)

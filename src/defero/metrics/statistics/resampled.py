@@ -1,0 +1,144 @@
+"""A figure over several random splits of the same cases: its mean, its interval, and whether it differs from 0."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from numpy.typing import ArrayLike
+
+from defero.core.errors import InputError
+from defero.metrics.arguments import numbers
+from defero.metrics.record.share import number
+from defero.metrics.statistics.intervals import beta_quantile, check_level, incomplete_beta
+
+Alternative = Literal["two-sided", "greater", "less"]
+
+
+@dataclass(frozen=True)
+class ResampledMean:
+    """A mean over splits that share cases.
+
+    Attributes
+    ----------
+    n_splits : int
+    mean : float
+    low, high : float
+        Its interval by the corrected variance.
+    level : float
+        How often such intervals are to hold the expected value.
+    t : float
+        The mean in corrected standard errors; infinite where all splits agree on a value other than 0.
+    p_value : float
+        How likely a t so far out is, were the expected value 0.
+    alternative : "two-sided", "greater" or "less"
+        Which side counts as far out.
+    """
+
+    n_splits: int
+    mean: float
+    low: float
+    high: float
+    level: float
+    t: float
+    p_value: float
+    alternative: Alternative
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; what is not finite is None."""
+        floats = ("mean", "low", "high", "level", "t", "p_value")
+        return {
+            "n_splits": self.n_splits,
+            **{name: number(value) if math.isfinite(value := getattr(self, name)) else None for name in floats},
+            "alternative": self.alternative,
+        }
+
+
+def nadeau_bengio(
+    values: ArrayLike,
+    *,
+    n_train: float,
+    n_test: float,
+    alternative: Alternative = "two-sided",
+    level: float = 0.95,
+) -> ResampledMean:
+    """Test the mean of one value per random split, such as the difference of two systems on the same test part.
+
+    Splits share cases, so their values are not independent and the plain t-test finds far too much. With m splits,
+    mean d and sample variance s^2, the corrected statistic (Nadeau and Bengio 2003) is
+
+        t = d / sqrt((1 / m + n_test / n_train) s^2),
+
+    referred to Student's law with m - 1 degrees of freedom. More splits sharpen it only up to n_test / n_train.
+
+    Parameters
+    ----------
+    values : (m,)
+        At least two, each from a split of its own.
+    n_train, n_test : float
+        Cases to learn from and to judge on, in a split.
+    alternative : "two-sided", "greater" or "less"
+        What the p value is against: a mean other than 0, above it, or below it.
+    level : float
+        Of the interval, which has two sides whatever the alternative, in (0, 1).
+
+    Returns
+    -------
+    ResampledMean
+        Where all splits agree the interval has no width; the p value is then 0 on the side of the alternative, else 1.
+
+    Examples
+    --------
+    >>> gain = nadeau_bengio([0.01, 0.02, 0.03], n_train=70, n_test=30)
+    >>> round(gain.mean, 3), round(gain.t, 4), round(gain.p_value, 4)
+    (0.02, 2.2913, 0.149)
+    >>> round(gain.low, 4), round(gain.high, 4)
+    (-0.0176, 0.0576)
+    """
+    check_level(level)
+    array = numbers("values", values)
+    count = len(array)
+    if count < 2:
+        raise InputError(f"values must hold at least 2 splits, got {count}; one split has no spread.")
+    for name, size in (("n_train", n_train), ("n_test", n_test)):
+        if not (math.isfinite(size) and size > 0):
+            raise InputError(f"{name} must be a number of cases above 0, got {size}.")
+    if alternative not in get_args(Alternative):
+        raise InputError(f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}.")
+    mean = float(array.mean())
+    error = 0.0 if (array == array[0]).all() else math.sqrt((1 / count + n_test / n_train) * float(array.var(ddof=1)))
+    t = mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
+    half = student_quantile((1 - level) / 2, count - 1) * error if error > 0 else 0.0
+    p_value = _p_value(t, count - 1, alternative) if error > 0 else _without_spread(mean, alternative)
+    return ResampledMean(count, mean, mean - half, mean + half, level, t, p_value, alternative)
+
+
+def student_tail(t: float, freedom: int) -> float:
+    """Return P(T > t) of Student's law: I_x(freedom / 2, 1 / 2) / 2 at x = freedom / (freedom + t^2) for t >= 0.
+
+    >>> round(student_tail(2.0930240544, 19), 6), student_tail(0.0, 19)
+    (0.025, 0.5)
+    """
+    x = freedom / (freedom + t * t)
+    beyond = 0.0 if x <= 0 else 0.5 if x >= 1 else incomplete_beta(x, freedom / 2, 0.5) / 2
+    return beyond if t >= 0 else 1 - beyond
+
+
+def student_quantile(tail: float, freedom: int) -> float:
+    """Return the t with P(T > t) = tail, for a tail in (0, 1/2).
+
+    >>> round(student_quantile(0.025, 19), 6)
+    2.093024
+    """
+    x = beta_quantile(2 * tail, freedom / 2, 0.5)
+    return math.sqrt(freedom * (1 - x) / x)
+
+
+def _p_value(t: float, freedom: int, alternative: Alternative) -> float:
+    if alternative == "two-sided":
+        return min(1.0, 2 * student_tail(abs(t), freedom))
+    return student_tail(t if alternative == "greater" else -t, freedom)
+
+
+def _without_spread(mean: float, alternative: Alternative) -> float:
+    sided = {"two-sided": mean != 0, "greater": mean > 0, "less": mean < 0}
+    return 0.0 if sided[alternative] else 1.0

@@ -1,0 +1,1 @@
+"""Experts' answers as a training run sees them."""

@@ -1,0 +1,1 @@
+"""Batches for deep nets: from memory, from the device, from disk."""

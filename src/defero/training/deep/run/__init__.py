@@ -1,0 +1,1 @@
+"""A training run: its state, checkpoints, log and seeds."""

@@ -1,0 +1,1 @@
+"""Optimisers, schedules and averages of the weights."""
