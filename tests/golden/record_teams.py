@@ -22,7 +22,8 @@ def main(out):
             decisions = pd.read_csv(folder / f"decided_{team}.csv", keep_default_na=False)
             pieces.append(decisions.drop(columns="reason").assign(team=team))
             told = json.loads(fitted)
-            figures[team] = {"rows": told["rows"], "test": told["test"]}
+            judged = {who: {"accuracy": told["test"][who]["accuracy"]} for who in ("team", "model")}
+            figures[team] = {"rows": told["rows"], "test": judged}
     pd.concat(pieces, ignore_index=True).to_csv(out / "decisions.csv", index=False)
     (out / "figures.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
 
