@@ -25,6 +25,7 @@ from defero.data.model_folder import library_versions
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.baselines import BestExpert, ConfidenceThreshold, ModelOnly, RandomExpert
 from defero.estimators.deferral import DeferralClassifier
+from defero.estimators.recipe import Recipe
 from defero.estimators.two_stage import TwoStageDeferral
 
 N_CASES, N_FEATURES, N_CLASSES, N_EXPERTS, EACH = 10_000, 20, 5, 800, 5
@@ -68,7 +69,7 @@ def fit_one(name: str, n_experts: int, max_epochs: int | None) -> dict[str, floa
     features, labels, experts = cases(n_experts)
     estimator = ESTIMATORS[name]()
     if max_epochs is not None and isinstance(estimator, DeferralClassifier):
-        estimator.set_params(max_epochs=max_epochs)
+        estimator.set_params(recipe=Recipe(max_epochs=max_epochs))
     before, wall, cpu = peak_mb(), time.perf_counter(), time.process_time()
     estimator.fit(features, labels, experts=experts)
     return {

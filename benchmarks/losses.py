@@ -15,6 +15,7 @@ from torch import Tensor
 from benchmarks.plain_loop import Zeros, plain_answers, plain_costs, plain_ova
 from defero.datasets import wedge
 from defero.estimators.deferral import DeferralClassifier
+from defero.estimators.recipe import Recipe
 from defero.losses import asymmetric_loss, decoupled_loss, ova_loss, softmax_loss
 
 N_ITEMS, K = 1_024, 10
@@ -97,11 +98,15 @@ def of_fits() -> dict[str, float]:
     right = rng.random((50_000, 16)) < np.linspace(0.3, 0.9, 16)
     answers = np.where(right, labels[:, None], rng.choice(others, size=(50_000, 16)))
     for net in ("linear", "mlp"):  # what is imported at the first fit is not a cost of fitting
-        _fit_seconds(DeferralClassifier(net, max_epochs=1), features[:99], labels[:99], answers[:99])
-    linear = _fit_seconds(DeferralClassifier(random_state=0), features, labels, answers)
+        _fit_seconds(
+            DeferralClassifier(net, loss="ova", recipe=Recipe(max_epochs=1)), features[:99], labels[:99], answers[:99]
+        )
+    linear = _fit_seconds(DeferralClassifier("linear", loss="ova", random_state=0), features, labels, answers)
     short, long = (
         _fit_seconds(
-            DeferralClassifier("mlp", hidden=(128,), batch_size=512, max_epochs=epochs, random_state=0),
+            DeferralClassifier(
+                "mlp", loss="ova", recipe=Recipe(hidden=(128,), batch_size=512, max_epochs=epochs), random_state=0
+            ),
             features,
             labels,
             answers,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from defero.data import read_table
     from defero.estimators.baselines import BestExpert, ConfidenceThreshold, ModelOnly, RandomExpert
     from defero.estimators.deferral import DeferralClassifier
+    from defero.estimators.recipe import Recipe
     from defero.estimators.two_stage import TwoStageDeferral
     from defero.router import Router
 
@@ -28,6 +29,7 @@ _HOMES = {
     "ModelFolderError": "defero.core",
     "ModelOnly": "defero.estimators.baselines",
     "RandomExpert": "defero.estimators.baselines",
+    "Recipe": "defero.estimators.recipe",
     "Router": "defero.router",
     "Scores": "defero.core",
     "TableError": "defero.core",
@@ -67,6 +69,7 @@ __all__ = [
     "ModelFolderError",
     "ModelOnly",
     "RandomExpert",
+    "Recipe",
     "Router",
     "Scores",
     "TableError",

@@ -65,7 +65,7 @@ def test_label_and_features_restore_what_the_label_alone_spoils():
     label = (rng.random(40_000) < np.where(x[:, 0] == 1, 0.8, 0.2)).astype(int)
     item, expert = np.nonzero(rng.random((40_000, 3)) < 0.02 * 2.0 ** (2 * x + label[:, None]))
     sizes = {"n_classes": 2, "n_experts": 3}
-    both = answer_weights(item, expert, label, x, by="label and features", **sizes)
+    both = answer_weights(item, expert, label, x, by="label+features", **sizes)
     alone = answer_weights(item, expert, label, x, by="label", **sizes)
 
     def share_of_class_1(weight):
@@ -83,7 +83,7 @@ def test_an_expert_of_their_own_region_is_brought_back():
     slopes = rng.normal(size=40)
     item, expert = np.nonzero(rng.random((6_000, 40)) < 0.08 * np.exp(0.5 * slopes * x - 0.125 * slopes**2))
     label = rng.integers(2, size=6_000)
-    weight = answer_weights(item, expert, label, x, n_classes=2, n_experts=40, by="label and features")
+    weight = answer_weights(item, expert, label, x, n_classes=2, n_experts=40, by="label+features")
     plain = [x[item[expert == j], 0].mean() for j in range(40)]
     mended = [np.average(x[item[expert == j], 0], weights=weight[expert == j]) for j in range(40)]
     assert np.std(mended) < 0.3 * np.std(plain)
@@ -91,7 +91,7 @@ def test_an_expert_of_their_own_region_is_brought_back():
 
 def test_at_random_weights_are_nearly_even():
     item, expert, label, x, n_classes, n_experts = at_random_five_of_203(0)
-    for by in ("label", "label and features"):
+    for by in ("label", "label+features"):
         weight = answer_weights(item, expert, label, x, n_classes=n_classes, n_experts=n_experts, by=by)
         assert weight.std() < 0.1
 
@@ -139,7 +139,7 @@ def test_weights_have_mean_1_and_stay_in_bounds(seed, most, with_features):
     n_classes, n_experts = int(rng.integers(1, 5)), int(rng.integers(1, 6))
     label, x = rng.integers(n_classes, size=50), rng.normal(size=(50, 3))
     item, expert = np.nonzero(rng.random((50, n_experts)) < rng.random((n_classes, n_experts))[label])
-    by = "label and features" if with_features else "label"
+    by = "label+features" if with_features else "label"
     options = {"n_classes": n_classes, "n_experts": n_experts, "by": by, "most": most}
     weight = answer_weights(item, expert, label, x, **options)
     assert (weight >= 1 / most * (1 - 1e-9)).all()
@@ -167,7 +167,7 @@ def test_nobody_and_no_features():
     assert answer_weights(nobody, nobody, [0, 1], n_classes=2, n_experts=0).shape == (0,)
     item, expert = few_of_many(np.random.default_rng(0), 20, 4, each=2)
     flat = answer_weights(
-        item, expert, np.arange(20) % 2, np.ones((20, 2)), n_classes=2, n_experts=4, by="label and features"
+        item, expert, np.arange(20) % 2, np.ones((20, 2)), n_classes=2, n_experts=4, by="label+features"
     )
     np.testing.assert_allclose(flat, answer_weights(item, expert, np.arange(20) % 2, n_classes=2, n_experts=4))
 
@@ -175,8 +175,8 @@ def test_nobody_and_no_features():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "truth"}, "by must be one of 'label', 'label and features', got 'truth'"),
-        ({"by": "label and features"}, "features must be given by='label and features', got None"),
+        ({"by": "truth"}, "by must be one of 'label', 'label+features', got 'truth'"),
+        ({"by": "label+features"}, "features must be given by='label+features', got None"),
         ({"most": 0.5}, "most must be 1 or more, got 0.5"),
         ({"most": float("nan")}, "most must be 1 or more, got nan"),
     ],

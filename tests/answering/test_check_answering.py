@@ -99,7 +99,7 @@ def test_answering_by_features_and_label_is_an_alarm():
     found = check_answering(item[kept], expert[kept], label, x, n_classes=n_classes, n_experts=n_experts)
     assert found.pool_depends
     assert found.depends_on_features
-    assert any('by="label and features"' in one for one in found.words())
+    assert any('by="label+features"' in one for one in found.words())
     assert "beyond what the features foretell of it" in found.words()[0]
 
 

@@ -230,8 +230,8 @@ def test_models_that_nobody_can_join_are_told(folder):
     table = lesions()
     answers, frame = table[DOCTORS], table[["age", "site"]]
     ModelOnly().fit(frame, table.truth, experts=answers).save("alone")
-    DeferralClassifier().fit(table[["age"]].to_numpy(), table.truth, experts=answers).save("matrix")
-    DeferralClassifier().fit(frame, table.truth, experts=answers).save("python")
+    DeferralClassifier("linear", loss="ova").fit(table[["age"]].to_numpy(), table.truth, experts=answers).save("matrix")
+    DeferralClassifier("linear", loss="ova").fit(frame, table.truth, experts=answers).save("python")
     for model, message in {
         "alone": "add_expert: this model (two-stage) was made without the population of its experts",
         "matrix": "matrix: was fitted on a matrix, not on a table; call its add_expert in Python.",

@@ -10,12 +10,13 @@ from clinic import run
 
 from defero.cli.demo import mean_and_half_width
 from defero.estimators.deferral import DeferralClassifier
+from defero.estimators.recipe import Recipe
 
 
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
     def train_little(net, **options):
-        return DeferralClassifier(net, max_epochs=3, **options)
+        return DeferralClassifier(net, **{**options, "recipe": Recipe(max_epochs=3, expert_hidden=())})
 
     monkeypatch.setattr("defero.estimators.deferral.DeferralClassifier", train_little)
     monkeypatch.chdir(tmp_path)

@@ -163,7 +163,9 @@ def test_rows_that_one_of_two_teams_saw_cannot_compare_them(folder, cases):
     cases[~seen_rows(folder)].to_csv("rest.csv", index=False)
     answers, frame = cases[DOCTORS], cases[["age", "size_mm", "site"]]
     half = np.flatnonzero(~seen_rows(folder))
-    DeferralClassifier("linear").fit(frame.iloc[half], cases.truth.iloc[half], experts=answers.iloc[half]).save("rest")
+    DeferralClassifier("linear", loss="ova").fit(
+        frame.iloc[half], cases.truth.iloc[half], experts=answers.iloc[half]
+    ).save("rest")
     outcome = run("evaluate", "model", "cases.csv", "--against", "rest")
     assert (outcome.code, outcome.err) == (
         2,
@@ -257,12 +259,12 @@ def test_the_label_can_be_named(folder):
 
 def test_a_model_made_in_python_is_judged_once_the_label_is_named(folder, cases):
     answers, frame = cases[DOCTORS], cases[["age", "site"]]
-    DeferralClassifier("linear").fit(frame, cases.truth, experts=answers).save("python")
+    DeferralClassifier("linear", loss="ova").fit(frame, cases.truth, experts=answers).save("python")
     assert run("evaluate", "python", "cases.csv").err == (
         "defero: python: was fitted in Python and does not know the label's column; name it with --label.\n"
     )
     assert "all 160 rows were seen by fit" in run("evaluate", "python", "cases.csv", "--label", "truth").err
-    DeferralClassifier("linear").fit(cases[["age"]].to_numpy(), cases.truth, experts=answers).save("matrix")
+    DeferralClassifier("linear", loss="ova").fit(cases[["age"]].to_numpy(), cases.truth, experts=answers).save("matrix")
     assert run("evaluate", "matrix", "cases.csv", "--label", "truth").err == (
         "defero: matrix: was fitted on a matrix, not on a table; call its score in Python.\n"
     )

@@ -127,8 +127,8 @@ def test_a_near_miss_is_offered(folder, cases):
             "--answer-weights: needs --loss ova or decoupled or auto, got softmax.",
         ),
         (
-            ["--answer-weights", "label", "--heads", "own"],
-            "--answer-weights: needs shrunk heads, got --heads own; leave one of them out.",
+            ["--answer-weights", "label", "--heads", "separate"],
+            "--answer-weights: needs shrunk heads, got --heads separate; leave one of them out.",
         ),
         (["--min-answers", "0"], "Invalid value for '--min-answers'"),
         (["--loss", "hinge"], "--loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
@@ -283,7 +283,7 @@ def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
     assert tuple(HEADS) == tuple(HEADS.values()) == get_args(HeadsOption)
     assert tuple(WEIGHTS.values()) == get_args(By)
     for net in NETS:
-        deferral.DeferralClassifier(net)._check_options()
+        deferral.DeferralClassifier(net, loss="ova")._check_options()
     monkeypatch.setattr("defero.data.cases.read_frame", None)
     assert fit("none.csv", "--net", "deep").err.startswith("defero: --net must be one of auto, linear, mlp, wrn-")
     assert fit("none.csv", "--loss", "hinge").err.startswith("defero: --loss must be one of softmax, ova,")

@@ -6,7 +6,7 @@ import sys
 import pytest
 from clinic import DOCTORS, enter, lesions, run
 
-from defero import DeferralClassifier, __version__
+from defero import DeferralClassifier, Recipe, __version__
 from defero.core.errors import InputError
 
 COMMANDS = ["demo", "fit", "evaluate", "report", "route", "add-expert", "reproduce"]
@@ -106,7 +106,9 @@ sys.exit(f"imported: {sorted(heavy)}" if heavy else 0)
 
 def test_a_saved_network_is_judged_and_routed_without_torch(tmp_path):
     cases, new = lesions(100), lesions(30, seed=8)
-    team = DeferralClassifier("mlp", loss="decoupled", hidden=(8,), expert_hidden=(4,), max_epochs=2, random_state=0)
+    team = DeferralClassifier(
+        "mlp", loss="decoupled", recipe=Recipe(hidden=(8,), expert_hidden=(4,), max_epochs=2), random_state=0
+    )
     team.fit(cases[["age", "size_mm", "site"]], cases.truth, experts=cases[DOCTORS]).save(tmp_path / "model")
     new.to_csv(tmp_path / "new.csv", index=False)
     program = """

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from defero import DeferralClassifier
+from defero import DeferralClassifier, Recipe
 from defero.calibration.calibrator import HONEST_ITEMS
 from defero.estimators import choose_network as room
 from defero.estimators.choose_network import STRENGTHS, Choice, choose_network, enough_items
@@ -19,18 +19,7 @@ from defero.losses import DeferralLoss
 
 X, Y, M = crowd(n_features=12)
 CLASSES = lesson_of(X, Y, M).without_experts()
-OPTIONS = NetworkOptions(
-    hidden=(8,),
-    expert_hidden=(4,),
-    max_epochs=None,
-    batch_size=None,
-    learning_rate=1e-2,
-    patience=10,
-    validation_fraction=0.1,
-    device="cpu",
-    precision=None,
-    progress=False,
-)
+OPTIONS = NetworkOptions(Recipe(hidden=(8,), expert_hidden=(4,)), device="cpu")
 DECOUPLED = DeferralLoss("decoupled")
 TWO_LOGITS = 2.0
 """Of two classes scikit-learn has one logit, w; two of w / 2 and -w / 2 have half its penalty."""
@@ -109,7 +98,7 @@ def test_a_penalty_that_is_given_is_taken():
 
 @pytest.mark.filterwarnings("ignore:L-BFGS stopped")
 def test_auto_takes_what_predicts_better():
-    quick = replace(OPTIONS, max_epochs=10, hidden=(16,))
+    quick = replace(OPTIONS, recipe=Recipe(max_epochs=10, hidden=(16,), expert_hidden=(4,)))
     each = [chosen(net=net, options=quick) for net in ("linear", "mlp")]
     assert chosen(net="auto", options=quick).log_loss == min(one.log_loss for one in each)
     corners = np.random.default_rng(0).normal(size=(300, 2))
@@ -174,8 +163,10 @@ def warm(monkeypatch):
 def both(loss):
     """Fit a team whose network is chosen, and the same network by hand."""
     answers = np.where(M < 0, 1 - Y[:, None], M)
-    auto = DeferralClassifier("auto", loss=loss, heads="own", random_state=0)
-    plain = DeferralClassifier("linear", loss=loss, heads="own", weight_decay=16 / len(Y), random_state=0)
+    auto = DeferralClassifier("auto", loss=loss, heads="separate", random_state=0)
+    plain = DeferralClassifier(
+        "linear", loss=loss, heads="separate", recipe=Recipe(weight_decay=16 / len(Y)), random_state=0
+    )
     return [team.fit(X, Y, experts=answers) for team in (auto, plain)]
 
 

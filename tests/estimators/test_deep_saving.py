@@ -63,7 +63,7 @@ def test_somebodys_module_is_not_saved_but_named(tmp_path):
 
 
 def test_only_deep_nets_are_exported(tmp_path):
-    plain = DeferralClassifier().fit(X.reshape(200, -1)[:, :5], Y, experts=M)
+    plain = DeferralClassifier("linear", loss="ova").fit(X.reshape(200, -1)[:, :5], Y, experts=M)
     with pytest.raises(InputError, match="export_onnx is for deep nets, got a model of kind 'network'"):
         plain.export_onnx(tmp_path / "model")
 

@@ -9,7 +9,15 @@ import torch
 from sklearn.dummy import DummyClassifier
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from defero import BestExpert, ConfidenceThreshold, DeferralClassifier, ModelOnly, RandomExpert, TwoStageDeferral
+from defero import (
+    BestExpert,
+    ConfidenceThreshold,
+    DeferralClassifier,
+    ModelOnly,
+    RandomExpert,
+    Recipe,
+    TwoStageDeferral,
+)
 from defero.estimators.lesson import Lesson
 from defero.router import seen
 from defero.training import marks
@@ -70,7 +78,11 @@ def test_a_network_is_fitted_without_a_grid_of_items_and_experts(net, loss):
     n_items, n_experts = 5_000, 1_200  # hidden units are 64 an item whoever answers: few beside the experts
     features, labels, experts = crowd(n_items, n_experts, 1_500)
     team = DeferralClassifier(
-        net, loss=loss, max_epochs=1, batch_size=64, validation_fraction=0.5, random_state=0, device="cpu"
+        net,
+        loss=loss,
+        recipe=Recipe(max_epochs=1, batch_size=64, validation_fraction=0.5),
+        random_state=0,
+        device="cpu",
     )
     with LargestTensor() as meter:
         fit_quietly(team, features, labels, experts)
@@ -101,7 +113,9 @@ def test_listed_answers_teach_a_linear_model_what_the_grid_teaches(loss, monkeyp
         monkeypatch.setattr(marks, "AT_ONCE", at_once)
         monkeypatch.setattr(marks, "FILLED", filled)
         monkeypatch.setattr(marks.ListedMarks, "at_once", 1_000)
-        team = DeferralClassifier(loss=loss, weight_decay=0.01, random_state=0).fit(features, labels, experts=experts)
+        team = DeferralClassifier("linear", loss=loss, recipe=Recipe(weight_decay=0.01), random_state=0).fit(
+            features, labels, experts=experts
+        )
         found.append((team.predict_proba(features), team.predict_expert_proba(features)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, atol=2e-3)
@@ -114,7 +128,7 @@ def test_listed_answers_teach_a_network_what_the_grid_teaches(loss, monkeypatch)
     for at_once, filled in ((marks.AT_ONCE, marks.FILLED), (0, 0)):
         monkeypatch.setattr(marks, "AT_ONCE", at_once)
         monkeypatch.setattr(marks, "FILLED", filled)
-        team = DeferralClassifier("mlp", loss=loss, max_epochs=3, precision="float64", random_state=0)
+        team = DeferralClassifier("mlp", loss=loss, recipe=Recipe(max_epochs=3, precision="float64"), random_state=0)
         team.fit(features, labels, experts=experts)
         found.append((team.predict_proba(features), team.predict_expert_proba(features)))
     for one, other in zip(*found, strict=True):

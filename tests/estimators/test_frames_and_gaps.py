@@ -17,7 +17,7 @@ AGE = RNG.normal(60, 10, N)
 LABELS = np.where(AGE + RNG.normal(0, 5, N) > 60, "malign", "benign").astype(object)
 ANSWERS = pd.DataFrame({"ann": LABELS, "bob": np.where(RNG.random(N) < 0.7, LABELS, "benign")})
 FRAME = pd.DataFrame({"age": AGE, "size": RNG.normal(size=N)})
-TEAMS = [DeferralClassifier("linear"), TwoStageDeferral(), ModelOnly()]
+TEAMS = [DeferralClassifier("linear", loss="ova"), TwoStageDeferral(), ModelOnly()]
 
 
 @pytest.mark.parametrize("team", TEAMS, ids=lambda team: type(team).__name__)

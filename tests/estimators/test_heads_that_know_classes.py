@@ -47,7 +47,7 @@ def test_shrunk_heads_look_at_the_classes_and_own_heads_do_not(seed):
     logits, label, said = cases(seed)
     own, shrunk = (
         log_loss(TwoStageDeferral(FrozenEstimator(Softmax()), heads=heads).fit(logits, label, experts=said), 100 + seed)
-        for heads in ("own", "shrunk")
+        for heads in ("separate", "shrunk")
     )
     known = -np.mean([p * np.log(p) + (1 - p) * np.log(1 - p) for p in (0.9, 0.2)])  # whoever knew the class
     assert known < shrunk < own

@@ -11,15 +11,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from defero import BestExpert, ConfidenceThreshold, DeferralClassifier, ModelOnly, RandomExpert, TwoStageDeferral
+from defero import (
+    BestExpert,
+    ConfidenceThreshold,
+    DeferralClassifier,
+    ModelOnly,
+    RandomExpert,
+    Recipe,
+    TwoStageDeferral,
+)
 from defero.datasets import wedge
 
 CASES = wedge(300, random_state=0)
 SHUFFLED = {"check_sample_weight_equivalence_on_dense_data": "mini-batches are drawn by row, whatever its weight"}
 ESTIMATORS = [
-    (DeferralClassifier(), {}),
-    (DeferralClassifier(loss="softmax"), {}),
-    (DeferralClassifier("mlp", max_epochs=20, random_state=0), SHUFFLED),
+    (DeferralClassifier("linear", loss="ova"), {}),
+    (DeferralClassifier("linear", loss="softmax"), {}),
+    (DeferralClassifier("mlp", loss="ova", recipe=Recipe(max_epochs=20), random_state=0), SHUFFLED),
     (TwoStageDeferral(), {}),
     (TwoStageDeferral(HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1)), SHUFFLED),
     (ModelOnly(), {}),
@@ -39,7 +47,7 @@ def test_check_estimator(estimator, expected):
 def test_cross_validate_without_routing_passes_experts_to_fit_and_warns_in_score():
     with pytest.warns(UserWarning, match="score got no experts, so only the model was asked"):
         found = cross_validate(
-            DeferralClassifier(),
+            DeferralClassifier("linear", loss="ova"),
             CASES.features,
             CASES.labels,
             params={"experts": CASES.answers},
@@ -50,7 +58,9 @@ def test_cross_validate_without_routing_passes_experts_to_fit_and_warns_in_score
     assert np.isfinite(found["test_score"]).all()
 
 
-@pytest.mark.parametrize("estimator", [DeferralClassifier(), TwoStageDeferral(), BestExpert()], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [DeferralClassifier("linear", loss="ova"), TwoStageDeferral(), BestExpert()], ids=str
+)
 def test_cross_validate_with_routing_scores_the_team(estimator):
     with sklearn.config_context(enable_metadata_routing=True):
         found = cross_validate(
@@ -71,12 +81,14 @@ def test_cross_validate_with_routing_scores_the_team(estimator):
 def test_grid_search_with_routing():
     grid = {"loss": ["ova", "decoupled"]}
     with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(DeferralClassifier(), grid, cv=2).fit(CASES.features, CASES.labels, experts=CASES.answers)
+        search = GridSearchCV(DeferralClassifier("linear", loss="ova"), grid, cv=2).fit(
+            CASES.features, CASES.labels, experts=CASES.answers
+        )
     assert search.best_estimator_.n_experts_ == 4
 
 
 def test_pipeline_without_routing_takes_experts_by_keyword():
-    pipe = make_pipeline(MinMaxScaler(), DeferralClassifier())
+    pipe = make_pipeline(MinMaxScaler(), DeferralClassifier("linear", loss="ova"))
     pipe.fit(CASES.features, CASES.labels, deferralclassifier__experts=CASES.answers)
     assert pipe[-1].n_experts_ == 4
     assert pipe.predict(CASES.features).shape == (300,)
@@ -84,13 +96,15 @@ def test_pipeline_without_routing_takes_experts_by_keyword():
 
 def test_pipeline_with_routing():
     with sklearn.config_context(enable_metadata_routing=True):
-        pipe = make_pipeline(MinMaxScaler(), DeferralClassifier())
+        pipe = make_pipeline(MinMaxScaler(), DeferralClassifier("linear", loss="ova"))
         pipe.fit(CASES.features, CASES.labels, experts=CASES.answers)
         assert pipe.score(CASES.features, CASES.labels, experts=CASES.answers) > 0.8
 
 
 def test_clone_keeps_parameters_and_forgets_the_fit():
-    team = DeferralClassifier("mlp", loss="softmax", hidden=(8,), max_epochs=2).fit(CASES.features, CASES.labels)
+    team = DeferralClassifier("mlp", loss="softmax", recipe=Recipe(hidden=(8,), max_epochs=2)).fit(
+        CASES.features, CASES.labels
+    )
     copy = clone(team)
     assert copy.get_params() == team.get_params()
     assert not hasattr(copy, "router_")

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from defero import DeferralClassifier, InputError, Router, TwoStageDeferral
+from defero import DeferralClassifier, InputError, Recipe, Router, TwoStageDeferral
 from defero.estimators.network_fit import NetworkOptions, train_network
 from defero.losses import DeferralLoss
 from defero.scorers.team import TeamScorer
@@ -37,7 +37,7 @@ def test_auto_looks_at_how_many_answers_there_are(build):
     assert shrinks(build().fit(X, Y, experts=M))
     assert not shrinks(build().fit(features, labels, experts=answers))
     assert shrinks(build(heads="shrunk").fit(features, labels, experts=answers))
-    assert not shrinks(build(heads="own").fit(X, Y, experts=M))
+    assert not shrinks(build(heads="separate").fit(X, Y, experts=M))
 
 
 @BOTH
@@ -46,12 +46,12 @@ def test_without_experts_it_is_a_plain_classifier(build, options):
     team = build(**options).fit(X, Y)
     assert team.predict_expert_proba(FRESH).shape == (60, 0)
     assert team.decide(FRESH).coverage() == 1.0
-    assert np.array_equal(team.predict_proba(FRESH), build(heads="own").fit(X, Y).predict_proba(FRESH))
+    assert np.array_equal(team.predict_proba(FRESH), build(heads="separate").fit(X, Y).predict_proba(FRESH))
 
 
 def test_own_heads_are_those_of_one_network():
-    team = linear(heads="own").fit(X, Y, experts=M)
-    options = NetworkOptions((64, 64), (32,), None, None, 1e-2, 10, 0.1, None, None, progress=False)
+    team = linear(heads="separate").fit(X, Y, experts=M)
+    options = NetworkOptions(Recipe())
     network = train_network(
         lesson_of(X, Y, M), DeferralLoss("decoupled"), options, net="linear", weight_decay=None, seed=0
     )
@@ -61,7 +61,7 @@ def test_own_heads_are_those_of_one_network():
 
 
 def test_own_heads_of_two_stages_are_a_logistic_regression_each():
-    team = TwoStageDeferral(heads="own").fit(X, Y, experts=M)
+    team = TwoStageDeferral(heads="separate").fit(X, Y, experts=M)
     for j in range(8):
         given = M[:, j] >= 0
         model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
@@ -150,7 +150,7 @@ def test_a_hundred_experts_with_a_dozen_answers_are_better_known_together(build)
     answers[rng.random(answers.shape) > 0.03] = -1
     far = [
         np.abs(build(heads=heads).fit(features, labels, experts=answers).predict_expert_proba(features) - skill).mean()
-        for heads in ("shrunk", "own")
+        for heads in ("shrunk", "separate")
     ]
     assert far[0] < 0.6 * far[1]
     assert far[0] < 0.12
@@ -167,7 +167,7 @@ def test_saved_and_read_it_is_the_same(build, tmp_path):
 
 
 def test_a_seed_makes_networks_bit_equal():
-    quick = {"hidden": (8,), "expert_hidden": (4,), "max_epochs": 2, "random_state": 0}
+    quick = {"recipe": Recipe(hidden=(8,), expert_hidden=(4,), max_epochs=2), "random_state": 0}
     one, two = (DeferralClassifier("mlp", **quick).fit(X, Y, experts=M) for _ in range(2))
     assert shrinks(one)
     assert one.router_.scorer.lens.n_hidden == 4
@@ -229,7 +229,7 @@ def test_weights_restore_what_label_dependent_answering_hides(build, features):
     assert weighted.predict_expert_proba(columns).mean() == pytest.approx(0.785, abs=0.02)
 
 
-@pytest.mark.parametrize("heads", ["auto", "own"])
+@pytest.mark.parametrize("heads", ["auto", "separate"])
 def test_weights_reach_the_models_of_two_stages(heads):
     noise, labels, answers = label_dependent()
     team = TwoStageDeferral(heads=heads, answer_weights="label").fit(noise, labels, experts=answers)
@@ -250,11 +250,14 @@ def test_weighted_answers_get_shrunk_heads_however_many():
         (TwoStageDeferral(min_answers=0), "min_answers must be a whole number of at least 1, got 0"),
         (TwoStageDeferral(min_answers=2.5), "min_answers must be a whole number of at least 1, got 2.5"),
         (
-            DeferralClassifier(loss="softmax", heads="shrunk"),
+            DeferralClassifier("linear", loss="softmax", heads="shrunk"),
             "heads='shrunk' needs the loss ova or decoupled, got 'soft",
         ),
-        (linear(heads="own", answer_weights="label"), "answer_weights need shrunk heads and the loss ova or decoupled"),
-        (DeferralClassifier(loss="moe", answer_weights="label"), "got heads='auto' and 'moe'"),
+        (
+            linear(heads="separate", answer_weights="label"),
+            "answer_weights need shrunk heads and the loss ova or decoupled",
+        ),
+        (DeferralClassifier("linear", loss="moe", answer_weights="label"), "got heads='auto' and 'moe'"),
         (
             linear(answer_weights="truth"),
             "answer_weights must be None or one of label, label and features, got 'truth'",

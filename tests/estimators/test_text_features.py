@@ -125,7 +125,7 @@ def test_a_frequent_text_is_read_alike_in_training_and_after(text):
     else:
         assert np.abs(training - later).max() < 0.25
         assert later[0] > 1.5
-    for team in (TwoStageDeferral(text="note"), DeferralClassifier(text="note")):
+    for team in (TwoStageDeferral(text="note"), DeferralClassifier("linear", loss="ova", text="note")):
         team.fit(frame, label_idx)
         assert (team.predict(frame[same]) == 1).all()
         assert team.predict_proba(frame[same])[:, 1] == pytest.approx(label_idx[same].mean(), abs=0.1)
@@ -261,9 +261,9 @@ def test_odd_tables_of_text():
 def test_what_is_wrong_is_said():
     frame, labels, answers = cases(60)
     with pytest.raises(InputError, match=r"^text names columns, but X is ndarray; pass a DataFrame\."):
-        DeferralClassifier(text="note").fit(frame[["age"]].to_numpy(), labels, experts=answers)
+        DeferralClassifier("linear", loss="ova", text="note").fit(frame[["age"]].to_numpy(), labels, experts=answers)
     with pytest.raises(TableError, match=r"^X: no column 'notes' for the text; did you mean 'note'\?"):
-        DeferralClassifier(text=["notes"]).fit(frame, labels, experts=answers)
+        DeferralClassifier("linear", loss="ova", text=["notes"]).fit(frame, labels, experts=answers)
 
 
 @pytest.mark.filterwarnings("ignore:no answer of")

@@ -1,9 +1,11 @@
 """Small pictures whose brightest colour is their class, four experts, and nets that learn them in a second."""
 
+from dataclasses import fields
+
 import numpy as np
 from torch import nn
 
-from defero import DeferralClassifier
+from defero import DeferralClassifier, Recipe
 
 K = 3
 SKILL = (0.95, 0.8, 0.6, 0.4)
@@ -34,5 +36,7 @@ class Pooled(nn.Module):
 
 
 def small_team(net="wrn-10-1", **options):
-    settings = {"max_epochs": 3, "batch_size": 32, "random_state": 0, "device": "cpu", **options}
-    return DeferralClassifier(net, **settings)
+    names = [field.name for field in fields(Recipe)]
+    recipe = {"max_epochs": 3, "batch_size": 32, **{name: options.pop(name) for name in names if name in options}}
+    settings = {"random_state": 0, "device": "cpu", "loss": "ova", **options}
+    return DeferralClassifier(net, recipe=Recipe(**recipe), **settings)

@@ -25,7 +25,7 @@ CLASS_MODELS = {
     "standardised": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)),
 }
 ESTIMATORS = {  # what to fit, and the class model that its rivals read: where it is fixed, the same
-    "DeferralClassifier('linear')": (lambda seed: DeferralClassifier("linear", random_state=seed), "plain"),
+    "DeferralClassifier('linear')": (lambda seed: DeferralClassifier("linear", loss="ova", random_state=seed), "plain"),
     "TwoStageDeferral(LogisticRegression())": (lambda seed: TwoStageDeferral(CLASS_MODELS["plain"]()), "plain"),
     "TwoStageDeferral()": (lambda seed: TwoStageDeferral(), "standardised"),
 }

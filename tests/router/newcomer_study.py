@@ -9,10 +9,10 @@ from defero.datasets import wedge
 from defero.experts.draws import right_with
 
 TEAMS = {
-    "linear, shrunk heads": lambda: DeferralClassifier(heads="shrunk", random_state=0),
-    "linear, own experts": lambda: DeferralClassifier(heads="own", random_state=0),
-    "linear, softmax": lambda: DeferralClassifier(loss="softmax", random_state=0),
-    "mlp": lambda: DeferralClassifier("mlp", random_state=0),
+    "linear, shrunk heads": lambda: DeferralClassifier("linear", loss="ova", heads="shrunk", random_state=0),
+    "linear, own experts": lambda: DeferralClassifier("linear", loss="ova", heads="separate", random_state=0),
+    "linear, softmax": lambda: DeferralClassifier("linear", loss="softmax", random_state=0),
+    "mlp": lambda: DeferralClassifier("mlp", loss="ova", random_state=0),
     "two-stage": lambda: TwoStageDeferral(),
 }
 GIVEN = (0, 50, 200)

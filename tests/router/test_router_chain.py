@@ -162,7 +162,7 @@ def test_other_features_than_at_fit_are_refused(router, cases):
 
 def test_a_model_of_a_table_wants_a_table(cases):
     frame = pd.DataFrame(cases.features, columns=["age", "size"]).assign(site=np.tile(["arm", "leg"], 60))
-    team = DeferralClassifier("linear").fit(frame, cases.labels, experts=cases.answers)
+    team = DeferralClassifier("linear", loss="ova").fit(frame, cases.labels, experts=cases.answers)
     router = team.router_
     assert np.array_equal(router.scores(frame[["site", "size", "age"]]).expert_raw, router.scores(frame).expert_raw)
     with pytest.raises(
@@ -176,7 +176,9 @@ def test_a_model_of_a_table_wants_a_table(cases):
 def test_an_expert_without_answers_is_the_mean_of_the_others_and_never_asked(cases):
     answers = cases.answers.assign(dr_b=None)
     with pytest.warns(UserWarning, match="no answer of dr_b in the training rows"):
-        team = DeferralClassifier("linear", heads="own").fit(cases.features, cases.labels, experts=answers)
+        team = DeferralClassifier("linear", loss="ova", heads="separate").fit(
+            cases.features, cases.labels, experts=answers
+        )
     proba = team.predict_expert_proba(cases.features)
     np.testing.assert_allclose(proba[:, 1], proba[:, [0, 2]].mean(axis=1))
     decision = team.decide(cases.features, costs=[0.9, 0.0, 0.9])

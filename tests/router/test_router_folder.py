@@ -20,6 +20,7 @@ from defero import (
     DeferralClassifier,
     ModelOnly,
     RandomExpert,
+    Recipe,
     Router,
     TwoStageDeferral,
 )
@@ -27,9 +28,9 @@ from defero.core.errors import ModelFolderError
 from defero.data.model_folder import MANIFEST
 
 GONE = object()
-SMALL = {"hidden": (8,), "expert_hidden": (4,), "max_epochs": 2, "random_state": 0}
+SMALL = {"recipe": Recipe(hidden=(8,), expert_hidden=(4,), max_epochs=2), "random_state": 0}
 TEAMS = {
-    "linear": lambda: DeferralClassifier("linear"),
+    "linear": lambda: DeferralClassifier("linear", loss="ova"),
     "linear softmax": lambda: DeferralClassifier("linear", loss="softmax"),
     "mlp": lambda: DeferralClassifier("mlp", loss="decoupled", **SMALL),
     "mlp asymmetric": lambda: DeferralClassifier("mlp", loss="asymmetric", **SMALL),
@@ -101,7 +102,9 @@ def test_a_frozen_classifier_comes_back_bit_equal(cases, tmp_path):
 @pytest.mark.parametrize("classes", [("benign", "malign"), (3, 7), (1.0, 2.0), (False, True), ("é", "ü")], ids=str)
 def test_classes_keep_their_type(classes, tmp_path):
     table = small_table(classes)
-    team = DeferralClassifier("linear", max_epochs=20).fit(table.features, table.labels, experts=table.answers)
+    team = DeferralClassifier("linear", loss="ova", recipe=Recipe(max_epochs=20)).fit(
+        table.features, table.labels, experts=table.answers
+    )
     team.save(tmp_path / "model")
     router = Router.load(tmp_path / "model")
     assert router.classes.tolist() == list(classes)
@@ -115,7 +118,7 @@ def test_a_table_s_recipe_comes_back(cases, tmp_path):
 
     frame = pd.DataFrame(cases.features, columns=["age", "size"]).assign(site=np.tile(["arm", "leg", None], 40))
     frame.loc[3, "age"] = np.nan
-    team = DeferralClassifier("linear").fit(frame, cases.labels, experts=cases.answers)
+    team = DeferralClassifier("linear", loss="ova").fit(frame, cases.labels, experts=cases.answers)
     team.save(tmp_path / "model")
     assert same(team.router_.scores(frame), Router.load(tmp_path / "model").scores(frame))
 

@@ -5,7 +5,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from defero import DeferralClassifier, InputError, Router, TwoStageDeferral
+from defero import DeferralClassifier, InputError, Recipe, Router, TwoStageDeferral
 from defero.datasets import wedge
 from defero.metrics import expected_calibration_error, missed_share, set_coverage
 from defero.router import judge, try_out
@@ -16,7 +16,9 @@ TRAIN, CAL, CONF, TEST = PARTS
 
 @pytest.fixture(scope="module")
 def team():
-    return DeferralClassifier(loss="ova", random_state=0).fit(TRAIN.features, TRAIN.labels, experts=TRAIN.answers)
+    return DeferralClassifier("linear", loss="ova", random_state=0).fit(
+        TRAIN.features, TRAIN.labels, experts=TRAIN.answers
+    )
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,7 @@ def test_rows_that_only_look_alike_are_not_refused():
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 12, (900, 2)).astype(float), rng.integers(0, 2, 900)
     answers = np.where(rng.random((900, 6)) < 0.6, y[:, None], 1 - y[:, None])
-    team = DeferralClassifier().fit(x[:300], y[:300], experts=answers[:300])
+    team = DeferralClassifier("linear", loss="ova").fit(x[:300], y[:300], experts=answers[:300])
     team.calibrate(x[300:600], y[300:600], experts=answers[300:600])
     team.conformalize(x[600:], y[600:], experts=answers[600:])
     assert team.predict_set(x).mask.shape == (900, 6)
@@ -148,7 +150,7 @@ def test_calibrator_and_panel_survive_the_folder(ready, tmp_path):
 
 
 def test_a_mixture_of_experts_cannot_be_calibrated_or_conformalised():
-    moe = DeferralClassifier("mlp", loss="moe", max_epochs=2, random_state=0)
+    moe = DeferralClassifier("mlp", loss="moe", recipe=Recipe(max_epochs=2), random_state=0)
     moe.fit(TRAIN.features, TRAIN.labels, experts=TRAIN.answers)
     with pytest.raises(InputError, match="weights are no probabilities and cannot be calibrated"):
         moe.calibrate(CAL.features, CAL.labels, experts=CAL.answers)
@@ -157,7 +159,7 @@ def test_a_mixture_of_experts_cannot_be_calibrated_or_conformalised():
 
 
 def test_every_estimator_has_the_stages():
-    for estimator in (TwoStageDeferral(), DeferralClassifier(loss="softmax")):
+    for estimator in (TwoStageDeferral(), DeferralClassifier("linear", loss="softmax")):
         estimator.fit(TRAIN.features, TRAIN.labels, experts=TRAIN.answers)
         estimator.calibrate(CAL.features, CAL.labels, experts=CAL.answers)
         estimator.conformalize(CONF.features, CONF.labels, experts=CONF.answers, alpha=0.2, target="missed-share")
@@ -191,7 +193,7 @@ def test_whoever_decides_is_on_the_panel_fees_or_not(team):
 
 def test_a_silent_expert_is_never_alone_on_a_panel():
     answers = [np.column_stack([np.full(len(part.labels), -1), part.answers[:, :1]]) for part in PARTS]
-    silent = DeferralClassifier()
+    silent = DeferralClassifier("linear", loss="ova")
     with pytest.warns(UserWarning, match="no answer of expert_0"):
         silent.fit(TRAIN.features, TRAIN.labels, experts=answers[0])
     silent.conformalize(CONF.features, CONF.labels, answers[2], alpha=0.3)
@@ -221,10 +223,10 @@ def test_reuse_is_found_by_labels_and_answers_where_features_repeat():
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 4, (1_000, 2)).astype(float), rng.integers(0, 3, 1_000)
     answers = rng.integers(0, 3, (1_000, 12))
-    team = DeferralClassifier().fit(x, y, experts=answers)
+    team = DeferralClassifier("linear", loss="ova").fit(x, y, experts=answers)
     with pytest.raises(InputError, match="conformalize: 1000 of 1000 rows were seen by fit"):
         team.conformalize(x, y, experts=answers)
-    few = DeferralClassifier().fit(x, y, experts=answers[:, :1])
+    few = DeferralClassifier("linear", loss="ova").fit(x, y, experts=answers[:, :1])
     with pytest.warns(UserWarning, match="reuse of rows of fit cannot be told from coincidence"):
         few.conformalize(x, y, experts=answers[:, :1])
 
@@ -298,7 +300,7 @@ def test_the_promise_is_about_experts_who_can_be_on_a_panel():
     """Expert 0 answers nothing in training and everything later: on no panel, and not missed by the promise."""
     late = TRAIN.answers.copy()
     late[:, 0] = -1
-    team = DeferralClassifier()
+    team = DeferralClassifier("linear", loss="ova")
     with pytest.warns(UserWarning, match="no answer of expert_0"):
         team.fit(TRAIN.features, TRAIN.labels, experts=late)
     router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, target="missed-share")

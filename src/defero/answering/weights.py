@@ -11,7 +11,7 @@ from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 
-By = Literal["label", "label and features"]
+By = Literal["label", "label+features"]
 MOST = 10.0
 """By default no answer counts more than ten times its expert's mean, or less than a tenth of it."""
 _WEAK = 0.01
@@ -40,11 +40,11 @@ def answer_weights(
     Parameters
     ----------
     item_idx, expert_idx, label_idx, features, n_classes, n_experts
-        As in `check_answering`; features are needed by="label and features" alone.
-    by : "label" or "label and features"
+        As in `check_answering`; features are needed by="label+features" alone.
+    by : "label" or "label+features"
         What answering depends on. Where it depends on the features too, and these foretell the label, weights by the
         label alone do harm: they take for the label's doing what was the features'. Dependence on the features alone
-        needs no weights where the heads read them well; for heads too simple for the truth "label and features" evens
+        needs no weights where the heads read them well; for heads too simple for the truth "label+features" evens
         out where answers are many.
     most : float
         Weights are clipped to [1 / most, most] and have mean 1 for each expert nevertheless. A clipped weight leaves
@@ -63,12 +63,12 @@ def answer_weights(
         raise InputError(f"most must be 1 or more, got {most!r}; 10 lets an answer count ten times.")
     who = who_answered(item_idx, expert_idx, label_idx, n_classes=n_classes, n_experts=n_experts)
     known = known_features(features, n_items=who.n_items)
-    if by == "label and features" and features is None:
-        raise InputError("features must be given by='label and features', got None; pass them or by='label'.")
+    if by == "label+features" and features is None:
+        raise InputError("features must be given by='label+features', got None; pass them or by='label'.")
     if not len(who.item_idx):
         return np.empty(0)
     weight = _label_weights(who)[who.expert_idx, who.label_idx[who.item_idx]]
-    towards = directions(known) if by == "label and features" else known[:, :0]
+    towards = directions(known) if by == "label+features" else known[:, :0]
     if towards.shape[1]:
         weight = weight * _feature_weights(who, towards)
     return _levelled(weight, who.expert_idx, most=most)

@@ -80,7 +80,7 @@ def _experts(check: AnsweringCheck) -> str | None:
 def _meaning(check: AnsweringCheck, weighted: By | None) -> str:
     """Say what follows, and what to do, or what was done."""
     largest = max(check.shift, float(check.expert_shift[check.dependent_experts].max(initial=0.0)))
-    by = "label and features" if check.depends_on_features else "label"
+    by = "label+features" if check.depends_on_features else "label"
     how = f" by up to {100 * largest:.0f} points" if largest >= 0.01 else ""
     as_they_are = (
         f"Accuracies learned from these answers as they are can be off{how}, for they are about the cases that were "
@@ -102,14 +102,14 @@ def _features(check: AnsweringCheck, weighted: By | None) -> str | None:
         return None
     beyond = "also " if check.alarm else ""
     found = f"Whether a case was answered {beyond}depends on its features ({_chance(check, check.p_features)})."
-    if weighted == "label and features":
+    if weighted == "label+features":
         return f"{found} The answers were weighted for that too."
     if weighted == "label":
         return found
     return (
         f"{found} Heads that read "
         "these features need no weights for that; heads too simple for the truth are best where answers are many, "
-        'which weight=answer_weights(..., by="label and features") evens out.'
+        'which weight=answer_weights(..., by="label+features") evens out.'
     )
 
 

@@ -89,7 +89,7 @@ def show_answering(found: Answering | None, *, when: str) -> None:
 def in_options(sentence: str) -> str:
     """Let a sentence name the option where the library names its argument.
 
-    >>> in_options('This cures it: weight=answer_weights(..., by="label and features").')
+    >>> in_options('This cures it: weight=answer_weights(..., by="label+features").')
     'This cures it: fit --answer-weights label+features.'
     """
     return _IN_PYTHON.sub(lambda told: f"fit --answer-weights {spelled(told[1])}", sentence)
@@ -98,7 +98,7 @@ def in_options(sentence: str) -> str:
 def spelled(weights: str) -> str:
     """Return what answers are weighted by, as a shell takes it without quotes.
 
-    >>> spelled("label and features")
+    >>> spelled("label+features")
     'label+features'
     """
     return weights.replace(" and ", "+")

@@ -32,7 +32,7 @@ def demo(
 
     defero demo --seeds 10
     """
-    from defero import DeferralClassifier
+    from defero import DeferralClassifier, Recipe
     from defero.core.errors import InputError
     from defero.datasets.digits import digits_team
 
@@ -42,7 +42,7 @@ def demo(
     for repetition in range(seeds):
         train, test = digits_team(random_state=seed + repetition).split(1 / 3, 2 / 3, random_state=seed + repetition)
         # No hidden layer for the experts: their skill goes by class here, and they read the class posterior anyway.
-        team = DeferralClassifier("mlp", loss="auto", expert_hidden=(), random_state=seed + repetition)
+        team = DeferralClassifier("mlp", loss="auto", recipe=Recipe(expert_hidden=()), random_state=seed + repetition)
         team.fit(train.features, train.labels, experts=train.answers)
         teams.append(team.score(test.features, test.labels, experts=test.answers))
         models.append(float((team.predict(test.features) == test.labels).mean()))

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from defero.router import Router
 
 Net = Literal["linear", "mlp", "auto"]
-Heads = Literal["auto", "shrunk", "own"]
-Weights = Literal["label", "label and features"]
+Heads = Literal["auto", "shrunk", "separate"]
+Weights = Literal["label", "label+features"]
 One = TypeVar("One")
 
 NETS: dict[str, Net] = {"auto": "auto", "linear": "linear", "mlp": "mlp"}
-HEADS: dict[str, Heads] = {"auto": "auto", "shrunk": "shrunk", "own": "own"}
-WEIGHTS: dict[str, Weights] = {"label": "label", "label+features": "label and features"}
+HEADS: dict[str, Heads] = {"auto": "auto", "shrunk": "shrunk", "separate": "separate"}
+WEIGHTS: dict[str, Weights] = {"label": "label", "label+features": "label+features"}
 LOSSES = ("softmax", "ova", "decoupled", "asymmetric", "moe", "auto")
 SHRINKABLE = ("ova", "decoupled", "auto")
 
@@ -74,8 +74,8 @@ class Training:
         needs = "--heads shrunk" if heads == "shrunk" else "--answer-weights" if weights is not None else None
         if needs is not None and loss not in SHRINKABLE:
             raise InputError(f"{needs}: needs --loss {' or '.join(SHRINKABLE)}, got {loss}.")
-        if weights is not None and heads == "own":
-            raise InputError("--answer-weights: needs shrunk heads, got --heads own; leave one of them out.")
+        if weights is not None and heads == "separate":
+            raise InputError("--answer-weights: needs shrunk heads, got --heads separate; leave one of them out.")
         return found
 
     def _check_deep(self, *, onnx: bool) -> None:
@@ -113,11 +113,11 @@ class Training:
             min_answers=self.min_answers,
             answer_weights=self.answer_weights,
             text=list(text) or None,
+            recipe=self.deep.recipe() if looks_deep(self.net) else None,
+            checkpoints=self.deep.checkpoints,
             random_state=seed,
             progress=shown,
         )
-        if looks_deep(self.net):
-            team.set_params(**asdict(self.deep))
         if pictures is not None:
             files = pictures.apply(learn.features)
             router = team.fit(files, learn.labels, experts=learn.answers, groups=groups).router_
@@ -135,9 +135,9 @@ class Training:
         base = scorer.base if isinstance(scorer, TeamScorer) else scorer
         deep = isinstance(base, NetworkScorer) and bool(base.branches["class"])
         if looks_deep(self.net):
-            return {"net": self.net, "heads": "own"}
+            return {"net": self.net, "heads": "separate"}
         shrunk = isinstance(scorer, TeamScorer) and scorer.n_own == 0 and bool(router.expert_names)
-        return {"net": "mlp" if deep else "linear", "heads": "shrunk" if shrunk else "own"}
+        return {"net": "mlp" if deep else "linear", "heads": "shrunk" if shrunk else "separate"}
 
     def sentence(self, router: "Router") -> str:
         """Say the same for a person, and by what it was chosen."""
@@ -148,7 +148,7 @@ class Training:
             return said
         heads = {
             "shrunk": "drawn to what the experts have in common, the more so the fewer answers one gave",
-            "own": "each learned from their own answers alone",
+            "separate": "each learned from their own answers alone",
         }
         return f"{said} Experts: {heads[found['heads']]}."
 

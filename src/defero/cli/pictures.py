@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from defero.data.case_file import Cases
     from defero.data.fingerprint import HashArray
     from defero.data.recipes.picture_recipe import PictureRecipe
+    from defero.estimators.recipe import Recipe
     from defero.router import Router
 
 Images = Annotated[
@@ -41,7 +42,7 @@ Checkpoints = Annotated[
 ]
 AsOnnx = Annotated[bool, typer.Option("--onnx", help="Save a deep net as ONNX, which route runs without torch.")]
 
-_AUGMENTATIONS = {"crop-and-flip": "crop and flip", "crop": "crop", "none": "none"}
+_AUGMENTATIONS = ("crop-and-flip", "crop", "none")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Deep:
     batch_size: int | None = None
     learning_rate: float | None = None
     branches: str = "one"
-    augmentation: str = "crop and flip"
+    augmentation: str = "crop-and-flip"
     checkpoints: str | None = None
 
     @classmethod
@@ -75,7 +76,19 @@ class Deep:
         if augmentation not in _AUGMENTATIONS:
             raise InputError(f"--augmentation must be one of {join_names(_AUGMENTATIONS)}, got {augmentation!r}.")
         folder = None if checkpoints is None else str(checkpoints)
-        return cls(epochs, batch_size, learning_rate, branches, _AUGMENTATIONS[augmentation], folder)
+        return cls(epochs, batch_size, learning_rate, branches, augmentation, folder)
+
+    def recipe(self) -> "Recipe":
+        """Return what `DeferralClassifier` takes."""
+        from defero.estimators.recipe import Recipe
+
+        return Recipe(
+            max_epochs=self.max_epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            branches=self.branches,
+            augmentation=self.augmentation,
+        )
 
 
 def looks_deep(net: str) -> bool:

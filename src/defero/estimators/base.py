@@ -33,6 +33,7 @@ from defero.estimators.lesson import (
     with_answer_weights,
 )
 from defero.estimators.read_texts import read_texts, summed_columns
+from defero.estimators.recipe import Recipe
 from defero.router import Router, Vote
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
@@ -341,6 +342,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 f"{folder}: was written by {wrote}, not {cls.__name__}; use {wrote}.load or Router.load."
             )
         known = {key: value for key, value in router.notes["parameters"].items() if key in cls._get_param_names()}
+        if isinstance(known.get("recipe"), dict):
+            known["recipe"] = Recipe.from_dict(known["recipe"])
         estimator = cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in known.items()})
         return estimator._adopt(router)
 
@@ -392,8 +395,9 @@ def _nobody(n_items: int, router: Router) -> Labels:
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
     """Keep what JSON can hold."""
     kept = (str, int, float, bool, type(None))
+    recipe = parameters.get("recipe")
     flat = {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()}
-    return {
+    return ({"recipe": recipe.to_dict()} if isinstance(recipe, Recipe) else {}) | {
         key: value
         for key, value in flat.items()
         if isinstance(value, kept) or (isinstance(value, list) and all(isinstance(one, kept) for one in value))

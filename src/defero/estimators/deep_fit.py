@@ -5,7 +5,7 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from defero.data.recipes.pictures import PictureFiles
 from defero.estimators.deep_population import with_deep_population
 from defero.estimators.expert_heads import HeadsOption
 from defero.estimators.lesson import Lesson
+from defero.estimators.recipe import Recipe
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet, net_by_name
 from defero.nets.deep_scorer import DeepScorer
@@ -30,10 +31,9 @@ from defero.training.deep.feeds.disk import USUAL_COLOURS, DiskFeed
 from defero.training.deep.feeds.feed import Feed
 from defero.training.deep.feeds.pixels import colours
 from defero.training.deep.loop import fit_deep
-from defero.training.deep.recipe import Recipe
+from defero.training.deep.recipe import Recipe as LoopRecipe
 from defero.training.marks import marks_of
 
-Augment = Literal["crop and flip", "crop", "none"]
 IN_MEMORY = 1 << 31
 """Pictures in files that are fewer bytes than this are read once; more are read again in every epoch."""
 _PIXELS_AT_ONCE = 1 << 22
@@ -46,22 +46,12 @@ _PRECISIONS = {None: "auto", "float32": "32", "bf16-mixed": "bf16-mixed"}
 class DeepOptions:
     """How to train: the parameters of `DeferralClassifier` that bear these names."""
 
-    net: Any
+    recipe: Recipe
     heads: HeadsOption
     answer_weights: Any
-    max_epochs: int | None
-    batch_size: int | None
-    learning_rate: float | None
-    weight_decay: float | None
-    patience: int
-    validation_fraction: float
     device: str | None
-    precision: str | None
     progress: bool
-    branches: str
-    augmentation: Augment
     checkpoints: str | Path | None
-    resume: str
     random_state: Any
 
     def check(self) -> None:
@@ -70,18 +60,12 @@ class DeepOptions:
             raise InputError("heads='shrunk' is for the nets linear, mlp and auto; leave it out.")
         if self.answer_weights is not None:
             raise InputError("answer_weights need shrunk heads, which deep nets do not have; leave them out.")
-        if self.precision not in _PRECISIONS:
+        if self.recipe.precision not in _PRECISIONS:
             known = ", ".join(str(name) for name in _PRECISIONS if name is not None)
-            raise InputError(f"precision of a deep net must be None or one of {known}, got {self.precision!r}.")
+            raise InputError(f"precision of a deep net must be None or one of {known}, got {self.recipe.precision!r}.")
         device = _device_type(self.device)
-        if self.precision == "bf16-mixed" and device != "cuda":
+        if self.recipe.precision == "bf16-mixed" and device != "cuda":
             raise InputError(f"precision='bf16-mixed' needs a GPU, got the device {device}; leave it out.")
-        if self.branches not in ("one", "two"):
-            raise InputError(f"branches must be 'one' or 'two', got {self.branches!r}.")
-        if self.resume not in ("auto", "never"):
-            raise InputError(f"resume must be 'auto' or 'never', got {self.resume!r}.")
-        if self.augmentation not in get_args(Augment):
-            raise InputError(f"augmentation must be one of {', '.join(get_args(Augment))}, got {self.augmentation!r}.")
         if self.random_state is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
             raise InputError("random_state must be a number where several processes train one net: all need the same.")
 
@@ -115,10 +99,10 @@ def fit_deep_net(
     """
     if lesson.weighted:
         raise InputError("sample_weight: deep nets take none; repeat rows, or take net='mlp' on features.")
-    if options.branches == "two" and lesson.n_experts == 0:
+    if options.recipe.branches == "two" and lesson.n_experts == 0:
         raise InputError("branches='two' gives the experts a trunk of their own, and there are none; leave it out.")
     generator = torch.Generator().manual_seed(seed)
-    fresh = _held_out(lesson, options.validation_fraction, rng=np.random.default_rng(seed))
+    fresh = _held_out(lesson, options.recipe.validation_fraction, rng=np.random.default_rng(seed))
     train, held_out, inputs = _feeds(lesson, fresh, options, seed=seed)
     shape = tuple(lesson.features.shape[1:])
     network = _built(net, inputs(torch.zeros(2, *shape)), lesson, loss, options, generator)
@@ -130,13 +114,13 @@ def fit_deep_net(
         recipe=_recipe(options, net, n_items=len(train), shape=shape),
         seed=seed,
         folder=None if options.checkpoints is None else Path(options.checkpoints),
-        resume=options.resume,
+        resume=options.recipe.resume,
         device=options.device,
         progress=options.progress,
     )
     device = next(network.parameters()).device
     name = net if isinstance(net, str) else None
-    scorer = DeepScorer(loss.name, network, inputs.to(device), shape, name, options.branches)
+    scorer = DeepScorer(loss.name, network, inputs.to(device), shape, name, options.recipe.branches)
     return scorer if lesson.n_experts == 0 else with_deep_population(scorer, lesson, fresh)
 
 
@@ -180,7 +164,7 @@ def _feeds(
             return DeviceFeed(on_bytes, labels[some], answers, seed=seed, augmentation=augmentation, normalise=colour)
         return DeviceFeed(_standard(items[rows], inputs), labels[some], answers, seed=seed)
 
-    augmentation = _augmentation(options.augmentation, items)
+    augmentation = _augmentation(options.recipe.augmentation, items)
     return feed(learned, augmentation), feed(watched, None) if len(watched) else None, inputs
 
 
@@ -205,11 +189,11 @@ def _standards(items: Any, rows: IntArray) -> tuple[FloatArray, FloatArray]:
     return center, np.where(scale > 1e-12 * np.maximum(1.0, np.abs(center)), scale, 1.0)
 
 
-def _augmentation(asked: Augment, items: Any) -> Augmentation | None:
+def _augmentation(asked: str, items: Any) -> Augmentation | None:
     """Return what is done to pictures of bytes in training: moved by up to an eighth of their side, and mirrored."""
     if asked == "none" or items.ndim != 4 or items.dtype != np.uint8:
         return None
-    return Augmentation(pad=min(items.shape[1:3]) // 8, flip=asked == "crop and flip")
+    return Augmentation(pad=min(items.shape[1:3]) // 8, flip=asked == "crop-and-flip")
 
 
 def _verdicts(lesson: Lesson) -> Verdicts:
@@ -239,26 +223,26 @@ def _built(
         "generator": generator,
     }
     if isinstance(net, str):
-        return net_by_name(net, example, branches=options.branches, **heads)
-    trunks = [copy.deepcopy(net).cpu() for _ in range(1 if options.branches == "one" else 2)]
+        return net_by_name(net, example, branches=options.recipe.branches, **heads)
+    trunks = [copy.deepcopy(net).cpu() for _ in range(1 if options.recipe.branches == "one" else 2)]
     return DeferralNet.build(trunks[0], example, expert_trunk=trunks[1] if len(trunks) == 2 else None, **heads)
 
 
-def _recipe(options: DeepOptions, net: str | nn.Module, *, n_items: int, shape: tuple[int, ...]) -> Recipe:
+def _recipe(options: DeepOptions, net: str | nn.Module, *, n_items: int, shape: tuple[int, ...]) -> LoopRecipe:
     """Return the numbers of the training: SGD for nets that start from nothing, AdamW for others."""
     sgd = isinstance(net, str) and net.startswith(_BY_SGD)
     largest = min(512, n_items / 32, _PIXELS_AT_ONCE / math.prod(shape[:-1]))  # of a vector there is one pixel
-    batch_size = options.batch_size or max(16, 2 ** math.floor(math.log2(max(1, largest))))
-    epochs = options.max_epochs or 30
+    batch_size = options.recipe.batch_size or max(16, 2 ** math.floor(math.log2(max(1, largest))))
+    epochs = options.recipe.max_epochs or 30
     usual_rate = 0.1 * max(batch_size, 64) / 512 if sgd else 1e-3
     usual_decay = 5e-4 if sgd else 1e-2
-    return Recipe(
+    return LoopRecipe(
         epochs=epochs,
         batch_size=batch_size,
         optimiser="sgd" if sgd else "adamw",
-        learning_rate=usual_rate if options.learning_rate is None else options.learning_rate,
-        weight_decay=usual_decay if options.weight_decay is None else options.weight_decay,
-        precision=_PRECISIONS[options.precision],
+        learning_rate=usual_rate if options.recipe.learning_rate is None else options.recipe.learning_rate,
+        weight_decay=usual_decay if options.recipe.weight_decay is None else options.recipe.weight_decay,
+        precision=_PRECISIONS[options.recipe.precision],
         # While the rate is high the held-out loss stands still: a third of the run is never too long to wait.
-        patience=max(options.patience, epochs // 3),
+        patience=max(options.recipe.patience, epochs // 3),
     )

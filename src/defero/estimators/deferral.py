@@ -1,6 +1,6 @@
 """DeferralClassifier: a network with one output per class and one per expert, trained on one surrogate loss."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,8 +15,9 @@ from defero.estimators.deep_items import checked_items, has_axes
 from defero.estimators.expert_heads import HeadsOption, answers_are_few, check_heads, with_shrunk_heads
 from defero.estimators.lesson import AnswerWeights, Lesson
 from defero.estimators.net_option import check_net, is_deep
-from defero.estimators.network_fit import MLP_RATE, PRECISIONS, NetworkOptions, train_network
+from defero.estimators.network_fit import PRECISIONS, NetworkOptions, train_network
 from defero.estimators.onnx_form import as_onnx
+from defero.estimators.recipe import Recipe
 from defero.losses import DeferralLoss
 from defero.scorers import Scorer
 
@@ -43,51 +44,26 @@ class DeferralClassifier(DeferralEstimator):
     loss : "softmax", "ova", "decoupled", "asymmetric", "moe" or "auto"
         "auto" is what the docs advise, "decoupled". "moe" is a baseline: it decides by the largest of its J+1 weights
         and reports the weight as its (badly calibrated) probability.
-    heads : "auto", "shrunk" or "own"
-        "own": each expert's output is learned from their answers alone. "shrunk", for the losses ova and decoupled:
+    heads : "auto", "shrunk" or "separate"
+        "separate": each output is learned from that expert's answers alone. "shrunk", for the losses ova and decoupled:
         each expert is drawn to the population as their answers are few, which makes hundreds of experts with dozens
         of answers usable; the heads look at the features (the main directions of more than 32), at hidden units, and
         at what the model believes of the class. "auto": shrunk where half of the experts gave fewer than 200 answers.
     min_answers : int
         An expert with fewer answers is not asked alone.
-    answer_weights : "label" or "label and features", optional
+    answer_weights : "label" or "label+features", optional
         Weigh each answer by how unlikely it was given, where who answered what depends on the label: see
         `defero.answering.check_answering`. Needs shrunk heads, and has them.
-    hidden, expert_hidden : tuple of int
-        Widths of the hidden layers of "mlp" in the branch of the classes and in that of the experts.
     text : str or list of str, optional
         Columns of free text in a DataFrame. Their words are weighted by TF-IDF and summed up in scores for the classes,
         by a ridge regression fitted across folds; the network reads the scores as numbers. A deep net, such as
         "text-cnn", reads vectors of 100 numbers instead: means of word vectors that are learned here, without labels.
-    max_epochs : int, optional
-        Passes over the data. "linear": at most 1,000 L-BFGS iterations by default. "mlp": by default 15, or as many as
-        make 1,000 steps. Deep nets: 30.
-    batch_size : int, optional
-        For "mlp": 512 by default, a sixteenth of the rows (but at least 32) where there are fewer than 8,192. Deep
-        nets: up to 512, so that an epoch has 32 steps or more.
-    learning_rate : float, optional
-        "mlp": 0.01 by default. Deep nets: the largest of a one-cycle schedule, by default 0.1 per 512 items of a batch
-        for wrn and resnet, which learn by SGD, and 0.001 for all others, which learn by AdamW.
-    patience, validation_fraction
-        Training stops after `patience` epochs (of a deep net at least a third of all) without a better loss on the
-        held-out fraction, and the best epoch is kept. Not for "linear".
-    weight_decay : float, optional
-        "linear": the ridge penalty weight_decay / 2 * |w|^2 beside the mean loss, 1 / n by default (of the order of
-        scikit-learn's C = 1); with shrunk heads or net="auto", the best of 1 / n to 1,024 / n in five folds.
-        "mlp": AdamW's, 0.3 by default. Deep nets: 0.0005 with SGD and 0.01 with AdamW.
-    device : str, optional
-        A torch device; a GPU where there is one by default, the CPU for "linear".
-    precision : "float32", "float64" or "bf16-mixed", optional
-        "float64" for "linear" and "float32" for "mlp" by default. Deep nets: "bf16-mixed" on a GPU and "float32"
-        elsewhere, and nothing else.
-    branches : "one" or "two"
-        Of a deep net: two give the experts a trunk of their own, so that many of them do not crowd out the classes.
-    augmentation : "crop and flip", "crop" or "none"
-        What is done to pictures of dtype uint8 while a deep net learns. Do not flip what has a left and a right.
+    recipe : Recipe, optional
+        How the network is trained: layers, epochs, batch size, learning rate and so on.
     checkpoints : path, optional
         A folder for the checkpoint and the log of a deep net; the same call goes on from there after it was stopped.
-    resume : "auto" or "never"
-        Whether to go on from a checkpoint.
+    device : str, optional
+        A torch device; a GPU where there is one by default, the CPU for "linear".
     random_state : int, RandomState or None
         An int makes runs bit-equal on one machine.
     progress : bool
@@ -106,27 +82,16 @@ class DeferralClassifier(DeferralEstimator):
 
     def __init__(
         self,
-        net: Any = "linear",
+        net: Any = "auto",
         *,
-        loss: str = "ova",
+        loss: str = "auto",
         heads: HeadsOption = "auto",
         min_answers: int = 5,
         answer_weights: AnswerWeights | None = None,
-        hidden: tuple[int, ...] = (64, 64),
-        expert_hidden: tuple[int, ...] = (32,),
         text: Any = None,
-        max_epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float | None = None,
-        weight_decay: float | None = None,
-        patience: int = 10,
-        validation_fraction: float = 0.1,
-        device: str | None = None,
-        precision: str | None = None,
-        branches: Literal["one", "two"] = "one",
-        augmentation: Literal["crop and flip", "crop", "none"] = "crop and flip",
+        recipe: Recipe | None = None,
         checkpoints: str | Path | None = None,
-        resume: Literal["auto", "never"] = "auto",
+        device: str | None = None,
         random_state: Any = None,
         progress: bool = False,
     ) -> None:
@@ -135,21 +100,10 @@ class DeferralClassifier(DeferralEstimator):
         self.heads = heads
         self.min_answers = min_answers
         self.answer_weights = answer_weights
-        self.hidden = hidden
-        self.expert_hidden = expert_hidden
         self.text = text
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.precision = precision
-        self.branches = branches
-        self.augmentation = augmentation
+        self.recipe = recipe
         self.checkpoints = checkpoints
-        self.resume = resume
+        self.device = device
         self.random_state = random_state
         self.progress = progress
 
@@ -169,8 +123,8 @@ class DeferralClassifier(DeferralEstimator):
             if loss.name != "decoupled" or choice.net == "mlp":
                 # Experts share a softmax with the classes, or read their posterior: neither may change afterwards.
                 choice = replace(choice, temperature=1.0)
-            return choice.train(lesson, loss, self._options(), weight_decay=self.weight_decay, seed=seed)
-        return train_network(lesson, loss, self._options(), net=self.net, weight_decay=self.weight_decay, seed=seed)
+            return choice.train(lesson, loss, self._options(), weight_decay=self._decay(), seed=seed)
+        return train_network(lesson, loss, self._options(), net=self.net, weight_decay=self._decay(), seed=seed)
 
     def _reads_vectors(self) -> bool:
         return is_deep(self.net)
@@ -180,7 +134,7 @@ class DeferralClassifier(DeferralEstimator):
         if self.heads == "shrunk" and loss.name not in _SHRINKABLE:
             raise InputError(f"heads='shrunk' needs the loss {' or '.join(_SHRINKABLE)}, got {loss.name!r}.")
         if lesson.answer_weight is not None:
-            if self.heads == "own" or loss.name not in _SHRINKABLE:
+            if self.heads == "separate" or loss.name not in _SHRINKABLE:
                 raise InputError(
                     f"answer_weights need shrunk heads and the loss {' or '.join(_SHRINKABLE)}, "
                     f"got heads={self.heads!r} and {loss.name!r}."
@@ -195,25 +149,37 @@ class DeferralClassifier(DeferralEstimator):
         classes = lesson.without_experts()
         choice = self._choose(classes, loss, seed=seed)
         if choice.net == "linear":
-            base = choice.train(classes, loss, self._options(), weight_decay=self.weight_decay, seed=seed)
+            base = choice.train(classes, loss, self._options(), weight_decay=self._decay(), seed=seed)
         else:
             # The experts' branch learns from everybody's answers together; only its heads are made anew.
-            both = choice.train(lesson, loss, self._options(), weight_decay=self.weight_decay, seed=seed)
+            both = choice.train(lesson, loss, self._options(), weight_decay=self._decay(), seed=seed)
             base = both.without_experts()
         return with_shrunk_heads(base, lesson, choice.class_proba)
 
     def _choose(self, classes: Lesson, loss: DeferralLoss, *, seed: int) -> Choice:
-        return choose_network(classes, loss, self._options(), net=self.net, weight_decay=self.weight_decay, seed=seed)
+        return choose_network(classes, loss, self._options(), net=self.net, weight_decay=self._decay(), seed=seed)
+
+    def _recipe(self) -> Recipe:
+        return Recipe() if self.recipe is None else self.recipe
+
+    def _decay(self) -> float | None:
+        return self._recipe().weight_decay
 
     def _options(self) -> NetworkOptions:
-        chosen = {field.name: getattr(self, field.name) for field in fields(NetworkOptions)}
-        rate = MLP_RATE if self.learning_rate is None else self.learning_rate
-        return NetworkOptions(**{**chosen, "learning_rate": rate})
+        return NetworkOptions(self._recipe(), device=self.device, progress=self.progress)
 
     def _deep_options(self) -> "DeepOptions":
         from defero.estimators.deep_fit import DeepOptions
 
-        return DeepOptions(**{field.name: getattr(self, field.name) for field in fields(DeepOptions)})
+        return DeepOptions(
+            self._recipe(),
+            heads=self.heads,
+            answer_weights=self.answer_weights,
+            device=self.device,
+            progress=self.progress,
+            checkpoints=self.checkpoints,
+            random_state=self.random_state,
+        )
 
     def _training_matrix(self, X: Any, y: ArrayLike) -> tuple[Any, Any]:
         check_net(self.net)
@@ -251,17 +217,12 @@ class DeferralClassifier(DeferralEstimator):
         if self.loss not in _LOSSES:
             raise InputError(f"loss must be one of {', '.join(_LOSSES)}, got {self.loss!r}.")
         check_heads(self.heads)
+        if not isinstance(self._recipe(), Recipe):
+            raise InputError(f"must be a defero.Recipe, got {self.recipe!r}.", argument="recipe")
+        precision = self._recipe().precision
         if is_deep(self.net):
             self._deep_options().check()
-        elif self.precision is not None and self.precision not in PRECISIONS:
-            raise InputError(f"precision must be one of {', '.join(PRECISIONS)}, got {self.precision!r}.")
-        if not 0 <= self.validation_fraction < 1:
-            raise InputError(f"validation_fraction must lie in [0, 1), got {self.validation_fraction}.")
-        for name in ("max_epochs", "batch_size", "patience", "min_answers"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-                raise InputError(f"{name} must be a whole number of at least 1, got {value!r}.")
-        for name in ("learning_rate", "weight_decay"):
-            value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise InputError(f"{name} must be a number of at least 0, got {value!r}.")
+        elif precision is not None and precision not in PRECISIONS:
+            raise InputError(f"must be one of {', '.join(PRECISIONS)} here, got {precision!r}.", argument="precision")
+        if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:
+            raise InputError(f"must be a whole number of at least 1, got {self.min_answers!r}.", argument="min_answers")

@@ -12,7 +12,7 @@ from defero.heads import Heads, Lens, fit_class_heads, fit_heads, fit_prior
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer, hidden_units
 
-HeadsOption = Literal["auto", "shrunk", "own"]
+HeadsOption = Literal["auto", "shrunk", "separate"]
 FEW_ANSWERS = 200
 """With fewer answers than this from half of the experts, "auto" draws the heads to the population."""
 FOLDS = 5

@@ -9,6 +9,7 @@ import torch
 
 from defero.core.checks import FloatArray
 from defero.estimators.lesson import Lesson
+from defero.estimators.recipe import Recipe
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.scorers.network import NetworkScorer
@@ -26,18 +27,11 @@ MLP_RATE = 1e-2
 
 @dataclass(frozen=True)
 class NetworkOptions:
-    """How to train: the parameters of `DeferralClassifier` that bear these names."""
+    """How to train: the recipe, and where and how it is shown."""
 
-    hidden: tuple[int, ...]
-    expert_hidden: tuple[int, ...]
-    max_epochs: int | None
-    batch_size: int | None
-    learning_rate: float
-    patience: int
-    validation_fraction: float
-    device: str | None
-    precision: str | None
-    progress: bool
+    recipe: Recipe
+    device: str | None = None
+    progress: bool = False
 
 
 def train_network(
@@ -69,7 +63,7 @@ def train_network(
     if lesson.summed is not None:
         scale = np.where(lesson.summed, scale / math.sqrt(summed_strength), scale)
     linear = net == "linear"
-    dtype = PRECISIONS[options.precision or ("float64" if linear else "float32")]
+    dtype = PRECISIONS[options.recipe.precision or ("float64" if linear else "float32")]
     device = torch.device(options.device or ("cuda" if torch.cuda.is_available() and not linear else "cpu"))
     examples = Examples.from_arrays(
         (lesson.features - center) / scale,
@@ -84,8 +78,8 @@ def train_network(
         lesson.features.shape[1],
         n_classes=lesson.n_classes,
         n_experts=lesson.n_experts,
-        class_hidden=() if linear else tuple(options.hidden),
-        expert_hidden=() if linear else tuple(options.expert_hidden),
+        class_hidden=() if linear else tuple(options.recipe.hidden),
+        expert_hidden=() if linear else tuple(options.recipe.expert_hidden),
         model_column=loss.name == "moe",
         generator=generator,
     ).to(device=device, dtype=dtype)
@@ -101,7 +95,7 @@ def train_network(
 def _fit_linear(
     net: DenseNet, loss: DeferralLoss, examples: Examples, options: NetworkOptions, *, weight_decay: float
 ) -> None:
-    iterations = 1_000 if options.max_epochs is None else options.max_epochs
+    iterations = 1_000 if options.recipe.max_epochs is None else options.recipe.max_epochs
     with progress_bar(iterations, what=f"fit {loss.name}", shown=options.progress) as on_step:
         fit_full_batch(net, loss, examples, weight_decay=weight_decay, max_iterations=iterations, on_step=on_step)
 
@@ -115,12 +109,13 @@ def _fit_mlp(
     *,
     weight_decay: float,
 ) -> None:
-    batch_size = options.batch_size or min(512, max(32, len(examples) // 16))
-    epochs = options.max_epochs or max(15, math.ceil(1_000 * batch_size / len(examples)))
+    recipe = options.recipe
+    batch_size = recipe.batch_size or min(512, max(32, len(examples) // 16))
+    epochs = options.recipe.max_epochs or max(15, math.ceil(1_000 * batch_size / len(examples)))
     order = torch.randperm(len(examples), generator=generator).to(examples.labels.device)
-    kept = round(len(examples) * options.validation_fraction)
+    kept = round(len(examples) * options.recipe.validation_fraction)
     held_out = examples.take(order[:kept]) if kept else None
-    widest = max(examples.features.shape[1], *options.hidden, *options.expert_hidden)
+    widest = max(examples.features.shape[1], *options.recipe.hidden, *options.recipe.expert_hidden)
     with (
         threads_for(batch_size, widest=widest),
         progress_bar(epochs, what=f"fit {loss.name}", shown=options.progress) as on_step,
@@ -131,10 +126,10 @@ def _fit_mlp(
             examples.take(order[kept:]),
             held_out if held_out is not None and held_out.weight.any() else None,
             batch_size=batch_size,
-            learning_rate=options.learning_rate,
+            learning_rate=MLP_RATE if recipe.learning_rate is None else recipe.learning_rate,
             weight_decay=weight_decay,
             max_epochs=epochs,
-            patience=options.patience,
+            patience=options.recipe.patience,
             generator=generator,
             on_step=on_step,
         )

@@ -48,13 +48,13 @@ class TwoStageDeferral(DeferralEstimator):
         the DataFrame itself, see `Router.from_probabilities`.
     expert_model : scikit-learn classifier, or a list of J of them, optional
         A copy is fitted for each expert; see `heads` for the default. In a list each may be frozen.
-    heads : "auto", "shrunk" or "own"
-        How experts are learned where `expert_model` says nothing: by a logistic regression each ("own"), or each drawn
+    heads : "auto", "shrunk" or "separate"
+        How experts are learned without an `expert_model`: by a logistic regression each ("separate"), or each drawn
         to the population as their answers are few ("shrunk", as in `DeferralClassifier`; it looks at the classifier's
         probabilities across five folds). "auto": shrunk where half of the experts gave fewer than 200 answers.
     min_answers : int
         An expert with fewer answers is not asked alone.
-    answer_weights : "label" or "label and features", optional
+    answer_weights : "label" or "label+features", optional
         Weigh each answer by how unlikely it was given, where who answered what depends on the label: see
         `defero.answering.check_answering`. An `expert_model` must take sample weights.
     text : str or list of str, optional

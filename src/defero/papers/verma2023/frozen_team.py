@@ -13,6 +13,7 @@ from defero.core.labels import Labels
 from defero.core.scores import Scores
 from defero.core.split import Parts
 from defero.estimators.deferral import DeferralClassifier
+from defero.estimators.recipe import Recipe
 from defero.estimators.two_stage import TwoStageDeferral
 from defero.experts import ExpertPool
 from defero.papers.verma2023.frozen_trunk import FrozenTrunk
@@ -84,7 +85,9 @@ class _Learner:
         if self.method == "two-stage":
             team = TwoStageDeferral(_logistic(self.ridge), _logistic(self.ridge))
         else:
-            team = DeferralClassifier(loss=self.method, weight_decay=self.ridge / len(labels), random_state=self.seed)
+            team = DeferralClassifier(
+                "linear", loss=self.method, recipe=Recipe(weight_decay=self.ridge / len(labels)), random_state=self.seed
+            )
         team.fit(inputs, labels, experts=_right_or_not(answers, labels))
         found: Scores = team.router_.scores(new)
         proba = _all_classes(found.class_proba, team.classes_, self.n_classes)

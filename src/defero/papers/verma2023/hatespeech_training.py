@@ -107,10 +107,10 @@ def _train_on_words(data: TweetParts, answers: IntArray, method: str, *, seed: i
     started = time.monotonic()
     team: DeferralClassifier | TwoStageDeferral
     if method == "two-stage":
-        team, facts = TwoStageDeferral(heads="own"), "TwoStageDeferral(heads='own')"
+        team, facts = TwoStageDeferral(heads="separate"), "TwoStageDeferral(heads='separate')"
     else:
-        team = DeferralClassifier("mlp", loss=LOSSES[method], heads="own", random_state=seed)
-        facts = f"DeferralClassifier('mlp', loss={LOSSES[method]!r}, heads='own')"
+        team = DeferralClassifier("mlp", loss=LOSSES[method], heads="separate", random_state=seed)
+        facts = f"DeferralClassifier('mlp', loss={LOSSES[method]!r}, heads='separate')"
     team.fit(features[train], data.labels[train], experts=answers[train] if answers.shape[1] else None)
     seconds = time.monotonic() - started
 
