@@ -1,18 +1,21 @@
 """What comes out: who decides (Decision), who is asked (ExpertSets), what the team says (Answer)."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from defero.core.checks import BoolArray, FloatArray, IntArray, frozen, names
+from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import Labels
+from defero.core.wording import count_of, join_names
 
 MODEL = -1
 
 
-@dataclass(frozen=True, eq=False)
-class Decision:
+@dataclass(frozen=True, eq=False, repr=False)
+class Decision(Tabular):
     """Who answers each item, what that is expected to cost, and why.
 
     Attributes
@@ -61,6 +64,18 @@ class Decision:
     def __len__(self) -> int:
         return len(self.expert)
 
+    def headline(self) -> str:
+        """Return how many items the model keeps and how many each expert gets."""
+        load = dict(zip(self.expert_names, self.load().tolist(), strict=True))
+        asked = join_names((f"{name} {count:,}" for name, count in load.items() if count), most=4)
+        kept = len(self) - int(self.deferred.sum())
+        return f"Decision: {count_of(len(self), 'item')}; model {kept:,}{', ' if asked else ''}{asked}."
+
+    def columns(self, most: int | None = None) -> dict[str, Any]:
+        """Return route, expected_cost and reason."""
+        reasons = [self._why(i) for i in range(len(self))[:most]]
+        return {"route": self.name[:most], "expected_cost": self.expected_cost[:most], "reason": reasons}
+
     @property
     def deferred(self) -> BoolArray:
         """(n,): does an expert answer?"""
@@ -102,8 +117,8 @@ class Decision:
         return f"{who} by rule, with {model} and best expert {expert}{tail}"
 
 
-@dataclass(frozen=True, eq=False)
-class ExpertSets:
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpertSets(Tabular):
     """The experts to ask for each item.
 
     Attributes
@@ -144,6 +159,17 @@ class ExpertSets:
     def __len__(self) -> int:
         return len(self.mask)
 
+    def headline(self) -> str:
+        """Return how many sets there are, and how large they are on average."""
+        mean = f"; {self.size.mean():.2f} experts on average" if len(self) else ""
+        return f"ExpertSets: {count_of(len(self), 'item')}{mean}."
+
+    def columns(self, most: int | None = None) -> dict[str, Any]:
+        """Return panel (the names), size, and one column of True or False per expert."""
+        panels = ["; ".join(self.members(item)) for item in range(len(self))[:most]]
+        members = {name: self.mask[:most, j] for j, name in enumerate(self.expert_names)}
+        return {"panel": panels, "size": self.size[:most], **members}
+
     @property
     def raw_mask(self) -> BoolArray:
         """(n, J): the sets before empty ones were filled."""
@@ -159,8 +185,8 @@ class ExpertSets:
         return [name for name, inside in zip(self.expert_names, self.mask[item], strict=True) if inside]
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Tabular):
     """What the team says of each item.
 
     Attributes
@@ -193,6 +219,16 @@ class Answer:
 
     def __len__(self) -> int:
         return len(self.label)
+
+    def headline(self) -> str:
+        """Return how many items were answered, and for how many experts were heard."""
+        heard = int((~self.by_model).sum())
+        return f"Answer: {count_of(len(self), 'item')}; experts were heard for {heard:,} of them."
+
+    def columns(self, most: int | None = None) -> dict[str, Any]:
+        """Return label, confidence, and how many experts were heard."""
+        n_heard = self.heard[:most].sum(axis=1)
+        return {"label": self.label[:most], "confidence": self.confidence[:most], "n_heard": n_heard}
 
     @property
     def by_model(self) -> BoolArray:

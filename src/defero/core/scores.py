@@ -1,12 +1,13 @@
 """Scores: how likely each class is, and how likely each expert is right. Columns K and J meet in this file only."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, float_matrix, frozen, probabilities
+from defero.core.display import Tabular
 from defero.core.errors import InputError
 
 Link = Literal["logit", "log", "weight"]
@@ -16,8 +17,8 @@ but one of J+1 weights that add up to 1 (raw is its logarithm)."""
 _LARGEST_EXPONENT = 700.0  # exp(709.8) is the last finite one
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(Tabular):
     """What a model believes of n items.
 
     Attributes
@@ -90,6 +91,16 @@ class Scores:
 
     def __len__(self) -> int:
         return len(self.class_proba)
+
+    def headline(self) -> str:
+        """Return the sizes."""
+        return f"Scores: {len(self):,} items, {self.n_classes} classes, {self.n_experts} experts; link {self.link!r}."
+
+    def columns(self, most: int | None = None) -> dict[str, Any]:
+        """Return p_model, one p_class_k per class and one p_expert_j per expert."""
+        classes = {f"p_class_{k}": self.class_proba[:most, k] for k in range(self.n_classes)}
+        experts = {f"p_expert_{j}": self.expert_proba[:most, j] for j in range(self.n_experts)}
+        return {"p_model": self.model_proba[:most], **classes, **experts}
 
     def take(self, rows: slice) -> "Scores":
         """Return the scores of some items.

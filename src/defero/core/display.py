@@ -1,0 +1,89 @@
+"""How results show themselves: a short text, a table in notebooks, a DataFrame."""
+
+import html
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from defero.core.wording import count_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SHOWN_ROWS = 5
+"""A repr has at most ten lines."""
+HTML_ROWS = 10
+
+
+class Tabular:
+    """A result with one row per item: subclasses say their columns and a headline."""
+
+    def columns(self, most: int | None = None) -> dict[str, Any]:
+        """Return the columns of `to_frame` by name, of all items or of the first `most`."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def headline(self) -> str:
+        """Return one line that sums the result up."""
+        raise NotImplementedError
+
+    def to_frame(self) -> "DataFrame":
+        """Return the result as a pandas DataFrame, one row per item."""
+        # pandas is loaded when a frame is asked for: core itself needs numpy alone.
+        frame: DataFrame = import_module("pandas").DataFrame(self.columns())
+        return frame
+
+    def __repr__(self) -> str:
+        return "\n".join([self.headline(), *text_table(self.columns(SHOWN_ROWS), n_rows=len(self))])
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.headline())}</p>{html_table(self.columns(HTML_ROWS), n_rows=len(self))}"
+
+
+def text_table(columns: Mapping[str, Any], *, n_rows: int) -> list[str]:
+    """Return columns as aligned lines; a last line says how many of all `n_rows` rows are left out.
+
+    >>> print(*text_table({"route": ["ann", "model"], "cost": [0.25, 0.5]}, n_rows=3), sep=chr(10))
+      route  cost
+      ann    0.25
+      model  0.5
+      ... 1 more row
+    """
+    cells = _cells(columns)
+    widths = [max(map(len, column)) for column in cells]
+    lines = [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in zip(*cells, strict=True)
+    ]
+    left = n_rows - len(lines) + 1
+    return [*lines, f"  ... {count_of(left, 'more row')}"] if left > 0 else lines
+
+
+def html_table(columns: Mapping[str, Any], *, n_rows: int) -> str:
+    """Return columns as an HTML table; every cell is escaped."""
+    cells = [[html.escape(cell) for cell in column] for column in _cells(columns)]
+    head = "".join(f"<th>{column[0]}</th>" for column in cells)
+    rows = [
+        f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
+        for row in zip(*(column[1:] for column in cells), strict=True)
+    ]
+    left = n_rows - len(rows)
+    more = f"<p>... {count_of(left, 'more row')}</p>" if left > 0 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
+
+
+def _cells(columns: Mapping[str, Any]) -> list[list[str]]:
+    """Return each column as texts, its name first; of many columns the first six."""
+    shown = list(columns.items())[:6]
+    cells = [[name, *map(_text, values)] for name, values in shown]
+    if len(columns) > len(shown):
+        cells.append(["...", *[""] * (len(cells[0]) - 1)])
+    return cells
+
+
+def _text(value: object) -> str:
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    line = " ".join(text.split())
+    return line if len(line) <= 32 else f"{line[:29]}..."
