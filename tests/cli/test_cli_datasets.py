@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from defero.cli.datasets import app
 from defero.core.errors import InputError
 from defero.datasets import dataset_names, find_dataset
-from defero.datasets.catalog.registry import DATASETS
+from defero.datasets.catalog import DATASETS
 
 CONTENT = b",count,hate_speech,offensive_language,neither,class,tweet\n0,3,0,0,3,2,plain\n"
 
@@ -37,7 +37,7 @@ def source(monkeypatch):
         progress(len(CONTENT), len(CONTENT))
         return hashlib.sha256(CONTENT).hexdigest()
 
-    monkeypatch.setattr("defero.datasets.catalog.get.download", download)
+    monkeypatch.setattr("defero.datasets.get.download", download)
     return calls
 
 
@@ -103,7 +103,9 @@ def test_an_unknown_hash_is_said_to_be_so(folder, source):
 
 @pytest.mark.parametrize("command", ["info", "get"])
 def test_a_typo_is_mended(folder, command):
-    assert run(command, "hate-speech") == (2, "", "there is no data set 'hate-speech'; did you mean hatespeech?")
+    code, printed, message = run(command, "hate-speech")
+    assert (code, printed) == (2, "")
+    assert message.endswith("got 'hate-speech'; did you mean 'hatespeech'?")
 
 
 def test_get_shows_the_licence_and_downloads_once(folder, source):
@@ -168,7 +170,7 @@ def test_another_folder_can_be_named(folder, source, tmp_path_factory):
 def test_a_damaged_file_is_told(folder, monkeypatch):
     entry = find_dataset("hatespeech")
     file = replace(entry.files[1], sha256="0" * 64)
-    monkeypatch.setitem(DATASETS, "hatespeech", replace(entry, files=(file,)))
+    monkeypatch.setitem(DATASETS._values, "hatespeech", replace(entry, files=(file,)))
     (folder / "hatespeech").mkdir()
     (folder / "hatespeech" / "labeled_data.csv").write_bytes(CONTENT)
     code, _, said = run("get", "hatespeech")

@@ -20,8 +20,8 @@ from defero.datasets import (
     llm_routing_7,
     sentiment_polarity_crowd,
 )
-from defero.datasets.catalog.entries_models import ROUTERDC_FILES
 from defero.datasets.loaders.chexpert import FINDINGS, READ_BY_NETWORKS
+from defero.datasets.loaders.llm_routing import ROUTERDC_FILES
 
 TWEETS = """,count,hate_speech,offensive_language,neither,class,tweet
 0,3,0,0,3,2,plain

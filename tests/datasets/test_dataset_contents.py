@@ -32,7 +32,7 @@ from defero.datasets import (
     verma2023_outputs,
 )
 from defero.datasets.loaders.chexpert import FINDINGS, READ_BY_NETWORKS
-from defero.datasets.loaders.cifar10_pictures import cifar10_labels, read_binary_batch, read_piece, read_python_batch
+from defero.datasets.loaders.cifar10 import cifar10_labels, read_binary_batch, read_piece, read_python_batch
 from defero.datasets.storage.cache import data_folder
 
 pytestmark = pytest.mark.skipif(

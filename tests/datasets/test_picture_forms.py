@@ -21,8 +21,8 @@ from defero.datasets import (
     ham10000_metadata,
     load_dataset,
 )
-from defero.datasets.catalog.presence import form_here
-from defero.datasets.loaders.cifar10_pictures import cifar10_labels
+from defero.datasets.files import form_here
+from defero.datasets.loaders.cifar10 import cifar10_labels
 from defero.experts import HAM10000_CLASSES
 
 BATCHES = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]

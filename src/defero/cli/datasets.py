@@ -9,8 +9,8 @@ import typer
 from defero.cli.output import emit
 
 if TYPE_CHECKING:
-    from defero.datasets.catalog.entry import Dataset
-    from defero.datasets.catalog.get import FileProgress
+    from defero.datasets.catalog import Dataset
+    from defero.datasets.get import FileProgress
 
 app = typer.Typer(
     name="datasets",
@@ -42,8 +42,8 @@ def list_datasets(folder: Folder = None, as_json: Json = False) -> None:
 
     defero datasets list
     """
-    from defero.datasets.catalog.presence import form_here
-    from defero.datasets.catalog.registry import DATASETS
+    from defero.datasets.catalog import DATASETS
+    from defero.datasets.files import form_here
     from defero.datasets.storage.cache import data_folder
 
     root = data_folder(folder)
@@ -67,8 +67,8 @@ def info(name: Name, folder: Folder = None, as_json: Json = False) -> None:
 
     defero datasets info cifar10
     """
-    from defero.datasets.catalog.presence import form_here, how_to_get
-    from defero.datasets.catalog.registry import find_dataset
+    from defero.datasets.catalog import find_dataset
+    from defero.datasets.files import form_here, how_to_get
     from defero.datasets.storage.cache import data_folder, read_records
 
     entry, root = find_dataset(name), data_folder(folder)
@@ -85,8 +85,7 @@ def info(name: Name, folder: Folder = None, as_json: Json = False) -> None:
             }
             for file in entry.files
         ]
-        loader = f"defero.datasets.{entry.loader.split(':')[1]}"
-        extra = {"citation": entry.citation, "labels": entry.labels, "loader": loader, "files": files}
+        extra = {"citation": entry.citation, "labels": entry.labels, "loader": entry.loader_name, "files": files}
         emit(_summary(entry) | {"here": form, "folder": str(root), "arrays": dict(entry.arrays)} | extra)
         return
     typer.echo(f"{entry.title}: {entry.what}.\n")
@@ -121,8 +120,8 @@ def get(
 
     defero datasets get hatespeech --yes
     """
-    from defero.datasets.catalog.get import asks_for_licence, get_dataset
-    from defero.datasets.catalog.registry import find_dataset
+    from defero.datasets.catalog import find_dataset
+    from defero.datasets.get import asks_for_licence, get_dataset
     from defero.datasets.storage.cache import data_folder
 
     entry, root = find_dataset(name), data_folder(folder)
@@ -179,7 +178,7 @@ def _about(entry: "Dataset") -> list[tuple[str, str]]:
         ("cite", entry.citation),
         ("source", entry.homepage),
         ("labels", _LABELS[entry.labels]),
-        ("loader", f"defero.datasets.{entry.loader.split(':')[1]}"),
+        ("loader", entry.loader_name),
     ]
 
 

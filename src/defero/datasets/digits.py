@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_digits
 
 from defero.core.table import ExpertTable
 from defero.experts import simulate_pool, specialist
@@ -26,6 +25,8 @@ def digits_team(*, p_in: float = 0.95, p_out: float = 0.3, random_state: int | N
     >>> len(table), table.n_classes, table.n_experts
     (1797, 10, 10)
     """
+    from sklearn.datasets import load_digits  # takes a second to import, and nothing else here needs it
+
     images, labels = load_digits(return_X_y=True)
     laws = [partial(specialist, classes=[j, (j + 1) % 10], p_in=p_in, p_out=p_out, n_classes=10) for j in range(10)]
     answers = simulate_pool(labels, laws, rng=np.random.default_rng(random_state))

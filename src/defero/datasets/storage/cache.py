@@ -1,17 +1,24 @@
-"""Where data sets lie, and what is remembered there: hashes of first downloads, and licences that were shown."""
+"""Where data sets lie, and what is recorded there: hashes of first downloads, and licences that were accepted."""
 
+import errno
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from defero.core.errors import InputError
-from defero.datasets.storage.lock import locked
+
+if sys.platform != "win32":
+    import fcntl
 
 ROOT_VARIABLE = "DEFERO_DATA"
 RECORDS = "defero-records.json"
+_NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # some file systems of clusters
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
@@ -94,3 +101,57 @@ def update_records(root: Path, change: Callable[[Records], Records]) -> None:
         part = root / f"{RECORDS}.part"
         part.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
         os.replace(part, root / RECORDS)
+
+
+@contextmanager
+def locked(path: Path, *, busy: str | None = None) -> Iterator[None]:
+    """Hold the lock file `path`, which is gone afterwards; its folder is made where it is missing.
+
+    Windows and file systems without locks go on without one.
+
+    Parameters
+    ----------
+    path : Path
+    busy : str, optional
+        What the error says where another holds it. Default: wait.
+    """
+    if sys.platform == "win32":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = _held(path, wait=busy is None)
+    except BlockingIOError as error:
+        raise InputError(str(busy)) from error
+    except OSError as error:
+        raise InputError(f"{path.parent} cannot be written ({error}).") from error
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        file.close()
+
+
+def _held(path: Path, *, wait: bool) -> IO[bytes]:
+    while True:
+        file = path.open("ab")
+        try:
+            _lock(file, wait=wait)
+            # Who held it before us has removed the file that we opened: it locks nothing any more.
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass
+        except OSError:
+            file.close()
+            raise
+        file.close()
+
+
+def _lock(file: IO[bytes], *, wait: bool) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS_HERE:
+            raise

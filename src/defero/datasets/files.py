@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from defero.core.errors import InputError
-from defero.datasets.catalog.entry import DataFile, Dataset, Form
+from defero.datasets.catalog import DataFile, Dataset, Form
 from defero.datasets.storage.cache import file_sha256, read_records, tree_sha256
 
 Standing = Literal["as registered", "as at the first download", "not known"]

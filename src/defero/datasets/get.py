@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from defero.core.errors import InputError
-from defero.datasets.catalog.entry import DataFile, Dataset
-from defero.datasets.catalog.presence import CheckedFile, check_files, files_on_disk, form_here, how_to_get
-from defero.datasets.catalog.registry import find_dataset
-from defero.datasets.storage.cache import data_folder, file_sha256, read_records, update_records
+from defero.datasets.catalog import DataFile, Dataset, find_dataset
+from defero.datasets.files import CheckedFile, check_files, files_on_disk, form_here, how_to_get
+from defero.datasets.storage.cache import data_folder, file_sha256, locked, read_records, update_records
 from defero.datasets.storage.download import download
-from defero.datasets.storage.lock import locked
 from defero.datasets.storage.unpack import unpack
 
 FileProgress = Callable[[str, int, int | None], None]

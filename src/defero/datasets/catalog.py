@@ -1,9 +1,16 @@
-"""What the registry knows of a data set: where it comes from, whose it is, and how its files are checked."""
+"""The named data sets: what is known of each, and how a name finds its data set.
 
-from collections.abc import Mapping
+A data set is added by one file in `loaders/` that ends with `register_dataset`, and one line in `datasets/__init__.py`
+that imports it. Other packages add theirs through the entry-point group "defero.datasets".
+"""
+
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
+
+from defero.core.registry import Registry
 
 Form = Literal["compact", "source"]
 LabelKind = Literal["truth", "majority", "scores", "none"]
@@ -39,7 +46,7 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One entry of the registry.
+    """What is known of a data set: where it comes from, whose it is, how its files are checked, what loads it.
 
     Attributes
     ----------
@@ -47,8 +54,8 @@ class Dataset:
         The name in commands, the data set's own name, and one line about it.
     licence, citation, homepage : str
     files : tuple of DataFile
-    loader : str
-        "module:function" inside `defero.datasets`, called by `load_dataset`.
+    load : callable
+        Its loader, called by `load_dataset` with the keyword `folder` and the loader's own options.
     by_hand : str
         What to put where when it cannot be downloaded; continues "Put ".
     labels : "truth", "majority", "scores" or "none"
@@ -67,13 +74,65 @@ class Dataset:
     citation: str
     homepage: str
     files: tuple[DataFile, ...]
-    loader: str
+    load: Callable[..., Any]
     by_hand: str
     labels: LabelKind = "truth"
     arrays: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     tree: str | None = None
     tree_sha256: str | None = None
 
+    @property
+    def loader_name(self) -> str:
+        """Where Python finds the loader: its public name, or its module's where another package has it."""
+        module = self.load.__module__
+        return f"{'defero.datasets' if module.startswith('defero.datasets.') else module}.{self.load.__name__}"
+
     def of_form(self, form: Form) -> tuple[DataFile, ...]:
         """Return the files of one form."""
         return tuple(file for file in self.files if file.form == form)
+
+
+DATASETS: Registry[Dataset] = Registry("name", group="defero.datasets")
+
+
+def register_dataset(entry: Dataset) -> None:
+    """Make a data set known by its name to `load_dataset`, `get_dataset` and `defero datasets`."""
+    DATASETS.register(entry.name, entry)
+
+
+def dataset_names() -> tuple[str, ...]:
+    """Return the names of all data sets.
+
+    >>> "cifar10" in dataset_names()
+    True
+    """
+    return tuple(DATASETS)
+
+
+def find_dataset(name: str) -> Dataset:
+    """Return what is known of a data set.
+
+    >>> find_dataset("cifar10h").licence
+    'CC BY-NC-SA 4.0'
+    """
+    return DATASETS.find(name)
+
+
+def load_dataset(name: str, *, folder: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    """Load a data set that is in the data folder.
+
+    Parameters
+    ----------
+    name : str
+        As in `dataset_names()`.
+    folder : path, optional
+        The data folder. Default: DEFERO_DATA, else the user's cache folder.
+    **options
+        Options of the data set's loader, such as `part="train"` for cifar10.
+
+    Returns
+    -------
+    ExpertTable, ImageSet, VoteSet, AgreementSet, CorrectnessTable, or a dict of tables
+        Whatever the loader of this data set returns; `defero datasets info NAME` names it.
+    """
+    return find_dataset(name).load(folder=folder, **options)

@@ -1,1 +1,0 @@
-"""Which data sets there are: sources, checksums, presence on disk."""

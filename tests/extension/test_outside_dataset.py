@@ -1,0 +1,65 @@
+"""A data set of another package: listed, described and loaded by its name. The example is that of docs/extend.md."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from outside_package import example, install, run
+
+from defero.core.errors import InputError
+from defero.datasets import Dataset, load_dataset, register_dataset
+from defero.datasets.catalog import DATASETS
+
+
+@pytest.fixture
+def outside(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "data" / "wards").mkdir(parents=True)
+    (tmp_path / "data" / "wards" / "cases.csv").write_text("age,truth,ann,ben\n30,0,0,1\n40,1,1,1\n50,0,0,\n")
+    environment = install(
+        tmp_path / "package",
+        "wards",
+        example("A data set"),
+        group="defero.datasets",
+        name="wards",
+        attribute="WARDS",
+    )
+    return environment | {"DEFERO_DATA": str(tmp_path / "data")}
+
+
+def test_the_command_knows_it(outside):
+    listed = json.loads(run(outside, "datasets", "list", "--json"))
+    names = {one["name"]: one["here"] for one in listed["datasets"]}
+    assert names["wards"] == "source"
+    assert "cifar10" in names
+    about = json.loads(run(outside, "datasets", "info", "wards", "--json"))
+    assert about["loader"] == "wards.load_wards"
+
+
+def test_python_loads_it_with_its_options(outside):
+    program = (
+        "from defero.datasets import load_dataset\n"
+        "print(load_dataset('wards').n_experts, len(load_dataset('wards', oldest=45)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], env=outside, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", "2"]
+
+
+def test_it_can_be_registered_by_hand(tmp_path, monkeypatch):
+    monkeypatch.setattr(DATASETS, "_values", dict(DATASETS._values))
+    entry = Dataset(
+        name="toy",
+        title="Toy",
+        what="a toy",
+        licence="MIT",
+        citation="Us (2026).",
+        homepage="https://example.org",
+        files=(),
+        load=lambda *, folder, rows=2: (folder, rows),
+        by_hand="nothing",
+    )
+    register_dataset(entry)
+    assert load_dataset("toy", folder=tmp_path, rows=3) == (tmp_path, 3)
+    with pytest.raises(InputError, match="'toy' is registered already"):
+        register_dataset(Dataset(**{**vars(entry), "title": "Another"}))
