@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
+READY := $(VENV)/.ready-$(shell cat pyproject.toml papers/verma2023/pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
 # One thread per process: results are bit-equal, and two pytest workers do not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 WORKERS ?= 2
@@ -15,13 +15,14 @@ help:            ## this list
 
 setup: $(READY)  ## the virtual environment, with every extra
 
-# Re-made only when pyproject.toml or constraints.txt change, so that a second run starts at once.
+# Re-made only when a pyproject.toml or constraints.txt changes, so that a second run starts at once.
 # uv does not read PIP_FIND_LINKS: it is handed over.
 $(READY):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	UV_FIND_LINKS="$(or $(UV_FIND_LINKS),$(PIP_FIND_LINKS))" VIRTUAL_ENV="$(VENV)" \
-	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,pictures,onnx,efficientnet,report,browser,dev]'
+	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,pictures,onnx,efficientnet,report,browser,dev]' \
+	  --editable papers/verma2023
 	@# Bytecode now: where PYTHONDONTWRITEBYTECODE is set, every process would compile pandas, scikit-learn and torch anew.
 	-@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1
 	@rm -f $(VENV)/.ready-* && touch $@
@@ -36,6 +37,7 @@ check: setup     ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/lint-imports --config papers/verma2023/pyproject.toml
 
 unit: setup      ## the tests and every example in the docs
 	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -m "not slow and not browser"

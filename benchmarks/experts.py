@@ -6,23 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from defero.experts import (
-    ExpertPool,
-    annotator_flip,
-    annotator_mixture,
-    cifar10_sim1_pool,
-    cifar10_sim2_pool,
-    draw_human,
-    galaxyzoo_pool,
-    gradual_overlap_pool,
-    ham10000_pool,
-    hatespeech_pool,
-    oracle,
-    oracle_pool,
-    specialist,
-    stand_in_human,
-    uniform_guess,
-)
+from defero.experts import annotator_flip, annotator_mixture, draw_human, oracle, specialist, uniform_guess
+from defero_verma2023.pools.annotators import galaxyzoo_pool, hatespeech_pool
+from defero_verma2023.pools.cifar10 import cifar10_sim1_pool, cifar10_sim2_pool, gradual_overlap_pool
+from defero_verma2023.pools.ham10000 import ham10000_pool
+from defero_verma2023.pools.oracles import oracle_pool
+from defero_verma2023.pools.pool import ExpertPool
+from defero_verma2023.pools.stand_in import stand_in_human
 
 N_ITEMS = 1_000_000
 

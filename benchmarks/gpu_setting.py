@@ -11,10 +11,10 @@ from lightning_fabric.__version__ import version as fabric_version
 from numpy.typing import NDArray
 from torch import Tensor
 
-from defero.experts import cifar10_sim1_pool
 from defero.nets import DeferralNet, net_by_name
 from defero.training.deep.answers.answer_source import AnswerSource, FixedAnswers, RedrawnAnswers, RedrawnByClass
 from defero.training.deep.answers.verdicts import Verdicts
+from defero_verma2023.pools.cifar10 import cifar10_sim1_pool
 
 K = 10
 Pictures = NDArray[np.uint8]

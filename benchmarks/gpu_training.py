@@ -1,6 +1,7 @@
-"""Deep training on one GPU: how fast, beside a plain loop in the same run, and how good on CIFAR-10.
+r"""Deep training on one GPU: how fast, beside a plain loop in the same run, and how good on CIFAR-10.
 
-    PYTHONPATH=src python3 -m benchmarks.gpu_training --data FOLDER --out RESULTS --only speed,plain,train30,train100
+    PYTHONPATH=src:papers/verma2023/src python3 -m benchmarks.gpu_training --data FOLDER --out RESULTS \
+        --only speed,plain,train30,train100
 
 FOLDER has CIFAR-10 as mosaics (train1.webp ... train5.webp, test.webp, cifar10_labels.npz) or as arrays (train1.npy,
 ...); --data may be given several times. `speed` and `plain` use the training pictures that are there; the trainings
@@ -29,7 +30,6 @@ from torch import Tensor
 
 from benchmarks.gpu_setting import machine_facts, read_cifar10, sim1_answers, wide_net
 from benchmarks.plain_loop import plain_rate
-from defero.experts import cifar10_sim1_pool
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet
 from defero.scorers.links import scores_from_logits
@@ -43,6 +43,7 @@ from defero.training.deep.loop import fit_deep
 from defero.training.deep.machine import fast_kernels, start_machine
 from defero.training.deep.recipe import Recipe
 from defero.training.deep.steps.optimisers import make_optimiser
+from defero_verma2023.pools.cifar10 import cifar10_sim1_pool
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 COMPILE: dict[str, dict[str, Any]] = {

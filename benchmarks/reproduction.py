@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from defero import InputError
-from defero.papers.verma2023.figures import FIGURES
-from defero.papers.verma2023.reproduction import reproduce_stored
-from defero.papers.verma2023.stored_outputs import outputs_folder
-from defero.papers.verma2023.training_runs import run_figure
+from defero_verma2023.figures.catalogue import FIGURES
+from defero_verma2023.reproduction import reproduce_stored
+from defero_verma2023.stored.outputs import outputs_folder
+from defero_verma2023.training_runs import run_figure
 
 
 def run() -> dict[str, object]:

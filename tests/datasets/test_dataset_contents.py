@@ -29,7 +29,6 @@ from defero.datasets import (
     llm_routing_7,
     llm_routing_9,
     sentiment_polarity_crowd,
-    verma2023_outputs,
 )
 from defero.datasets.loaders.chexpert import FINDINGS, READ_BY_NETWORKS
 from defero.datasets.loaders.cifar10 import cifar10_labels, read_binary_batch, read_piece, read_python_batch
@@ -245,9 +244,3 @@ def test_seven_language_models():
     assert chosen[chosen > 0].min() >= 0.25
     tenths = table.features["task"].str.contains("gsm8k|humaneval|mbpp|javascript")
     np.testing.assert_allclose(table.scores[tenths] * 10, np.rint(table.scores[tenths] * 10), atol=1e-9)
-
-
-def test_the_stored_outputs_are_whole():
-    folder = verma2023_outputs()
-    assert (folder / "index.json").is_file()
-    assert len(list(folder.rglob("*.npz"))) == 285

@@ -35,7 +35,6 @@ NAMES = [
     "lewidi-md-agreement",
     "llm-routing-9",
     "llm-routing-7",
-    "verma2023-outputs",
 ]
 CONTENT = b"item,label\n1,0\n"
 SHA = hashlib.sha256(CONTENT).hexdigest()
@@ -79,7 +78,8 @@ def below(root):
 
 
 def test_the_promised_names_are_there_and_each_entry_is_whole():
-    assert sorted(dataset_names()) == sorted(NAMES)
+    ours = [name for name in dataset_names() if find_dataset(name).load.__module__.startswith("defero.")]
+    assert sorted(ours) == sorted(NAMES)
     for entry in DATASETS.values():
         assert all((entry.title, entry.what, entry.licence, entry.citation, entry.by_hand)), entry.name
         assert re.match(r"https?://", entry.homepage)
@@ -93,7 +93,7 @@ def test_the_promised_names_are_there_and_each_entry_is_whole():
 
 
 def test_every_loader_exists():
-    for entry in DATASETS.values():
+    for entry in map(find_dataset, NAMES):
         assert entry.load.__name__ in defero.datasets.__all__
         assert entry.loader_name == f"defero.datasets.{entry.load.__name__}"
 

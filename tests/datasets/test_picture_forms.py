@@ -10,6 +10,7 @@ from PIL import Image
 
 from defero.core.errors import InputError
 from defero.datasets import (
+    HAM10000_CLASSES,
     cifar10,
     cifar10h,
     cifar10h_networks,
@@ -23,7 +24,6 @@ from defero.datasets import (
 )
 from defero.datasets.files import form_here
 from defero.datasets.loaders.cifar10 import cifar10_labels
-from defero.experts import HAM10000_CLASSES
 
 BATCHES = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
 

@@ -109,9 +109,9 @@ def _matrix(learn: "ExpertTable", router: "Router", *, text: tuple[str, ...], gr
     import numpy as np
 
     from defero.data.recipes.picture_recipe import PictureRecipe
+    from defero.data.recipes.read_texts import read_texts
     from defero.data.recipes.recipe import FeatureRecipe
     from defero.estimators.lesson import group_numbers
-    from defero.estimators.read_texts import read_texts
 
     if isinstance(router.recipe, PictureRecipe):
         return np.empty((len(learn), 0))

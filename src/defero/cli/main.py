@@ -13,8 +13,8 @@ from defero.cli.datasets import app as datasets_app
 from defero.cli.demo import demo
 from defero.cli.evaluate import evaluate
 from defero.cli.fit import fit
+from defero.cli.plugins import add_plugins
 from defero.cli.report import report
-from defero.cli.reproduce import reproduce
 from defero.cli.route import route
 
 app = typer.Typer(
@@ -25,9 +25,10 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help starts in half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, fit, evaluate, report, route, add_expert, reproduce):
+for command in (demo, fit, evaluate, report, route, add_expert):
     app.command()(command)
 app.add_typer(datasets_app)
+add_plugins(app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,5 +1,6 @@
 """Data to learn from: WEDGE, whose best accuracy is known exactly, digits with simulated experts, public data sets."""
 
+from defero.core.split import split_groups, split_rows
 from defero.datasets.catalog import (
     DataFile,
     Dataset,
@@ -15,13 +16,12 @@ from defero.datasets.loaders.chexpert import chexpert_readers, chexpert_tables
 from defero.datasets.loaders.cifar10 import cifar10
 from defero.datasets.loaders.cifar10_people import cifar10h, cifar10h_networks, cifar10n
 from defero.datasets.loaders.galaxyzoo import galaxyzoo
-from defero.datasets.loaders.ham10000 import ham10000, ham10000_metadata
+from defero.datasets.loaders.ham10000 import HAM10000_CLASSES, ham10000, ham10000_metadata
 from defero.datasets.loaders.hatespeech import hatespeech
 from defero.datasets.loaders.labelme import labelme_crowd
 from defero.datasets.loaders.lewidi import lewidi_hs_brexit, lewidi_md_agreement
 from defero.datasets.loaders.llm_routing import llm_routing_7, llm_routing_9
 from defero.datasets.loaders.text_crowds import keswani_toxicity, sentiment_polarity_crowd
-from defero.datasets.loaders.verma2023 import verma2023_outputs
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import AgreementSet, CorrectnessTable, ImageSet, VoteSet
 from defero.datasets.wedge import Wedge, wedge
@@ -34,6 +34,7 @@ from defero.datasets.wedge_truth import with_budget as wedge_with_budget
 from defero.datasets.wedge_truth import with_fees as wedge_with_fees
 
 __all__ = [
+    "HAM10000_CLASSES",
     "AgreementSet",
     "CorrectnessTable",
     "DataFile",
@@ -67,7 +68,8 @@ __all__ = [
     "load_dataset",
     "register_dataset",
     "sentiment_polarity_crowd",
-    "verma2023_outputs",
+    "split_groups",
+    "split_rows",
     "wedge",
     "wedge_bayes_accuracy",
     "wedge_classifier_accuracy",

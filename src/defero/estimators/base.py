@@ -20,6 +20,7 @@ from defero.core.errors import InputError, ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.data.recipes.learn_vectors import vectors_for_texts
+from defero.data.recipes.read_texts import read_texts, summed_columns
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.estimators.expert_heads import with_population
@@ -32,7 +33,6 @@ from defero.estimators.lesson import (
     warn_of_silent_experts,
     with_answer_weights,
 )
-from defero.estimators.read_texts import read_texts, summed_columns
 from defero.estimators.recipe import Recipe
 from defero.router import Router, Vote
 from defero.scorers import Scorer

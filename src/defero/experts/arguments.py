@@ -58,26 +58,6 @@ def class_numbers(name: str, value: ArrayLike, *, n_classes: int) -> IntArray:
     return array.astype(np.int64)
 
 
-def expert_numbers(name: str, value: ArrayLike, *, n_experts: int) -> IntArray:
-    """Return (m,) expert numbers 0..J-1.
-
-    >>> expert_numbers("oracles", [2, 0], n_experts=3).tolist()
-    [2, 0]
-    """
-    array = np.asarray(value)
-    if array.ndim != 1:
-        raise InputError(f"{name} must be a list of expert numbers, got shape {array.shape}.")
-    if array.size and array.dtype.kind not in "iu":
-        raise InputError(
-            f"{name} must be expert numbers 0..{n_experts - 1}, got dtype {array.dtype}; "
-            "pass each expert's place in the pool, for example expert_names.index(name)."
-        )
-    outside = array[(array < 0) | (array >= n_experts)]
-    if outside.size:
-        raise InputError(f"{name} must lie in 0..{n_experts - 1}, for there are {n_experts} experts, got {outside[0]}.")
-    return array.astype(np.int64)
-
-
 def class_mask(classes: Iterable[int], *, n_classes: int) -> BoolArray:
     """Return (K,): is class k one of `classes`?
 

@@ -3,13 +3,50 @@
 All are `f(class_logits (n,K), expert_logits (n,J), labels (n,), correct (n,J), *, observed=None) -> (n,)`.
 What is learned is correctness, so people, programs and language models are one kind of expert; `observed` says
 which experts answered which item, and what they did not answer never touches the loss.
+
+`scores_from_logits` reads a trained network's outputs the way its loss was minimised. It needs numpy alone, so the
+losses, which need torch, are loaded when they are first used.
 """
 
-from defero.losses.asymmetric import asymmetric_loss
-from defero.losses.decoupled import decoupled_loss
-from defero.losses.module import DeferralLoss
-from defero.losses.moe import moe_loss
-from defero.losses.ova import ova_loss
-from defero.losses.softmax import softmax_loss
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["DeferralLoss", "asymmetric_loss", "decoupled_loss", "moe_loss", "ova_loss", "softmax_loss"]
+from defero.scorers.links import LossName, scores_from_logits
+
+if TYPE_CHECKING:
+    from defero.losses.asymmetric import asymmetric_loss
+    from defero.losses.decoupled import decoupled_loss
+    from defero.losses.module import DeferralLoss
+    from defero.losses.moe import moe_loss
+    from defero.losses.ova import ova_loss
+    from defero.losses.softmax import softmax_loss
+
+__all__ = [
+    "DeferralLoss",
+    "LossName",
+    "asymmetric_loss",
+    "decoupled_loss",
+    "moe_loss",
+    "ova_loss",
+    "scores_from_logits",
+    "softmax_loss",
+]
+
+_HOMES = {
+    "DeferralLoss": "module",
+    "asymmetric_loss": "asymmetric",
+    "decoupled_loss": "decoupled",
+    "moe_loss": "moe",
+    "ova_loss": "ova",
+    "softmax_loss": "softmax",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,6 +14,7 @@ from defero.plotting.reliability import ReliabilityDisplay
 from defero.plotting.set_size import SetSizeDisplay
 from defero.plotting.shared_errors import SharedErrorsDisplay
 from defero.plotting.skill import SkillDisplay
+from defero.plotting.style import drawing, dress
 
 __all__ = [
     "AgreementDisplay",
@@ -23,4 +24,6 @@ __all__ = [
     "SetSizeDisplay",
     "SharedErrorsDisplay",
     "SkillDisplay",
+    "drawing",
+    "dress",
 ]

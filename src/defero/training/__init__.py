@@ -1,1 +1,78 @@
-"""How a network is fitted: full-batch L-BFGS for linear models, mini-batch AdamW with early stopping for the others."""
+"""How networks are trained: full-batch L-BFGS, mini-batch AdamW, and the loop for deep nets.
+
+Names are loaded when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from defero.training.deep.answers.answer_source import AnswerSource, FixedAnswers, RedrawnAnswers, RedrawnByClass
+    from defero.training.deep.answers.verdicts import Verdicts
+    from defero.training.deep.evaluate import all_logits
+    from defero.training.deep.feeds.crops import Augmentation
+    from defero.training.deep.feeds.device import DeviceFeed
+    from defero.training.deep.feeds.disk import DiskFeed
+    from defero.training.deep.feeds.pixels import Normalised, colours
+    from defero.training.deep.loop import DeepFit, fit_deep
+    from defero.training.deep.machine import Machine, start_machine
+    from defero.training.deep.recipe import Recipe
+    from defero.training.deep.steps.optimisers import set_learning_rate
+    from defero.training.deep.steps.schedules import learning_rate_at
+    from defero.training.text_features import text_scores, text_vectors
+
+__all__ = [
+    "AnswerSource",
+    "Augmentation",
+    "DeepFit",
+    "DeviceFeed",
+    "DiskFeed",
+    "FixedAnswers",
+    "Machine",
+    "Normalised",
+    "Recipe",
+    "RedrawnAnswers",
+    "RedrawnByClass",
+    "Verdicts",
+    "all_logits",
+    "colours",
+    "fit_deep",
+    "learning_rate_at",
+    "set_learning_rate",
+    "start_machine",
+    "text_scores",
+    "text_vectors",
+]
+
+_HOMES = {
+    "AnswerSource": "deep.answers.answer_source",
+    "Augmentation": "deep.feeds.crops",
+    "DeepFit": "deep.loop",
+    "DeviceFeed": "deep.feeds.device",
+    "DiskFeed": "deep.feeds.disk",
+    "FixedAnswers": "deep.answers.answer_source",
+    "Machine": "deep.machine",
+    "Normalised": "deep.feeds.pixels",
+    "Recipe": "deep.recipe",
+    "RedrawnAnswers": "deep.answers.answer_source",
+    "RedrawnByClass": "deep.answers.answer_source",
+    "Verdicts": "deep.answers.verdicts",
+    "all_logits": "deep.evaluate",
+    "colours": "deep.feeds.pixels",
+    "fit_deep": "deep.loop",
+    "learning_rate_at": "deep.steps.schedules",
+    "set_learning_rate": "deep.steps.optimisers",
+    "start_machine": "deep.machine",
+    "text_scores": "text_features",
+    "text_vectors": "text_features",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

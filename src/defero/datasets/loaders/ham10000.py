@@ -14,7 +14,9 @@ from defero.datasets.files import how_to_get, matches
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.storage.pictures import decode
 from defero.datasets.values import ImageSet, Pictures
-from defero.experts.ham10000_pool import HAM10000_CLASSES
+
+HAM10000_CLASSES = ("bkl", "df", "mel", "nv", "vasc", "akiec", "bcc")
+"""Codes of the diagnoses, in the order of the labels."""
 
 _COLUMNS = ["image_id", "lesion_id", "dx", "dx_type", "age", "sex", "localization"]
 
@@ -24,7 +26,7 @@ def ham10000_metadata(*, folder: str | PathLike[str] | None = None) -> pd.DataFr
 
     Columns: image_id, lesion_id (the group to split by: a lesion has up to six pictures), dx, dx_type (how the
     diagnosis was found), age, sex, localization, and `label`, the class number 0..6 of the diagnosis in the order of
-    `defero.experts.HAM10000_CLASSES`.
+    `defero.datasets.HAM10000_CLASSES`.
 
     Parameters
     ----------

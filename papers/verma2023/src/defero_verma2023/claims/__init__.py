@@ -1,0 +1,1 @@
+"""The paper's claims, and a verdict on each, computed from the runs."""

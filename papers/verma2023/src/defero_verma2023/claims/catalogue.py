@@ -1,0 +1,179 @@
+"""The paper's claims, each judged by its own function on the runs that there are."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from defero_verma2023.claims.accuracy import (
+    accuracy_rises_with_experts,
+    methods_are_comparable,
+    ova_is_above_the_best_expert,
+    ova_is_ahead_with_few_copies,
+    ova_is_more_accurate,
+    ova_never_falls_below_one_classifier,
+    softmax_falls_below_one_classifier,
+    softmax_is_ahead_with_twenty_copies,
+)
+from defero_verma2023.claims.calibration import (
+    mixture_is_badly_calibrated,
+    ova_is_better_calibrated,
+    ova_is_better_on_the_random_expert,
+    ova_is_stable_and_softmax_twice_as_far_off,
+    ova_knows_the_random_expert,
+    softmax_mistakes_the_random_expert,
+    the_objective_is_to_blame,
+)
+from defero_verma2023.claims.overlap import (
+    naive_sets_hold_everybody,
+    regularized_sets_grow_with_overlap,
+    the_naive_vote_beats_a_fixed_five,
+    the_naive_vote_beats_the_top_expert,
+    the_regularized_vote_drops,
+)
+from defero_verma2023.claims.rules import Evidence
+from defero_verma2023.claims.sets import (
+    conformal_beats_a_fixed_five,
+    naive_sets_are_too_large,
+    naive_sets_keep_their_promise,
+    ova_s_naive_sets_are_closer,
+    regularized_sets_find_the_oracles,
+    softmax_s_regularized_sets_are_closer,
+    votes_are_equal_with_three_oracles,
+)
+from defero_verma2023.claims.verdict import Verdict
+from defero_verma2023.experiments import EXPERIMENTS, FROM_TWO
+from defero_verma2023.figures.catalogue import FIGURES
+from defero_verma2023.figures.published import TABLE, published_records, read_published
+from defero_verma2023.methods import TWO_LOSSES
+from defero_verma2023.runs.record import RunRecord, by_net, read_records
+
+Judge = Callable[[Evidence], Verdict]
+OVERLAP = (0.1, 0.2, 0.4, 0.6, 0.8, 0.95)
+"""Those that the appendix draws."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """All that is kept of the reproduction: records by experiment.
+
+    Attributes
+    ----------
+    ours, stored, published : mapping
+        Experiment -> records. Stored ones are measures of the authors' outputs.
+    """
+
+    ours: Mapping[str, Sequence[RunRecord]] = field(default_factory=dict)
+    stored: Mapping[str, Sequence[RunRecord]] = field(default_factory=dict)
+    published: Mapping[str, Sequence[RunRecord]] = field(default_factory=dict)
+
+
+def read_kept(folder: Path) -> Kept:
+    """Read papers/verma2023: our runs, the measures of the authors' outputs, and the published numbers."""
+    points = read_published(folder / TABLE) if (folder / TABLE).is_file() else ()
+    return Kept(
+        {name: read_records(folder / "results" / f"{name}.jsonl") for name in EXPERIMENTS},
+        {name: read_records(folder / "figures" / "stored" / f"{name}.jsonl") for name in EXPERIMENTS},
+        {name: published_records(FIGURES.values(), points, experiment=name) for name in EXPERIMENTS},
+    )
+
+
+def evidence_on(experiment: str, kept: Kept) -> Iterator[Evidence]:
+    """Yield what there is on an experiment: once for each protocol and net that one-vs-all was trained with."""
+    ours = kept.ours.get(experiment, ())
+    beside = kept.stored.get(experiment, ()), kept.published.get(experiment, ())
+    if not ours:
+        yield Evidence((), *beside)
+    for protocol in sorted({record.protocol for record in ours}):
+        for net, records in by_net(record for record in ours if record.protocol == protocol).items():
+            words = [*([net] if net else []), *(["experts as written"] if protocol == "as_written" else [])]
+            yield Evidence(records, *beside, place=f" ({', '.join(words)})" if words else "")
+
+
+def verdicts(kept: Kept) -> tuple[Verdict, ...]:
+    """Judge every claim, figure by figure."""
+    return tuple(
+        claim(evidence)
+        for experiment, claims in CLAIMS.items()
+        for evidence in evidence_on(experiment, kept)
+        for claim in claims
+    )
+
+
+def _figure_1(name: str, *, comparable: bool) -> tuple[Judge, ...]:
+    """Return the claims on one column of Figure 1; only on HateSpeech are the methods said to be alike."""
+    above, below = f"Fig. 1, {name}, top; section 7.1", f"Fig. 1, {name}, bottom; section 7.2"
+    beside = methods_are_comparable if comparable else ova_is_more_accurate
+    alone = partial(softmax_falls_below_one_classifier, where=above, settings=FROM_TWO)
+    return (
+        partial(accuracy_rises_with_experts, where=above, settings=FROM_TWO),
+        partial(beside, where=above, settings=FROM_TWO, other="softmax"),
+        partial(beside, where=above, settings=FROM_TWO, other="moe"),
+        partial(ova_never_falls_below_one_classifier, where=above, settings=FROM_TWO),
+        *(() if comparable else (alone,)),
+        partial(ova_is_above_the_best_expert, where=above, settings=FROM_TWO),
+        partial(ova_is_better_calibrated, where=below, settings=FROM_TWO),
+        partial(mixture_is_badly_calibrated, where=below, settings=FROM_TWO),
+        partial(the_objective_is_to_blame, where=below, settings=FROM_TWO),
+    )
+
+
+def _settings(name: str) -> tuple[float, ...]:
+    return EXPERIMENTS[name].settings
+
+
+CLAIMS: dict[str, tuple[Judge, ...]] = {
+    "hatespeech": _figure_1("HateSpeech", comparable=True),
+    "ham10000": _figure_1("HAM10000", comparable=False),
+    "galaxyzoo": _figure_1("Galaxy-Zoo", comparable=False),
+    "sim1": (
+        partial(ova_is_better_calibrated, where="Fig. 2a, section 7.2", settings=_settings("sim1")[1:]),
+        ova_is_stable_and_softmax_twice_as_far_off,
+        ova_is_ahead_with_few_copies,
+        softmax_is_ahead_with_twenty_copies,
+    ),
+    "sim2": (
+        partial(ova_is_better_calibrated, where="Fig. 2c, section 7.2", settings=_settings("sim2")),
+        softmax_mistakes_the_random_expert,
+        ova_knows_the_random_expert,
+        ova_is_better_on_the_random_expert,
+    ),
+    "oracles": (
+        partial(naive_sets_are_too_large, where="Fig. 3a, section 7.3", settings=_settings("oracles")),
+        partial(naive_sets_keep_their_promise, where="Fig. 3a, section 7.3", settings=_settings("oracles")),
+        partial(ova_s_naive_sets_are_closer, settings=_settings("oracles")),
+        *(
+            partial(
+                regularized_sets_find_the_oracles,
+                where="Fig. 3a, section 7.3",
+                settings=_settings("oracles"),
+                method=method,
+            )
+            for method in TWO_LOSSES
+        ),
+        conformal_beats_a_fixed_five,
+        votes_are_equal_with_three_oracles,
+    ),
+    "noisy-oracles": (
+        partial(naive_sets_are_too_large, where="Fig. 3b, section 7.3", settings=_settings("noisy-oracles")[1:]),
+        partial(naive_sets_keep_their_promise, where="Fig. 3b, section 7.3", settings=_settings("noisy-oracles")[1:]),
+        *(
+            partial(
+                regularized_sets_find_the_oracles,
+                where="Fig. 3b, section 7.3",
+                settings=_settings("noisy-oracles")[1:],
+                method=method,
+            )
+            for method in TWO_LOSSES
+        ),
+        softmax_s_regularized_sets_are_closer,
+    ),
+    "overlap": (
+        partial(regularized_sets_grow_with_overlap, settings=OVERLAP),
+        partial(naive_sets_hold_everybody, settings=OVERLAP),
+        partial(the_naive_vote_beats_a_fixed_five, settings=OVERLAP),
+        the_naive_vote_beats_the_top_expert,
+        the_regularized_vote_drops,
+    ),
+}
+"""Experiment -> its claims, in the paper's order."""

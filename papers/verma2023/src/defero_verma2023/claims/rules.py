@@ -1,0 +1,222 @@
+"""How a verdict follows from numbers: a few rules, stated once, the same for every claim.
+
+The number that decides is a difference that speaks for the claim where it is above 0. It is paired: both sides are
+from the same seed and setting. Its interval is Student's, over seeds. Of one seed it is over settings: it says how
+they differ, not what another seed would give, and the verdict is provisional.
+"""
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+from defero_verma2023.claims.cells import Block, Cells, block, cells, mean_over_settings, minus
+from defero_verma2023.claims.verdict import CONFIRMED, DEPENDS, NOT_CONFIRMED, NOT_RUN, Estimate, Verdict, Word
+from defero_verma2023.runs.record import RunRecord
+
+Records = Sequence[RunRecord]
+Number = Callable[[Block], Estimate]
+"""The values of a claim in, the number that decides it out."""
+Rule = Callable[[Estimate, Block], Word]
+"""That number and the values behind it in, the verdict out."""
+PERCENT = 100.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What there is on one experiment, all in the form of records.
+
+    Attributes
+    ----------
+    ours : sequence of RunRecord
+        Trained by us, with one net and one protocol.
+    stored : sequence of RunRecord
+        The authors' networks, measured by us.
+    published : sequence of RunRecord
+        The published means, as seed 0.
+    place : str
+        Of ours, e.g. " (text-cnn)"; "" where there is nothing to tell apart.
+    """
+
+    ours: Records
+    stored: Records
+    published: Records
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: a measure of a method, and its name in a sentence."""
+
+    method: str
+    metric: str
+    name: str
+    run: str = ""
+
+    def cells(self, records: Records) -> Cells:
+        """Return its values."""
+        return cells(records, self.method, self.metric, run=self.run)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed, where, and what number shows it."""
+
+    text: str
+    where: str
+    quantity: str
+    settings: tuple[float, ...]
+
+
+def by_at_least(margin: float) -> Rule:
+    """Judge "A is above B throughout": confirmed if the interval is above the margin and no setting's mean below it.
+
+    The margin is in points. Not confirmed if the mean is not above 0; else it depends.
+    """
+
+    def rule(found: Estimate, there: Block) -> Word:
+        every = bool((there.by_setting >= margin / PERCENT).all())
+        return CONFIRMED if found.low > margin and every else _by_mean(found)
+
+    return rule
+
+
+in_every_setting = by_at_least(0.0)
+
+
+def on_average(found: Estimate, there: Block) -> Word:
+    """Judge "A is above B": confirmed if the interval lies above 0."""
+    return CONFIRMED if found.low > 0 else _by_mean(found)
+
+
+def within(margin: float) -> Rule:
+    """Judge "A and B are alike": confirmed if the interval lies within the margin, depends if the mean does."""
+
+    def rule(found: Estimate, there: Block) -> Word:
+        if max(abs(found.low), abs(found.high)) <= margin:  # nan is not
+            return CONFIRMED
+        return DEPENDS if abs(found.mean) <= margin else NOT_CONFIRMED
+
+    return rule
+
+
+def _by_mean(found: Estimate) -> Word:
+    return DEPENDS if found.mean > 0 else NOT_CONFIRMED
+
+
+def above(
+    evidence: Evidence,
+    claim: Claim,
+    *,
+    high: Side,
+    low: Side,
+    rule: Rule,
+    estimate: Number | None = None,
+    more: str = "",
+) -> Verdict:
+    """Judge a claim that one side is above another, by paired differences; by default by their mean over settings."""
+
+    def effect(records: Records) -> Cells:
+        return minus(high.cells(records), low.cells(records))
+
+    def why(there: Block) -> str:
+        first, second = (
+            f"{side.name} {_mean_at(side.cells(evidence.ours), there) * PERCENT:.1f}" for side in (high, low)
+        )
+        return f"{first}, {second} %; {_span(there)}.{more}"
+
+    found = judge(evidence, claim, effect=effect, rule=rule, why=why, estimate=estimate)
+    opposite = found.ours is not None and found.ours.n_seeds > 1 and found.ours.high < 0
+    return replace(found, why=f"{found.why} The interval lies on the other side.") if opposite else found
+
+
+def _span(there: Block) -> str:
+    """Say in how many settings the first side is larger, and at which the difference is least and most.
+
+    >>> import numpy as np
+    >>> _span(Block((2.0, 3.0), (0,), np.array([[0.01], [-0.02]])))
+    'the first is larger in 1 of 2 settings, by -2.00 (at 3) to +1.00 (at 2)'
+    """
+    points = there.by_setting * PERCENT
+    larger = f"the first is larger in {int((points > 0).sum())} of {len(points)} settings, by"
+    if len(points) == 1:
+        return f"{larger} {points[0]:+.2f}"
+    least, most = ((points[place], there.settings[place]) for place in (int(points.argmin()), int(points.argmax())))
+    return f"{larger} {least[0]:+.2f} (at {least[1]:g}) to {most[0]:+.2f} (at {most[1]:g})"
+
+
+def means_of(records: Records, *sides: Side, settings: Collection[float]) -> tuple[float, ...]:
+    """Return the mean of each side over the same runs at some settings, in percent; nothing without such."""
+    found = [side.cells(records) for side in sides]
+    there = block({place: 0.0 for place in found[0] if all(place in one for one in found)}, settings=settings)
+    return () if there is None else tuple(_mean_at(one, there) * PERCENT for one in found)
+
+
+def unlike_nets(records: Records, first: str, second: str) -> str:
+    """Say so where two methods were trained with different nets, which a comparison of accuracies must know."""
+    nets = [next((one.net for one in records if one.method == method), "") for method in (first, second)]
+    if "" in nets or nets[0] == nets[1]:
+        return ""
+    return f" The two sides are not trained alike: {nets[0]}, and {nets[1]}."
+
+
+def judge(
+    evidence: Evidence,
+    claim: Claim,
+    *,
+    effect: Callable[[Records], Cells],
+    rule: Rule,
+    why: Callable[[Block], str],
+    estimate: Number | None = None,
+    scale: float = PERCENT,
+    needed: Collection[float] = (),
+) -> Verdict:
+    """Return the verdict on a claim.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    claim : Claim
+    effect : callable
+        Records -> values by setting and seed.
+    rule : callable
+        The estimate and the block behind it -> the verdict.
+    why : callable
+        The block -> a sentence with its numbers.
+    estimate : callable, optional
+        The block -> the number that decides. Default: the mean over settings.
+    scale : float
+        100 for percentage points, 1 for experts.
+    needed : collection of float
+        Settings without which the number means nothing: the ends, where it is about what changes between them.
+    """
+    number = estimate or (lambda there: mean_over_settings(there, scale=scale))
+    blocks = [
+        block(effect(records), settings=claim.settings, needed=needed)
+        for records in (evidence.published, evidence.ours, evidence.stored)
+    ]
+    published, ours, stored = (None if there is None else number(there) for there in blocks)
+    there = blocks[1]
+    where = f"{claim.where}{evidence.place}"
+    if ours is None or there is None:
+        reason = "No runs of ours show this yet."
+        return Verdict(claim.text, where, claim.quantity, published, ours, stored, NOT_RUN, reason)
+    reason = f"{why(there)}{_so_far(claim, there, ours)}"
+    # Less than half of a figure is not judged.
+    word = rule(ours, there) if 2 * len(there.settings) >= len(claim.settings) else NOT_RUN
+    return Verdict(claim.text, where, claim.quantity, published, ours, stored, word, reason)
+
+
+def _mean_at(found: Cells, there: Block) -> float:
+    values = [found[setting, seed] for setting in there.settings for seed in there.seeds]
+    return math.fsum(values) / len(values)
+
+
+def _so_far(claim: Claim, there: Block, ours: Estimate) -> str:
+    """Say what is still missing, and where a verdict stands on one seed."""
+    words = ""
+    if len(there.settings) < len(claim.settings):
+        words += f" So far {len(there.settings)} of {len(claim.settings)} settings."
+    if len(there.seeds) == 1:
+        without = math.isnan(ours.low)
+        words += f" One seed, so provisional: {'there is no interval' if without else 'the interval is over settings'}."
+    return words

@@ -1,0 +1,265 @@
+"""What the paper claims about conformal sets of experts: Figure 3."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from defero_verma2023.arrays import FloatArray
+from defero_verma2023.claims.cells import Block, Cells, block, cells, listed, mean_over_settings, minus, pair
+from defero_verma2023.claims.rules import PERCENT, Claim, Evidence, Records, in_every_setting, judge, on_average, within
+from defero_verma2023.claims.verdict import CONFIRMED, DEPENDS, NOT_CONFIRMED, Estimate, Verdict, Word
+from defero_verma2023.figures.catalogue import first_x
+from defero_verma2023.methods import TWO_LOSSES
+
+ALPHA = 0.1
+SLACK = 0.02
+"""By how much a realised share may be above alpha: means over ten splits scatter by about 0.01."""
+NEAR = 1.0
+"""Experts by which the size of a set may differ from the number of oracles, on average, and still be called near."""
+EQUAL = 1.0
+"""Points within which two votes are called equal."""
+
+
+def n_oracles(setting: float) -> float:
+    """Return how many of the ten experts are oracles at a setting."""
+    return setting + first_x("oracles")
+
+
+def naive_sets_are_too_large(evidence: Evidence, *, where: str, settings: tuple[float, ...]) -> Verdict:
+    """Judge: naive sets hold more experts than there are oracles; the smaller of both losses' sets decides."""
+    claim = Claim(
+        "Naive sets hold more experts than there are oracles",
+        where,
+        "naive set size less oracles, the smaller of OvA's and softmax's, experts",
+        tuple(setting for setting in settings if n_oracles(setting) < 10),
+    )
+
+    def effect(records: Records) -> Cells:
+        smaller = pair(min, *(cells(records, method, "sets.naive_as_run.size") for method in TWO_LOSSES))
+        return {place: size - n_oracles(place[0]) for place, size in smaller.items()}
+
+    def why(there: Block) -> str:
+        return f"Beyond the oracles: {listed(there.by_setting)} experts with {_oracles(there)} oracles."
+
+    return judge(evidence, claim, effect=effect, rule=in_every_setting, why=why, scale=1.0)
+
+
+def naive_sets_keep_their_promise(evidence: Evidence, *, where: str, settings: tuple[float, ...]) -> Verdict:
+    """Judge: every right expert is in the naive set with probability 0.9, for both losses, up to two points."""
+    claim = Claim(
+        f"Naive sets hold every right expert with probability 0.9, as the theory guarantees (up to {SLACK:g})",
+        where,
+        "share of items whose right experts are all in the set, less 90 %, the smaller of both losses', points",
+        settings,
+    )
+
+    def effect(records: Records) -> Cells:
+        smaller = pair(min, *(cells(records, method, "sets.naive_as_run.all_correct") for method in TWO_LOSSES))
+        return {place: share - (1 - ALPHA) for place, share in smaller.items()}
+
+    def rule(found: Estimate, there: Block) -> Word:
+        if (there.by_setting >= -SLACK).all():
+            return CONFIRMED
+        return DEPENDS if found.mean >= -SLACK * PERCENT else NOT_CONFIRMED
+
+    def why(there: Block) -> str:
+        shares = listed(there.by_setting + 1 - ALPHA, digits=2)
+        return f"Shares {shares} with {_oracles(there)} oracles; means over splits scatter by about 0.01."
+
+    return judge(evidence, claim, effect=effect, rule=rule, why=why)
+
+
+def ova_s_naive_sets_are_closer(evidence: Evidence, *, settings: tuple[float, ...]) -> Verdict:
+    """Judge: one-vs-all's naive sets are closer to the number of oracles, because it is better calibrated.
+
+    As run, softmax's sets are built from its raw outputs and not from the scores of the text. Confirmed if one-vs-all's
+    are closer as run, and closer by more than half an expert with the scores of the text; else it depends on which.
+    """
+    claim = Claim(
+        "OvA's naive sets are closer to the number of oracles, thanks to its calibration: also with the scores of the "
+        f"text (by more than {NEAR / 2:g})",
+        "Fig. 3a, section 7.3",
+        "distance of naive set size and oracles, softmax less OvA, experts",
+        tuple(setting for setting in settings if n_oracles(setting) < 10),
+    )
+    written = block(_farther(evidence.ours, "softmax", "ova", kind="naive_as_written"), settings=claim.settings)
+    apart = None if written is None else mean_over_settings(written, scale=1.0)
+
+    def rule(found: Estimate, there: Block) -> Word:
+        word = on_average(found, there)
+        return DEPENDS if word == CONFIRMED and (apart is None or apart.mean <= NEAR / 2) else word
+
+    def why(there: Block) -> str:
+        text = "" if apart is None else f" With the scores that the text defines the difference is {apart.words()}."
+        return f"As run, softmax's are farther off by {listed(there.by_setting)} with {_oracles(there)} oracles.{text}"
+
+    return judge(
+        evidence,
+        claim,
+        effect=lambda records: _farther(records, "softmax", "ova", kind="naive_as_run"),
+        rule=rule,
+        why=why,
+        scale=1.0,
+    )
+
+
+def _distance(records: Records, method: str, *, kind: str) -> Cells:
+    """Return by how many experts the size of a set differs from the number of oracles."""
+    sizes = cells(records, method, f"sets.{kind}.size")
+    return {place: abs(size - n_oracles(place[0])) for place, size in sizes.items()}
+
+
+def _farther(records: Records, first: str, second: str, *, kind: str) -> Cells:
+    """Return by how much the first method's sets are farther from the number of oracles than the second's."""
+    return minus(_distance(records, first, kind=kind), _distance(records, second, kind=kind))
+
+
+def regularized_sets_find_the_oracles(
+    evidence: Evidence, *, where: str, settings: tuple[float, ...], method: str
+) -> Verdict:
+    """Judge: regularized sets hold about as many experts as there are oracles.
+
+    Confirmed if sizes are near and at most a tenth of the right experts is left out, which is what the sets promise.
+    It depends if the promise is broken in up to half of the settings, and is not confirmed if in more, or if sizes are
+    not near: a set that leaves the right experts out has not found them.
+    """
+    claim = Claim(
+        f"Regularized sets hold about as many experts as there are oracles ({TWO_LOSSES[method]}; within {NEAR:g}, "
+        "promise kept)",
+        where,
+        "distance of regularized set size and oracles, experts",
+        settings,
+    )
+    missed = cells(evidence.ours, method, "sets.regularized_as_run.missed_share")
+    exact = cells(evidence.ours, method, "sets.missed_share.size")
+
+    def rule(found: Estimate, there: Block) -> Word:
+        if found.mean > NEAR:
+            return NOT_CONFIRMED
+        lost = 1 - (means_at(missed, there) <= ALPHA + SLACK).mean()  # nan keeps no promise
+        if lost > 0.5:
+            return NOT_CONFIRMED
+        return CONFIRMED if found.high <= NEAR and lost == 0 else DEPENDS
+
+    def why(there: Block) -> str:
+        shares, sizes = means_at(missed, there), means_at(exact, there)
+        return (
+            f"{promise_in_words(shares)} Sizes are off by {listed(there.by_setting)} with {_oracles(there)} oracles. "
+            f"Right experts left out, {ALPHA:g} asked: {listed(shares, digits=2)}. Sets that keep this promise hold "
+            f"{listed(sizes)} experts."
+        )
+
+    return judge(
+        evidence,
+        claim,
+        effect=lambda records: _distance(records, method, kind="regularized_as_run"),
+        rule=rule,
+        why=why,
+        scale=1.0,
+    )
+
+
+def promise_in_words(missed: FloatArray) -> str:
+    """Say in how many settings too many right experts are left out, (n settings,): sizes alone do not show it.
+
+    >>> promise_in_words(np.array([0.1, 0.3])), promise_in_words(np.array([0.1]))
+    ('The promise is broken in 1 of 2 settings, so the claim is not confirmed as it stands.', 'The promise is kept.')
+    """
+    broken = int((~(missed <= ALPHA + SLACK)).sum())  # nan keeps no promise
+    if not broken:
+        return "The promise is kept."
+    return f"The promise is broken in {broken} of {len(missed)} settings, so the claim is not confirmed as it stands."
+
+
+def softmax_s_regularized_sets_are_closer(evidence: Evidence) -> Verdict:
+    """Judge Figure 3b: the softmax's regularized sets are slightly nearer for two to five oracles."""
+    claim = Claim(
+        "With noise and 2 to 5 oracles, softmax's regularized sets are slightly closer than OvA's",
+        "Fig. 3b, section 7.3",
+        "distance of set size and oracles, OvA less softmax, experts",
+        (1.0, 2.0, 3.0, 4.0),
+    )
+
+    def why(there: Block) -> str:
+        return f"OvA's are farther off by {listed(there.by_setting, digits=2)} with {_oracles(there)} oracles."
+
+    return judge(
+        evidence,
+        claim,
+        effect=lambda records: _farther(records, "ova", "softmax", kind="regularized_as_run"),
+        rule=on_average,
+        why=why,
+        scale=1.0,
+    )
+
+
+def conformal_beats_a_fixed_five(evidence: Evidence) -> Verdict:
+    """Judge: with one and two oracles the regularized set's vote beats that of the top five, for both losses."""
+    claim = Claim(
+        "With one and two oracles the vote of the regularized set beats that of a fixed five",
+        "Fig. 3c, section 7.3",
+        "system accuracy, regularized set less top five, the smaller gain of both losses, points",
+        (0.0, 1.0),
+    )
+
+    def why(there: Block) -> str:
+        words = [_votes(evidence.ours, method, there, ("regularized", "top5", "top_expert")) for method in TWO_LOSSES]
+        return f"Set, five, top expert alone: {'; '.join(word for word in words if word)}."
+
+    return judge(
+        evidence,
+        claim,
+        effect=smaller(gain("regularized", "top5", run="regularized")),
+        rule=in_every_setting,
+        why=why,
+    )
+
+
+def votes_are_equal_with_three_oracles(evidence: Evidence) -> Verdict:
+    """Judge: with three oracles or more both votes are alike to one point on average."""
+    claim = Claim(
+        f"With three oracles or more the two votes are equal (within {EQUAL:g} point on average)",
+        "Fig. 3c, section 7.3",
+        "system accuracy, regularized set less top five, mean of both losses, points",
+        (2.0, 3.0, 4.0, 5.0, 7.0, 9.0),
+    )
+
+    def effect(records: Records) -> Cells:
+        by_method = gain("regularized", "top5", run="regularized")
+        return pair(lambda one, other: (one + other) / 2, *(by_method(records, method) for method in TWO_LOSSES))
+
+    def why(there: Block) -> str:
+        return f"{listed(there.by_setting * PERCENT, digits=2)} points with {_oracles(there)} oracles."
+
+    return judge(evidence, claim, effect=effect, rule=within(EQUAL), why=why)
+
+
+def gain(first: str, second: str, *, run: str) -> Callable[[Records, str], Cells]:
+    """Return how much more accurate one vote is than another, by method."""
+
+    def by_method(records: Records, method: str) -> Cells:
+        one, other = (cells(records, method, f"votes.{name}.system_accuracy", run=run) for name in (first, second))
+        return minus(one, other)
+
+    return by_method
+
+
+def smaller(by_method: Callable[[Records, str], Cells]) -> Callable[[Records], Cells]:
+    """Return the smaller gain of both losses."""
+    return lambda records: pair(min, *(by_method(records, method) for method in TWO_LOSSES))
+
+
+def means_at(found: Cells, there: Block) -> FloatArray:
+    """Return means over the seeds of a block, (n settings,); nan where a value is missing."""
+    return np.array(
+        [np.mean([found.get((setting, seed), np.nan) for seed in there.seeds]) for setting in there.settings]
+    )
+
+
+def _votes(records: Records, method: str, there: Block, names: tuple[str, ...]) -> str:
+    found = [means_at(cells(records, method, f"votes.{name}.system_accuracy"), there) for name in names]
+    return f"{TWO_LOSSES[method]} {listed([float(one.mean()) * PERCENT for one in found])} %"
+
+
+def _oracles(there: Block) -> str:
+    return listed([n_oracles(setting) for setting in there.settings], digits=0)

@@ -1,0 +1,87 @@
+"""Panels that Figure 3 and the overlap figure share: sizes of conformal sets, and votes of their members."""
+
+from defero_verma2023.figures.figure import Line, Panel, Series
+from defero_verma2023.methods import ONE_CLASSIFIER, TWO_LOSSES
+
+_ALONE = Series(ONE_CLASSIFIER, "system_accuracy", ONE_CLASSIFIER, line="dashed")
+_MARKERS: dict[Line, str] = {"solid": "", "dashed": "^", "dotted": "D"}
+_STATISTICS: tuple[tuple[str, Line], ...] = (("naive", "solid"), ("regularized", "dashed"))
+_TARGETS: tuple[tuple[str, str, Line], ...] = (
+    ("all_correct", "all-correct", "solid"),
+    ("missed_share", "missed-share", "dashed"),
+    ("any_correct", "any-correct", "dotted"),
+)
+
+
+def paper_sizes(*, diagonal: bool) -> Panel:
+    """Return the paper's panel: the two statistics, as the authors ran them."""
+    return Panel(
+        title="the paper's two statistics, as run",
+        y_label="experts in the set",
+        series=tuple(
+            Series(method, metric, f"{label}, {kind}", line=line, marker=_MARKERS[line], published=metric, run=kind)
+            for method, label in TWO_LOSSES.items()
+            for kind, line in _STATISTICS
+            for metric in (f"sets.{kind}_as_run.size",)
+        ),
+        unit="experts",
+        diagonal=diagonal,
+    )
+
+
+def our_sizes(*, diagonal: bool) -> Panel:
+    """Return our panel: the sets of the three promises, their thresholds found exactly, on the same networks."""
+    return Panel(
+        title="ours: three promises, thresholds found exactly",
+        y_label="experts in the set",
+        series=tuple(
+            Series(method, f"sets.{target}.size", f"{label}, {name}", line=line, marker=_MARKERS[line])
+            for method, label in TWO_LOSSES.items()
+            for target, name, line in _TARGETS
+        ),
+        unit="experts",
+        diagonal=diagonal,
+    )
+
+
+def paper_votes(kind: str, *, title: str) -> Panel:
+    """Return the accuracy of the vote on one kind of sets, beside five experts and one, from the authors' same run."""
+    conformal = "votes.naive_as_run.system_accuracy" if kind == "naive" else "votes.regularized.system_accuracy"
+    votes: tuple[tuple[str, str, Line], ...] = (
+        (conformal, f"{kind} set", "solid"),
+        ("votes.top5.system_accuracy", "top five", "dashed"),
+        ("votes.top_expert.system_accuracy", "top expert", "dotted"),
+    )
+    return Panel(
+        title=title,
+        y_label="system accuracy, %",
+        series=(
+            *(
+                Series(method, metric, f"{label}, {who}", line=line, marker=_MARKERS[line], published=metric, run=kind)
+                for method, label in TWO_LOSSES.items()
+                for metric, who, line in votes
+            ),
+            _ALONE,
+        ),
+    )
+
+
+def our_votes() -> Panel:
+    """Return the accuracy of our sets under two votes, on an axis of its own: they differ by little."""
+    votes: tuple[tuple[str, str, Line], ...] = (
+        ("any_correct_majority", "any-correct, majority", "dotted"),
+        ("any_correct_bayes", "any-correct, Bayes", "dashed"),
+        ("missed_share_bayes", "missed-share, Bayes", "solid"),
+    )
+    return Panel(
+        title="ours: sets with exact thresholds, and the Bayes vote",
+        y_label="system accuracy of panels, %",
+        series=(
+            *(
+                Series(method, f"votes.{vote}.system_accuracy", f"{label}, {who}", line=line, marker=_MARKERS[line])
+                for method, label in TWO_LOSSES.items()
+                for vote, who, line in votes
+            ),
+            _ALONE,
+        ),
+    )

@@ -1,0 +1,1 @@
+"""The pages of the reproduction: README.md and conformal.md."""

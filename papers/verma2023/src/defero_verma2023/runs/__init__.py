@@ -1,0 +1,1 @@
+"""Which trainings are wanted, and what is kept of each."""

@@ -1,0 +1,1 @@
+"""What the paper's authors stored of their runs, and how it is measured again."""

@@ -1,0 +1,1 @@
+"""How the teams of each data set are trained."""

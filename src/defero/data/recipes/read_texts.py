@@ -1,0 +1,160 @@
+"""Sum texts up in a few scores: what their words say about the classes, learned across folds.
+
+Thousands of word columns beside hundreds of rows are too many for a network, and far too many for experts with a few
+dozen answers each. A ridge regression reads them well; classes and experts then read its scores as plain numbers.
+"""
+
+import zlib
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.ridge import Slopes, fit_ridge, log_loss, n_scores
+from defero.data.recipes.text_column import TextColumn
+from defero.data.recipes.text_vectors import VectorColumn
+from defero.data.tables.cells import texts
+
+FOLDS = 5
+FREQUENT_SHARE, FREQUENT_ROWS = 1 / 50, 10
+RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+
+
+def read_texts(
+    recipe: FeatureRecipe,
+    frame: Any,
+    label_idx: IntArray,
+    *,
+    n_classes: int,
+    weight: FloatArray,
+    groups: IntArray | None = None,
+) -> tuple[FloatArray, FeatureRecipe]:
+    """Learn what the words of each text column say about the classes.
+
+    Parameters
+    ----------
+    recipe : FeatureRecipe
+        With text columns, whose words are still columns of their own.
+    frame : DataFrame of n training rows
+    label_idx, weight : (n,)
+    n_classes : int
+    groups : (n,) int, optional
+        Rows that belong together.
+
+    Returns
+    -------
+    matrix : (n, d)
+        The training rows. A text's scores come from slopes that were learned without it (and without any text equal to
+        it, or of its group, see `folds_of`), so that they are as good, and no better, than those of a new text. Blank
+        texts are not learned from; their scores are the constant that new ones get.
+    recipe : FeatureRecipe
+        Its text columns have slopes, learned from all of these rows.
+    """
+    keys = {str(column): column for column in frame.columns}
+    even = weight / weight.mean() if weight.any() else weight
+    columns = list(recipe.columns)
+    across: dict[str, FloatArray] = {}
+    for place, column in enumerate(columns):
+        if isinstance(column, TextColumn):
+            cells = texts(frame[keys[column.name]])
+            said = np.array([row for row, cell in enumerate(cells) if cell is not None], dtype=np.int64)
+            slopes, scores = _read(
+                column,
+                [cells[row] for row in said],
+                label_idx[said],
+                n_classes=n_classes,
+                weight=even[said],
+                groups=None if groups is None else groups[said],
+            )
+            across[column.name] = np.tile(slopes.bias, (len(cells), 1))
+            across[column.name][said] = scores
+            columns[place] = replace(
+                column, slopes=tuple(map(tuple, slopes.weight.tolist())), bias=tuple(slopes.bias.tolist())
+            )
+    read = replace(recipe, columns=tuple(columns))
+    matrix = read.apply(frame, source="X")
+    start = 0
+    for column in columns:
+        if column.name in across:
+            scores = across[column.name]
+            matrix[:, start : start + scores.shape[1]] = scores
+        start += len(column.outputs)
+    return matrix, read
+
+
+def summed_columns(recipe: FeatureRecipe) -> BoolArray | None:
+    """Return which features are scores or coordinates of a text, (d,); None where no text is read."""
+    if not recipe.text:
+        return None
+    marks = [np.full(len(one.outputs), isinstance(one, TextColumn | VectorColumn)) for one in recipe.columns]
+    for mark, one in zip(marks, recipe.columns, strict=True):
+        if isinstance(one, VectorColumn):
+            mark[one.width :] = False
+    return np.concatenate(marks)
+
+
+def folds_of(cells: list[str | None], label_idx: IntArray, *, groups: IntArray | None = None) -> IntArray:
+    """Deal texts to folds (n,), whatever the order of the rows.
+
+    Equal texts share a fold. Texts that make up more than a fiftieth of the rows (and more than ten) are dealt out row
+    by row, evenly within each label: a new text will often be one of them, and is then read by slopes that know it.
+    Where there are groups, these share a fold instead: equal texts of two groups are two cases.
+
+    Parameters
+    ----------
+    cells : n texts
+    label_idx : (n,)
+    groups : (n,) int 0, 1, ..., optional
+
+    >>> folds = folds_of(["a b", "c", "a b"], np.array([0, 1, 1]))
+    >>> bool(folds[0] == folds[2])
+    True
+    >>> np.bincount(folds_of(["same"] * 20, np.arange(20) % 2)).tolist()
+    [4, 4, 4, 4, 4]
+    """
+    if groups is not None:
+        return groups % FOLDS
+    folds = np.array([zlib.crc32((cell or "").encode("utf-8", "surrogatepass")) % FOLDS for cell in cells], np.int64)
+    counts = Counter(cells)
+    often = {cell for cell, count in counts.items() if count > max(FREQUENT_SHARE * len(cells), FREQUENT_ROWS)}
+    dealt = dict.fromkeys(often, 0)
+    for row in np.argsort(label_idx, kind="stable"):
+        cell = cells[row]
+        if cell in often:
+            folds[row] = (folds[row] + dealt[cell]) % FOLDS
+            dealt[cell] += 1
+    return folds
+
+
+def _read(
+    column: TextColumn,
+    cells: list[str | None],
+    label_idx: IntArray,
+    *,
+    n_classes: int,
+    weight: FloatArray,
+    groups: IntArray | None,
+) -> tuple[Slopes, FloatArray]:
+    """Return slopes from all rows, and each row's scores (n, S) by the slopes of the other folds.
+
+    The ridge is the one with the least loss across folds; weaker ones are tried until they do harm.
+    """
+    found = column.weigh(cells)
+    features = csr_matrix((found.weight, (found.row, found.word)), shape=(len(cells), len(column.words)))
+    folds = folds_of(cells, label_idx, groups=groups)
+    best, best_loss, scores = RIDGES[0], np.inf, np.zeros((len(cells), n_scores(n_classes)))
+    for ridge in RIDGES:
+        across = np.empty_like(scores)
+        for fold in range(FOLDS):
+            rest, left = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            slopes = fit_ridge(features[rest], label_idx[rest], n_classes=n_classes, weight=weight[rest], ridge=ridge)
+            across[left] = slopes.scores(features[left])
+        loss = log_loss(across, label_idx, weight=weight) if weight.any() else 0.0
+        if not loss < best_loss:
+            break
+        best, best_loss, scores = ridge, loss, across
+    return fit_ridge(features, label_idx, n_classes=n_classes, weight=weight, ridge=best), scores

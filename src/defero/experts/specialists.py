@@ -1,0 +1,133 @@
+"""Experts who know the label, everywhere, in a field, or nowhere: specialist, oracle and guesser."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks import IntArray
+from defero.experts.arguments import check_generator, class_mask, class_numbers, probability, whole_number
+from defero.experts.draws import right_with
+
+
+def specialist(
+    labels: ArrayLike,
+    *,
+    classes: Iterable[int],
+    p_in: float,
+    p_out: float,
+    n_classes: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Answer right with probability `p_in` on `classes` and `p_out` elsewhere.
+
+    | situation        | answer                   | probability           |
+    | ---------------- | ------------------------ | --------------------- |
+    | y in classes     | y                        | p_in                  |
+    |                  | each of the other K - 1  | (1 - p_in) / (K - 1)  |
+    | y not in classes | y                        | p_out                 |
+    |                  | each of the other K - 1  | (1 - p_out) / (K - 1) |
+
+    A wrong answer is really wrong, so P(right) is exactly p_in or p_out, not a little more.
+
+    Parameters
+    ----------
+    labels : (n,) int
+        The true class numbers 0..K-1.
+    classes : class numbers
+        The expert's field; may be empty or all of them.
+    p_in, p_out : float
+        P(right) inside and outside the field.
+    n_classes : int
+        K, at least 2: else there is no wrong answer to give.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    (n,) int64
+        The expert's answers.
+
+    Examples
+    --------
+    >>> labels = np.array([0, 1, 2, 2])
+    >>> specialist(labels, classes=[2], p_in=1.0, p_out=0.0, n_classes=3, rng=np.random.default_rng(0)).tolist()
+    [1, 0, 2, 2]
+    """
+    check_generator(rng)
+    n_classes = whole_number("n_classes", n_classes, least=2)
+    label_idx = class_numbers("labels", labels, n_classes=n_classes)
+    in_field = class_mask(classes, n_classes=n_classes)[label_idx]
+    right_proba = np.where(in_field, probability("p_in", p_in), probability("p_out", p_out))
+    return right_with(label_idx, right_proba, n_classes=n_classes, rng=rng)
+
+
+def oracle(labels: ArrayLike, *, classes: Iterable[int], n_classes: int, rng: np.random.Generator) -> IntArray:
+    """Answer right on `classes` and uniformly over all K classes elsewhere.
+
+    | situation        | answer              | probability |
+    | ---------------- | ------------------- | ----------- |
+    | y in classes     | y                   | 1           |
+    | y not in classes | each of the K ones  | 1 / K       |
+
+    So P(right) is 1 inside and 1 / K outside.
+
+    Parameters
+    ----------
+    labels : (n,) int
+        The true class numbers 0..K-1.
+    classes : class numbers
+        What the expert knows; may be empty or all of them.
+    n_classes : int
+        K.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    (n,) int64
+        The expert's answers.
+
+    Examples
+    --------
+    >>> labels = np.array([0, 0, 1, 1, 2, 2])
+    >>> answers = oracle(labels, classes=[0, 1], n_classes=3, rng=np.random.default_rng(0))
+    >>> answers[:4].tolist()
+    [0, 0, 1, 1]
+    """
+    check_generator(rng)
+    n_classes = whole_number("n_classes", n_classes, least=1)
+    label_idx = class_numbers("labels", labels, n_classes=n_classes)
+    knows = class_mask(classes, n_classes=n_classes)
+    guess = rng.integers(n_classes, size=len(label_idx))
+    return np.where(knows[label_idx], label_idx, guess)
+
+
+def uniform_guess(labels: ArrayLike, *, n_classes: int, rng: np.random.Generator) -> IntArray:
+    """Answer uniformly over all K classes, whatever the label.
+
+    | situation | answer             | probability |
+    | --------- | ------------------ | ----------- |
+    | any y     | each of the K ones | 1 / K       |
+
+    Parameters
+    ----------
+    labels : (n,) int
+        The true class numbers 0..K-1; they say only how many answers are wanted.
+    n_classes : int
+        K.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    (n,) int64
+        The expert's answers.
+
+    Examples
+    --------
+    >>> answers = uniform_guess(np.zeros(1000, dtype=int), n_classes=4, rng=np.random.default_rng(0))
+    >>> sorted(set(answers.tolist()))
+    [0, 1, 2, 3]
+    """
+    check_generator(rng)
+    n_classes = whole_number("n_classes", n_classes, least=1)
+    label_idx = class_numbers("labels", labels, n_classes=n_classes)
+    return rng.integers(n_classes, size=len(label_idx))

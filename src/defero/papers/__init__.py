@@ -1,1 +1,0 @@
-"""Reproductions of published work, one package per paper; loaded only when asked for."""
