@@ -1,21 +1,36 @@
 """A model on disk: whole or not at all, never over somebody else's files, and every damage told with its file."""
 
+import hashlib
 import json
+import os
 import re
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from defero.core.errors import ModelFolderError
-from defero.data.model_folder import MANIFEST, WEIGHTS, check_writable, library_versions, read_folder, write_folder
+from defero.data import replace_folder
+from defero.data.model_folder import (
+    MANIFEST,
+    NET,
+    WEIGHTS,
+    ModelFiles,
+    check_writable,
+    library_versions,
+    read_folder,
+    write_folder,
+)
 
 ARRAYS = {"weight": np.arange(6.0).reshape(2, 3), "seen.fit": np.array([1, 2**63], dtype=np.uint64)}
 
 
 def write(folder, manifest=None, arrays=None):
-    write_folder(folder, lambda draft: (manifest or {"kind": "toy", "fee": 0.1}, arrays or ARRAYS))
+    write_folder(folder, ModelFiles(manifest or {"kind": "toy", "fee": 0.1}, arrays or ARRAYS, {}))
 
 
 def files(folder):
@@ -29,10 +44,11 @@ def model(tmp_path):
 
 
 def test_what_was_written_is_read(model):
-    manifest, arrays = read_folder(model)
+    read = read_folder(model)
+    manifest, arrays = read.manifest, read.arrays
     assert manifest["kind"] == "toy"
     assert manifest["fee"] == 0.1
-    assert manifest["format"] == 1
+    assert manifest["format"] == 2
     assert manifest["versions"] == library_versions()
     assert set(files(model)) == {MANIFEST, WEIGHTS}
     for name, array in ARRAYS.items():
@@ -42,34 +58,43 @@ def test_what_was_written_is_read(model):
 
 def test_an_array_in_the_other_order_is_written_as_it_reads(tmp_path):
     write(tmp_path / "model", arrays={"w": np.arange(6.0).reshape(2, 3).T})
-    assert read_folder(tmp_path / "model")[1]["w"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert read_folder(tmp_path / "model").arrays["w"].tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
 def test_other_files_of_the_model_are_checked_too(tmp_path):
-    def fill(draft):
-        (draft / "extra.bin").write_bytes(b"123")
-        return {}, ARRAYS
-
-    write_folder(tmp_path / "model", fill)
-    read_folder(tmp_path / "model")
-    (tmp_path / "model" / "extra.bin").write_bytes(b"124")
-    with pytest.raises(ModelFolderError, match=r"extra.bin: the model folder is damaged \(its checksum is not the one"):
+    write_folder(tmp_path / "model", ModelFiles({}, ARRAYS, {NET: b"123"}))
+    assert read_folder(tmp_path / "model").files == {NET: b"123"}
+    (tmp_path / "model" / NET).write_bytes(b"124")
+    with pytest.raises(ModelFolderError, match=r"net.onnx: the model folder is damaged \(its checksum is not the one"):
         read_folder(tmp_path / "model")
 
 
-def test_a_model_is_readable_by_others(model):
-    assert stat.S_IMODE(model.stat().st_mode) == 0o755
-    assert {stat.S_IMODE(path.stat().st_mode) for path in model.iterdir()} == {0o644}
+def test_an_unknown_file_is_not_written(tmp_path):
+    with pytest.raises(ModelFolderError, match=r"no file extra\.bin"):
+        write_folder(tmp_path / "model", ModelFiles({}, ARRAYS, {"extra.bin": b"123"}))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("umask", "folder", "file"), [(0o077, 0o700, 0o600), (0o022, 0o755, 0o644)])
+def test_permissions_are_those_of_the_umask(tmp_path, umask, folder, file):
+    before = os.umask(umask)
+    try:
+        for _ in range(2):  # new, and in place of another one
+            write(tmp_path / "model")
+            assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == folder
+            assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "model").iterdir()} == {file}
+    finally:
+        os.umask(before)
 
 
 def test_an_older_model_and_an_empty_folder_are_replaced(model, tmp_path):
     write(model, {"kind": "newer"})
-    assert read_folder(model)[0]["kind"] == "newer"
+    assert read_folder(model).manifest["kind"] == "newer"
     (tmp_path / "empty").mkdir()
     write(tmp_path / "empty")
     (tmp_path / "link").symlink_to(model)
     write(tmp_path / "link", {"kind": "linked"})
-    assert read_folder(model)[0]["kind"] == "linked"
+    assert read_folder(model).manifest["kind"] == "linked"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "link", "model"]
 
 
@@ -117,27 +142,29 @@ def test_a_file_in_the_way_is_left_as_it_is(tmp_path):
 
 
 @pytest.mark.parametrize("existing", [False, True])
-def test_a_failing_save_leaves_what_there_was(tmp_path, existing):
+def test_a_failing_save_leaves_what_there_was(tmp_path, existing, monkeypatch):
     if existing:
         write(tmp_path / "model")
     before = {path.name: files(path) for path in tmp_path.iterdir()}
 
-    def fill(draft):
-        (draft / "half.bin").write_bytes(b"half")
-        raise KeyboardInterrupt
+    def full(handle):
+        raise OSError("no space left on device")
 
-    with pytest.raises(KeyboardInterrupt):
-        write_folder(tmp_path / "model", fill)
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        write(tmp_path / "model")
     with pytest.raises(TypeError, match="not JSON serializable"):
         write(tmp_path / "model", {"what": object()})
     assert {path.name: files(path) for path in tmp_path.iterdir()} == before
 
 
 def test_an_older_model_survives_a_failure_at_the_last_step(model, tmp_path, monkeypatch):
+    """Where the system cannot exchange two folders at once."""
     before, rename = files(model), Path.rename
+    monkeypatch.setattr(replace_folder, "exchange", lambda one, other: False)
 
     def fails_for_the_new_one(self, target):
-        if target == model and not self.name.endswith(".old"):
+        if target == model and ".old" not in self.name:
             raise OSError("disk on fire")
         return rename(self, target)
 
@@ -195,7 +222,7 @@ def test_no_flipped_bit_goes_unseen(model):
         assert json.loads(bytes(content)) == json.loads(whole)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "null", '{"format": 1}', '{"format": 1, "files": 3}'])
+@pytest.mark.parametrize("text", ["[]", "{}", "null", '{"format": 2}', '{"format": 2, "files": 3}'])
 def test_json_that_is_no_model_is_told(model, text):
     (model / MANIFEST).write_text(text)
     with pytest.raises(ModelFolderError, match=r"model.json: the model folder is damaged \(.*\); fit again or restore"):
@@ -205,10 +232,187 @@ def test_json_that_is_no_model_is_told(model, text):
 @pytest.mark.parametrize(("versions", "writer"), [({"defero": "9.1"}, "9.1"), ({}, "unknown"), ([], "unknown")])
 def test_another_format_says_who_can_read_it(model, versions, writer):
     manifest = json.loads((model / MANIFEST).read_text())
-    (model / MANIFEST).write_text(json.dumps({**manifest, "format": 2, "versions": versions}))
+    (model / MANIFEST).write_text(json.dumps({**manifest, "format": 1, "versions": versions}))
     with pytest.raises(
         ModelFolderError,
-        match=rf"model.json: written in format 2, this version of defero reads format 1; fit again, or install the "
+        match=rf"model.json: written in format 1, this version of defero reads format 2; fit again, or install the "
         rf"defero that wrote it \({writer}\)",
     ):
         read_folder(model)
+
+
+@pytest.mark.parametrize("names", [{"docs": ""}, {"docs": "", WEIGHTS: ""}, {WEIGHTS: ""}])
+def test_a_forged_manifest_deletes_nothing(tmp_path, names):
+    folder = tmp_path / "theirs"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs" / "thesis.txt").write_text("years of work")
+    (folder / MANIFEST).write_text(json.dumps({"format": 2, "files": names}))
+    with pytest.raises(ModelFolderError, match="theirs: holds docs beside a model"):
+        write(folder)
+    assert (folder / "docs" / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_folder_with_the_name_of_a_file_is_not_deleted(model):
+    (model / NET).mkdir()
+    (model / NET / "thesis.txt").write_text("years of work")
+    with pytest.raises(ModelFolderError, match=r"holds net\.onnx beside a model"):
+        write(model)
+    assert (model / NET / "thesis.txt").exists()
+
+
+def test_what_comes_in_between_is_left_with_a_warning(model, tmp_path, monkeypatch):
+    swap = replace_folder.exchange
+
+    def late(draft, target):
+        (target / "late.txt").write_text("mine")
+        return swap(draft, target)
+
+    monkeypatch.setattr(replace_folder, "exchange", late)
+    with pytest.warns(UserWarning, match="left as it is"):
+        write(model, {"kind": "newer"})
+    assert read_folder(model).manifest["kind"] == "newer"
+    assert [path.read_text() for path in tmp_path.glob(".model-*/late.txt")] == ["mine"]
+
+
+@pytest.mark.parametrize("name", [MANIFEST, WEIGHTS])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_only_regular_files_are_read(model, name, kind):
+    (model / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(model / name)
+    elif kind == "device":
+        (model / name).symlink_to("/dev/zero")
+    else:
+        (model / name).mkdir()
+    with pytest.raises(ModelFolderError, match=r"it is no regular file|holds no model\.json"):
+        read_folder(model)
+
+
+def test_a_file_outside_the_folder_is_not_read(model, tmp_path):
+    (tmp_path / "secret.txt").write_text("secret")
+    seal(model, files={**json.loads((model / MANIFEST).read_text())["files"], "../secret.txt": "0"})
+    with pytest.raises(ModelFolderError, match=r"its files must be weights\.safetensors"):
+        read_folder(model)
+
+
+def seal(folder, **changes):
+    manifest = {**json.loads((folder / MANIFEST).read_text()), **changes}
+    manifest.pop("checksum")
+    checksum = hashlib.sha256(json.dumps(manifest, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "checksum": checksum}))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800"], ids=repr)
+def test_numbers_and_texts_that_are_none_are_told(model, value):
+    seal(model, fee=value)
+    with pytest.raises(ModelFolderError, match=r"model\.json: the model folder is damaged"):
+        read_folder(model)
+
+
+def test_deep_nesting_is_told(model):
+    text = (model / MANIFEST).read_text().replace('"toy"', "[" * 100_000 + "]" * 100_000)
+    (model / MANIFEST).write_text(text)
+    with pytest.raises(ModelFolderError, match="nested too deeply"):
+        read_folder(model)
+
+
+def test_an_empty_array_cannot_claim_an_endless_axis(tmp_path):
+    header = json.dumps({"w": {"dtype": "F64", "shape": [10**12, 0], "data_offsets": [0, 0]}}).encode()
+    write(tmp_path / "model")
+    content = len(header).to_bytes(8, "little") + header
+    (tmp_path / "model" / WEIGHTS).write_bytes(content)
+    seal(tmp_path / "model", files={WEIGHTS: hashlib.sha256(content).hexdigest()})
+    with pytest.raises(ModelFolderError, match="more than its bytes can hold"):
+        read_folder(tmp_path / "model")
+
+
+def test_drafts_of_killed_processes_are_removed_and_others_left(model, tmp_path):
+    old, new, strange = (tmp_path / f".model-{name}.draft" for name in ("old", "new", "strange"))
+    for draft in (old, new, strange):
+        draft.mkdir()
+        (draft / WEIGHTS).write_bytes(b"half")
+    (strange / "mine.txt").write_text("mine")
+    for draft in (old, strange):
+        os.utime(draft, (0, 0))
+    write(model)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".model-new.draft", ".model-strange.draft", "model"]
+
+
+def test_in_the_gap_between_two_renames_the_draft_is_read(model, tmp_path, monkeypatch):
+    """Only where the system cannot exchange two folders at once."""
+    monkeypatch.setattr(replace_folder, "exchange", lambda one, other: False)
+    rename, kinds = Path.rename, []
+
+    def watched(self, target):
+        rename(self, target)
+        kinds.append(read_folder(model).manifest["kind"])
+
+    monkeypatch.setattr(Path, "rename", watched)
+    write(model, {"kind": "newer"})
+    assert set(kinds) <= {"toy", "newer"}
+    assert len(kinds) == 3
+    assert read_folder(model).manifest["kind"] == "newer"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+SAVES = """
+import os, random, signal, sys, time
+from pathlib import Path
+import numpy as np
+from defero.data import replace_folder
+from defero.data.model_folder import ModelFiles, read_folder, write_folder
+
+folder, way, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+if way == "steps":
+    replace_folder.exchange = lambda one, other: False
+
+def save_for_ever():
+    number = 0
+    while True:
+        number += 1
+        write_folder(folder, ModelFiles({"number": number}, {"w": np.full(1000, number)}, {}))
+
+if not times:
+    print("ready", flush=True)
+    save_for_ever()
+rng = random.Random(0)
+for _ in range(times):
+    child = os.fork()
+    if not child:
+        save_for_ever()
+    time.sleep(rng.uniform(0.005, 0.03))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert way == "steps" or folder.is_dir()
+    read_folder(folder)
+print("done", flush=True)
+"""
+
+
+def saving(folder, way="exchange", times=0):
+    command = [sys.executable, "-c", SAVES, str(folder), way, str(times)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("way", ["exchange", "steps"])
+@pytest.mark.parametrize("times", [15, pytest.param(400, marks=pytest.mark.slow)])
+def test_a_kill_during_save_never_loses_the_model(model, way, times):
+    """With an exchange of names the target is there at every moment; with two renames a draft of it is."""
+    assert saving(model, way, times).communicate()[0] == "done\n"
+
+
+def test_a_model_can_be_read_while_others_replace_it(model, tmp_path):
+    writers = [saving(model) for _ in range(2)]
+    try:
+        assert [run.stdout.readline() for run in writers] == ["ready\n"] * 2
+        stop, n_reads = time.monotonic() + 1.0, 0
+        while time.monotonic() < stop:
+            weights = read_folder(model).arrays
+            assert len(set(weights.get("w", np.zeros(1)).tolist())) == 1
+            n_reads += 1
+        assert n_reads > 5
+        assert all(run.poll() is None for run in writers)
+    finally:
+        for run in writers:
+            run.kill()
+            run.communicate()

@@ -3,6 +3,7 @@
 import importlib.util
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -47,12 +48,21 @@ def test_a_named_net_comes_back_bit_for_bit(named, tmp_path):
         back.calibrate(X, Y, experts=np.column_stack([M, M[:, 0]]))
 
 
-def test_weights_that_do_not_fit_are_told(named, tmp_path):
+@pytest.mark.parametrize("net", ["wrn-16-1", "wrn-600004-1", "wrn-10-9000"])
+def test_weights_that_do_not_fit_are_told_before_the_net_is_built(named, net):
     from defero.nets.deep_scorer import DeepScorer
 
-    settings, arrays = named.router_.scorer.base.pack(tmp_path)
-    with pytest.raises(ModelFolderError, match="the weights are not those of wrn-16-1; fit again"):
-        DeepScorer.unpack(tmp_path, {**settings, "net": "wrn-16-1"}, arrays)
+    packed = named.router_.scorer.base.pack()
+    with pytest.raises(ModelFolderError, match=f"the weights are not those of {net}; fit again"):
+        DeepScorer.unpack(replace(packed, settings={**packed.settings, "net": net}))
+
+
+def test_an_item_beyond_all_use_is_refused(named):
+    from defero.nets.deep_scorer import DeepScorer
+
+    packed = named.router_.scorer.base.pack()
+    with pytest.raises(ModelFolderError, match=r"item_shape must have at most .*100000, 100000, 3"):
+        DeepScorer.unpack(replace(packed, settings={**packed.settings, "item_shape": [100_000, 100_000, 3]}))
 
 
 def test_somebodys_module_is_not_saved_but_named(tmp_path):

@@ -69,10 +69,7 @@ def test_a_model_folder_runs_without_torch(tmp_path):
     net = trained(tiny(), batch)
     scorer = exported(net, batch, tmp_path / "exported.onnx", block=2)
     assert net.training
-    folder = tmp_path / "model"
-    folder.mkdir()
-    settings, arrays = scorer.pack(folder)
-    read = unpack_scorer(folder, scorer.kind, settings, arrays)
+    read = unpack_scorer(scorer.kind, scorer.pack())
     expected = scores_by_torch(net, batch, "ova")
     assert_same(scorer.score(batch.numpy()), expected)
     assert_same(read.score(batch.numpy()), expected)
@@ -84,8 +81,9 @@ def test_a_model_folder_runs_without_torch(tmp_path):
 import sys; sys.modules["torch"] = None
 import numpy as np
 from pathlib import Path
-from defero.scorers import unpack_scorer
-scorer = unpack_scorer(Path({str(folder)!r}), "onnx", {settings!r}, {{"center": np.zeros(1), "scale": np.ones(1)}})
+from defero.scorers.onnx import OnnxScorer
+net = Path({str(tmp_path / "exported.onnx")!r}).read_bytes()
+scorer = OnnxScorer("ova", net, np.zeros(1), np.ones(1), 2)
 print(scorer.score(np.load({str(tmp_path / "batch.npy")!r})).expert_proba.sum())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -66,12 +66,12 @@ def test_a_newcomer_needs_the_classes():
         team().with_expert(X[:5], RIGHT[:5])
 
 
-def test_saved_and_read_it_is_the_same_and_older_folders_have_none(tmp_path):
+def test_saved_and_read_it_is_the_same_and_older_folders_have_none():
     one = team().with_expert(X[:50], RIGHT[:50], label_idx=LABEL[:50]).without_expert(0)
-    settings, arrays = one.pack(tmp_path)
-    again = unpack_scorer(tmp_path, "team", settings, arrays)
+    packed = one.pack()
+    again = unpack_scorer("team", packed)
     assert np.array_equal(again.class_skill(X).right, one.class_skill(X).right)
-    older = {name: value for name, value in arrays.items() if not name.startswith("class_heads.")}
-    read = unpack_scorer(tmp_path, "team", settings, older)
+    older = {name: value for name, value in packed.arrays.items() if not name.startswith("class_heads.")}
+    read = unpack_scorer("team", replace(packed, arrays=older))
     assert read.class_heads is None
     assert np.array_equal(read.score(X).expert_raw, one.score(X).expert_raw)

@@ -99,7 +99,6 @@ def test_without_answers_a_newcomer_is_the_population():
 @pytest.mark.parametrize("hidden", [0, 5])
 def test_saved_and_read_it_scores_the_same(tmp_path, hidden):
     team = shrunk(hidden).with_expert(X[:50], RIGHT[:50]).without_expert(0)
-    settings, arrays = team.pack(tmp_path)
-    again = unpack_scorer(tmp_path, "team", settings, arrays)
+    again = unpack_scorer("team", team.pack())
     assert np.array_equal(again.score(X).expert_raw, team.score(X).expert_raw)
     assert np.array_equal(again.logit_sd(X), team.logit_sd(X))

@@ -1,70 +1,97 @@
-"""A model on disk: a folder with model.json and weights.safetensors, each part's checksum in the former. No pickle."""
+"""A model on disk: a folder with model.json and weights.safetensors, each part's checksum in the former. No pickle.
+
+A folder may come from anybody: whatever its files say, reading it reads these files alone, and needs no more memory
+than a small multiple of their size.
+"""
 
 import hashlib
 import json
+import os
 import platform
-import shutil
-import tempfile
-from collections.abc import Callable, Mapping
+import stat
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load, save
 
 from defero.core.errors import ModelFolderError
 from defero.core.wording import join_names
+from defero.data.replace_folder import drafts_of, replace_folder
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "model.json"
 WEIGHTS = "weights.safetensors"
+PARTS = "parts.skops"
+NET = "net.onnx"
+FILES = (WEIGHTS, PARTS, NET)
+"""The files that a model can have beside model.json; no others are written, read or deleted."""
+MOST_MANIFEST_BYTES = 1 << 28
+_READ_ATTEMPTS = 50
+_PAUSE = 0.01
 Arrays = dict[str, NDArray[Any]]
 
 
-def write_folder(folder: Path, fill: Callable[[Path], tuple[Mapping[str, Any], Arrays]]) -> None:
+@dataclass(frozen=True, eq=False)
+class ModelFiles:
+    """What a model folder holds.
+
+    Attributes
+    ----------
+    manifest : dict
+        What model.json says.
+    arrays : dict
+        The arrays in weights.safetensors.
+    files : dict
+        The bytes of the other files, by name.
+    """
+
+    manifest: dict[str, Any]
+    arrays: Arrays
+    files: dict[str, bytes]
+
+
+def write_folder(folder: Path, model: ModelFiles) -> None:
     """Write a model folder whole or not at all.
 
     Parameters
     ----------
     folder : Path
         Replaced if it is a model folder already; anything else that is there is left alone, with an error.
-    fill : callable
-        Given an empty folder, writes whatever files it needs and returns the manifest and the arrays.
+    model : ModelFiles
     """
     check_writable(folder)
-    target = folder.resolve()
-    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        manifest, arrays = fill(draft)
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, draft / WEIGHTS)
-        checksums = {path.name: _sha256(path.read_bytes()) for path in sorted(draft.iterdir())}
-        whole = {"format": FORMAT, "versions": library_versions(), **manifest, "files": checksums}
-        whole["checksum"] = _manifest_checksum(whole)
-        (draft / MANIFEST).write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        # Temporary folders and safetensors are private by default; a model folder is as readable as any other file.
-        draft.chmod(0o755)
-        for part in draft.iterdir():
-            part.chmod(0o644)
-        _put_in_place(draft, target)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
+    weights = save({name: np.ascontiguousarray(array) for name, array in model.arrays.items()})
+    parts = {WEIGHTS: weights, **model.files}
+    strangers = set(parts) - set(FILES)
+    if strangers:
+        raise ModelFolderError(f"a model folder has no file {join_names(sorted(strangers))}; known are {FILES}.")
+    checksums = {name: _sha256(content) for name, content in sorted(parts.items())}
+    manifest = {"format": FORMAT, "versions": library_versions(), **model.manifest, "files": checksums}
+    manifest["checksum"] = _manifest_checksum(manifest)
+    text = json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    replace_folder(folder.resolve(), {**parts, MANIFEST: text.encode("utf-8")}, deletable=(MANIFEST, *FILES))
 
 
 def check_writable(folder: Path) -> None:
     """Raise unless a model may be written there: over nothing, an empty folder, or a model and nothing else."""
-    parent = folder.resolve().parent
+    target = folder.resolve()
+    parent = target.parent
     if not parent.is_dir():
         raise ModelFolderError(f"{folder}: the folder {parent} does not exist; make it first.")
-    if not folder.exists():
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise ModelFolderError(f"{folder}: no permission to write in {parent}; choose another folder.")
+    if not target.exists():
         return
-    found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else [folder.name]
-    ours = _files_of_model(folder)
-    if found and not ours:
+    entries = sorted(target.iterdir()) if target.is_dir() else [target]
+    if entries and not _is_model(target):
         raise ModelFolderError(f"{folder}: exists and is no model folder; choose another name, it was left as it is.")
-    strangers = [name for name in found if name not in ours]
+    strangers = [path.name for path in entries if path.name not in (MANIFEST, *FILES) or path.is_dir()]
     if strangers:
         raise ModelFolderError(
             f"{folder}: holds {join_names(strangers)} beside a model; move that away or choose another name, "
@@ -72,35 +99,34 @@ def check_writable(folder: Path) -> None:
         )
 
 
-def _files_of_model(folder: Path) -> set[str]:
-    """Return the names that belong to the model in a folder; none where there is no model."""
+def _is_model(folder: Path) -> bool:
+    """Tell whether a folder's model.json is ours, whole or damaged."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except OSError:
-        return set()
-    except ValueError:  # a damaged model may be replaced
-        return {MANIFEST, WEIGHTS}
-    ours = isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) and "format" in manifest
-    return {MANIFEST, *manifest["files"]} if ours else set()
+        manifest = json.loads(_read_file(folder, MANIFEST, most=MOST_MANIFEST_BYTES))
+    except ModelFolderError:
+        return False
+    except (ValueError, RecursionError):  # a damaged model may be replaced
+        return True
+    return isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) and "format" in manifest
 
 
-def _put_in_place(draft: Path, target: Path) -> None:
-    """Give the draft its name; the model that had it goes last, so that no moment is without one of the two."""
-    if not target.exists():
-        draft.rename(target)
-        return
-    old = draft.with_name(f"{draft.name}.old")
-    target.rename(old)
-    try:
-        draft.rename(target)
-    except BaseException:
-        old.rename(target)
-        raise
-    shutil.rmtree(old)
+def read_folder(folder: Path) -> ModelFiles:
+    """Read a model folder, after checking that every file is what was written.
+
+    A folder that is replaced while it is read is read again.
+    """
+    for _ in range(_READ_ATTEMPTS):
+        before = _identity(folder)
+        try:
+            return _read_once(folder if before is not None else _complete_draft(folder))
+        except ModelFolderError:
+            if before == _identity(folder):
+                raise
+        time.sleep(_PAUSE)
+    raise ModelFolderError(f"{folder}: is replaced again and again while it is read; try again later.")
 
 
-def read_folder(folder: Path) -> tuple[dict[str, Any], Arrays]:
-    """Read a model folder's manifest and arrays, after checking that every file is what was written."""
+def _read_once(folder: Path) -> ModelFiles:
     path = folder / MANIFEST
     if not folder.is_dir():
         raise ModelFolderError(f"{folder}: no such model folder; `defero fit ... --out {folder}` makes one.")
@@ -108,28 +134,90 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], Arrays]:
         raise ModelFolderError(
             f"{folder}: holds no {MANIFEST}, so it is no model folder; name the folder that `defero fit` or save wrote."
         )
+    manifest = _read_manifest(path)
+    parts: dict[str, bytes] = {}
+    for name, checksum in manifest["files"].items():
+        parts[name] = _read_file(folder, name)
+        if _sha256(parts[name]) != checksum:
+            raise damaged(folder / name, f"its checksum is not the one in {MANIFEST}")
+    weights = parts.pop(WEIGHTS)
+    return ModelFiles(manifest, _arrays(folder / WEIGHTS, weights), parts)
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """Return what model.json says, after checking its format, its own checksum and the names of its files."""
+    content = _read_file(path.parent, path.name, most=MOST_MANIFEST_BYTES)
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        version, files, checksum = manifest["format"], dict(manifest["files"]), manifest.get("checksum")
+        manifest = json.loads(content, parse_constant=_no_constant)
+        version, files = manifest["format"], manifest["files"]
+        if type(version) is int and version == FORMAT:
+            checksum = _manifest_checksum(manifest)
+            known = isinstance(files, dict) and WEIGHTS in files and set(files) <= set(FILES)
+    except RecursionError as error:
+        raise damaged(path, "it is nested too deeply") from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise damaged(path, f"{type(error).__name__}: {error}") from error
-    if version != FORMAT:
+    if version != FORMAT or type(version) is not int:
         raise ModelFolderError(
-            f"{path}: written in format {version}, this version of defero reads format {FORMAT}; "
+            f"{path}: written in format {version!r:.20}, this version of defero reads format {FORMAT}; "
             f"fit again, or install the defero that wrote it ({_writer(manifest)})."
         )
-    if _manifest_checksum(manifest) != checksum:
+    if checksum != manifest.get("checksum"):
         raise damaged(path, "its checksum is not the one it was written with")
-    for name, expected in files.items():
-        part = folder / name
-        if not part.is_file():
-            raise damaged(part, "the file is missing")
-        if _sha256(part.read_bytes()) != expected:
-            raise damaged(part, f"its checksum is not the one in {MANIFEST}")
+    if not known:
+        raise damaged(path, f"its files must be {WEIGHTS} and at most {join_names(FILES[1:])}")
+    return dict(manifest)
+
+
+def _read_file(folder: Path, name: str, *, most: int | None = None) -> bytes:
+    """Return a regular file's content; pipes, devices and folders are refused without waiting for them."""
+    path = folder / name
     try:
-        return manifest, load_file(folder / WEIGHTS)
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        why = "the file is missing" if isinstance(error, FileNotFoundError) else f"it cannot be read: {error.strerror}"
+        raise damaged(path, why) from error
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(handle)
+        raise damaged(path, "it is no regular file")
+    with os.fdopen(handle, "rb") as stream:
+        if most is not None and status.st_size > most:
+            raise damaged(path, f"it has {status.st_size:,} bytes, more than {most:,}")
+        return stream.read(status.st_size)
+
+
+def _arrays(path: Path, content: bytes) -> Arrays:
+    try:
+        arrays: Arrays = load(content)
     except Exception as error:  # safetensors raises a type of its own
-        raise damaged(folder / WEIGHTS, f"{type(error).__name__}: {error}") from error
+        raise damaged(path, f"{type(error).__name__}: {error}") from error
+    for name, array in arrays.items():
+        # An empty array needs no bytes, whatever the length of its other axes.
+        if max(array.shape, default=0) > len(content):
+            raise damaged(path, f"{name!r:.80} has the shape {array.shape}, more than its bytes can hold")
+    return arrays
+
+
+def _complete_draft(folder: Path) -> Path:
+    """Return a whole model that has not taken its name, where a replacement was interrupted; else the folder."""
+    target = folder.resolve()
+    for draft in drafts_of(target):
+        try:
+            _read_once(draft)
+        except ModelFolderError:
+            continue
+        return draft
+    return folder
+
+
+def _identity(folder: Path) -> tuple[int, int, int] | None:
+    """Return what changes when a folder is replaced; None where there is none."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_ctime_ns
 
 
 def damaged(path: Path, why: str) -> ModelFolderError:
@@ -150,7 +238,11 @@ def library_versions() -> dict[str, str]:
 
 def _writer(manifest: dict[str, Any]) -> str:
     versions = manifest.get("versions")
-    return str(versions.get("defero", "unknown")) if isinstance(versions, dict) else "unknown"
+    return str(versions.get("defero", "unknown"))[:40] if isinstance(versions, dict) else "unknown"
+
+
+def _no_constant(constant: str) -> float:
+    raise ValueError(f"{constant} is no number")
 
 
 def _manifest_checksum(manifest: Mapping[str, Any]) -> str:

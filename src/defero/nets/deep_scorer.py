@@ -1,7 +1,6 @@
 """A deep net that torch runs, as a scorer: features in, scores out, saved by its name and its weights."""
 
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -15,14 +14,17 @@ from defero.core.checks import FloatArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.scores import Scores
 from defero.nets.deferral_net import DeferralNet
-from defero.nets.named import net_by_name
+from defero.nets.named import fits_weights, net_by_name
 from defero.nets.onnx_export import export_onnx
 from defero.nets.standard_inputs import StandardInputs
+from defero.scorers import Packed
 from defero.scorers.links import LossName, scores_from_logits
 from defero.scorers.onnx import OnnxScorer
 
 NUMBERS_AT_ONCE = 1 << 24
 MOST_AT_ONCE = 1_024
+MOST_ITEM_NUMBERS = 1 << 22
+"""A picture of more pixels and colours is none that a net here learns from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +89,8 @@ class DeepScorer:
             export_onnx(self.whole(), torch.zeros(2, *self.item_shape), path)
             return OnnxScorer(self.loss, path.read_bytes(), np.zeros(1), np.ones(1), min(self.block, 256))
 
-    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the settings that belong into model.json, and the weights; refuse a net that has no name."""
+    def pack(self) -> Packed:
+        """Return what a model folder keeps; refuse a net that has no name."""
         if self.name is None:
             raise InputError(
                 f"save: net is a module of your own, {_module_name(self.net.trunk)}, which no file can describe; "
@@ -104,12 +106,19 @@ class DeepScorer:
         }
         weights = {f"net.{name}": value.cpu().contiguous().numpy() for name, value in self.net.state_dict().items()}
         center, scale = (part.cpu().double().numpy() for part in (self.inputs.center, self.inputs.scale))
-        return settings, {"center": center, "scale": scale, **weights}
+        return Packed(settings, {"center": center, "scale": scale, **weights})
 
     @classmethod
-    def unpack(cls, folder: Path, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> "DeepScorer":
+    def unpack(cls, packed: Packed) -> "DeepScorer":
         """Build the net by its name and give it the stored weights; on a GPU where there is one."""
+        settings, arrays = packed.settings, packed.arrays
         shape = tuple(int(side) for side in settings["item_shape"])
+        stored = {
+            name.removeprefix("net."): torch.from_numpy(np.array(value))
+            for name, value in arrays.items()
+            if name.startswith("net.")
+        }
+        _check_size(settings["net"], shape, stored)
         inputs = StandardInputs(arrays["center"], arrays["scale"], pictures=len(shape) == 3)
         net = net_by_name(
             settings["net"],
@@ -121,17 +130,11 @@ class DeepScorer:
             pretrained=False,
             generator=torch.Generator().manual_seed(0),
         )
-        stored = {
-            name.removeprefix("net."): torch.from_numpy(np.array(value))
-            for name, value in arrays.items()
-            if name.startswith("net.")
-        }
         try:
             net.load_state_dict(stored)
         except RuntimeError as error:
             raise ModelFolderError(
-                f"{folder}: the weights are not those of {settings['net']}; fit again, or install the defero that "
-                "wrote it."
+                f"the weights are not those of {settings['net']}; fit again, or install the defero that wrote it."
             ) from error
         device = "cuda" if torch.cuda.is_available() else "cpu"
         scorer_net = net.to(device).eval()
@@ -148,6 +151,17 @@ class DeepScorer:
         head = self.net.head if self.net.expert_head is None else self.net.expert_head
         widths = (self.net.n_classes, self.net.n_experts, int(head.model_column), head.in_features)
         return [np.empty((0, width)) for width in widths]
+
+
+def _check_size(name: str, item_shape: tuple[int, ...], stored: dict[str, torch.Tensor]) -> None:
+    """Raise before a net is built that is larger than the weights that are there, or takes items beyond all use."""
+    if prod(item_shape) > MOST_ITEM_NUMBERS:
+        raise ModelFolderError(
+            f"item_shape must have at most {MOST_ITEM_NUMBERS:,} numbers, got {item_shape}; fit again."
+        )
+    n_numbers = sum(weight.numel() for weight in stored.values())
+    if not fits_weights(name, n_arrays=len(stored), n_numbers=n_numbers):
+        raise ModelFolderError(f"the weights are not those of {name}; fit again, or install the defero that wrote it.")
 
 
 def _module_name(module: nn.Module) -> str:

@@ -45,6 +45,26 @@ def is_net_name(name: str) -> bool:
     return name in _PLAIN
 
 
+def fits_weights(name: str, *, n_arrays: int, n_numbers: int) -> bool:
+    """Tell, before it is built, whether so many weights can be those of a net; a forged name may take hours to build.
+
+    >>> [fits_weights(name, n_arrays=150, n_numbers=6_000_000) for name in ("wrn-28-4", "wrn-600004-1")]
+    [True, False]
+    """
+    if not is_net_name(name):
+        return False
+    package, colon, model = name.partition(":")
+    if colon:
+        with torch.device("meta"):  # shapes without memory
+            trunk = _FOREIGN[package](model, pretrained=False, generator=torch.Generator(device="cpu").manual_seed(0))
+        return sum(weight.numel() for weight in trunk.state_dict().values()) <= n_numbers
+    if found := _WIDE.fullmatch(name):
+        depth, width = int(found[1]), int(found[2])
+        # Each of its convolutions is an array; the last ones have 64 width channels and 3 x 3 pixels.
+        return depth <= n_arrays and (64 * width) ** 2 * 9 <= n_numbers
+    return True
+
+
 def meant_net(name: str, others: tuple[str, ...] = ()) -> str:
     """Return the clause that offers the nearest name, of a net or of others, or nothing.
 

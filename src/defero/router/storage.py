@@ -9,12 +9,12 @@ from defero.calibration import Calibrator
 from defero.core.errors import ModelFolderError
 from defero.core.labels import find_classes
 from defero.data.fingerprint import combined
-from defero.data.model_folder import MANIFEST, damaged, read_folder, write_folder
+from defero.data.model_folder import MANIFEST, ModelFiles, damaged, read_folder, write_folder
 from defero.data.recipes.picture_recipe import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.rules import rule_from_settings, rule_settings
 from defero.router.panel import Panel
-from defero.scorers import unpack_scorer
+from defero.scorers import Packed, unpack_scorer
 
 if TYPE_CHECKING:
     from defero.router.chain import Router
@@ -22,36 +22,35 @@ if TYPE_CHECKING:
 
 def write_router(router: "Router", folder: Path) -> None:
     """Write the model folder, whole or not at all."""
-
-    def fill(draft: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-        settings, arrays = router.scorer.pack(draft)
-        return {
-            "kind": router.scorer.kind,
-            "classes": router.classes.tolist(),
-            "experts": list(router.expert_names),
-            "answer_counts": router.answer_counts.tolist(),
-            "min_answers": router.min_answers,
-            "rule": rule_settings(router.rule),
-            "n_features": router.n_features,
-            "item_shape": None if router.item_shape is None else list(router.item_shape),
-            "recipe": None if router.recipe is None else router.recipe.to_dict(),
-            "data_fingerprint": combined(router.all_seen()),
-            "scorer": settings,
-            "calibrator": None if router.calibrator is None else router.calibrator.settings(),
-            "panel": None if router.panel is None else router.panel.settings(),
-            "notes": dict(router.notes),
-        }, {**arrays, **{f"seen.{stage}": rows for stage, rows in router.seen.items()}}
-
-    write_folder(folder, fill)
+    packed = router.scorer.pack()
+    manifest = {
+        "kind": router.scorer.kind,
+        "classes": router.classes.tolist(),
+        "experts": list(router.expert_names),
+        "answer_counts": router.answer_counts.tolist(),
+        "min_answers": router.min_answers,
+        "rule": rule_settings(router.rule),
+        "n_features": router.n_features,
+        "item_shape": None if router.item_shape is None else list(router.item_shape),
+        "recipe": None if router.recipe is None else router.recipe.to_dict(),
+        "data_fingerprint": combined(router.all_seen()),
+        "scorer": packed.settings,
+        "calibrator": None if router.calibrator is None else router.calibrator.settings(),
+        "panel": None if router.panel is None else router.panel.settings(),
+        "notes": dict(router.notes),
+    }
+    arrays = {**packed.arrays, **{f"seen.{stage}": rows for stage, rows in router.seen.items()}}
+    write_folder(folder, ModelFiles(manifest, arrays, dict(packed.files)))
 
 
 def read_router(folder: Path, build: "type[Router]") -> "Router":
     """Read a model folder and build the router again; a damaged or older one gives a clear error."""
-    manifest, arrays = read_folder(folder)
+    model = read_folder(folder)
+    manifest, arrays = model.manifest, model.arrays
     try:
         recipe, calibrator, panel = manifest["recipe"], manifest["calibrator"], manifest["panel"]
         return build(
-            scorer=unpack_scorer(folder, manifest["kind"], manifest["scorer"], arrays),
+            scorer=unpack_scorer(manifest["kind"], Packed(manifest["scorer"], arrays, model.files)),
             classes=find_classes(manifest["classes"], name="classes"),
             expert_names=tuple(manifest["experts"]),
             answer_counts=np.array(manifest["answer_counts"], dtype=np.int64),
@@ -65,8 +64,8 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
             seen={name.removeprefix("seen."): rows for name, rows in arrays.items() if name.startswith("seen.")},
             notes=manifest["notes"],
         )
-    except ModelFolderError:
-        raise
+    except ModelFolderError as error:
+        raise ModelFolderError(f"{folder}: {error}") from error
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error
 

@@ -5,12 +5,30 @@ An estimator learns; what it learned is handed over as a scorer, which is served
 
 import importlib
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from defero.core.checks import FloatArray
 from defero.core.errors import ModelFolderError
 from defero.core.scores import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A scorer as a model folder keeps it.
+
+    Attributes
+    ----------
+    settings : mapping
+        Plain values for model.json.
+    arrays : mapping
+        For weights.safetensors.
+    files : mapping
+        Whole files, by their names in `model_folder.FILES`.
+    """
+
+    settings: Mapping[str, Any]
+    arrays: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class Scorer(Protocol):
@@ -22,8 +40,8 @@ class Scorer(Protocol):
         """Return the scores of n items."""
         ...
 
-    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
-        """Return settings for model.json and arrays for the weights; write anything else into the folder."""
+    def pack(self) -> Packed:
+        """Return what a model folder keeps; the class method `unpack` builds the scorer from it."""
         ...
 
 
@@ -37,11 +55,11 @@ _SAVED = {
 }
 
 
-def unpack_scorer(folder: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> Scorer:
+def unpack_scorer(kind: str, packed: Packed) -> Scorer:
     """Build the scorer that a model folder describes."""
     if kind not in _SAVED:
         raise ModelFolderError(
-            f"{folder}: unknown kind of model {kind!r}; this version knows {', '.join(_SAVED)}: "
+            f"unknown kind of model {kind!r}; this version knows {', '.join(_SAVED)}: "
             "install the defero that wrote it, or fit again."
         )
     module, name = _SAVED[kind]
@@ -49,8 +67,8 @@ def unpack_scorer(folder: Path, kind: str, settings: Mapping[str, Any], arrays: 
         home = importlib.import_module(module)
     except ImportError as error:
         raise ModelFolderError(
-            f"{folder}: this model needs a package that is not installed ({error}); pip install 'defero[train]', or "
+            f"this model needs a package that is not installed ({error}); pip install 'defero[train]', or "
             "have it exported to ONNX."
         ) from error
-    scorer: Scorer = getattr(home, name).unpack(folder, settings, arrays)
+    scorer: Scorer = getattr(home, name).unpack(packed)
     return scorer

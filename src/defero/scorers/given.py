@@ -2,17 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, names
+from defero.core.checks import names
 from defero.core.errors import InputError
 from defero.core.labels import Labels, find_classes
 from defero.core.scores import Scores
 from defero.core.wording import join_names
+from defero.scorers import Packed
 
 _NOT_OURS = (
     "save: this router was built from your own probabilities, so there is no model of ours to save; "
@@ -32,7 +32,7 @@ class FunctionScorer:
         """Return the scores of whatever the functions take."""
         return Scores.from_probabilities(self.class_proba(features), self.expert_proba(features))
 
-    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+    def pack(self) -> Packed:
         """Refuse: a function cannot be written."""
         raise InputError(_NOT_OURS)
 
@@ -53,7 +53,7 @@ class ArrayScorer:
             )
         return self.scores
 
-    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+    def pack(self) -> Packed:
         """Refuse: there is no model."""
         raise InputError(_NOT_OURS)
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from defero.core.checks import FloatArray
 from defero.core.scores import Scores, softmax
+from defero.scorers import Packed
 from defero.scorers.links import LossName, scores_from_logits
 
 Layer = tuple[FloatArray, FloatArray]
@@ -72,8 +72,8 @@ class NetworkScorer:
         weight, bias = self.heads["class"]
         return replace(self, heads={**self.heads, "class": (weight / temperature, bias / temperature)})
 
-    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
-        """Return the settings that belong into model.json, and the arrays."""
+    def pack(self) -> Packed:
+        """Return what a model folder keeps."""
         named = {f"{name}.head": head for name, head in self.heads.items()}
         for name, layers in self.branches.items():
             named |= {f"{name}.layer{depth}": layer for depth, layer in enumerate(layers)}
@@ -87,11 +87,12 @@ class NetworkScorer:
             "heads": sorted(self.heads),
             "reads_classes": self.reads_classes,
         }
-        return settings, arrays
+        return Packed(settings, arrays)
 
     @classmethod
-    def unpack(cls, folder: Path, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "NetworkScorer":
+    def unpack(cls, packed: Packed) -> "NetworkScorer":
         """Build from what `pack` returned."""
+        settings, arrays = packed.settings, packed.arrays
 
         def layer(name: str) -> Layer:
             return arrays[f"{name}.weight"], arrays[f"{name}.bias"]

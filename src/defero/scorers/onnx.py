@@ -1,10 +1,8 @@
 """A deep net as an ONNX file, run by onnxruntime: no torch."""
 
 import importlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +11,10 @@ from numpy.typing import NDArray
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.scores import Scores
+from defero.data.model_folder import NET
+from defero.scorers import Packed
 from defero.scorers.links import LossName, scores_from_logits
-
-NET = "net.onnx"
+from defero.scorers.onnx_file import refuse_external_tensors
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +57,16 @@ class OnnxScorer:
         )
         return scores, found.get("features", nothing)
 
-    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
-        """Write the net beside the weights; return the settings that belong into model.json, and the arrays."""
-        (folder / NET).write_bytes(self.net)
-        return {"loss": self.loss, "block": self.block}, {"center": self.center, "scale": self.scale}
+    def pack(self) -> Packed:
+        """Return what a model folder keeps."""
+        settings = {"loss": self.loss, "block": self.block}
+        return Packed(settings, {"center": self.center, "scale": self.scale}, {NET: self.net})
 
     @classmethod
-    def unpack(cls, folder: Path, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "OnnxScorer":
-        """Build from what `pack` wrote and returned."""
-        net = (folder / NET).read_bytes()
+    def unpack(cls, packed: Packed) -> "OnnxScorer":
+        """Build from what `pack` returned; a net that would read other files is refused."""
+        net, arrays, settings = packed.files[NET], packed.arrays, packed.settings
+        refuse_external_tensors(net)
         return cls(settings["loss"], net, arrays["center"], arrays["scale"], int(settings["block"]))
 
     def _run(self, items: NDArray[Any]) -> dict[str, FloatArray]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +12,7 @@ from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 from defero.core.scores import Scores, sigmoid
 from defero.heads import ClassHeads, Heads, Lens, fit_head
-from defero.scorers import Scorer, unpack_scorer
+from defero.scorers import Packed, Scorer, unpack_scorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,23 +116,25 @@ class TeamScorer:
         order = np.where(order > gone, order - 1, order)
         return replace(self, heads=self.heads.take(stay), order=order, class_heads=told)
 
-    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
-        """Return the settings that belong into model.json, and the arrays."""
-        base, base_arrays = self.base.pack(folder)
-        arrays = {f"base.{name}": value for name, value in base_arrays.items()}
+    def pack(self) -> Packed:
+        """Return what a model folder keeps."""
+        base = self.base.pack()
+        arrays = {f"base.{name}": value for name, value in base.arrays.items()}
         arrays |= {f"lens.{name}": value for name, value in self.lens.arrays().items()}
         arrays |= {f"heads.{name}": value for name, value in self.heads.arrays().items()}
         if self.class_heads is not None:
             arrays |= {f"class_heads.{name}": value for name, value in self.class_heads.arrays().items()}
-        settings = {"base_kind": self.base.kind, "base": base, "lens": self.lens.settings()}
-        return {**settings, "n_own": self.n_own, "order": self.order.tolist()}, arrays
+        settings = {"base_kind": self.base.kind, "base": base.settings, "lens": self.lens.settings()}
+        return Packed({**settings, "n_own": self.n_own, "order": self.order.tolist()}, arrays, base.files)
 
     @classmethod
-    def unpack(cls, folder: Path, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "TeamScorer":
+    def unpack(cls, packed: Packed) -> "TeamScorer":
         """Build from what `pack` returned; folders of earlier versions have no heads that are told the class."""
+        settings, arrays = packed.settings, packed.arrays
         told = _inside("class_heads.", arrays)
+        base = Packed(settings["base"], _inside("base.", arrays), packed.files)
         return cls(
-            unpack_scorer(folder, settings["base_kind"], settings["base"], _inside("base.", arrays)),
+            unpack_scorer(settings["base_kind"], base),
             Lens.from_settings(settings["lens"], _inside("lens.", arrays)),
             Heads.from_arrays(_inside("heads.", arrays)),
             int(settings["n_own"]),

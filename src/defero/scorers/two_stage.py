@@ -1,14 +1,15 @@
 """One classifier for the label, one for each expert's being right: any objects with `predict_proba`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from defero.core.checks import FloatArray
 from defero.core.scores import Scores
+from defero.data.model_folder import PARTS
+from defero.scorers import Packed
 from defero.scorers.sklearn_parts import read_parts, write_parts
 
 
@@ -35,20 +36,20 @@ class TwoStageScorer:
         class_proba = np.asarray(self.classifier.predict_proba(features), dtype=np.float64)
         return Scores.from_probabilities(_normalised(class_proba), np.clip(expert_proba, 0.0, 1.0))
 
-    def pack(self, folder: Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
-        """Write the fitted parts without pickle; raises naming a type that cannot be trusted."""
+    def pack(self) -> Packed:
+        """Return the fitted parts without pickle; raises naming a type that cannot be trusted."""
         constants = [float(e) if isinstance(e, float) else None for e in self.experts]
         models = [None if isinstance(e, float) else e for e in self.experts]
-        write_parts(folder, {"classifier": self.classifier, "experts": models})
-        return {"constants": constants}, {}
+        parts = write_parts({"classifier": self.classifier, "experts": models})
+        return Packed({"constants": constants}, files={PARTS: parts})
 
     @classmethod
-    def unpack(cls, folder: Path, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "TwoStageScorer":
-        """Read what `pack` wrote."""
-        parts = read_parts(folder)
+    def unpack(cls, packed: Packed) -> "TwoStageScorer":
+        """Build from what `pack` returned."""
+        parts = read_parts(packed.files[PARTS])
         experts = [
             model if constant is None else float(constant)
-            for constant, model in zip(settings["constants"], parts["experts"], strict=True)
+            for constant, model in zip(packed.settings["constants"], parts["experts"], strict=True)
         ]
         return cls(parts["classifier"], experts)
 
