@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -160,6 +161,8 @@ def test_parquet_keeps_a_named_index_and_whole_numbers_with_gaps(tmp_path):
         ("t.csv", b"x, x\n1,2\n", r"t\.csv: row 1 has 'x' more than once; rename one of them\."),
         ("t.csv", b"x;y\n1;2\n", r"t\.csv: the cells seem to be separated by semicolons; save the file with commas\."),
         ("t.csv", b"x\ty\n1\t2\n", r"t\.csv: the cells seem to be separated by tabs; save the file with commas\."),
+        ("t.csv", b"age, years;x;y\n1;2;3\n4,5;6,5;7\n", r"row 3 has 3 cells .* separated by semicolons"),
+        ("t.csv", b"age, years;x;y\n1,5;2,5;3\n", r"row 2 has 3 cells .* separated by semicolons; save .* with commas"),
         ("t.tsv", b"x,y\n1,2\n", r"t\.tsv: the cells seem to be separated by commas; save the file with tabs\."),
         ("t.csv", b"a,b\n1,2\n3,4,5\n", r"t\.csv: row 3 has 3 cells where the header has 2\."),
         ("t.csv", b"a,b\n1,2,3\n3,4,5\n", r"t\.csv: row 2 has 3 cells where the header has 2\."),
@@ -251,3 +254,22 @@ def test_recipe_and_fingerprints_load_without_pandas():
 def test_what_reads_annotations_is_exported(name):
     assert name in defero.data.__all__
     assert getattr(defero.data, name).__name__ == name
+
+
+def test_repeated_names_among_very_many_are_found_without_comparing_all_pairs(tmp_path):
+    names = [f"c{number}" for number in range(100_000)]
+    (tmp_path / "t.csv").write_text(",".join([*names, "c7"]) + "\n1\n")
+    (tmp_path / "t.jsonl").write_text("{" + ",".join(f'"{name}":1' for name in [*names, "c7"]) + "}\n")
+    start = time.process_time()
+    for name in ("t.csv", "t.jsonl"):
+        with pytest.raises(TableError, match=r"'c7'.* more than once"):
+            read_frame(tmp_path / name)
+    assert time.process_time() - start < 10  # minutes where each name is counted by itself
+
+
+def test_control_characters_of_a_name_are_shown_and_not_obeyed(tmp_path):
+    (tmp_path / "t.csv").write_text("a\x1b[2J,b\n1,2\n")
+    with pytest.raises(TableError) as error:
+        read_frame(tmp_path / "t.csv", columns=["c"])
+    assert "a\\x1b[2J" in str(error.value)
+    assert "\x1b" not in str(error.value)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from defero.core.wording import printable
+
 _NOTHING: Any = object()
 
 
@@ -60,6 +62,7 @@ class InputError(ValueError):
     def message(self, spell: Callable[[Argument], str]) -> str:
         """Return the message with every argument spelled by `spell`."""
         text = "".join(spell(piece) if isinstance(piece, Argument) else str(piece) for piece in self.pieces)
+        text = printable(text)
         if self.argument is None:
             return text
         between = "" if text.startswith(":") else " "

@@ -1,7 +1,19 @@
 """Words of messages: lists, percentages, counts, and the name that was probably meant."""
 
 import difflib
+import re
 from collections.abc import Iterable
+
+_UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Write control characters as escapes: a name out of a file may hold what a terminal would obey.
+
+    >>> print(printable("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    return _UNSEEN.sub(lambda unseen: unseen.group().encode("unicode_escape").decode("ascii"), text)
 
 
 def join_names(values: Iterable[object], *, most: int = 12) -> str:
@@ -14,7 +26,7 @@ def join_names(values: Iterable[object], *, most: int = 12) -> str:
     >>> join_names(["a\nname"])
     'a name'
     """
-    texts = [" ".join(str(value).split()) for value in values]
+    texts = [printable(" ".join(str(value).split())) for value in values]
     if len(texts) <= most:
         return ", ".join(texts)
     return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"

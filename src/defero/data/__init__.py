@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from defero.data.recipes.picture_recipe import PictureRecipe
     from defero.data.recipes.pictures import PictureFiles
     from defero.data.recipes.recipe import FeatureRecipe
-    from defero.data.tables.formats import first_row
+    from defero.data.tables.formats import TABLE_FORMATS, TableFormat, first_row, open_text
     from defero.data.tables.read import read_chunks, read_frame
     from defero.data.tables.wide import read_table, row_keys, table_from_frame
     from defero.data.tables.write import DecisionWriter, write_decisions
 
 __all__ = [
+    "TABLE_FORMATS",
     "CaseFile",
     "Cases",
     "DecisionWriter",
@@ -34,11 +35,13 @@ __all__ = [
     "LongAnswers",
     "PictureFiles",
     "PictureRecipe",
+    "TableFormat",
     "combined",
     "first_row",
     "held_out",
     "join_answers",
     "majority_labels",
+    "open_text",
     "read_cases",
     "read_chunks",
     "read_frame",
@@ -56,6 +59,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "TABLE_FORMATS": "tables.formats",
     "CaseFile": "case_file",
     "Cases": "case_file",
     "DecisionWriter": "tables.write",
@@ -63,11 +67,13 @@ _HOME = {
     "LongAnswers": "answers.long_answers",
     "PictureFiles": "recipes.pictures",
     "PictureRecipe": "recipes.picture_recipe",
+    "TableFormat": "tables.formats",
     "combined": "fingerprint",
     "first_row": "tables.formats",
     "held_out": "fingerprint",
     "join_answers": "answers.long",
     "majority_labels": "answers.majority",
+    "open_text": "tables.formats",
     "read_cases": "cases",
     "read_chunks": "tables.read",
     "read_frame": "tables.read",

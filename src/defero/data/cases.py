@@ -75,7 +75,7 @@ def _from_wide(file: CaseFile) -> Cases:
         frame, label, filled = _with_majority(frame, file, experts)
         notes = (*notes, *_left_out(_labelled(filled), source))
     assert label is not None  # check_case_file
-    if table_format(file.path).kind in {"csv", "tsv"}:
+    if not table_format(file.path).typed:
         frame = frame.copy(deep=False)
         frame[label] = as_meant(frame[label])
     table = table_from_frame(

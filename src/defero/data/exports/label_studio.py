@@ -20,7 +20,7 @@ from defero.data.exports.label_studio_given import Given, entries_of, given_answ
 from defero.data.exports.label_studio_results import Control, find_control, results_of
 from defero.data.exports.labels import LabelChoice, check_choice, known_labels, sources_sentence
 from defero.data.tables.columns import no_such_column
-from defero.data.tables.json_text import Record, json_records, typed
+from defero.data.tables.json_lines import Record, json_records, typed
 
 KEY = "task_id"
 ROUTING = "defero_"

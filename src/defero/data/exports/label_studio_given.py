@@ -9,7 +9,7 @@ from defero.core.errors import TableError
 from defero.data.exports.answers import Several, number_or_nan
 from defero.data.exports.label_studio_people import People
 from defero.data.exports.label_studio_results import Control, answer_of, results_of
-from defero.data.tables.json_text import typed
+from defero.data.tables.json_lines import typed
 
 _PLAIN_MODEL = "prediction"
 

@@ -9,7 +9,7 @@ import pandas as pd
 from defero.data.exports.label_studio import task_ids, task_items
 from defero.data.exports.label_studio_given import entries_of
 from defero.data.exports.label_studio_results import KINDS, Control, find_control, results_of
-from defero.data.tables.json_text import json_records, typed
+from defero.data.tables.json_lines import json_records, typed
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 from defero.core.errors import TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.exports.answers import Several, one_answer
-from defero.data.tables.json_text import typed
+from defero.data.tables.json_lines import typed
 
 KINDS = ("choices", "rating", "taxonomy")
 STEP = " / "

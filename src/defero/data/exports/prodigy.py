@@ -27,7 +27,7 @@ from defero.data.exports.labels import LabelChoice, check_choice, known_labels, 
 from defero.data.tables.cells import is_blank
 from defero.data.tables.columns import no_such_column
 from defero.data.tables.item_keys import name_text
-from defero.data.tables.json_text import Record, json_records, typed
+from defero.data.tables.json_lines import Record, json_records, typed
 
 KEY = "_input_hash"
 _OWN = {"answer", "accept", "label", "options", "meta", "config"}

@@ -7,7 +7,7 @@ import pandas as pd
 
 from defero.data.exports.prodigy import KEY, items_of, task_items
 from defero.data.tables.cells import is_blank
-from defero.data.tables.json_text import json_records
+from defero.data.tables.json_lines import json_records
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,55 +1,101 @@
-"""CSV and TSV files as frames."""
+"""CSV, TSV, and any other table whose cells are separated by one character."""
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pandas as pd
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.formats import TableFormat, open_text
-from defero.data.tables.tidy import tidied
+from defero.data.tables.formats import (
+    Append,
+    TableFormat,
+    is_compressed,
+    open_text,
+    plain_rows,
+    repeated,
+    tidied,
+)
 
 _TOO_MANY = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
-_SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "commas"}
+_SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "commas", "|": "vertical bars"}
 _OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 
 
-def delimited_frames(
-    path: Path, file_format: TableFormat, *, rows: int | None, as_text: Sequence[str]
-) -> Iterator[pd.DataFrame]:
-    """Yield frames of at most `rows` rows, or one of them all."""
-    names = read_header(path, file_format)
-    # pandas wants a name for each column; a nameless one is dropped again below.
-    handles = [name or f"\0{place}" for place, name in enumerate(names)]
-    with pd.read_csv(
-        path,
-        sep=file_format.separator,
-        compression="gzip" if file_format.gzipped else None,
-        encoding="utf-8-sig",
-        header=0,
-        names=handles,
-        index_col=False,
-        dtype={name: str for name in as_text if name in names},
-        keep_default_na=False,
-        na_values=[""],
-        skipinitialspace=True,
-        skip_blank_lines=False,  # so that rows keep the number they have in the file
-        low_memory=False,
-        iterator=True,
-    ) as reader:
-        while True:
-            try:
-                frame = reader.read(rows)
-            except StopIteration:
-                return
-            frame = tidied(frame[[name for name in names if name]], as_text=as_text)
-            blank = frame.isna().all(axis=1)
-            yield _whole_numbers(frame[~blank]) if blank.any() else frame
-            if rows is None:
-                return
+class Delimited(TableFormat):
+    r"""A table of text: the first row holds the names, and one character separates the cells.
+
+    >>> Delimited("psv", ".psv", separator="|").endings
+    ('.psv', '.psv.gz')
+    """
+
+    first_row = 2
+    typed = False
+
+    def __init__(self, name: str, ending: str, *, separator: str) -> None:
+        self.name = name
+        self.endings = (ending, f"{ending}.gz")
+        self.separator = separator
+
+    def read(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Yield frames; rows that are blank throughout and columns without a name are left out."""
+        try:
+            yield from self._frames(path, rows=rows, as_text=as_text)
+        except pd.errors.ParserError as error:
+            hint = _separator_hint(path, separator=self.separator)
+            raise TableError(f"{path}: {parser_sentence(str(error))}{hint}.") from error
+
+    def _frames(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+        names = read_header(path, separator=self.separator)
+        # pandas wants a name for each column; a nameless one is dropped again below.
+        handles = [name or f"\0{place}" for place, name in enumerate(names)]
+        wanted = set(names)
+        with pd.read_csv(
+            path,
+            sep=self.separator,
+            compression="gzip" if is_compressed(path) else None,
+            encoding="utf-8-sig",
+            header=0,
+            names=handles,
+            index_col=False,
+            dtype={name: str for name in as_text if name in wanted},
+            keep_default_na=False,
+            na_values=[""],
+            skipinitialspace=True,
+            skip_blank_lines=False,  # so that rows keep the number they have in the file
+            low_memory=False,
+            iterator=True,
+        ) as reader:
+            while True:
+                try:
+                    frame = reader.read(rows)
+                except StopIteration:
+                    return
+                frame = tidied(frame[[name for name in names if name]], as_text=as_text)
+                blank = frame.isna().all(axis=1)
+                yield _whole_numbers(frame[~blank]) if blank.any() else frame
+                if rows is None:
+                    return
+
+    @contextmanager
+    def writer(self, file: IO[bytes], *, source: str) -> Iterator[Append]:
+        """Yield the function that appends frames, the first one with the names."""
+        pieces = 0
+
+        def append(frame: pd.DataFrame) -> None:
+            nonlocal pieces
+            lines = io.StringIO()
+            table = csv.writer(lines, delimiter=self.separator, lineterminator="\n")
+            table.writerows(plain_rows(frame) if pieces else [list(frame.columns), *plain_rows(frame)])
+            file.write(lines.getvalue().encode("utf-8"))
+            pieces += 1
+
+        yield append
 
 
 def _whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
@@ -62,30 +108,49 @@ def _whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
     return result
 
 
-def read_header(path: Path, file_format: TableFormat) -> list[str]:
+def read_header(path: Path, *, separator: str) -> list[str]:
     """Return the column names, "" for a column without one. pandas would rename a second x to x.1."""
-    with open_text(path, gzipped=file_format.gzipped) as file:
-        records = csv.reader(file, delimiter=file_format.separator, skipinitialspace=True)
-        try:
-            names = [name.strip() for name in next(records, [])]
-            first = next(records, [])
-        except csv.Error as error:
-            raise TableError(f"{path}: row 1 cannot be read: {error}.") from error
+    try:
+        names, first = _first_rows(path, separator=separator)
+    except csv.Error as error:
+        raise TableError(f"{path}: row 1 cannot be read: {error}.") from error
     if not any(names):
         raise TableError(f"{path}: row 1 is blank; it must hold the column names.")
-    twice = sorted({name for name in names if name and names.count(name) > 1})
+    twice = [name for name in repeated(names) if name]
     if twice:
         raise TableError(f"{path}: row 1 has {join_names(map(repr, twice))} more than once; rename one of them.")
-    other = next((mark for mark in _SEPARATORS if mark in names[0] and mark != file_format.separator), None)
+    other = next((mark for mark in _SEPARATORS if mark in names[0] and mark != separator), None)
     if len(names) == 1 and other is not None:
-        raise TableError(
-            f"{path}: the cells seem to be separated by {_SEPARATORS[other]}; save the file with "
-            f"{_SEPARATORS[file_format.separator]}."
-        )
+        raise TableError(f"{path}: {_save_with(other, separator)}.")
     if len(first) > len(names):
         # The parser lets the first data row be longer than the header, and cuts it off.
-        raise TableError(f"{path}: {_too_many(row=2, cells=len(first), names=len(names))}.")
+        hint = _separator_hint(path, separator=separator)
+        raise TableError(f"{path}: {_too_many(row=2, cells=len(first), names=len(names))}{hint}.")
     return names
+
+
+def _first_rows(path: Path, *, separator: str) -> tuple[list[str], list[str]]:
+    """Return the cells of the header and of the row after it."""
+    with open_text(path) as file:
+        records = csv.reader(file, delimiter=separator, skipinitialspace=True)
+        return [name.strip() for name in next(records, [])], next(records, [])
+
+
+def _separator_hint(path: Path, *, separator: str) -> str:
+    """Return the clause that offers another separator where header and first row have as many cells by it."""
+    for mark in _SEPARATORS:
+        try:
+            names, first = _first_rows(path, separator=mark)
+        except csv.Error:
+            continue
+        if mark != separator and len(names) == len(first) > 1:
+            return f"; {_save_with(mark, separator)}"
+    return ""
+
+
+def _save_with(other: str, separator: str) -> str:
+    wanted = _SEPARATORS.get(separator, repr(separator))
+    return f"the cells seem to be separated by {_SEPARATORS[other]}; save the file with {wanted}"
 
 
 def parser_sentence(message: str) -> str:
@@ -105,3 +170,7 @@ def parser_sentence(message: str) -> str:
 
 def _too_many(*, row: int, cells: int, names: int) -> str:
     return f"row {row} has {cells} cells where the header has {names}"
+
+
+CSV = Delimited("csv", ".csv", separator=",")
+TSV = Delimited("tsv", ".tsv", separator="\t")

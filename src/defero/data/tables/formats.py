@@ -1,60 +1,80 @@
-"""Which kind of table a file is: said by the ending of its name."""
+"""Table formats: one object for each kind of file, found by the ending of the file's name.
+
+A format is added by one file that defines it and one line at the end of this one. Other packages add theirs through
+the entry-point group "defero.table_formats".
+"""
 
 import gzip
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import IO, Any, TextIO
+
+import pandas as pd
 
 from defero.core.errors import TableError
+from defero.core.registry import Registry
 from defero.core.wording import join_names
 
-Kind = Literal["csv", "tsv", "jsonl", "parquet"]
-
-_KINDS: dict[str, Kind] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-}
-ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet")
+Append = Callable[[pd.DataFrame], None]
 
 
-@dataclass(frozen=True)
-class TableFormat:
-    """How a table is written on disk."""
+class TableFormat(ABC):
+    """How a table is written on disk: read and written in pieces.
 
-    kind: Kind
-    gzipped: bool
+    Attributes
+    ----------
+    name : str
+        For messages, such as "csv".
+    endings : tuple of str
+        Endings of file names. One that ends with ".gz" is a compressed file: `open_text` reads it as text, and what
+        `writer` writes is compressed on its way.
+    first_row : int
+        The number that a person gives to the first row of data: 2 where row 1 is a header, as in a spreadsheet.
+    typed : bool
+        Whether cells have types of their own. Where they have none, a column of digits is read as numbers unless it
+        is in `as_text`.
+    """
 
-    @property
-    def separator(self) -> str:
-        """What stands between two cells of a line."""
-        return "\t" if self.kind == "tsv" else ","
+    name: str
+    endings: tuple[str, ...]
+    first_row: int = 1
+    typed: bool = True
+
+    @abstractmethod
+    def read(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Yield frames of at most `rows` rows, or one of them all where that is None.
+
+        The index runs on from piece to piece: `index + first_row` is the row in the file. Columns named in `as_text`
+        are kept as written where cells have no types. A damaged file raises `TableError`, `OSError` or
+        `UnicodeDecodeError`.
+        """
+
+    @abstractmethod
+    def writer(self, file: IO[bytes], *, source: str) -> AbstractContextManager[Append]:
+        """Return a context that yields the function by which frames are appended to the file."""
 
 
-def open_text(path: Path, *, gzipped: bool) -> TextIO:
-    """Open a text file for reading: UTF-8, with or without the mark that some programs put in front."""
-    if gzipped:
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+TABLE_FORMATS: Registry[TableFormat] = Registry("format", group="defero.table_formats")
 
 
 def table_format(path: str | PathLike[str]) -> TableFormat:
     """Return the format that the file's name promises.
 
-    >>> table_format("cases.csv.gz")
-    TableFormat(kind='csv', gzipped=True)
+    >>> table_format("cases.csv.gz").name
+    'csv'
     """
     name = Path(path).name.lower()
-    ending = next((known for known in ENDINGS if name.endswith(known)), None)
+    endings = {ending: file_format for file_format in TABLE_FORMATS.values() for ending in file_format.endings}
+    ending = max((ending for ending in endings if name.endswith(ending)), key=len, default=None)
     if ending is None:
         raise TableError(
-            f"{path}: the name's ending tells no kind of table; the known endings are {join_names(ENDINGS)}."
+            f"{path}: the name's ending tells no kind of table; the known endings are {join_names(endings, most=30)}."
         )
-    gzipped = ending.endswith(".gz")
-    return TableFormat(_KINDS[ending.removesuffix(".gz")], gzipped)
+    return endings[ending]
 
 
 def first_row(path: str | PathLike[str]) -> int:
@@ -67,4 +87,69 @@ def first_row(path: str | PathLike[str]) -> int:
     >>> first_row("cases.csv"), first_row("cases.jsonl")
     (2, 1)
     """
-    return 2 if table_format(path).kind in {"csv", "tsv"} else 1
+    return table_format(path).first_row
+
+
+def open_text(path: Path) -> TextIO:
+    """Open a text file for reading: UTF-8, with or without the mark that some programs put in front; .gz unpacked."""
+    if is_compressed(path):
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def is_compressed(path: Path) -> bool:
+    """Tell by its name whether a file is compressed."""
+    return path.name.lower().endswith(".gz")
+
+
+def repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that stand more than once, sorted.
+
+    >>> repeated(["b", "a", "b"])
+    ['b']
+    """
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def tidied(frame: pd.DataFrame, *, as_text: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the frame with its text columns stripped and their blank cells missing.
+
+    A column that was text only because of cells of white space becomes numbers, unless named in `as_text`.
+
+    >>> tidied(pd.DataFrame({"a": ["1", " "], "b": [" x ", "NA"]})).to_dict("list")
+    {'a': [1.0, nan], 'b': ['x', 'NA']}
+    """
+    texts = set(as_text)
+    changed = {}
+    for name, column in frame.items():
+        if isinstance(column.dtype, pd.StringDtype) or column.dtype == object:
+            cells = column.tolist()
+            if any(isinstance(cell, str) and (not cell or cell != cell.strip()) for cell in cells):
+                changed[name] = _tidied(column, cells, keep_text=name in texts)
+    if not changed:
+        return frame.copy(deep=False)
+    # One new frame: replacing the columns one by one takes seconds where there are thousands.
+    return pd.DataFrame({name: changed.get(name, column) for name, column in frame.items()}, index=frame.index)
+
+
+def _tidied(column: "pd.Series[Any]", cells: list[Any], *, keep_text: bool) -> "pd.Series[Any]":
+    stripped = [(cell.strip() or None) if isinstance(cell, str) else cell for cell in cells]
+    tidy = pd.Series(stripped, index=column.index, dtype=column.dtype)
+    if keep_text or tidy.isna().sum() == column.isna().sum():
+        return tidy
+    try:
+        return pd.to_numeric(tidy)
+    except (ValueError, TypeError):
+        return tidy
+
+
+def plain_rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows as plain values, None where missing."""
+    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame.columns]
+    return zip(*columns, strict=True)
+
+
+TABLE_FORMATS.register_lazily("csv", "defero.data.tables.delimited:CSV")
+TABLE_FORMATS.register_lazily("tsv", "defero.data.tables.delimited:TSV")
+TABLE_FORMATS.register_lazily("jsonl", "defero.data.tables.json_lines:JSON_LINES")
+TABLE_FORMATS.register_lazily("parquet", "defero.data.tables.parquet:PARQUET")

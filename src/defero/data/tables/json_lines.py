@@ -1,42 +1,208 @@
-"""JSON lines as frames: one object per line, its keys the columns."""
+"""JSON from a file that anybody may have written: lines as a table, or a list of objects as records."""
 
-from collections.abc import Iterator
+import gzip
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 
 from defero.core.errors import TableError
-from defero.data.tables.formats import open_text
-from defero.data.tables.json_text import parsed
-from defero.data.tables.tidy import tidied
+from defero.core.wording import join_names
+from defero.data.tables.formats import Append, TableFormat, open_text, plain_rows, tidied
+
+_ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+_MOST_DIGITS = 300  # a float ends at 1.8e308
 
 
-def json_frames(path: Path, *, gzipped: bool, rows: int | None) -> Iterator[pd.DataFrame]:
-    """Yield frames of at most `rows` rows, or one of them all. Blank lines keep their number and give no row.
+class _JsonLines(TableFormat):
+    """One object per line, its keys the columns."""
 
-    The file is read twice in pieces: a key may be absent from a whole piece, and every piece has every column.
-    """
-    columns = None
-    if rows is not None:
-        columns = list(dict.fromkeys(key for _, record in _records(path, gzipped=gzipped) for key in record))
-    records = _records(path, gzipped=gzipped)
-    while piece := list(islice(records, rows)):
-        index = pd.Index([line - 1 for line, _ in piece])
-        frame = pd.DataFrame([record for _, record in piece], index=index, columns=columns)
-        yield tidied(frame, as_text=list(frame.columns))  # "1" is text: JSON has numbers of its own
+    name = "jsonl"
+    endings = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+
+    def read(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Yield frames. Blank lines keep their number and give no row.
+
+        The file is read twice in pieces: a key may be absent from a whole piece, and every piece has every column.
+        """
+        columns = None
+        if rows is not None:
+            columns = list(dict.fromkeys(key for _, record in _objects(path) for key in record))
+        objects = _objects(path)
+        while piece := list(islice(objects, rows)):
+            index = pd.Index([line - 1 for line, _ in piece])
+            frame = pd.DataFrame([record for _, record in piece], index=index, columns=columns)
+            yield tidied(frame, as_text=list(frame.columns))  # "1" is text: JSON has numbers of its own
+
+    @contextmanager
+    def writer(self, file: IO[bytes], *, source: str) -> Iterator[Append]:
+        """Yield the function that appends frames."""
+
+        def append(frame: pd.DataFrame) -> None:
+            names = list(frame.columns)
+            for row in plain_rows(frame):
+                record = dict(zip(names, row, strict=True))
+                file.write((json.dumps(record, ensure_ascii=False, default=_plain) + "\n").encode("utf-8"))
+
+        yield append
 
 
-def _records(path: Path, *, gzipped: bool) -> Iterator[tuple[int, dict[str, Any]]]:
-    with open_text(path, gzipped=gzipped) as file:
+def _plain(cell: Any) -> Any:
+    return cell.item() if isinstance(cell, np.generic) else str(cell)
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, value in _lines(path):
+        if not isinstance(value, dict):
+            text = json.dumps(value, ensure_ascii=False)
+            raise TableError(f'{path}: row {line} must be an object such as {{"age": 61}}, got {text:.40}.')
+        yield line, value
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the value of each line that is not blank."""
+    with open_text(path) as file:
         for line, text in enumerate(file, start=1):
-            if not text.strip():
-                continue
-            try:
-                record = parsed(text)
-            except ValueError as error:
-                raise TableError(f"{path}: row {line} is not JSON: {error}.") from error
-            if not isinstance(record, dict):
-                raise TableError(f'{path}: row {line} must be an object such as {{"age": 61}}, got {text.strip():.40}.')
-            yield line, record
+            if text.strip():
+                try:
+                    yield line, parsed(text)
+                except ValueError as error:
+                    raise TableError(f"{path}: row {line} is not JSON: {error}.") from error
+
+
+JSON_LINES = _JsonLines()
+
+
+def parsed(text: str) -> Any:
+    """Return what a JSON text says; `ValueError` where it says nothing clear.
+
+    Refused beside what the parser refuses: a key that stands twice in one object, nesting without end, whole
+    numbers beyond every float, and half a surrogate pair, which is no character and cannot be written to a file.
+
+    >>> parsed('{"age": 61}')
+    {'age': 61}
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_distinct, parse_int=_whole)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if "\\ud" in text.lower() and not _is_text(json.dumps(value, ensure_ascii=False)):
+        raise ValueError("it holds half a surrogate pair, which is no character")
+    return value
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits is too large")
+    return int(digits)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
+        raise ValueError(f"{twice!r} stands in it more than once")
+    return record
+
+
+@dataclass(frozen=True)
+class Record:
+    """An object of a file, its number there from 1, and the place to name in a message."""
+
+    place: str
+    number: int
+    fields: dict[str, Any]
+
+
+def json_records(path: str | PathLike[str], *, of: str) -> list[Record]:
+    """Return the objects of a file.
+
+    Parameters
+    ----------
+    path : path
+        .json holds a list of objects, .jsonl and .ndjson one object per line; each also with .gz.
+    of : str
+        What an object is, for messages: "task".
+    """
+    file = Path(path)
+    name = file.name.lower()
+    if not name.endswith(_ENDINGS):
+        raise TableError(f"{path}: a list of {of}s has one of the endings {join_names(_ENDINGS)}.")
+    if not file.is_file():
+        raise TableError(f"{path}: {'is a folder; name a file in it' if file.is_dir() else 'no such file'}.")
+    whole = name.removesuffix(".gz").endswith(".json")
+    try:
+        records = list(_from_list(file, of=of) if whole else _from_lines(file, of=of))
+    except UnicodeDecodeError as error:
+        raise TableError(f"{path}: it is not UTF-8; save the file as UTF-8.") from error
+    except (OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise TableError(f"{path}: cannot be read: {error}.") from error
+    if not records:
+        raise TableError(f"{path}: holds no {of}.")
+    return records
+
+
+def _from_lines(path: Path, *, of: str) -> Iterator[Record]:
+    for line, record in _lines(path):
+        yield _record(record, number=line, place=f"row {line}", source=str(path), of=of)
+
+
+def _from_list(path: Path, *, of: str) -> Iterator[Record]:
+    with open_text(path) as file:
+        text = file.read()
+    if not text.strip():
+        raise TableError(f"{path}: is empty.")
+    try:
+        records = parsed(text)
+    except ValueError as error:
+        raise TableError(f"{path}: is not JSON: {error}.") from error
+    if not isinstance(records, list):
+        raise TableError(f"{path}: must hold a list of {of}s, got {_kind(records)}.")
+    for number, record in enumerate(records, start=1):
+        yield _record(record, number=number, place=f"{of} number {number}", source=str(path), of=of)
+
+
+def _record(record: object, *, number: int, place: str, source: str, of: str) -> Record:
+    if not isinstance(record, dict):
+        raise TableError(f"{source}: {place} must be an object, got {_kind(record)}; is it a list of {of}s?")
+    return Record(place, number, record)
+
+
+def _kind(value: object) -> str:
+    """Name a JSON value's kind.
+
+    >>> _kind([]), _kind(1), _kind(None)
+    ('a list', 'a number', 'null')
+    """
+    if value is None:
+        return "null"
+    kinds = ((bool, "true or false"), (dict, "an object"), (list, "a list"), (str, "a text"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "a number")
+
+
+def typed(record: dict[str, Any], key: str, wanted: type, *, source: str, place: str) -> Any:
+    """Return a field of a wanted kind, or an empty one where the field is absent or null."""
+    value = record.get(key)
+    if value is None:
+        return wanted()
+    if not isinstance(value, wanted):
+        raise TableError(f"{source}: {place}: {key!r} must be {_kind(wanted())}, got {_kind(value)}.")
+    return value

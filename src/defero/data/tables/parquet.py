@@ -1,8 +1,10 @@
-"""Parquet files as frames."""
+"""Parquet files."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 import pandas as pd
 import pyarrow as pa
@@ -10,23 +12,50 @@ import pyarrow.parquet as pq
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
+from defero.data.tables.formats import Append, TableFormat, repeated
 
 _NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def parquet_frames(path: Path, *, rows: int | None) -> Iterator[pd.DataFrame]:
-    """Yield frames of at most `rows` rows, or one of them all. A named index is a column, a nameless one is not."""
+class _Parquet(TableFormat):
+    name = "parquet"
+    endings = (".parquet",)
+
+    def read(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Yield frames. A named index is a column, a nameless one is not."""
+        try:
+            yield from _frames(path, rows=rows)
+        except pa.ArrowException as error:
+            first_line = next(iter(str(error).splitlines()), type(error).__name__)
+            raise TableError(f"{path}: cannot be read as parquet: {first_line.rstrip('.')}.") from error
+
+    @contextmanager
+    def writer(self, file: IO[bytes], *, source: str) -> Iterator[Append]:
+        """Yield the function that appends frames; the first one settles the columns' types."""
+        opened: list[pq.ParquetWriter] = []
+        with ExitStack() as stack:
+
+            def append(frame: pd.DataFrame) -> None:
+                table = _table(frame, schema=opened[0].schema if opened else None, source=source)
+                if not opened:
+                    opened.append(stack.enter_context(pq.ParquetWriter(file, table.schema)))
+                opened[0].write_table(table)
+
+            yield append
+
+
+def _frames(path: Path, *, rows: int | None) -> Iterator[pd.DataFrame]:
     with pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = repeated(names)
         if twice:
             raise TableError(f"{path}: has {join_names(map(repr, twice))} more than once; rename one of them.")
-        kept = [name for name in names if not _NAMELESS_INDEX.fullmatch(name)]
+        columns = [name for name in names if not _NAMELESS_INDEX.fullmatch(name)]
         if rows is None:
-            yield _frame(file.read(columns=kept), start=0)
+            yield _frame(file.read(columns=columns), start=0)
             return
         start = 0
-        for batch in file.iter_batches(batch_size=rows, columns=kept):
+        for batch in file.iter_batches(batch_size=rows, columns=columns):
             yield _frame(pa.Table.from_batches([batch]), start=start)
             start += batch.num_rows
 
@@ -39,3 +68,23 @@ def _frame(table: pa.Table, *, start: int) -> pd.DataFrame:
     frame: pd.DataFrame = bare.to_pandas(ignore_metadata=True, integer_object_nulls=True)
     frame.index = pd.RangeIndex(start, start + len(frame))
     return frame
+
+
+def _table(frame: pd.DataFrame, *, schema: pa.Schema | None, source: str) -> pa.Table:
+    try:
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        message = str(error.args[0]).splitlines()[0]
+        raise TableError(
+            f"{source}: Parquet wants one type per column: {message}; write a CSV file instead."
+        ) from error
+    return table if schema is not None else table.cast(_without_null_types(table.schema))
+
+
+def _without_null_types(schema: pa.Schema) -> pa.Schema:
+    """Let a column that is blank throughout the first chunk be text: later chunks may have something to say."""
+    fields = [pa.field(one.name, pa.string() if pa.types.is_null(one.type) else one.type) for one in schema]
+    return pa.schema(fields)
+
+
+PARQUET = _Parquet()

@@ -1,21 +1,17 @@
-"""Tables from files: CSV, TSV, JSON lines and Parquet, whole or piece by piece."""
+"""Tables from files of any registered format, whole or piece by piece."""
 
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 
 from defero.core.errors import InputError, TableError
 from defero.data.tables.columns import no_such_column
-from defero.data.tables.delimited import delimited_frames, parser_sentence
-from defero.data.tables.formats import TableFormat, table_format
-from defero.data.tables.json_lines import json_frames
-from defero.data.tables.parquet import parquet_frames
+from defero.data.tables.formats import is_compressed, table_format
 
 
 def read_frame(
@@ -30,7 +26,8 @@ def read_frame(
     Parameters
     ----------
     path : path
-        The name's ending tells the format: .csv, .tsv, .jsonl or .ndjson, each also with .gz, or .parquet.
+        The name's ending tells the format: .csv, .tsv, .jsonl or .ndjson, each also with .gz, or .parquet, or that
+        of a format which another package adds.
     columns : sequence of str, optional
         Keep these only, in this order.
     as_text : sequence of str
@@ -73,45 +70,26 @@ def _frames(path: str | PathLike[str], *, rows: int | None, as_text: Sequence[st
         raise TableError(f"{path}: no such file.")
     if file.stat().st_size == 0:
         raise TableError(f"{path}: is empty.")
-    found = False
-    with _reported(file, file_format):
-        for frame in _parsed(file, file_format, rows=rows, as_text=as_text):
-            if len(frame):
-                found = True
-                yield frame
-    if not found:
-        header = "a header but no rows" if file_format.kind != "jsonl" else "no rows"
-        raise TableError(f"{path}: has {header}.")
-
-
-def _parsed(
-    path: Path, file_format: TableFormat, *, rows: int | None, as_text: Sequence[str]
-) -> Iterator[pd.DataFrame]:
-    if file_format.kind == "parquet":
-        return parquet_frames(path, rows=rows)
-    if file_format.kind == "jsonl":
-        return json_frames(path, gzipped=file_format.gzipped, rows=rows)
-    return delimited_frames(path, file_format, rows=rows, as_text=as_text)
-
-
-@contextmanager
-def _reported(path: Path, file_format: TableFormat) -> Iterator[None]:
+    is_empty = True
     try:
-        yield
+        for frame in file_format.read(file, rows=rows, as_text=as_text):
+            if len(frame):
+                is_empty = False
+                yield frame
     except UnicodeDecodeError as error:
-        raise TableError(f"{path}: {_undecodable(path, file_format)}; save the file as UTF-8.") from error
-    except pd.errors.ParserError as error:
-        raise TableError(f"{path}: {parser_sentence(str(error))}.") from error
-    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+        raise TableError(f"{path}: {_undecodable(file)}; save the file as UTF-8.") from error
+    except (OSError, EOFError, zlib.error) as error:
         first_line = next(iter(str(error).splitlines()), type(error).__name__)
-        raise TableError(f"{path}: cannot be read as {file_format.kind}: {first_line.rstrip('.')}.") from error
+        raise TableError(f"{path}: cannot be read as {file_format.name}: {first_line.rstrip('.')}.") from error
+    if is_empty:
+        raise TableError(f"{path}: has {'a header but ' if file_format.first_row > 1 else ''}no rows.")
 
 
-def _undecodable(path: Path, file_format: TableFormat) -> str:
+def _undecodable(path: Path) -> str:
     """Find the first byte that is no UTF-8: pandas counts from the start of its buffer, not of the file."""
     # A damaged archive may end before the byte is found.
     damage = suppress(OSError, EOFError, zlib.error)
-    with damage, gzip.open(path, "rb") if file_format.gzipped else path.open("rb") as file:
+    with damage, gzip.open(path, "rb") if is_compressed(path) else path.open("rb") as file:
         for row, line in enumerate(file, start=1):
             try:
                 line.decode("utf-8")

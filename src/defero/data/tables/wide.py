@@ -57,7 +57,7 @@ def read_table(
         )
     as_text = [label, *experts] if key is None else [label, *experts, key]
     frame = read_frame(path, as_text=as_text)
-    if table_format(path).kind in {"csv", "tsv"} and label in frame.columns:
+    if not table_format(path).typed and label in frame.columns:
         frame = frame.copy(deep=False)
         frame[label] = as_meant(frame[label])
     return table_from_frame(
