@@ -93,7 +93,7 @@ def test_a_masked_cell_is_missing_and_stays_so_in_a_part():
 def test_a_sparse_matrix_stores_the_class_number_plus_one(form):
     table = ExpertTable(["a", "b", "a"], form(np.array(CODES) + 1))
     assert table.answer_idx.tolist() == CODES
-    assert table.take([2]).answers.said.dense().tolist() == [[-1, 1]]
+    assert table.take([2]).answers.dense().tolist() == [[-1, 1]]
     with pytest.raises(
         InputError, match=r"row 0, column 1: a sparse matrix stores class number \+ 1, from 1 to 2, got 3"
     ):

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
-from defero.core.coded_answers import CodedAnswers
+from defero.core.answers import Answers
 from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
 from defero.data.answers.long import join_answers, read_long
@@ -29,15 +28,15 @@ def long(rows, columns=("item", "annotator", "label")):
 
 def test_a_case_by_hand():
     found = join_answers(ITEMS, long([("c", "r10", "y"), ("a", "r2", "x"), ("a", "r10", "y")]))
-    assert found.experts == ("r2", "r10")
+    assert found.expert_names == ("r2", "r10")
     assert found.item_idx.tolist() == [0, 0, 2]
     assert found.expert_idx.tolist() == [0, 1, 1]
     assert found.answers.tolist() == ["x", "y", "y"]
     assert found.rows.tolist() == [1, 2, 0]
-    matrix = found.sparse(["x", "y"])
-    assert sparse.issparse(matrix)
-    assert matrix.nnz == 3
-    assert matrix.toarray().tolist() == [[1, 2], [0, 0], [0, 2]]
+    answers = found.among(["x", "y"])
+    assert answers.codes.shape == (3,)
+    assert answers.dense().tolist() == [[0, 1], [-1, -1], [-1, 1]]
+    assert answers.expert_names == ("r2", "r10")
     assert found.frame().to_dict("list") == {"r2": ["x", None, None], "r10": ["y", None, "y"]}
     assert found.notes() == ()
 
@@ -53,7 +52,7 @@ def test_a_case_by_hand():
 )
 def test_columns_are_found_by_name(columns):
     items = ITEMS.rename(columns={"item": columns[0]})
-    assert join_answers(items, long([("a", "w", "x")], columns)).experts == ("w",)
+    assert join_answers(items, long([("a", "w", "x")], columns)).expert_names == ("w",)
 
 
 def test_the_log_may_number_its_own_rows():
@@ -110,7 +109,7 @@ def test_keys_compare_as_written_first():
 
 def test_people_are_named_as_text():
     found = join_answers(ITEMS, long([("a", 10.0, "x"), ("a", 9, "x"), ("b", "10", "y")]))
-    assert found.experts == ("9", "10")
+    assert found.expert_names == ("9", "10")
     assert name_text(2.5) == "2.5"
 
 
@@ -190,7 +189,7 @@ def test_an_answer_that_is_no_class_names_its_row(tmp_path):
     path.write_text("item,annotator,label\na,w,yes\n\nb,w,maybe\n")
     found = read_long(path, ITEMS)
     with pytest.raises(TableError, match=r"log.csv: row 4, column label: answer 'maybe' is not one of no, yes"):
-        found.sparse(["yes", "no"])
+        found.among(["yes", "no"])
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.tsv.gz", "log.jsonl", "log.parquet"])
@@ -205,8 +204,8 @@ def test_every_format_joins_alike(tmp_path, name):
     else:
         frame.to_csv(path, index=False, sep="\t" if ".tsv" in name else ",")
     found = read_long(path, items)
-    assert found.experts == ("2", "10")
-    assert found.sparse([0, 1]).toarray().tolist() == [[0, 1], [2, 0], [2, 0]]
+    assert found.expert_names == ("2", "10")
+    assert found.among([0, 1]).dense().tolist() == [[-1, 0], [1, -1], [1, -1]]
 
 
 def test_codes_with_leading_noughts_stay_codes(tmp_path):
@@ -214,7 +213,7 @@ def test_codes_with_leading_noughts_stay_codes(tmp_path):
     (tmp_path / "items.csv").write_text("item,x\n007,1\n7,2\n")
     items = read_frame(tmp_path / "items.csv", as_text=["item"])
     found = read_long(tmp_path / "log.csv", items)
-    assert (found.item_idx.tolist(), found.experts) == ([0], ("03",))
+    assert (found.item_idx.tolist(), found.expert_names) == ([0], ("03",))
 
 
 def test_items_and_experts_can_be_chosen():
@@ -228,7 +227,7 @@ def test_items_and_experts_can_be_chosen():
 
 def test_no_answer_at_all():
     found = join_answers(ITEMS, long([("a", "w", None)]))
-    assert (len(found), found.n_experts, found.sparse(["x"]).shape) == (0, 0, (3, 0))
+    assert (len(found), found.n_experts, found.among(["x"]).shape) == (0, 0, (3, 0))
 
 
 def test_a_table_of_labelled_items():
@@ -240,7 +239,7 @@ def test_a_table_of_labelled_items():
     assert table.features.to_dict("list") == {"size": [1.0, 3.0]}
     assert list(table.answers.columns) == ["v", "w"]
     sparse_table = table_from_long(ITEMS, found, labels=["x", None, "y"], leave_out=["item"], layout="sparse")
-    assert isinstance(sparse_table.answers, CodedAnswers)
+    assert isinstance(sparse_table.answers, Answers)
     assert np.array_equal(sparse_table.answer_idx, table.answer_idx)
     assert sparse_table.experts == table.experts
 
@@ -298,16 +297,16 @@ def test_the_slow_twin_agrees(rows, timed):
         if said is not None and rank > expected.get((item, who), ((-1, -1), None))[0]:
             expected[item, who] = (rank, said)
     got = {
-        (item, found.experts[expert]): said
+        (item, found.expert_names[expert]): said
         for item, expert, said in zip(found.item_idx.tolist(), found.expert_idx.tolist(), found.answers, strict=True)
     }
     assert got == {pair: said for pair, (_, said) in expected.items()}
     assert len(found) + found.n_repeated + found.n_blank == len(rows)
     dense = found.frame()
-    codes = found.sparse(["x", "y"]).toarray()
+    codes = found.among(["x", "y"]).dense()
     for item in range(5):
         for j in range(found.n_experts):
-            assert codes[item, j] == {"x": 1, "y": 2, None: 0}[dense.iloc[item, j]]
+            assert codes[item, j] == {"x": 0, "y": 1, None: -1}[dense.iloc[item, j]]
 
 
 @given(st.permutations(range(6)))
@@ -325,7 +324,7 @@ def test_nothing_dense_is_made():
         np.arange(n), [f"w{i}" for i in range(n)], np.full(n, "x", dtype=object), rows=np.arange(n), n_items=n
     )
     assert isinstance(found, LongAnswers)
-    assert found.sparse(["x"]).nnz == n  # (n, J) would be 2.5e9 cells
+    assert len(found.among(["x"]).codes) == n  # (n, J) would be 2.5e9 cells
 
 
 @pytest.mark.parametrize(

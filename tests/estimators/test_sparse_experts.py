@@ -8,7 +8,7 @@ import sklearn
 from sklearn.model_selection import cross_validate
 
 from defero import DeferralClassifier, ExpertTable, InputError, TwoStageDeferral
-from defero.core.coded_answers import CodedAnswers
+from defero.core.answers import Answers
 
 WORDS = np.array(["a", "b", "c", None], dtype=object)
 
@@ -119,10 +119,10 @@ def test_rows_are_chosen_as_those_of_an_array():
     answers, codes = table.answers, table.answer_idx
     mask = np.arange(20) % 3 == 0
     for rows in ([3, 3, -1], mask, slice(2, 9), np.array([], dtype=int)):
-        assert isinstance(answers[rows], CodedAnswers)
-        assert np.array_equal(answers[rows].said.dense(), codes[rows])
-        assert np.array_equal(answers[rows, ...].said.dense(), codes[rows])
-    assert answers[4].said.dense().tolist() == [codes[4].tolist()]
+        assert isinstance(answers[rows], Answers)
+        assert np.array_equal(answers[rows].dense(), codes[rows])
+        assert np.array_equal(answers[rows, ...].dense(), codes[rows])
+    assert answers[4].dense().tolist() == [codes[4].tolist()]
     assert len(answers[mask]) == mask.sum()
     with pytest.raises(IndexError, match="answers are chosen by item alone"):
         answers[rows, 0]

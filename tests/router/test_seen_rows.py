@@ -9,9 +9,8 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.core.dense_answers import DenseAnswers
+from defero.core.answers import Answers
 from defero.core.errors import InputError
-from defero.core.sparse_answers import SparseAnswers
 from defero.data.fingerprint import row_fingerprints
 from defero.router import seen
 
@@ -33,10 +32,10 @@ def at_once(rows, label_idx, answer_idx):
 @pytest.mark.parametrize("n_items", [0, 1, 23])
 def test_pieces_give_the_fingerprints_of_the_whole(n_items, n_experts, answers_at_once, monkeypatch):
     rows, label_idx, answer_idx = rows_of(n_items, n_experts)
-    sparse = SparseAnswers.from_matrix(scipy.sparse.csr_array(answer_idx + 1), n_classes=3, name="answers")
+    sparse = Answers.from_matrix(scipy.sparse.csr_array(answer_idx + 1), classes=np.arange(3))
     expected = at_once(rows, label_idx, answer_idx)
     monkeypatch.setattr(seen, "ANSWERS_AT_ONCE", answers_at_once)
-    for answers in (answer_idx, DenseAnswers(answer_idx.astype(np.int8)), sparse):
+    for answers in (answer_idx, Answers.from_cells(answer_idx.astype(np.int8)), sparse):
         found = seen.with_answers(rows, label_idx, answers)
         assert found.dtype == np.uint64
         np.testing.assert_array_equal(found, expected)
@@ -66,7 +65,7 @@ def test_a_crowd_is_fingerprinted_at_the_price_of_its_answers():
         (rng.integers(1, 3, size=n_items), (np.arange(n_items), rng.integers(n_experts, size=n_items))),
         shape=(n_items, n_experts),
     )
-    answers = SparseAnswers.from_matrix(matrix, n_classes=2, name="answers")
+    answers = Answers.from_matrix(matrix, classes=np.arange(2))
     tracemalloc.start()
     seen.with_answers(rows, label_idx, answers)
     _, peak = tracemalloc.get_traced_memory()

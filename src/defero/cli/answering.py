@@ -53,9 +53,8 @@ def answering_in(
     if not learn.n_experts or cases.n_majority:
         return None
     from defero.answering import check_answering
-    from defero.core.labels import code_answers
 
-    item_idx, expert_idx, _ = code_answers(learn.answers, learn.classes).given()
+    item_idx, expert_idx, _ = learn.coded.triplets()
     found = check_answering(
         item_idx,
         expert_idx,

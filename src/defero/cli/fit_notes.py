@@ -134,7 +134,6 @@ def _copied_rows(cases: "Cases", router: "Router") -> list[str]:
     Columns that are not used tell cases apart as well: few others can. Rows of one group are never in two parts: they
     count once.
     """
-    from defero.cli.fresh_cases import coded_answers
     from defero.data.fingerprint import row_fingerprints
     from defero.data.recipes.recipe import FeatureRecipe
     from defero.data.tables.item_keys import plain_name
@@ -143,7 +142,7 @@ def _copied_rows(cases: "Cases", router: "Router") -> list[str]:
     table, group = cases.table, router.notes.get("group")
     recipe = None if isinstance(router.recipe, FeatureRecipe) else router.recipe
     features = row_fingerprints(told_apart_by(table.features, recipe))
-    rows = with_answers(features, table.label_idx, coded_answers(table)).tolist()
+    rows = with_answers(features, table.label_idx, table.coded).tolist()
     units = range(len(rows)) if group is None else map(plain_name, cases.apart[group].tolist())
     n_copies = len(set(zip(rows, units, strict=True))) - len(set(rows))
     if n_copies < max(LEAST_COPIES, COPIED * len(rows)):

@@ -60,7 +60,7 @@ def fresh_cases(router: "Router", cases: "Cases", *, source: str, key: str | Non
     from defero.router.seen import chance_alike, equal_pairs, told_apart_by, with_answers
 
     table = cases.table
-    answers = coded_answers(table)
+    answers = table.coded
     features = marks_of_rows(router, table.features, source=source, first_row=cases.first_row)
     keyed = _with_key(cases.apart[key], features) if key in cases.apart.columns else None
     return fresh_rows(
@@ -69,13 +69,6 @@ def fresh_cases(router: "Router", cases: "Cases", *, source: str, key: str | Non
         same_features=lambda: chance_alike(told_apart_by(table.features, router.recipe)),
         same_answers=lambda: equal_pairs(with_answers(np.zeros_like(features), table.label_idx, answers)),
     )
-
-
-def coded_answers(table: "ExpertTable") -> Any:
-    """Return a table's answers as class numbers, sparse where they are."""
-    from defero.core.labels import code_answers
-
-    return code_answers(table.answers, table.classes, name="answers")
 
 
 def _marks_seen(router: "Router") -> "CaseMarks":

@@ -1,49 +1,249 @@
-"""Answers: what answers as class numbers can be asked, whether they are kept cell by cell or one by one."""
+"""Answers: who answered what, as class numbers; the one form that every room reads."""
 
-from typing import NamedTuple, Protocol, Self
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from defero.core.checks import BoolArray, IntArray
-from defero.core.lookup import Codes
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from defero.core.checks import BoolArray, IntArray, frozen, names
+from defero.core.errors import InputError
+from defero.core.lookup import Codes, Values, class_numbers, code_type
+from defero.core.missing import MISSING
 
 
-class Given(NamedTuple):
-    """The m answers that were given, one by one, sorted by item and then by expert: item, expert, class number."""
+class Triplets(NamedTuple):
+    """m answers, sorted by item and then by expert: item, expert and class number of each, (m,)."""
 
     item_idx: IntArray
     expert_idx: IntArray
     codes: Codes
 
 
-class Answers(Protocol):
-    """Answers of J experts to n items: `DenseAnswers` or `SparseAnswers`."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Answers:
+    """Answers of J experts to n items as class numbers.
+
+    Estimators and routers take them as they take a data frame, and rows are chosen as those of an array. Answers to a
+    few of the cells are stored row by row, so that memory grows with their number and no (n, J) array is made unless
+    asked for; a full table is stored cell by cell, in a byte or two each. Build them with `from_cells`, `from_matrix`
+    or `from_triplets`.
+
+    Attributes
+    ----------
+    codes : (m,) or (n, J) int of any size
+        Class numbers: of the m answers, or of all cells with -1 where there is no answer.
+    n_experts : int
+        J.
+    starts : (n + 1,) int or None
+        The answers to item i are those from starts[i] up to starts[i + 1]; None where `codes` are cells.
+    expert_idx : (m,) int or None
+        Who gave each answer.
+    classes : (K,) or None
+        What the numbers stand for; a part of the items need not show every class.
+    expert_names : J names or None
+
+    Examples
+    --------
+    >>> triplets = [0, 1, 1], [1, 0, 1], [2, 0, 2]
+    >>> answers = Answers.from_triplets(*triplets, n_items=2, n_experts=2, classes=["a", "b", "c"])
+    >>> answers.dense().tolist()
+    [[-1, 2], [0, 2]]
+    >>> answers[[1]].per_expert().tolist()
+    [1, 1]
+    >>> answers.among(np.array(["a", "c"])).dense().tolist()
+    [[-1, 1], [0, 1]]
+    """
+
+    codes: Codes
+    n_experts: int
+    starts: IntArray | None = None
+    expert_idx: NDArray[np.signedinteger[Any]] | None = None
+    classes: Values | None = None
+    expert_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("codes", "starts", "expert_idx", "classes"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen(np.asarray(getattr(self, name))))
+        if self.expert_names is not None:
+            who = names("expert_names", self.expert_names, count=self.n_experts)
+            object.__setattr__(self, "expert_names", who)
+
+    @classmethod
+    def from_cells(
+        cls, codes: Codes, *, classes: Values | None = None, expert_names: tuple[str, ...] | None = None
+    ) -> "Answers":
+        """Take class numbers (n, J), -1 where there is no answer.
+
+        >>> Answers.from_cells(np.array([[0, -1], [1, 1]])).per_expert().tolist()
+        [2, 1]
+        """
+        return cls(codes, codes.shape[1], classes=classes, expert_names=expert_names)
+
+    @classmethod
+    def from_triplets(
+        cls,
+        item_idx: ArrayLike,
+        expert_idx: ArrayLike,
+        codes: ArrayLike,
+        *,
+        n_items: int,
+        n_experts: int,
+        classes: Values | None = None,
+        expert_names: tuple[str, ...] | None = None,
+    ) -> "Answers":
+        """Take m answers in any order, each pair (item, expert) once: the items, the experts, the class numbers."""
+        cells = _in_order(np.asarray(item_idx), np.asarray(expert_idx), np.asarray(codes), n_experts=n_experts)
+        starts = _starts(np.bincount(cells.rows, minlength=n_items))
+        return cls(cells.values, n_experts, starts, cells.columns.astype(np.int32), classes, expert_names)
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, *, classes: Values, name: str = "answers") -> "Answers":
+        """Read a scipy.sparse matrix (n, J) whose stored values are class number + 1; a stored 0 is missing.
+
+        Two stored values for one cell are an error: scipy would add them up to another class.
+        """
+        if len(matrix.shape) != 2:
+            raise InputError(f"{name} must have two axes (n, J), one column per expert, got shape {matrix.shape}.")
+        n_items, n_experts = map(int, matrix.shape)
+        stored = matrix.tocoo()
+        filled = stored.data != 0
+        parts = (stored.row, stored.col, stored.data)
+        cells = _in_order(*(parts if filled.all() else (part[filled] for part in parts)), n_experts=n_experts)
+        _check_stored(cells, n_classes=len(classes), name=name)
+        codes = (cells.values.astype(np.int64) - 1).astype(code_type(len(classes)))
+        starts = _starts(np.bincount(cells.rows, minlength=n_items))
+        return cls(codes, n_experts, starts, cells.columns.astype(np.int32), classes)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Return (n, J)."""
+        return (len(self.codes) if self.starts is None else len(self.starts) - 1), self.n_experts
 
-    def cells(self) -> Codes:
-        """Return the class numbers (n, J), -1 where missing, in the smallest type that holds them."""
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        n_items, n_experts = self.shape
+        return f"Answers(n_items={n_items}, n_experts={n_experts}, n_answers={int(self.per_item().sum())})"
+
+    def __getitem__(self, rows: Any) -> "Answers":
+        """Return the answers to these items: numbers, a mask or a slice."""
+        if isinstance(rows, tuple):  # scikit-learn writes answers[rows, ...]
+            rows, *rest = rows
+            if any(one is not Ellipsis for one in rest):
+                raise IndexError("answers are chosen by item alone.")
+        chosen = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
+        return self.take(np.atleast_1d(chosen))
+
+    def take(self, rows: IntArray) -> "Answers":
+        """Return the answers to these items, in this order."""
+        if self.starts is None or self.expert_idx is None:
+            return replace(self, codes=self.codes[rows])
+        counts = self.per_item()[rows]
+        starts = _starts(counts)
+        chosen = np.repeat(self.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
+        return replace(self, starts=starts, expert_idx=self.expert_idx[chosen], codes=self.codes[chosen])
+
+    def among(self, classes: Values) -> "Answers":
+        """Return the answers as numbers of other classes; `NO_CLASS` for an answer that is none of them."""
+        if self.classes is None or np.array_equal(self.classes, classes):
+            return self if self.classes is not None else replace(self, classes=classes)
+        number = np.append(class_numbers(self.classes, classes), np.int8(MISSING))  # a missing cell is -1, the last
+        return replace(self, codes=number[self.codes], classes=classes)
 
     def dense(self) -> IntArray:
-        """Return the same in eight bytes each."""
+        """Return the class numbers (n, J), -1 where there is no answer."""
+        if self.starts is None:
+            return self.codes.astype(np.int64)
+        cells = np.full(self.shape, MISSING, dtype=np.int64)
+        cells[self._item_idx(), self.expert_idx] = self.codes
+        return cells
 
     def observed(self) -> BoolArray:
         """Return who answered what, (n, J)."""
+        if self.starts is None:
+            return self.codes != MISSING
+        cells = np.zeros(self.shape, dtype=np.bool_)
+        cells[self._item_idx(), self.expert_idx] = True
+        return cells
 
     def correct(self, label_idx: IntArray) -> BoolArray:
         """Return who was right on what, (n, J)."""
+        if self.starts is None:
+            return self.codes == label_idx.astype(self.codes.dtype)[:, None]
+        cells = np.zeros(self.shape, dtype=np.bool_)
+        items = self._item_idx()
+        cells[items, self.expert_idx] = self.codes == label_idx[items]
+        return cells
 
-    def given(self) -> Given:
-        """Return the answers one by one: m of each, and nothing for the cells without an answer."""
-
-    def per_expert(self) -> IntArray:
-        """Return how many answers each expert gave, (J,)."""
+    def triplets(self) -> Triplets:
+        """Return the answers one by one."""
+        if self.starts is None or self.expert_idx is None:
+            observed = self.observed()
+            items, experts = np.nonzero(observed)
+            return Triplets(items, experts, self.codes[observed])
+        return Triplets(self._item_idx(), self.expert_idx.astype(np.int64), self.codes)
 
     def per_item(self) -> IntArray:
         """Return how many answers each item has, (n,)."""
+        if self.starts is None:
+            return np.count_nonzero(self.observed(), axis=1).astype(np.int64)
+        return np.diff(self.starts)
+
+    def per_expert(self) -> IntArray:
+        """Return how many answers each expert gave, (J,)."""
+        if self.starts is None or self.expert_idx is None:
+            return np.count_nonzero(self.observed(), axis=0).astype(np.int64)
+        return np.bincount(self.expert_idx, minlength=self.n_experts)
 
     def right_per_expert(self, label_idx: IntArray) -> IntArray:
         """Return how many of each expert's answers are right, (J,)."""
+        if self.starts is None or self.expert_idx is None:
+            return np.count_nonzero(self.correct(label_idx), axis=0).astype(np.int64)
+        right = self.codes == np.repeat(label_idx, self.per_item())
+        return np.bincount(self.expert_idx[right], minlength=self.n_experts)
 
-    def take(self, rows: IntArray) -> Self:
-        """Return the answers to these items, in this order."""
+    def _item_idx(self) -> IntArray:
+        return np.repeat(np.arange(len(self)), self.per_item())
+
+
+def _starts(counts: IntArray) -> IntArray:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+class _Cells(NamedTuple):
+    """Row, column and value of m cells, row by row; their places in the flat table."""
+
+    rows: IntArray
+    columns: IntArray
+    values: NDArray[Any]
+    places: IntArray
+
+
+def _in_order(rows: IntArray, columns: IntArray, values: NDArray[Any], *, n_experts: int) -> _Cells:
+    places = rows.astype(np.int64) * n_experts + columns
+    if not (np.diff(places) < 0).any():
+        return _Cells(rows, columns, values, places)
+    order = np.argsort(places, kind="stable")
+    return _Cells(rows[order], columns[order], values[order], places[order])
+
+
+def _check_stored(cells: _Cells, *, n_classes: int, name: str) -> None:
+    """Refuse a stored value that is no class number + 1, and two values for one cell."""
+    rows, columns, values, places = cells
+    wrong = np.flatnonzero(~((values >= 1) & (values <= n_classes) & (values % 1 == 0)))
+    if wrong.size:
+        first = wrong[0]
+        raise InputError(
+            f"{name}: row {rows[first]}, column {columns[first]}: a sparse matrix stores class number + 1, "
+            f"from 1 to {n_classes}, got {values[first]}; where these classes are not those that the matrix counts, "
+            "pass the answers of an ExpertTable or a data frame, which name them."
+        )
+    twice = np.flatnonzero(np.diff(places) == 0)
+    if twice.size:
+        raise InputError(
+            f"{name}: row {rows[twice[0]]}, column {columns[twice[0]]}: a sparse matrix stores one value per cell, "
+            "got more; keep one answer of an expert to an item."
+        )

@@ -1,5 +1,6 @@
 """Checks at the public edge: each returns a clean array or raises a sentence that names the argument."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -94,8 +95,8 @@ def names(name: str, value: object, *, count: int) -> tuple[str, ...]:
     found = tuple(str(one) for one in value)
     if len(found) != count:
         raise InputError(f"{name} must be {count} names, one per column, got {len(found)}.")
-    twice = sorted({one for one in found if found.count(one) > 1})
-    if twice:
+    if len(set(found)) < len(found):
+        twice = sorted(one for one, count in Counter(found).items() if count > 1)
         raise InputError(f"{name} must be distinct, got {', '.join(twice)} more than once; rename one of them.")
     if "model" in found:
         raise InputError(f"{name} must not contain 'model': that word names the model in every decision.")

@@ -7,12 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from defero.core.answers import Answers
 from defero.core.checks import IntArray
-from defero.core.coded_answers import CodedAnswers
-from defero.core.dense_answers import DenseAnswers
 from defero.core.errors import InputError
 from defero.core.lookup import NO_CLASS, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
 from defero.core.missing import MISSING, is_missing
-from defero.core.sparse_answers import SparseAnswers
 from defero.core.wording import join_names
 
 __all__ = [
@@ -26,7 +23,7 @@ __all__ = [
     "encode_recorded",
     "expert_names",
     "find_classes",
-    "is_long",
+    "is_frame",
     "is_missing",
     "is_text_array",
     "refuse_gaps",
@@ -118,18 +115,17 @@ def encode_answers(answers: object, classes: Labels, *, name: str = "experts") -
 def code_answers(answers: Any, classes: Labels, *, name: str = "experts") -> Answers:
     """Return the class numbers of answers as `encode_answers` reads them, sparse where the answers are.
 
-    Long answers, a value with `item_idx` and `sparse(classes)`, are sparse too, and so are `CodedAnswers`.
+    `Answers`, and a log of answers, say themselves what they are `among` the classes.
 
     >>> code_answers([["a", None], ["b", "a"]], np.array(["a", "b"], dtype=object)).per_expert().tolist()
     [2, 1]
     """
-    if isinstance(answers, CodedAnswers):
+    framed = is_frame(answers)
+    if not framed and hasattr(answers, "among"):
         return _recode(answers, classes, name=name)
-    if is_long(answers):
-        answers = answers.sparse(classes)
-    if hasattr(answers, "tocsr"):
-        return SparseAnswers.from_matrix(answers, n_classes=len(classes), name=name)
-    if hasattr(answers, "iloc") and hasattr(answers, "columns"):
+    if not framed and hasattr(answers, "tocsr"):
+        return Answers.from_matrix(answers, classes=classes, name=name)
+    if framed:
         codes = _frame_codes(answers, classes)
         cells: Any = answers.iloc
     else:
@@ -139,17 +135,18 @@ def code_answers(answers: Any, classes: Labels, *, name: str = "experts") -> Ans
         row, column = np.argwhere(codes == NO_CLASS)[0]
         who = expert_names(answers) or range(codes.shape[1])
         raise _no_class(name, row, who[column], cells[row, column], classes)
-    return DenseAnswers(codes)
+    return Answers.from_cells(codes, classes=classes)
 
 
-def _recode(answers: CodedAnswers, classes: Labels, *, name: str) -> SparseAnswers:
-    found = answers.among(classes)
-    wrong = np.flatnonzero(found.codes == NO_CLASS)
-    if wrong.size:
-        first = int(wrong[0])
-        said = answers.classes[answers.said.codes[first]]
-        raise _no_class(name, answers.item_of(first), answers.experts[found.expert_idx[first]], said, classes)
-    return found
+def _recode(answers: Any, classes: Labels, *, name: str) -> Answers:
+    coded: Answers = answers.among(classes)
+    if coded.codes.size and coded.codes.min() == NO_CLASS:
+        items, experts, codes = coded.triplets()
+        first = int(np.argmax(codes == NO_CLASS))
+        who = expert_names(answers) or range(coded.n_experts)
+        said = answers.classes[answers.triplets().codes[first]]
+        raise _no_class(name, int(items[first]), who[experts[first]], said, classes)
+    return coded
 
 
 def _no_class(name: str, row: int, column: object, answer: object, classes: Labels) -> InputError:
@@ -182,9 +179,8 @@ def encode_recorded(answers: object, classes: Labels, *, experts: tuple[str, ...
 
 
 def expert_names(answers: Any) -> tuple[str, ...] | None:
-    """Return the column names of a data frame of answers, or the experts of sparse ones; None where there are none."""
-    named = is_long(answers) or isinstance(answers, CodedAnswers)
-    columns = answers.experts if named else getattr(answers, "columns", None)
+    """Return the column names of a data frame of answers, or the names that `Answers` know; None where none."""
+    columns = answers.columns if is_frame(answers) else getattr(answers, "expert_names", None)
     return None if columns is None else tuple(str(column) for column in columns)
 
 
@@ -218,9 +214,9 @@ def _cells(values: object, *, name: str) -> Labels:
         ) from error
 
 
-def is_long(answers: Any) -> bool:
-    """Tell answers given as triplets, which become a sparse matrix once the classes are known."""
-    return hasattr(answers, "item_idx") and hasattr(answers, "sparse")
+def is_frame(answers: Any) -> bool:
+    """Tell a data frame, whose columns may have any name, from other values."""
+    return hasattr(answers, "iloc") and hasattr(answers, "columns")
 
 
 def is_text_array(answers: object) -> bool:

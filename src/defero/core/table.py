@@ -1,7 +1,7 @@
 """ExpertTable: past cases, their labels, and what each expert answered."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
 from defero.core.checks import BoolArray, FloatArray, IntArray, frozen, names
-from defero.core.coded_answers import CodedAnswers
 from defero.core.errors import InputError
 from defero.core.labels import (
     Labels,
@@ -19,10 +18,9 @@ from defero.core.labels import (
     encode_labels,
     expert_names,
     find_classes,
-    is_long,
+    is_frame,
     is_text_array,
 )
-from defero.core.sparse_answers import SparseAnswers
 from defero.core.split import split_by_time, split_groups, split_rows
 from defero.core.wording import join_names
 
@@ -38,9 +36,8 @@ class ExpertTable:
     answers : (n, J) array, DataFrame or scipy.sparse matrix, or long answers
         Each expert's answer, in the labels' own type; missing (None, NaN, pandas' NA, or -1 in integer
         arrays where -1 is no class) where the expert was not asked. A DataFrame's columns name the experts.
-        A sparse matrix stores class number + 1, and stays sparse here and in every part; so do long answers
-        (`LongAnswers`). Both are kept as `CodedAnswers`, which know the classes and the
-        experts' names wherever they are taken.
+        A sparse matrix stores class number + 1, and stays sparse here and in every part; so does a log of answers.
+        Both become `Answers`, which know the classes and the experts' names wherever they are taken.
     features : (n, ...) array or DataFrame, optional
         Kept as it is.
     classes : (K,), optional
@@ -52,6 +49,8 @@ class ExpertTable:
     ----------
     label_idx : (n,) int
         The class number of each label.
+    coded : Answers
+        The answers as class numbers, sparse where they are.
 
     Notes
     -----
@@ -78,7 +77,7 @@ class ExpertTable:
     classes: Any = None
     experts: Any = None
     label_idx: IntArray = field(init=False, repr=False)
-    _coded: Answers = field(init=False, repr=False)
+    coded: Answers = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         labels: Labels = as_column(self.labels, name="labels")
@@ -103,15 +102,16 @@ class ExpertTable:
         if is_text_array(given):
             given = classes.astype(object)[coded.dense()]  # each text once, not once for each cell
         who = names("experts", expert_names(self.answers) if self.experts is None else self.experts, count=n_experts)
-        if isinstance(coded, SparseAnswers):
-            given = CodedAnswers(coded, classes, who)
+        coded = replace(coded, expert_names=who)
+        if not (is_frame(given) or isinstance(given, np.ndarray)):
+            given = coded
         self._set(
             labels=frozen(labels),
             answers=frozen(given) if isinstance(given, np.ndarray) else given,
             classes=frozen(classes),
             experts=who,
             label_idx=frozen(label_idx),
-            _coded=coded,
+            coded=coded,
         )
 
     def _set(self, **values: object) -> None:
@@ -142,22 +142,22 @@ class ExpertTable:
     @property
     def n_experts(self) -> int:
         """J."""
-        return self._coded.shape[1]
+        return self.coded.shape[1]
 
     @property
     def answer_idx(self) -> IntArray:
         """(n, J): the class number of each answer, -1 where missing."""
-        return _read_only(self._coded.dense())
+        return _read_only(self.coded.dense())
 
     @property
     def observed(self) -> BoolArray:
         """(n, J): did expert j answer item i?"""
-        return self._coded.observed()
+        return self.coded.observed()
 
     @property
     def correct(self) -> BoolArray:
         """(n, J): was expert j right on item i? False where they did not answer."""
-        return self._coded.correct(self.label_idx)
+        return self.coded.correct(self.label_idx)
 
     @property
     def n_answers(self) -> int:
@@ -167,28 +167,25 @@ class ExpertTable:
     @property
     def answer_counts(self) -> IntArray:
         """(J,): how many items each expert answered."""
-        return self._coded.per_expert()
+        return self.coded.per_expert()
 
     @property
     def answered(self) -> IntArray:
         """(n,): how many experts answered each item."""
-        return self._coded.per_item()
+        return self.coded.per_item()
 
     @property
     def expert_accuracy(self) -> FloatArray:
         """(J,): the share of each expert's answers that are right; NaN for who gave none."""
         counts = self.answer_counts
-        right = self._coded.right_per_expert(self.label_idx)
+        right = self.coded.right_per_expert(self.label_idx)
         return np.divide(right, counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
     def take(self, rows: ArrayLike) -> "ExpertTable":
         """Return the table of these rows (numbers or a mask), with the same classes and experts."""
         chosen = _row_numbers(rows, n_items=len(self))
-        coded = self._coded.take(chosen)
-        if isinstance(coded, SparseAnswers):
-            answers: Any = CodedAnswers(coded, self.classes, self.experts)
-        else:
-            answers = _rows(self.answers, chosen)
+        coded = self.coded.take(chosen)
+        answers = coded if self.answers is self.coded else _rows(self.answers, chosen)
         part = object.__new__(ExpertTable)
         part._set(
             labels=frozen(self.labels[chosen]),
@@ -197,7 +194,7 @@ class ExpertTable:
             classes=self.classes,
             experts=self.experts,
             label_idx=frozen(self.label_idx[chosen]),
-            _coded=coded,
+            coded=coded,
         )
         return part
 
@@ -243,9 +240,7 @@ class ExpertTable:
 
 def _answers_as_kept(answers: Any) -> Any:
     """Return frames and sparse answers as they are, anything else as an array."""
-    if isinstance(answers, CodedAnswers) or is_long(answers) or is_text_array(answers):
-        return answers
-    if hasattr(answers, "columns") or hasattr(answers, "tocsr"):
+    if is_frame(answers) or is_text_array(answers) or hasattr(answers, "among") or hasattr(answers, "tocsr"):
         return answers
     return answer_matrix(answers, name="answers")
 

@@ -223,19 +223,19 @@ def _of_experts(file: CaseFile, answers: LongAnswers) -> tuple[LongAnswers, tupl
     if file.team is None and file.experts is None:
         return answers, ()
     wanted = file.experts if file.team is None else file.team
-    known = set(answers.experts)
+    known = set(answers.expert_names)
     if file.team is None:
         stranger = next((name for name in wanted or () if name not in known), None)
         if stranger is not None:
             raise TableError(
-                f"{answers.source}: no answer of the expert {stranger!r}{did_you_mean(stranger, answers.experts)} "
-                f"The experts are {join_names(answers.experts)}."
+                f"{answers.source}: no answer of the expert {stranger!r}{did_you_mean(stranger, answers.expert_names)} "
+                f"The experts are {join_names(answers.expert_names)}."
             )
     elif known.isdisjoint(file.team):
         raise TableError(
             f"{answers.source}: nobody of the team answered; it has "
             f"{join_names(file.team, most=6)}, the answers are of "
-            f"{join_names(answers.experts, most=6)}."
+            f"{join_names(answers.expert_names, most=6)}."
         )
     others = len(known - set(wanted or ()))
     if file.team is None:

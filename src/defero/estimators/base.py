@@ -122,7 +122,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 matrix, recipe = read_texts(
                     recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=together
                 )
-        item_idx, expert_idx, codes = said.given()
+        item_idx, expert_idx, codes = said.triplets()
         lesson = Lesson(
             features=matrix,
             labels=labels,

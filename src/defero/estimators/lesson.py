@@ -10,7 +10,6 @@ from defero.answering import answer_weights
 from defero.answering.weights import By
 from defero.core.answers import Answers
 from defero.core.checks import BoolArray, FloatArray, IntArray, names
-from defero.core.dense_answers import DenseAnswers
 from defero.core.errors import InputError
 from defero.core.labels import Labels, as_column, code_answers, expert_names, is_missing
 from defero.core.wording import join_names
@@ -102,7 +101,7 @@ def coded_experts(experts: object, classes: Labels, *, n_items: int) -> tuple[An
     ('expert_0',)
     """
     if experts is None:
-        return DenseAnswers(np.empty((n_items, 0), dtype=np.int8)), ()
+        return Answers.from_cells(np.empty((n_items, 0), dtype=np.int8)), ()
     said = code_answers(experts, classes)
     n_answered, n_experts = said.shape
     if n_answered != n_items:

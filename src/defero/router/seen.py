@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from defero.core.answers import Answers
 from defero.core.checks import IntArray
-from defero.core.dense_answers import DenseAnswers
 from defero.core.errors import InputError
 from defero.core.missing import MISSING
 from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
@@ -105,7 +104,7 @@ def features_seen(seen: Mapping[str, Fingerprints]) -> Fingerprints:
 
 def with_answers(rows: Fingerprints, label_idx: IntArray, answers: IntArray | Answers) -> Fingerprints:
     """Return fingerprints of rows together with their labels and answers: these tell more rows apart."""
-    said = DenseAnswers(answers) if isinstance(answers, np.ndarray) else answers
+    said = Answers.from_cells(answers) if isinstance(answers, np.ndarray) else answers
     n_items, n_experts = said.shape
     listed = ListedRows(n_first=3, n_listed=n_experts, usual=MISSING)
     whole = np.empty(n_items, dtype=np.uint64)
@@ -114,7 +113,7 @@ def with_answers(rows: Fingerprints, label_idx: IntArray, answers: IntArray | An
         part = np.arange(start, min(start + step, n_items))
         halves = [rows[part] >> np.uint64(32), rows[part] & np.uint64(0xFFFFFFFF)]
         first = np.column_stack([*halves, label_idx[part]]).astype(np.float64)
-        whole[part] = listed.fingerprints(first, *said.take(part).given())
+        whole[part] = listed.fingerprints(first, *said.take(part).triplets())
     return whole
 
 

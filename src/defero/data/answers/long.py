@@ -101,7 +101,7 @@ def join_answers(
     >>> items = pd.DataFrame({"task": ["a", "b"], "size": [1.5, 2.5]})
     >>> long = pd.DataFrame({"task": ["a", "b", "a"], "worker": ["w10", "w9", "w9"], "label": ["x", "y", "x"]})
     >>> answers = join_answers(items, long)
-    >>> answers.experts, answers.frame().values.tolist()
+    >>> answers.expert_names, answers.frame().values.tolist()
     (('w9', 'w10'), [['x', 'x'], ['y', None]])
     """
     if unknown not in {"error", "ignore"}:

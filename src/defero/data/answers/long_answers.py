@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import sparse
 
+from defero.core.answers import Answers
 from defero.core.checks import IntArray
 from defero.core.errors import TableError
 from defero.core.labels import Labels, find_classes
+from defero.core.lookup import code_type
 from defero.data.answers.class_codes import class_codes, distinct_cells
 from defero.data.tables.cells import is_blank
 
@@ -23,7 +24,7 @@ class LongAnswers:
 
     Attributes
     ----------
-    experts : J names
+    expert_names : J names
         In natural order: reader 2 before reader 10.
     item_idx, expert_idx : (m,) int
         Which item, which expert; each pair once, sorted by item, then by expert.
@@ -41,7 +42,7 @@ class LongAnswers:
         What `rows` count: "row", or "task".
     """
 
-    experts: tuple[str, ...]
+    expert_names: tuple[str, ...]
     item_idx: IntArray
     expert_idx: IntArray
     answers: Labels
@@ -60,7 +61,7 @@ class LongAnswers:
     @property
     def n_experts(self) -> int:
         """J."""
-        return len(self.experts)
+        return len(self.expert_names)
 
     def class_idx(self, classes: ArrayLike) -> IntArray:
         """Return the class number of each answer, (m,); an answer that is no class is an error naming its row."""
@@ -72,23 +73,30 @@ class LongAnswers:
             told = str(error).replace(f"{self.source}: row ", f"{self.source}: {self.unit} ", 1)
             raise TableError(told) from error
 
-    def sparse(self, classes: ArrayLike) -> sparse.csr_matrix:
-        """Return the (n, J) answers as `ExpertTable` takes them: stored value = class number + 1.
+    def among(self, classes: ArrayLike) -> Answers:
+        """Return the answers as class numbers.
 
         >>> cells = np.array(["b", "a", "b"], dtype=object)
         >>> long = triplets(np.array([1, 0, 0]), ["bo", "al", "bo"], cells, rows=np.arange(3), n_items=2)
-        >>> long.sparse(["a", "b"]).toarray()
-        array([[1, 2],
-               [0, 2]])
+        >>> long.among(["a", "b"]).dense().tolist()
+        [[0, 1], [-1, 1]]
         """
-        shape = (self.n_items, self.n_experts)
-        return sparse.csr_matrix((self.class_idx(classes) + 1, (self.item_idx, self.expert_idx)), shape=shape)
+        known = find_classes(classes, name="classes")
+        return Answers.from_triplets(
+            self.item_idx,
+            self.expert_idx,
+            self.class_idx(known).astype(code_type(len(known))),
+            n_items=self.n_items,
+            n_experts=self.n_experts,
+            classes=known,
+            expert_names=self.expert_names,
+        )
 
     def frame(self) -> pd.DataFrame:
         """Return the (n, J) answers as written, one column per expert, None where missing. Dense."""
         cells = np.full((self.n_items, self.n_experts), None, dtype=object)
         cells[self.item_idx, self.expert_idx] = self.answers
-        return pd.DataFrame(cells, columns=list(self.experts), dtype=object)
+        return pd.DataFrame(cells, columns=list(self.expert_names), dtype=object)
 
     def take(self, items: ArrayLike) -> "LongAnswers":
         """Return the answers to these items (numbers, each once, or a mask), numbered in this order; J stays."""
@@ -102,10 +110,10 @@ class LongAnswers:
     def of_experts(self, names: Sequence[str]) -> "LongAnswers":
         """Return the answers of these experts in this order, such as those of a trained team; others are dropped."""
         column = {name: j for j, name in enumerate(names)}
-        expert_idx = np.array([column.get(name, -1) for name in self.experts], dtype=np.int64)[self.expert_idx]
+        expert_idx = np.array([column.get(name, -1) for name in self.expert_names], dtype=np.int64)[self.expert_idx]
         kept = np.flatnonzero(expert_idx >= 0)
         kept = kept[np.lexsort((expert_idx[kept], self.item_idx[kept]))]
-        return replace(self._rows(kept), experts=tuple(names), expert_idx=expert_idx[kept])
+        return replace(self._rows(kept), expert_names=tuple(names), expert_idx=expert_idx[kept])
 
     def _rows(self, kept: IntArray) -> "LongAnswers":
         return replace(
@@ -149,7 +157,7 @@ def triplets(
     _, from_end = np.unique(pair[::-1], return_index=True)  # sorted by item, then by expert
     kept = order[::-1][from_end]
     return LongAnswers(
-        experts=experts,
+        expert_names=experts,
         item_idx=item_idx[kept],
         expert_idx=expert_idx[kept],
         answers=answers[kept],
@@ -169,7 +177,7 @@ def answers_of_columns(frame: pd.DataFrame, experts: Sequence[str], *, source: s
 
     >>> frame = pd.DataFrame({"bo": ["x", None], "al": [" ", "y"]})
     >>> found = answers_of_columns(frame, ["bo", "al"], source="a.csv")
-    >>> found.experts, found.item_idx.tolist(), found.answers.tolist()
+    >>> found.expert_names, found.item_idx.tolist(), found.answers.tolist()
     (('al', 'bo'), [0, 1], ['x', 'y'])
     """
     ordered = tuple(sorted(experts, key=natural))

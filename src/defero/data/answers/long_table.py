@@ -42,7 +42,7 @@ def table_from_long(
     classes : (K,), optional
         All classes; else the distinct labels.
     layout : "frame" or "sparse"
-        The table's answers: a DataFrame, or, where most cells are blank, `CodedAnswers`. Both carry the experts'
+        The table's answers: a DataFrame, or, where most cells are blank, `Answers`. Both carry the experts'
         names and what the answers say.
 
     Examples
@@ -78,10 +78,10 @@ def table_from_long(
     said_there = answers.take(kept)
     return ExpertTable(
         labels=known[label_idx],
-        answers=said_there.sparse(known) if layout == "sparse" else _frame(said_there, known),
+        answers=said_there.among(known) if layout == "sparse" else _frame(said_there, known),
         features=items.set_axis(columns, axis=1).loc[kept, chosen].reset_index(drop=True),
         classes=known,
-        experts=answers.experts,
+        experts=answers.expert_names,
     )
 
 
@@ -89,5 +89,5 @@ def _frame(answers: LongAnswers, classes: Labels) -> pd.DataFrame:
     """Return (n, J) answers in the labels' own type, missing as missing."""
     codes = np.full((answers.n_items, answers.n_experts), MISSING, dtype=np.int64)
     codes[answers.item_idx, answers.expert_idx] = answers.class_idx(classes)
-    columns = {name: as_answers(codes[:, j], classes) for j, name in enumerate(answers.experts)}
+    columns = {name: as_answers(codes[:, j], classes) for j, name in enumerate(answers.expert_names)}
     return pd.DataFrame(columns, index=range(answers.n_items))

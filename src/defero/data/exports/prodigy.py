@@ -124,7 +124,7 @@ def read_prodigy(
     true_answers[truths.item_idx] = truths.answers
     fields = None if label is None else _field([records[place].fields for place in firsts], label, source=source)
     known = known_labels(answers, ("annotator", true_answers.tolist()), ("field", fields), without_label=without_label)
-    if any(_MOMENT.fullmatch(name) for name in answers.experts):
+    if any(_MOMENT.fullmatch(name) for name in answers.expert_names):
         notes = (
             *notes,
             f"{source}: sessions without a name are called by their start: one person may be several experts.",
