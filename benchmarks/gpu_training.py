@@ -34,7 +34,7 @@ from defero.losses import DeferralLoss
 from defero.nets import DeferralNet
 from defero.scorers.links import scores_from_logits
 from defero.training.deep.answers.answer_source import FixedAnswers
-from defero.training.deep.answers.verdicts import Verdicts
+from defero.training.verdicts import Verdicts
 from defero.training.deep.evaluate import all_logits, judge
 from defero.training.deep.feeds.crops import Augmentation
 from defero.training.deep.feeds.device import DeviceFeed

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from defero.core.answers import Answers
 from defero.estimators.lesson import Lesson
 
 
@@ -20,19 +21,14 @@ def crowd(n_items=150, n_experts=8, *, n_classes=2, n_features=3, rate=0.4, seed
 
 def lesson_of(features, labels, answers, *, weight=None, groups=None, **more):
     """Return the lesson that `fit` would make of these."""
-    item, expert = np.nonzero(answers >= 0)
     return Lesson(
         features=features,
         labels=labels,
         label_idx=labels,
         n_classes=int(labels.max()) + 1,
-        item_idx=item,
-        expert_idx=expert,
-        right=answers[item, expert] == labels[item],
-        n_experts=answers.shape[1],
+        answers=Answers.from_cells(answers),
         weight=np.ones(len(labels)) if weight is None else weight,
         weighted=weight is not None,
         groups=groups,
-        said_idx=answers[item, expert],
         **more,
     )

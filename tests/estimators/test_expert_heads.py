@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from defero import InputError
+from defero.core.answers import Answers
 from defero.core.scores import sigmoid
 from defero.estimators.expert_heads import (
     FEW_ANSWERS,
@@ -199,7 +200,8 @@ def of_counts(*counts):
     n = sum(counts)
     expert = np.repeat(np.arange(len(counts)), counts)
     nothing = np.zeros(n, int)
-    return Lesson(np.zeros((n, 1)), nothing, nothing, 1, np.arange(n), expert, nothing > 0, len(counts), nothing, False)
+    answers = Answers.from_triplets(np.arange(n), expert, nothing, n_items=n, n_experts=len(counts))
+    return Lesson(np.zeros((n, 1)), nothing, nothing, 1, answers, nothing, False)
 
 
 def test_answers_are_few_where_half_of_the_experts_gave_few():

@@ -18,9 +18,10 @@ from defero import (
     Recipe,
     TwoStageDeferral,
 )
+from defero.core.answers import Answers
 from defero.estimators.lesson import Lesson
 from defero.router import seen
-from defero.training import marks
+from defero.training import verdicts
 
 
 def crowd(n_items, n_experts, n_answers, *, seed=0):
@@ -64,7 +65,7 @@ def test_the_meter_sees_a_grid_and_its_gradient():
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Pieces of rows are of a fixed size: make it small beside a grid that is quick to make."""
-    monkeypatch.setattr(marks.ListedMarks, "at_once", 1 << 17)
+    monkeypatch.setattr(verdicts, "LOGITS_AT_ONCE", 1 << 17)
     monkeypatch.setattr(seen, "ANSWERS_AT_ONCE", 1 << 17)
 
 
@@ -109,10 +110,10 @@ def test_a_plain_model_is_fitted_without_a_grid_of_items_and_experts(team):
 def test_listed_answers_teach_a_linear_model_what_the_grid_teaches(loss, monkeypatch):
     features, labels, experts = crowd(400, 12, 1_500)
     found = []
-    for at_once, filled in ((marks.AT_ONCE, marks.FILLED), (0, 0)):
-        monkeypatch.setattr(marks, "AT_ONCE", at_once)
-        monkeypatch.setattr(marks, "FILLED", filled)
-        monkeypatch.setattr(marks.ListedMarks, "at_once", 1_000)
+    for at_once, filled in ((verdicts.CELLS_AT_ONCE, verdicts.FILLED), (0, 0)):
+        monkeypatch.setattr(verdicts, "CELLS_AT_ONCE", at_once)
+        monkeypatch.setattr(verdicts, "FILLED", filled)
+        monkeypatch.setattr(verdicts, "LOGITS_AT_ONCE", 1_000)
         team = DeferralClassifier("linear", loss=loss, recipe=Recipe(weight_decay=0.01), random_state=0).fit(
             features, labels, experts=experts
         )
@@ -125,9 +126,9 @@ def test_listed_answers_teach_a_linear_model_what_the_grid_teaches(loss, monkeyp
 def test_listed_answers_teach_a_network_what_the_grid_teaches(loss, monkeypatch):
     features, labels, experts = crowd(300, 12, 900)
     found = []
-    for at_once, filled in ((marks.AT_ONCE, marks.FILLED), (0, 0)):
-        monkeypatch.setattr(marks, "AT_ONCE", at_once)
-        monkeypatch.setattr(marks, "FILLED", filled)
+    for at_once, filled in ((verdicts.CELLS_AT_ONCE, verdicts.FILLED), (0, 0)):
+        monkeypatch.setattr(verdicts, "CELLS_AT_ONCE", at_once)
+        monkeypatch.setattr(verdicts, "FILLED", filled)
         team = DeferralClassifier("mlp", loss=loss, recipe=Recipe(max_epochs=3, precision="float64"), random_state=0)
         team.fit(features, labels, experts=experts)
         found.append((team.predict_proba(features), team.predict_expert_proba(features)))
@@ -136,14 +137,15 @@ def test_listed_answers_teach_a_network_what_the_grid_teaches(loss, monkeypatch)
 
 
 def lesson(**given):
-    said = {"item_idx": [0, 0, 1, 2, 2], "expert_idx": [0, 2, 0, 0, 2], "right": [True, False, True, False, True]}
-    arrays = {name: np.array(value) for name, value in {**said, **given}.items()}
+    # Right, wrong, right, wrong, right.
+    answers = Answers.from_triplets([0, 0, 1, 2, 2], [0, 2, 0, 0, 2], [0, 1, 1, 1, 0], n_items=3, n_experts=4)
+    arrays = {name: np.array(value) for name, value in given.items()}
     return Lesson(
         features=np.zeros((3, 1)),
         labels=np.array([0, 1, 0]),
         label_idx=np.array([0, 1, 0]),
         n_classes=2,
-        n_experts=4,
+        answers=answers,
         weight=np.array([1.0, 2.0, 3.0]),
         weighted=True,
         **arrays,
@@ -155,7 +157,7 @@ def test_a_lesson_tells_each_experts_answers_by_hand():
     assert [places.tolist() for places in plain.by_expert()] == [[0, 2, 3], [], [1, 4], []]
     assert plain.weight_of_answers().tolist() == [1.0, 1.0, 2.0, 3.0, 3.0]
     assert lesson(answer_weight=[1.0, 0.5, 1.0, 2.0, 0.0]).weight_of_answers().tolist() == [1.0, 0.5, 2.0, 6.0, 0.0]
-    assert plain._replace(n_experts=0, expert_idx=np.empty(0, int)).by_expert() == []
+    assert plain.without_experts().by_expert() == []
 
 
 def test_an_answers_weight_counts_beside_its_items():

@@ -1,51 +1,22 @@
-"""Verdicts against the marks of the other loops, and answers drawn anew."""
+"""Recorded answers, and answers drawn anew for every epoch."""
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from defero.core.errors import InputError
 from defero.training.deep.answers.answer_source import FixedAnswers, RedrawnAnswers, RedrawnByClass
-from defero.training.deep.answers.verdicts import Verdicts
-from defero.training.marks import CellMarks, ListedMarks
+from defero.training.verdicts import Verdicts
 
 
-@given(st.integers(0, 2**31), st.integers(1, 6), st.integers(1, 5), st.floats(0, 1))
-def test_listed_marks_keep_what_was_said(seed, n_items, n_experts, share):
-    rng = np.random.default_rng(seed)
-    observed = rng.random((n_items, n_experts)) < share
-    correct = rng.random((n_items, n_experts)) < 0.5
-    items, experts = np.nonzero(observed)
-    starts = np.concatenate([[0], np.cumsum(observed.sum(1))])
-    listed = ListedMarks(torch.from_numpy(starts), torch.from_numpy(experts), torch.from_numpy(correct[items, experts]))
-    cells = Verdicts.from_marks(listed).as_cells(n_experts)
-    np.testing.assert_array_equal(cells.observed.numpy(), observed)
-    np.testing.assert_array_equal(cells.correct.numpy(), correct & observed)
-
-
-def test_rows_of_cells_and_of_codes():
-    answers, labels = torch.tensor([[0, -1], [1, 1], [0, 2]]), torch.tensor([0, 1, 2])
-    verdicts = Verdicts.from_codes(answers, labels)
-    part = verdicts.take(torch.tensor([2, 0]))
-    assert part.correct.tolist() == [[False, True], [True, False]]
-    assert part.observed.tolist() == [[True, True], [True, False]]
-    same = Verdicts.from_marks(CellMarks(verdicts.correct, verdicts.observed))
-    assert torch.equal(same.correct, verdicts.correct)
-
-
-def test_where_all_answered_no_mask_is_carried():
-    assert Verdicts.from_codes(torch.tensor([[0], [1]]), torch.tensor([0, 0])).observed is None
-    full = torch.ones(2, 1, dtype=torch.bool)
-    assert Verdicts.from_marks(CellMarks(full, full)).observed is None
-
-
-def test_wrong_rows_are_refused():
-    with pytest.raises(InputError, match=r"answers must be \(n, J\) with n = 3 items"):
-        Verdicts.from_codes(torch.zeros(2, 1, dtype=torch.long), torch.zeros(3, dtype=torch.long))
+def test_verdicts_of_other_items_are_refused():
     with pytest.raises(InputError, match="verdicts must have one row per item: 3 items, got 2"):
         FixedAnswers(Verdicts(torch.ones(2, 1, dtype=torch.bool))).place(torch.zeros(3, dtype=torch.long))
+
+
+def test_listed_verdicts_are_padded_once():
+    listed = Verdicts(torch.tensor([True]), expert_idx=torch.tensor([4]), starts=torch.tensor([0, 1, 1]))
+    assert FixedAnswers(listed).at(0).correct.tolist() == [[True], [False]]
 
 
 def guesses(labels, rng):

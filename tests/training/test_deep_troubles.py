@@ -15,12 +15,12 @@ from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
 from defero.losses import DeferralLoss
 from defero.training.deep.answers.answer_source import FixedAnswers
-from defero.training.deep.answers.verdicts import Verdicts
 from defero.training.deep.feeds.disk import DiskFeed
 from defero.training.deep.loop import _Run, fit_deep
 from defero.training.deep.run.checkpoint import FILE, read_checkpoint, write_checkpoint
 from defero.training.deep.run.training_state import TrainingState
 from defero.training.deep.run.troubles import Interrupts, TrainingError, TrainingStopped, told
+from defero.training.verdicts import Verdicts
 
 
 def at_step(monkeypatch, number, happens):

@@ -20,6 +20,16 @@ class Triplets(NamedTuple):
     codes: Codes
 
 
+def group_by_expert(expert_idx: IntArray, n_experts: int) -> tuple[IntArray, IntArray]:
+    """Return an order (m,) that puts each expert's answers together, and where each expert's begin, (J + 1,).
+
+    >>> [part.tolist() for part in group_by_expert(np.array([1, 0, 1]), 3)]
+    [[1, 0, 2], [0, 1, 3, 3]]
+    """
+    order = np.argsort(expert_idx, kind="stable")
+    return order, _starts(np.bincount(expert_idx, minlength=n_experts))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers:
     """Answers of J experts to n items as class numbers.

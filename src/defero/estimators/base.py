@@ -111,7 +111,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         check_classification_targets(labels)
         classes = self._known_classes(labels)
         label_idx = encode_labels(labels, classes)
-        said, who = coded_experts(experts, classes, n_items=len(labels))
+        answers, who = coded_experts(experts, classes, n_items=len(labels))
         weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
         together = None if groups is None else group_numbers(groups, n_items=len(labels))
         if recipe is not None and recipe.text:
@@ -122,24 +122,19 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 matrix, recipe = read_texts(
                     recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=together
                 )
-        item_idx, expert_idx, codes = said.triplets()
         lesson = Lesson(
             features=matrix,
             labels=labels,
             label_idx=label_idx,
             n_classes=len(classes),
-            item_idx=item_idx,
-            expert_idx=expert_idx,
-            right=codes == label_idx[item_idx],
-            n_experts=len(who),
+            answers=answers,
             weight=weight,
             weighted=sample_weight is not None,
             groups=together,
             summed=None if recipe is None else summed_columns(recipe),
-            said_idx=codes,
         )
         lesson = with_answer_weights(lesson, self.answer_weights)
-        counts = said.per_expert()
+        counts = answers.per_expert()
         warn_of_silent_experts(counts, who)
         router = Router(
             scorer=self._with_population(self._learn(lesson), lesson),
@@ -157,7 +152,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 "columns": None if recipe is None else [str(name) for name in X.columns],
             },
         )
-        return self._adopt(router.mark_seen("fit", X, label_idx, said))
+        return self._adopt(router.mark_seen("fit", X, label_idx, answers))
 
     def predict(self, X: Any) -> Labels:
         """Return the model's own label for each item, (n,)."""

@@ -24,7 +24,6 @@ from defero.nets.deep_scorer import DeepScorer
 from defero.nets.standard_inputs import StandardInputs
 from defero.scorers import Scorer
 from defero.training.deep.answers.answer_source import FixedAnswers
-from defero.training.deep.answers.verdicts import Verdicts
 from defero.training.deep.feeds.crops import Augmentation
 from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.feeds.disk import USUAL_COLOURS, DiskFeed
@@ -32,7 +31,7 @@ from defero.training.deep.feeds.feed import Feed
 from defero.training.deep.feeds.pixels import colours
 from defero.training.deep.loop import fit_deep
 from defero.training.deep.recipe import Recipe as LoopRecipe
-from defero.training.marks import marks_of
+from defero.training.verdicts import Verdicts
 
 IN_MEMORY = 1 << 31
 """Pictures in files that are fewer bytes than this are read once; more are read again in every epoch."""
@@ -150,7 +149,7 @@ def _feeds(
         scale = np.where(lesson.summed, scale[lesson.summed].mean(), scale)
     inputs = StandardInputs(center, scale, pictures=pictures)
     colour = torch.from_numpy(center).float(), torch.from_numpy(scale).float()
-    verdicts = _verdicts(lesson)
+    verdicts = Verdicts.from_answers(lesson.answers, lesson.label_idx)
     labels = torch.from_numpy(lesson.label_idx)
 
     def feed(rows: IntArray, augmentation: Augmentation | None) -> Feed:
@@ -194,17 +193,6 @@ def _augmentation(asked: str, items: Any) -> Augmentation | None:
     if asked == "none" or items.ndim != 4 or items.dtype != np.uint8:
         return None
     return Augmentation(pad=min(items.shape[1:3]) // 8, flip=asked == "crop-and-flip")
-
-
-def _verdicts(lesson: Lesson) -> Verdicts:
-    marks = marks_of(
-        torch.from_numpy(lesson.item_idx),
-        torch.from_numpy(lesson.expert_idx),
-        torch.from_numpy(lesson.right),
-        n_items=len(lesson.label_idx),
-        n_experts=lesson.n_experts,
-    )
-    return Verdicts.from_marks(marks)
 
 
 def _built(

@@ -29,7 +29,7 @@ def check_heads(heads: object) -> None:
 
 def answers_are_few(lesson: Lesson) -> bool:
     """Say whether at least half of the experts who answered anything gave fewer than 200 answers."""
-    counts = np.bincount(lesson.expert_idx, minlength=lesson.n_experts)
+    counts = lesson.answers.per_expert()
     given = counts[counts > 0]
     return len(given) > 0 and 2 * int((given < FEW_ANSWERS).sum()) >= len(given)
 
@@ -60,7 +60,7 @@ def with_shrunk_heads(base: Scorer, lesson: Lesson, class_proba: FloatArray) -> 
             lesson.label_idx,
             *answers,
             n_experts=lesson.n_experts,
-            answer_idx=lesson.said_idx,
+            answer_idx=lesson.triplets.codes,
             weight=weight,
             groups=groups,
         )

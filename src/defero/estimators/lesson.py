@@ -1,47 +1,84 @@
 """What an estimator learns from: features, labels, and who was right, checked and encoded."""
 
 import warnings
-from typing import NamedTuple, get_args
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.answering import answer_weights
 from defero.answering.weights import By
-from defero.core.answers import Answers
+from defero.core.answers import Answers, Triplets, group_by_expert
 from defero.core.checks import BoolArray, FloatArray, IntArray, names
 from defero.core.errors import InputError
 from defero.core.labels import Labels, as_column, code_answers, expert_names, is_missing
 from defero.core.wording import join_names
 
 
-class Lesson(NamedTuple):
-    """What an estimator learns from, checked and encoded.
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What an estimator learns from, checked and encoded. No (n, J) array is made: memory grows with the answers.
 
-    features (n, d), labels (n,) in their own type, label_idx (n,) out of n_classes; the m answers one by one, sorted
-    by item and then by expert: item_idx (m,), expert_idx (m,) out of n_experts, and whether they were right (m,);
-    weight (n,) of the items and whether it was given; how much each answer counts beside its item's weight,
-    answer_weight (m,), alike for None; which items belong together, groups (n,), each to itself for None; and which
-    features another model has summed up from a text, summed (d,), none for None; and what was said, as class numbers,
-    said_idx (m,), where that is known.
-
-    No (n, J) array is made: memory grows with the answers.
+    Attributes
+    ----------
+    features : (n, d)
+    labels : (n,)
+        In their own type.
+    label_idx : (n,)
+        Class numbers.
+    n_classes : int
+        K.
+    answers : Answers
+        Of J experts to the n items.
+    weight : (n,)
+        How much each item counts.
+    weighted : bool
+        Whether `weight` was given.
+    answer_weight : (m,), optional
+        How much each answer counts beside its item's weight; alike for None.
+    groups : (n,), optional
+        Which items belong together; each to itself for None.
+    summed : (d,) bool, optional
+        Which features another model has summed up from a text; none for None.
     """
 
     features: FloatArray
     labels: Labels
     label_idx: IntArray
     n_classes: int
-    item_idx: IntArray
-    expert_idx: IntArray
-    right: BoolArray
-    n_experts: int
+    answers: Answers
     weight: FloatArray
     weighted: bool
     answer_weight: FloatArray | None = None
     groups: IntArray | None = None
     summed: BoolArray | None = None
-    said_idx: IntArray | None = None
+
+    @property
+    def n_experts(self) -> int:
+        """J."""
+        return self.answers.n_experts
+
+    @cached_property
+    def triplets(self) -> Triplets:
+        """The m answers one by one, sorted by item and then by expert."""
+        return self.answers.triplets()
+
+    @property
+    def item_idx(self) -> IntArray:
+        """The item of each answer, (m,)."""
+        return self.triplets.item_idx
+
+    @property
+    def expert_idx(self) -> IntArray:
+        """Who gave each answer, (m,)."""
+        return self.triplets.expert_idx
+
+    @cached_property
+    def right(self) -> BoolArray:
+        """Whether each answer was right, (m,)."""
+        return self.triplets.codes == self.label_idx[self.item_idx]
 
     def weight_of_answers(self) -> FloatArray:
         """Return how much each answer counts, its item's weight included, (m,)."""
@@ -51,25 +88,21 @@ class Lesson(NamedTuple):
     def without_experts(self, rows: IntArray | None = None) -> "Lesson":
         """Return the lesson of these items, of all for None, with J = 0."""
         some = np.arange(len(self.labels)) if rows is None else rows
-        return self._replace(
+        return replace(
+            self,
             features=self.features[some],
             labels=self.labels[some],
             label_idx=self.label_idx[some],
-            item_idx=self.item_idx[:0],
-            expert_idx=self.expert_idx[:0],
-            right=self.right[:0],
-            n_experts=0,
+            answers=no_answers(len(some)),
             weight=self.weight[some],
             answer_weight=None,
-            said_idx=None,
             groups=None if self.groups is None else self.groups[some],
         )
 
     def by_expert(self) -> list[IntArray]:
         """Return the places of each expert's answers among the m, J arrays; each expert's items ascend."""
-        order = np.argsort(self.expert_idx, kind="stable")
-        ends = np.cumsum(np.bincount(self.expert_idx, minlength=self.n_experts))
-        return np.split(order, ends[:-1]) if self.n_experts else []
+        order, starts = group_by_expert(self.expert_idx, self.n_experts)
+        return np.split(order, starts[1:-1]) if self.n_experts else []
 
 
 AnswerWeights = By
@@ -91,7 +124,12 @@ def with_answer_weights(lesson: Lesson, by: AnswerWeights | None) -> Lesson:
         n_experts=lesson.n_experts,
         by=by,
     )
-    return lesson._replace(answer_weight=weight)
+    return replace(lesson, answer_weight=weight)
+
+
+def no_answers(n_items: int) -> Answers:
+    """Return the answers of nobody, (n, 0)."""
+    return Answers.from_cells(np.empty((n_items, 0), dtype=np.int8))
 
 
 def coded_experts(experts: object, classes: Labels, *, n_items: int) -> tuple[Answers, tuple[str, ...]]:
@@ -101,7 +139,7 @@ def coded_experts(experts: object, classes: Labels, *, n_items: int) -> tuple[An
     ('expert_0',)
     """
     if experts is None:
-        return Answers.from_cells(np.empty((n_items, 0), dtype=np.int8)), ()
+        return no_answers(n_items), ()
     said = code_answers(experts, classes)
     n_answered, n_experts = said.shape
     if n_answered != n_items:

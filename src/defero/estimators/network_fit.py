@@ -69,8 +69,7 @@ def train_network(
         (lesson.features - center) / scale,
         lesson.label_idx,
         lesson.weight,
-        answers=(lesson.item_idx, lesson.expert_idx, lesson.right),
-        n_experts=lesson.n_experts,
+        answers=lesson.answers,
         dtype=dtype,
         device=device,
     )

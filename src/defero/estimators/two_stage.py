@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,7 @@ class TwoStageDeferral(DeferralEstimator):
             return proba
 
         def fit(part: Lesson) -> Callable[[FloatArray], FloatArray]:
-            return columns(fit_classifier(classifier, part._replace(n_classes=len(np.unique(part.label_idx)))))
+            return columns(fit_classifier(classifier, replace(part, n_classes=len(np.unique(part.label_idx)))))
 
         return (
             columns(classifier)(lesson.features)

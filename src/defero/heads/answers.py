@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from defero.core.answers import group_by_expert
 from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.core.scores import sigmoid
 
@@ -42,9 +43,7 @@ class GroupedAnswers:
         weight: FloatArray,
     ) -> "GroupedAnswers":
         """Group answers that come in any order; an expert's own keep theirs."""
-        order = np.argsort(expert_idx, kind="stable")
-        counts = np.bincount(expert_idx, minlength=n_experts)
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+        order, starts = group_by_expert(expert_idx, n_experts)
         return cls(phi, item_idx[order], correct[order].astype(np.float64), weight[order], starts)
 
     @property

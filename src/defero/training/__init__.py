@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from defero.training.deep.answers.answer_source import AnswerSource, FixedAnswers, RedrawnAnswers, RedrawnByClass
-    from defero.training.deep.answers.verdicts import Verdicts
+    from defero.training.verdicts import Verdicts
     from defero.training.deep.evaluate import all_logits
     from defero.training.deep.feeds.crops import Augmentation
     from defero.training.deep.feeds.device import DeviceFeed
@@ -56,7 +56,7 @@ _HOMES = {
     "Recipe": "deep.recipe",
     "RedrawnAnswers": "deep.answers.answer_source",
     "RedrawnByClass": "deep.answers.answer_source",
-    "Verdicts": "deep.answers.verdicts",
+    "Verdicts": "verdicts",
     "all_logits": "deep.evaluate",
     "colours": "deep.feeds.pixels",
     "fit_deep": "deep.loop",

@@ -72,14 +72,14 @@ def evaluate(net: nn.Module, loss: DeferralLoss, feed: Feed, machine: Machine, *
     mean = float(values.double().mean())
     if not math.isfinite(mean):
         return Quality(*[math.nan] * 5)
-    cells = verdicts.as_cells(logits.experts.shape[1])
+    correct, observed = verdicts.cells(logits.experts.shape[1])
     model = None if logits.model is None else _numpy(logits.model)
     scores = scores_from_logits(loss.name, _numpy(logits.classes), _numpy(logits.experts), model_logit=model)
     return judge(
         scores,
         feed.labels.cpu().numpy(),
-        cells.correct.cpu().numpy(),
-        cells.observed.cpu().numpy(),
+        correct.cpu().numpy(),
+        observed.cpu().numpy(),
         loss=mean,
     )
 

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from defero.core.checks import IntArray
 from defero.core.errors import InputError
-from defero.training.deep.answers.verdicts import Verdicts
 from defero.training.deep.run.check_sum import check_sum
 from defero.training.deep.run.seeds import derived_seed
+from defero.training.verdicts import Verdicts
 
 Draw = Callable[[IntArray, np.random.Generator], IntArray]
 """Labels (n,) in, answers (n, J) out: `lambda labels, rng: pool.draw(labels, rng=rng)`."""
@@ -47,7 +47,7 @@ class FixedAnswers(AnswerSource):
     """Recorded answers."""
 
     def __init__(self, verdicts: Verdicts) -> None:
-        self.verdicts = verdicts
+        self.verdicts = verdicts.padded()
 
     def place(self, labels: Tensor) -> None:
         """Move to the labels' device."""

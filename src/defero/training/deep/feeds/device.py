@@ -7,12 +7,12 @@ from torch import Tensor, nn
 
 from defero.core.errors import InputError
 from defero.training.deep.answers.answer_source import AnswerSource
-from defero.training.deep.answers.verdicts import Verdicts
 from defero.training.deep.feeds.crops import Augmentation, cropped, draw_crops
 from defero.training.deep.feeds.feed import ALONE, Batch, Feed, Piece, batch_slices, check_shares, run_of, share_of
 from defero.training.deep.feeds.pixels import Normalised, colours
 from defero.training.deep.run.check_sum import check_sum
 from defero.training.deep.run.seeds import derived_seed
+from defero.training.verdicts import Verdicts
 
 
 class DeviceFeed(Feed):

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from defero.core.errors import InputError
-from defero.training.deep.answers.verdicts import Verdicts
 from defero.training.deep.feeds.crops import Augmentation
+from defero.training.verdicts import Verdicts
 
 
 class Piece(NamedTuple):
