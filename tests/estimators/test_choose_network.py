@@ -73,7 +73,7 @@ def slow_choice(weight):
 def test_the_slow_twin_agrees(weighted):
     rng = np.random.default_rng(0)
     weight = rng.choice([0.2, 1.0, 3.0], size=len(Y)) if weighted else np.ones(len(Y))
-    found = chosen(CLASSES._replace(weight=weight, weighted=weighted))
+    found = chosen(replace(CLASSES, weight=weight, weighted=weighted))
     strength, temperature, proba, value = slow_choice(weight)
     assert (found.net, found.strength) == ("linear", strength)
     assert strength not in (STRENGTHS[0], STRENGTHS[-1])
@@ -120,7 +120,7 @@ def test_a_temperature_divides_the_class_logits():
 def test_summed_columns_are_a_ridge_on_rescaled_ones(strength):
     """Exact: penalised sqrt(s) times less is a logistic regression on columns sqrt(s) times as large."""
     summed = np.arange(12) < 3
-    lesson = CLASSES._replace(summed=summed)
+    lesson = replace(CLASSES, summed=summed)
     scorer = Choice("linear", strength, 1.0, np.empty((0, 0)), 0.0).train(
         lesson, DECOUPLED, OPTIONS, weight_decay=None, seed=0
     )
@@ -132,7 +132,7 @@ def test_summed_columns_are_a_ridge_on_rescaled_ones(strength):
 def test_columns_that_are_not_summed_change_nothing():
     one, other = (
         train_network(
-            CLASSES._replace(summed=summed),
+            replace(CLASSES, summed=summed),
             DECOUPLED,
             OPTIONS,
             net="linear",
