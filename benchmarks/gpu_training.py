@@ -33,16 +33,16 @@ from benchmarks.plain_loop import plain_rate
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet
 from defero.scorers.links import scores_from_logits
-from defero.training.deep.answers.answer_source import FixedAnswers
-from defero.training.verdicts import Verdicts
+from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.evaluate import all_logits, judge
-from defero.training.deep.feeds.crops import Augmentation
 from defero.training.deep.feeds.device import DeviceFeed
+from defero.training.deep.feeds.pictures import Augmentation
 from defero.training.deep.learner import Learner
 from defero.training.deep.loop import fit_deep
 from defero.training.deep.machine import fast_kernels, start_machine
+from defero.training.deep.optimisers import make_optimiser
 from defero.training.deep.recipe import Recipe
-from defero.training.deep.steps.optimisers import make_optimiser
+from defero.training.verdicts import Verdicts
 from defero_verma2023.pools.cifar10 import cifar10_sim1_pool
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -10,8 +10,7 @@ from torch.nn.functional import conv2d
 
 from defero.core.errors import InputError
 from defero.nets import EfficientNetLite
-from defero.nets.efficientnet_lite import _ConvNorm, _in_eights
-from defero.nets.efficientnet_weights import find_efficientnet_weights, load_efficientnet_lite
+from defero.nets.efficientnet_lite import _ConvNorm, _in_eights, find_efficientnet_weights, load_efficientnet_lite
 
 PALACE = 698  # ImageNet's class number
 has_weights = pytest.mark.skipif(

@@ -8,9 +8,9 @@ from torch import nn
 
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet
-from defero.training.deep.answers.answer_source import FixedAnswers, RedrawnAnswers
-from defero.training.deep.feeds.crops import Augmentation
+from defero.training.deep.answer_source import FixedAnswers, RedrawnAnswers
 from defero.training.deep.feeds.device import DeviceFeed
+from defero.training.deep.feeds.pictures import Augmentation
 from defero.training.deep.loop import DeepFit, fit_deep
 from defero.training.deep.recipe import Recipe
 from defero.training.verdicts import Verdicts

@@ -10,11 +10,11 @@ from PIL import Image
 
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
-from defero.training.deep.answers.answer_source import FixedAnswers
-from defero.training.deep.feeds.crops import Augmentation
+from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.feeds.disk import DiskFeed
 from defero.training.deep.feeds.feed import Piece, run_of, share_of
+from defero.training.deep.feeds.pictures import Augmentation
 from defero.training.verdicts import Verdicts
 
 CPU = torch.device("cpu")

@@ -14,15 +14,15 @@ from defero.core.scores import Scores
 from defero.losses import DeferralLoss
 from defero.metrics import expected_calibration_error, system_accuracy
 from defero.nets import DenseNet, Logits
-from defero.training.deep.answers.answer_source import FixedAnswers
+from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.evaluate import all_logits, evaluate, judge
 from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.feeds.feed import Piece
 from defero.training.deep.loop import _found_by_all, fit_deep
 from defero.training.deep.machine import start_machine
 from defero.training.deep.recipe import Recipe
-from defero.training.deep.run.best import BestSoFar
 from defero.training.deep.run.checkpoint import FILE
+from defero.training.deep.run.watch import BestSoFar
 from defero.training.verdicts import Verdicts
 
 

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from defero.core.errors import InputError
+from defero.training.deep.optimisers import learning_rate_at, make_optimiser, set_learning_rate
 from defero.training.deep.recipe import Recipe
-from defero.training.deep.steps.optimisers import make_optimiser, set_learning_rate
-from defero.training.deep.steps.schedules import learning_rate_at
-from defero.training.deep.steps.weight_average import WeightAverage
+from defero.training.deep.weight_average import WeightAverage
 
 
 @pytest.mark.parametrize(("total", "warm_up", "peak"), [(10, 0.3, 0.1), (97, 0.2, 0.4), (200, 0.25, 1.0)])

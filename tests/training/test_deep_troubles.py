@@ -14,7 +14,7 @@ from PIL import Image
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
 from defero.losses import DeferralLoss
-from defero.training.deep.answers.answer_source import FixedAnswers
+from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.feeds.disk import DiskFeed
 from defero.training.deep.loop import _Run, fit_deep
 from defero.training.deep.run.checkpoint import FILE, read_checkpoint, write_checkpoint

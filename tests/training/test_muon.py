@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from defero.training.deep.muon import Muon, orthogonal_factor
+from defero.training.deep.optimisers import make_optimiser
 from defero.training.deep.recipe import Recipe
-from defero.training.deep.steps.muon import Muon, orthogonal_factor
-from defero.training.deep.steps.optimisers import make_optimiser
 
 
 @pytest.mark.parametrize("shape", [(6, 20), (20, 6), (8, 8)])

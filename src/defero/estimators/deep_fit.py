@@ -20,15 +20,13 @@ from defero.estimators.lesson import Lesson
 from defero.estimators.recipe import Recipe
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet, net_by_name
-from defero.nets.deep_scorer import DeepScorer
-from defero.nets.standard_inputs import StandardInputs
+from defero.nets.deep_scorer import DeepScorer, StandardInputs
 from defero.scorers import Scorer
-from defero.training.deep.answers.answer_source import FixedAnswers
-from defero.training.deep.feeds.crops import Augmentation
+from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.feeds.disk import USUAL_COLOURS, DiskFeed
 from defero.training.deep.feeds.feed import Feed
-from defero.training.deep.feeds.pixels import colours
+from defero.training.deep.feeds.pictures import Augmentation, colours
 from defero.training.deep.loop import fit_deep
 from defero.training.deep.recipe import Recipe as LoopRecipe
 from defero.training.verdicts import Verdicts

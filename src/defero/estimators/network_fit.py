@@ -15,9 +15,8 @@ from defero.nets import DenseNet
 from defero.scorers.network import NetworkScorer
 from defero.training.examples import Examples
 from defero.training.full_batch import fit_full_batch
-from defero.training.mini_batch import fit_mini_batch
+from defero.training.mini_batch import fit_mini_batch, threads_for
 from defero.training.progress import progress_bar
-from defero.training.threads import threads_for
 
 Net = Literal["linear", "mlp"]
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}

@@ -1,4 +1,4 @@
-"""A deep net that torch runs, as a scorer: features in, scores out, saved by its name and its weights."""
+"""A deep net as a scorer, and what it makes of items as a user has them."""
 
 import tempfile
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError, ModelFolderError
@@ -16,10 +16,41 @@ from defero.core.scores import Scores
 from defero.nets.deferral_net import DeferralNet
 from defero.nets.named import fits_weights, net_by_name
 from defero.nets.onnx_export import export_onnx
-from defero.nets.standard_inputs import StandardInputs
 from defero.scorers import Packed
 from defero.scorers.links import LossName, scores_from_logits
 from defero.scorers.onnx import OnnxScorer
+
+
+class StandardInputs(nn.Module):
+    """Centre and scale; pictures (n, h, w, c) become (n, c, h, w), in memory as they were.
+
+    Parameters
+    ----------
+    center, scale : (d,) for vectors, (c,) for pictures
+        Of shape (1,) they are the same for all numbers of an item.
+    pictures : bool
+
+    Examples
+    --------
+    >>> inputs = StandardInputs(np.array([1.0]), np.array([2.0]), pictures=True)
+    >>> inputs(torch.full((1, 4, 5, 1), 5, dtype=torch.uint8)).shape
+    torch.Size([1, 1, 4, 5])
+    """
+
+    center: Tensor
+    scale: Tensor
+
+    def __init__(self, center: FloatArray, scale: FloatArray, *, pictures: bool) -> None:
+        super().__init__()
+        self.pictures = pictures
+        self.register_buffer("center", torch.from_numpy(np.asarray(center, dtype=np.float32)), persistent=False)
+        self.register_buffer("scale", torch.from_numpy(np.asarray(scale, dtype=np.float32)), persistent=False)
+
+    def forward(self, items: Tensor) -> Tensor:
+        """Return (n, ...) numbers of single precision."""
+        standard = (items.float() - self.center) / self.scale
+        return standard.permute(0, 3, 1, 2) if self.pictures else standard
+
 
 NUMBERS_AT_ONCE = 1 << 24
 MOST_AT_ONCE = 1_024

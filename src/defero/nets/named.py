@@ -9,12 +9,15 @@ from torch import Tensor, nn
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean
 from defero.nets.deferral_net import DeferralNet
-from defero.nets.efficientnet_lite import EFFICIENTNET_VARIANTS, EfficientNetLite
-from defero.nets.efficientnet_weights import find_efficientnet_weights, load_efficientnet_lite
+from defero.nets.efficientnet_lite import (
+    EFFICIENTNET_VARIANTS,
+    EfficientNetLite,
+    find_efficientnet_weights,
+    load_efficientnet_lite,
+)
 from defero.nets.foreign import timm_trunk, torchvision_trunk
-from defero.nets.resnet import RESNET_DEPTHS, ResNet
+from defero.nets.resnet import RESNET_DEPTHS, ResNet, WideResNet, is_wide_resnet
 from defero.nets.text_cnn import TextCnn
-from defero.nets.wide_resnet import WideResNet, is_wide_resnet
 
 _WIDE = re.compile(r"wrn-(\d+)-(\d+)")
 _LIKE_WIDE = re.compile(r"w[a-z]*[^a-z\d]?(\d+)\D+(\d+)")

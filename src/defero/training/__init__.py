@@ -7,19 +7,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from defero.training.deep.answers.answer_source import AnswerSource, FixedAnswers, RedrawnAnswers, RedrawnByClass
-    from defero.training.verdicts import Verdicts
+    from defero.training.deep.answer_source import AnswerSource, FixedAnswers, RedrawnAnswers, RedrawnByClass
     from defero.training.deep.evaluate import all_logits
-    from defero.training.deep.feeds.crops import Augmentation
     from defero.training.deep.feeds.device import DeviceFeed
     from defero.training.deep.feeds.disk import DiskFeed
-    from defero.training.deep.feeds.pixels import Normalised, colours
+    from defero.training.deep.feeds.pictures import Augmentation, Normalised, colours
     from defero.training.deep.loop import DeepFit, fit_deep
     from defero.training.deep.machine import Machine, start_machine
+    from defero.training.deep.optimisers import learning_rate_at, set_learning_rate
     from defero.training.deep.recipe import Recipe
-    from defero.training.deep.steps.optimisers import set_learning_rate
-    from defero.training.deep.steps.schedules import learning_rate_at
     from defero.training.text_features import text_scores, text_vectors
+    from defero.training.verdicts import Verdicts
 
 __all__ = [
     "AnswerSource",
@@ -45,23 +43,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AnswerSource": "deep.answers.answer_source",
-    "Augmentation": "deep.feeds.crops",
+    "AnswerSource": "deep.answer_source",
+    "Augmentation": "deep.feeds.pictures",
     "DeepFit": "deep.loop",
     "DeviceFeed": "deep.feeds.device",
     "DiskFeed": "deep.feeds.disk",
-    "FixedAnswers": "deep.answers.answer_source",
+    "FixedAnswers": "deep.answer_source",
     "Machine": "deep.machine",
-    "Normalised": "deep.feeds.pixels",
+    "Normalised": "deep.feeds.pictures",
     "Recipe": "deep.recipe",
-    "RedrawnAnswers": "deep.answers.answer_source",
-    "RedrawnByClass": "deep.answers.answer_source",
+    "RedrawnAnswers": "deep.answer_source",
+    "RedrawnByClass": "deep.answer_source",
     "Verdicts": "verdicts",
     "all_logits": "deep.evaluate",
-    "colours": "deep.feeds.pixels",
+    "colours": "deep.feeds.pictures",
     "fit_deep": "deep.loop",
-    "learning_rate_at": "deep.steps.schedules",
-    "set_learning_rate": "deep.steps.optimisers",
+    "learning_rate_at": "deep.optimisers",
+    "set_learning_rate": "deep.optimisers",
     "start_machine": "deep.machine",
     "text_scores": "text_features",
     "text_vectors": "text_features",

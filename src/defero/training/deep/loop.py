@@ -16,8 +16,8 @@ from defero.training.deep.feeds.feed import Feed
 from defero.training.deep.machine import Machine, fast_kernels, start_machine
 from defero.training.deep.recipe import Recipe
 from defero.training.deep.run.checkpoint import FILE, make_folder
+from defero.training.deep.run.identity import RunIdentity
 from defero.training.deep.run.log import EpochLine, Journal, training_bar
-from defero.training.deep.run.run_identity import RunIdentity
 from defero.training.deep.run.training_state import TrainingState
 from defero.training.deep.run.troubles import Interrupts, TrainingStopped, not_finite, told
 

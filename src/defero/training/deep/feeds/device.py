@@ -6,12 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from defero.core.errors import InputError
-from defero.training.deep.answers.answer_source import AnswerSource
-from defero.training.deep.feeds.crops import Augmentation, cropped, draw_crops
+from defero.training.deep.answer_source import AnswerSource
 from defero.training.deep.feeds.feed import ALONE, Batch, Feed, Piece, batch_slices, check_shares, run_of, share_of
-from defero.training.deep.feeds.pixels import Normalised, colours
-from defero.training.deep.run.check_sum import check_sum
-from defero.training.deep.run.seeds import derived_seed
+from defero.training.deep.feeds.pictures import Augmentation, Normalised, colours, cropped, draw_crops
+from defero.training.deep.run.identity import check_sum, derived_seed
 from defero.training.verdicts import Verdicts
 
 
@@ -34,7 +32,7 @@ class DeviceFeed(Feed):
 
     Examples
     --------
-    >>> from defero.training.deep.answers.answer_source import FixedAnswers
+    >>> from defero.training.deep.answer_source import FixedAnswers
     >>> labels = torch.arange(6) % 2
     >>> answers = FixedAnswers(Verdicts(torch.ones(6, 1, dtype=torch.bool)))
     >>> feed = DeviceFeed(torch.zeros(6, 4), labels, answers, seed=0)

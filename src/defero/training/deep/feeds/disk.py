@@ -11,12 +11,10 @@ from torch.utils.data import DataLoader, Dataset
 
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
-from defero.training.deep.answers.answer_source import AnswerSource
-from defero.training.deep.feeds.crops import Augmentation, cropped, draw_crops
+from defero.training.deep.answer_source import AnswerSource
 from defero.training.deep.feeds.feed import ALONE, Batch, Feed, Piece, batch_slices, check_shares, run_of, share_of
-from defero.training.deep.feeds.pixels import Normalised
-from defero.training.deep.run.check_sum import check_sum
-from defero.training.deep.run.seeds import derived_seed
+from defero.training.deep.feeds.pictures import Augmentation, Normalised, cropped, draw_crops
+from defero.training.deep.run.identity import check_sum, derived_seed
 from defero.training.verdicts import Verdicts
 
 USUAL_COLOURS = torch.tensor([123.675, 116.28, 103.53]), torch.tensor([58.395, 57.12, 57.375])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from defero.core.errors import InputError
-from defero.training.deep.feeds.crops import Augmentation
+from defero.training.deep.feeds.pictures import Augmentation
 from defero.training.verdicts import Verdicts
 
 

@@ -14,8 +14,8 @@ from defero.nets import DeferralNet
 from defero.training.deep.feeds.feed import Batch, Feed
 from defero.training.deep.learner import Learner
 from defero.training.deep.machine import Machine
+from defero.training.deep.optimisers import learning_rate_at, make_optimiser, set_learning_rate
 from defero.training.deep.recipe import Recipe
-from defero.training.deep.run.best import BestSoFar
 from defero.training.deep.run.checkpoint import (
     load_optimiser,
     named,
@@ -24,13 +24,10 @@ from defero.training.deep.run.checkpoint import (
     under,
     write_checkpoint,
 )
-from defero.training.deep.run.meter import LossMeter
-from defero.training.deep.run.run_identity import RunIdentity
-from defero.training.deep.run.seeds import derived_seed
+from defero.training.deep.run.identity import RunIdentity, derived_seed
 from defero.training.deep.run.troubles import not_finite
-from defero.training.deep.steps.optimisers import make_optimiser, set_learning_rate
-from defero.training.deep.steps.schedules import learning_rate_at
-from defero.training.deep.steps.weight_average import WeightAverage, write_state
+from defero.training.deep.run.watch import BestSoFar, LossMeter
+from defero.training.deep.weight_average import WeightAverage, write_state
 
 
 def compiled_parts(net: nn.Module) -> tuple[nn.Module, ...]:

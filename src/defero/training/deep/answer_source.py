@@ -10,8 +10,7 @@ from torch import Tensor
 
 from defero.core.checks import IntArray
 from defero.core.errors import InputError
-from defero.training.deep.run.check_sum import check_sum
-from defero.training.deep.run.seeds import derived_seed
+from defero.training.deep.run.identity import check_sum, derived_seed
 from defero.training.verdicts import Verdicts
 
 Draw = Callable[[IntArray, np.random.Generator], IntArray]

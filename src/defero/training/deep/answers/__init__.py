@@ -1,1 +1,0 @@
-"""Experts' answers as a training run sees them."""

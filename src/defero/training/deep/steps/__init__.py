@@ -1,1 +1,0 @@
-"""Optimisers, schedules and averages of the weights."""
