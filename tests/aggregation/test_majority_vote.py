@@ -129,7 +129,7 @@ def test_nothing_is_written_into_the_arguments():
         ({"answers": [[-2, 1], [0, 2]]}, "or -1 where missing, got -2 at row 0, column 0"),
         ({"n_classes": 0}, "n_classes must be a whole number of at least 1, got 0"),
         ({"n_classes": 2.5}, "n_classes must be a whole number of at least 1, got 2.5"),
-        ({"ties": "coin"}, "ties must be 'confident' or 'smallest-label', got 'coin'"),
+        ({"ties": "coin"}, "ties must be one of confident, smallest-label, got 'coin'"),
         ({"expert_proba": [0.5, 1.5]}, r"expert_proba must lie in \[0, 1\], got 1.5 at row 0, column 1"),
         ({"expert_proba": [0.5, np.nan]}, "expert_proba must be finite, got nan"),
         ({"expert_proba": [0.5]}, r"expert_proba must have shape \(2,\) or \(2, 2\)"),

@@ -201,7 +201,7 @@ def test_edges():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[0, 1]], [0, 1], [0.5, 0.5]), r"labels must have shape \(1,\), one per row of answers"),
+        (([[0, 1]], [0, 1], [0.5, 0.5]), r"labels must have 1 items"),
         (([["a"]], [0], [0.5]), "answers must be class numbers, -1 where missing, got dtype <U1"),
         (([[-3]], [0], [0.5]), "or -1 where missing, got -3"),
         (([[0]], [0], [2.0]), r"expert_proba must lie in \[0, 1\], got 2"),

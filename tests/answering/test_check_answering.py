@@ -239,11 +239,11 @@ GOOD = {
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"item_idx": [0, 3]}, r"item_idx must lie in 0..2, got 3 for answer 1"),
-        ({"expert_idx": [-1, 0]}, r"expert_idx must lie in 0..1, got -1 for answer 0"),
+        ({"item_idx": [0, 3]}, r"item_idx must lie in 0..2, got 3 for item 1"),
+        ({"expert_idx": [-1, 0]}, r"expert_idx must lie in 0..1, got -1 for item 0"),
         ({"label_idx": [0, 2, 1]}, r"label_idx must lie in 0..1, got 2 for item 1"),
         ({"label_idx": NOBODY}, "label_idx must hold at least one item"),
-        ({"item_idx": [0.0, 1.0]}, "item_idx must be whole numbers, one per answer"),
+        ({"item_idx": [0.0, 1.0]}, "item_idx must be whole numbers, got dtype float64"),
         ({"expert_idx": [0]}, "expert_idx must have 2 entries like item_idx, got 1"),
         ({"item_idx": [1, 1], "expert_idx": [0, 0]}, "got item 1 of expert 0 twice; keep one"),
         ({"features": [[1.0]]}, "features must have 3 rows, one per item, got 1"),

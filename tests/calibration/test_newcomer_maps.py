@@ -14,7 +14,6 @@ from defero.calibration.isotonic import fit_isotonic
 from defero.calibration.maps import Untouched
 from defero.calibration.newcomer import with_newcomer
 from defero.calibration.platt import PlattMaps, fit_platt
-from defero.calibration.venn_abers import fit_venn_abers
 from defero.core.scores import sigmoid
 
 J = 5
@@ -31,12 +30,12 @@ def maps_of(kind, link="logit"):
     if kind == "auto":
         parts = [maps_of(one, link)[0].take(columns) for one, columns in AUTO.items()]
         return ChosenMaps(tuple(parts), tuple(AUTO.values())), raw
-    fit = {"platt": fit_platt, "isotonic": fit_isotonic, "venn-abers": fit_venn_abers}[kind]
+    fit = {"platt": fit_platt, "isotonic": fit_isotonic}[kind]
     return fit(raw, CORRECT, ALL, link=link), raw
 
 
 AUTO = {"none": (1,), "platt": (0, 4), "isotonic": (2, 3)}
-KINDS = ["none", "platt", "isotonic", "venn-abers", "auto"]
+KINDS = ["none", "platt", "isotonic", "auto"]
 EACH = [(kind, link) for kind in KINDS for link in ("logit", "log")]
 
 
@@ -48,7 +47,6 @@ def test_some_experts_keep_their_maps_in_any_order(kind, link, some):
     assert (taken.n_experts, taken.link) == (len(some), link)
     assert taken.methods == tuple(maps.methods[j] for j in some)
     np.testing.assert_allclose(taken.logits(raw[:, some]), maps.logits(raw)[:, some], rtol=1e-13)
-    np.testing.assert_allclose(taken.width(raw[:, some]), maps.width(raw)[:, some], rtol=1e-13)
 
 
 @pytest.mark.parametrize("newcomer", ["typical", "identity"])

@@ -101,10 +101,10 @@ def test_zeros_of_a_tree_stay_finite():
 @pytest.mark.parametrize(
     ("labels", "weight", "words"),
     [
-        ([0], None, r"label_idx must have shape \(2,\), one class number per item, got \(1,\)"),
-        ([0, 2], None, r"label_idx must be class numbers 0..1, got 2 for item 1"),
-        ([0.0, 1.0], None, "label_idx must be class numbers, got dtype float64; use ExpertTable.label_idx"),
-        ([0, 1], [1.0], r"weight must have shape \(2,\), one number per item, got \(1,\)"),
+        ([0], None, r"label_idx must have 2 items .*, got 1"),
+        ([0, 2], None, r"label_idx must lie in 0..1, got 2 for item 1"),
+        ([0.0, 1.0], None, "label_idx must be whole numbers, got dtype float64; .*ExpertTable.label_idx"),
+        ([0, 1], [1.0], r"weight must have 2 items .*, got 1"),
         ([0, 1], [1.0, -1.0], "weight must be finite and not negative; pass 0"),
     ],
 )

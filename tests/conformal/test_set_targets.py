@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.conformal.quantile import rows_needed
-from defero.conformal.targets import THRESHOLDS
+from defero.core.targets import TARGETS as REGISTRY
 from defero.metrics import missed_share, set_coverage
 
-TARGETS = list(THRESHOLDS)
+TARGETS = ["all-correct", "missed-share", "any-correct"]
+THRESHOLDS = {target: REGISTRY[target].threshold for target in TARGETS}
 fortieths = st.integers(1, 39).map(lambda k: Fraction(k, 40))
 
 

@@ -48,15 +48,15 @@ def test_a_decision_answers_the_obvious_questions():
     assert len(decision) == 3
     assert decision.name.tolist() == ["ann", "model", "bob"]
     assert decision.deferred.tolist() == [True, False, True]
-    assert decision.coverage() == pytest.approx(1 / 3)
-    assert decision.load().tolist() == [1, 1]
+    assert decision.coverage == pytest.approx(1 / 3)
+    assert decision.load.tolist() == [1, 1]
     assert decision.reason == ["ann 0.900 >= model 0.500", "model 0.800 > ann 0.700", "bob 0.700 >= model 0.100"]
 
 
 def test_a_decision_on_nothing_has_no_coverage():
     nothing = Decision(**{**DECISION, **{name: [] for name in DECISION if name != "expert_names"}})
-    assert np.isnan(nothing.coverage())
-    assert nothing.load().tolist() == [0, 0]
+    assert np.isnan(nothing.coverage)
+    assert nothing.load.tolist() == [0, 0]
     assert nothing.reason == []
 
 

@@ -208,13 +208,13 @@ def test_asking_at_random_keeps_its_share_and_asks_all_alike():
     scores = team(np.full(6_000, 0.5), np.full((6_000, 3), 0.5))
     decision = decide(scores, AskAtRandom(share=0.3, seed=1), expert_names=names(3))
     assert abs(decision.deferred.mean() - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 6_000)
-    assert np.abs(decision.load() - 600).max() < 5 * np.sqrt(600)
+    assert np.abs(decision.load - 600).max() < 5 * np.sqrt(600)
     again = decide(scores, AskAtRandom(share=0.3, seed=1), expert_names=names(3))
     other = decide(scores, AskAtRandom(share=0.3, seed=2), expert_names=names(3))
     assert np.array_equal(decision.expert, again.expert)
     assert not np.array_equal(decision.expert, other.expert)
-    assert decide(scores, AskAtRandom(share=0.0), expert_names=names(3)).coverage() == 1
-    assert decide(scores, AskAtRandom(share=1.0), expert_names=names(3)).coverage() == 0
+    assert decide(scores, AskAtRandom(share=0.0), expert_names=names(3)).coverage == 1
+    assert decide(scores, AskAtRandom(share=1.0), expert_names=names(3)).coverage == 0
 
 
 @given(arrays(float, st.tuples(st.integers(1, 3), st.integers(1, 4)), elements=grid | st.just(-np.inf)))

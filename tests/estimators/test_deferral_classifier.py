@@ -70,7 +70,7 @@ def test_no_experts_is_a_plain_classifier():
     team = DeferralClassifier("linear", loss="ova").fit(X, Y)
     assert team.n_experts_ == 0
     assert team.predict_expert_proba(X).shape == (400, 0)
-    assert team.decide(X).coverage() == 1
+    assert team.decide(X).coverage == 1
     assert team.score(X, Y) == np.mean(team.predict(X) == Y)
 
 
@@ -108,7 +108,7 @@ def test_an_expert_without_an_answer_warns_gets_the_mean_and_is_never_asked():
     assert not (team.decide(X).expert == 4).any()
     only_them = np.array([False] * 4 + [True])
     decision = team.decide(X, available=only_them)
-    assert decision.coverage() == 1
+    assert decision.coverage == 1
     assert any("insufficient evidence on expert_4" in reason for reason in decision.reason)
 
 
@@ -125,7 +125,7 @@ def test_the_score_asks_only_experts_whose_answer_is_recorded():
 def test_fees_and_absence_need_no_training():
     team = DeferralClassifier("linear", loss="ova").fit(X, Y, experts=M)
     free, dear = team.decide(X), team.decide(X, costs=np.full(4, 0.3))
-    assert dear.coverage() > free.coverage()
+    assert dear.coverage > free.coverage
     assert (team.decide(X, available=[False, True, True, True]).expert != 0).all()
 
 

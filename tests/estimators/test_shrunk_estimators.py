@@ -45,7 +45,7 @@ def test_auto_looks_at_how_many_answers_there_are(build):
 def test_without_experts_it_is_a_plain_classifier(build, options):
     team = build(**options).fit(X, Y)
     assert team.predict_expert_proba(FRESH).shape == (60, 0)
-    assert team.decide(FRESH).coverage() == 1.0
+    assert team.decide(FRESH).coverage == 1.0
     assert np.array_equal(team.predict_proba(FRESH), build(heads="separate").fit(X, Y).predict_proba(FRESH))
 
 
@@ -100,7 +100,7 @@ def test_who_answered_nothing_is_like_the_others_and_never_asked_alone(build):
     np.testing.assert_allclose(proba[:, 8].mean(), proba[:, :8].mean(), atol=0.1)
     assert (team.router_.expert_sd(FRESH)[:, 8] > team.router_.expert_sd(FRESH)[:, :8].mean(axis=1)).all()
     decision = team.decide(FRESH, available=[False] * 8 + [True])
-    assert decision.coverage() == 1.0
+    assert decision.coverage == 1.0
     assert any("insufficient evidence on expert_8" in reason for reason in decision.reason)
 
 
@@ -109,8 +109,8 @@ def test_who_answered_less_than_min_answers_is_not_asked_alone(build):
     answers = np.where(M >= 0, Y[:, None], -1)
     answers[np.flatnonzero(answers[:, 0] >= 0)[7:], 0] = -1
     first = [True] + [False] * 7
-    assert build(min_answers=8).fit(X, Y, experts=answers).decide(FRESH, available=first).coverage() == 1.0
-    assert build(min_answers=7).fit(X, Y, experts=answers).decide(FRESH, available=first).coverage() < 1.0
+    assert build(min_answers=8).fit(X, Y, experts=answers).decide(FRESH, available=first).coverage == 1.0
+    assert build(min_answers=7).fit(X, Y, experts=answers).decide(FRESH, available=first).coverage < 1.0
 
 
 @BOTH

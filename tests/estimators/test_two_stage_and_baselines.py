@@ -88,14 +88,14 @@ def test_bad_parts_are_named(estimator, weight, words):
 
 def test_the_baselines_do_what_their_names_say():
     skill = (Y[:, None] == M).mean(axis=0)
-    assert ModelOnly().fit(X, Y, experts=M).decide(X).coverage() == 1
+    assert ModelOnly().fit(X, Y, experts=M).decide(X).coverage == 1
     best = BestExpert().fit(X, Y, experts=M).decide(X)
     assert (best.expert == skill.argmax()).all()
     without = BestExpert().fit(X, Y, experts=M).decide(X, available=np.arange(4) != skill.argmax())
     assert (without.expert == np.argsort(skill)[-2]).all()
     rng = RandomExpert(share=0.5, random_state=0).fit(X, Y, experts=M).decide(X)
-    assert rng.coverage() == pytest.approx(0.5, abs=0.03)
-    np.testing.assert_allclose(rng.load() / len(X), 0.125, atol=0.02)
+    assert rng.coverage == pytest.approx(0.5, abs=0.03)
+    np.testing.assert_allclose(rng.load / len(X), 0.125, atol=0.02)
     unsure = ConfidenceThreshold(threshold=0.7).fit(X, Y, experts=M)
     np.testing.assert_array_equal(unsure.decide(X).deferred, unsure.predict_proba(X).max(axis=1) < 0.7)
     default = ConfidenceThreshold().fit(X, Y, experts=M).router_.rule.threshold

@@ -227,7 +227,7 @@ def test_a_wrong_batch_is_named(changed, words):
 
 
 def test_an_unknown_loss_is_named():
-    with pytest.raises(InputError, match="name must be one of softmax, ova, decoupled, asymmetric, moe, got 'hinge'"):
+    with pytest.raises(InputError, match=r"loss must be one of softmax, ova, .*, got 'hinge'"):
         DeferralLoss("hinge")
     arguments = {key: value for key, value in batch(0).items() if key != "model_logit"}
     with pytest.raises(InputError, match="model_logit is missing"):

@@ -38,7 +38,7 @@ def test_a_case_by_hand():
     labels, model = [0, 1, 2, 1], [0, 0, 0, 1]
     answers = [[1, 1], [1, -1], [0, 2], [0, -1]]
     expert = [-1, 0, 1, 0]
-    assert system_labels(expert, model, answers).tolist() == [0, 1, 2, 0]
+    assert system_labels(model, answers, expert).tolist() == [0, 1, 2, 0]
     assert system_accuracy(labels, model, answers, expert) == 0.75
     assert system_accuracy(labels, model, answers, expert, sample_weight=[1, 1, 0, 2]) == 0.5
 
@@ -47,7 +47,7 @@ def test_a_case_by_hand():
 def test_labels_and_accuracy_equal_the_obvious_loop(team):
     labels, model, answers, expert = team
     slow = [model[i] if e == -1 else answers[i, e] for i, e in enumerate(expert)]
-    assert system_labels(expert, model, answers).tolist() == slow
+    assert system_labels(model, answers, expert).tolist() == slow
     assert system_accuracy(labels, model, answers, expert) == pytest.approx(accuracy_score(labels, slow))
 
 
@@ -59,7 +59,7 @@ def test_weights_agree_with_scikit_learn_and_whole_weights_repeat_items(team, da
     if weight.sum() == 0:
         assert math.isnan(weighted)
         return
-    said = system_labels(expert, model, answers)
+    said = system_labels(model, answers, expert)
     rows = np.repeat(np.arange(len(labels)), weight)
     assert weighted == pytest.approx(accuracy_score(labels, said, sample_weight=weight))
     assert weighted == pytest.approx(system_accuracy(labels[rows], model[rows], answers[rows], expert[rows]))
@@ -100,10 +100,10 @@ def test_a_decision_is_taken_as_it_is(team):
 
 def test_arguments_stay_as_they_are_and_the_result_is_a_new_array():
     model, answers = np.array([0, 1]), np.array([[1], [0]])
-    said = system_labels([-1, -1], model, answers)
+    said = system_labels(model, answers, [-1, -1])
     said[0] = 9
     assert model.tolist() == [0, 1]
-    assert system_labels([0, -1], model, answers).tolist() == [1, 1]
+    assert system_labels(model, answers, [0, -1]).tolist() == [1, 1]
     assert model.tolist() == [0, 1]
 
 
@@ -126,21 +126,21 @@ SILENT = "item 1 was deferred to expert 0, who has no recorded answer there; .*a
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: system_labels([-1, 0, 0], [0, 0, 0], [[-1], [-1], [-1]]), SILENT),
-        (lambda: system_labels([-1, 0], ["a", "a"], [[None], [None]]), SILENT),
-        (lambda: system_labels([-1, 0], [0.0, 0.0], [[0.0], [np.nan]]), SILENT),
-        (lambda: system_labels([0, 2], [0, 0], [[0, 0], [0, 0]]), "expert must be below 2, .* got 2 for item 1"),
+        (lambda: system_labels([0, 0, 0], [[-1], [-1], [-1]], [-1, 0, 0]), SILENT),
+        (lambda: system_labels(["a", "a"], [[None], [None]], [-1, 0]), SILENT),
+        (lambda: system_labels([0.0, 0.0], [[0.0], [np.nan]], [-1, 0]), SILENT),
+        (lambda: system_labels([0, 0], [[0, 0], [0, 0]], [0, 2]), "expert must be below 2, .* got 2 for item 1"),
         (
-            lambda: system_labels([0, -2], [0, 0], [[0], [0]]),
+            lambda: system_labels([0, 0], [[0], [0]], [0, -2]),
             r"expert must be -1 \(the model\) or .* got -2 for item 1",
         ),
-        (lambda: system_labels([0.0, 1.0], [0, 0], [[0], [0]]), "expert must be expert numbers.* got dtype float64"),
-        (lambda: system_labels([[0]], [0], [[0]]), r"expert must have one axis \(n,\)"),
-        (lambda: system_labels([0], [0, 0], [[0], [0]]), "expert must have 2 items like the other arguments, got 1"),
-        (lambda: system_labels([0, 0], [0], [[0], [0]]), "model_labels must have 2 items"),
+        (lambda: system_labels([0, 0], [[0], [0]], [0.0, 1.0]), "expert must be expert numbers.* got dtype float64"),
+        (lambda: system_labels([0], [[0]], [[0]]), r"expert must have one axis \(n,\)"),
+        (lambda: system_labels([0, 0], [[0], [0]], [0]), "expert must have 2 items like the other arguments, got 1"),
+        (lambda: system_labels([0], [[0], [0]], [0, 0]), "model_labels must have 2 items"),
         (lambda: system_labels([0, 0], [0, 0], [0, 0]), r"answers must have two axes \(n, J\)"),
-        (lambda: system_labels([0], [0], [["a"]]), "answers must have the form of model_labels, got 'a' beside "),
-        (lambda: system_labels([-1], [None], [["a"]]), "model_labels must have a label for each item, got none"),
+        (lambda: system_labels([0], [["a"]], [0]), "answers must have the form of model_labels, got 'a' beside "),
+        (lambda: system_labels([None], [["a"]], [-1]), "model_labels must have a label for each item, got none"),
         (lambda: system_accuracy([0], [0, 0], [[0], [0]], [0, 0]), "labels must have 2 items"),
         (lambda: system_accuracy([0.0, np.nan], [0, 0], [[0], [0]], [0, 0]), "labels must .* got none for item 1"),
         (lambda: system_accuracy(["a"], [0], [[0]], [0]), "labels must have the form of what the team said"),

@@ -104,8 +104,8 @@ def test_coverage_is_the_share_of_the_model(expert):
 def test_coverage_of_a_decision_is_its_own():
     zeros, expert = np.zeros(3), np.array([0, -1, 0])
     decision = Decision(expert, ("ann",), zeros, zeros, expert, zeros, np.full(3, -1))
-    assert coverage(decision) == decision.coverage() == pytest.approx(1 / 3)
-    assert expert_usage(decision, [[1], [1], [0]], [1, 1, 1]).load.tolist() == decision.load().tolist()
+    assert coverage(decision) == decision.coverage == pytest.approx(1 / 3)
+    assert expert_usage(decision, [[1], [1], [0]], [1, 1, 1]).load.tolist() == decision.load.tolist()
 
 
 @given(st.data(), st.integers(0, 15), st.integers(1, 4))

@@ -73,7 +73,7 @@ def test_a_level_for_many_stays_below_one():
         (lambda: clopper_pearson_interval(1, 2, level=0), r"level must lie in \(0, 1\), got 0; for a 95% interval"),
         (
             lambda: share_intervals(np.zeros(1, int), np.zeros(1, int), level=0.9, interval="wald"),
-            "interval must be 'wilson' or 'clopper-pearson', got 'wald'",
+            "interval must be one of wilson, clopper-pearson, got 'wald'",
         ),
         (lambda: share_intervals(np.zeros(0, int), np.zeros(0, int), level=95), "level must lie in"),
     ],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from defero.core.errors import InputError
-from defero.metrics.statistics.resampled import ResampledMean, nadeau_bengio, student_quantile, student_tail
+from defero.metrics.statistics.resampled import ResampledMean, nadeau_bengio
 
 some = st.lists(st.floats(-1, 1).map(lambda value: round(value, 3)), min_size=2, max_size=25)
 
@@ -65,14 +65,6 @@ def test_turning_the_sign_turns_the_sides(values):
         assert sides[2].p_value == pytest.approx(2 * min(sides[0].p_value, sides[1].p_value))
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 9, 19, 200])
-def test_students_law_is_scipys(freedom):
-    for t in (-30.0, -2.0, -1e-9, 0.0, 1e-12, 0.5, 2.0, 12.0, 300.0, 1e200):
-        assert student_tail(t, freedom) == pytest.approx(float(stats.t.sf(t, freedom)), rel=1e-8)
-    for tail in (1e-9, 0.001, 0.025, 0.2, 0.499):
-        assert student_quantile(tail, freedom) == pytest.approx(float(stats.t.isf(tail, freedom)), rel=1e-7)
-
-
 @pytest.mark.parametrize(
     ("value", "side", "p_value"),
     [
@@ -120,7 +112,7 @@ def test_the_value_for_json():
         ([0.1, math.nan], {}, "values must be a number for each item, got NaN for item 1"),
         ([0.1, 0.2], {"n_train": 0}, "n_train must be a number of cases above 0, got 0"),
         ([0.1, 0.2], {"n_test": math.inf}, "n_test must be a number of cases above 0, got inf"),
-        ([0.1, 0.2], {"alternative": "both"}, "alternative must be 'two-sided', 'greater' or 'less', got 'both'"),
+        ([0.1, 0.2], {"alternative": "both"}, "alternative must be one of two-sided, greater, less, got 'both'"),
         ([0.1, 0.2], {"level": 95}, r"level must lie in \(0, 1\), got 95"),
     ],
 )

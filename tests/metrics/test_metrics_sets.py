@@ -71,5 +71,5 @@ def test_what_is_wrong_is_said():
         missed_share([[True, False]], [[True, True]], [[True], [True]])
     with pytest.raises(InputError, match="correct must be True or False"):
         missed_share([[True, False]], [[2, 0]])
-    with pytest.raises(InputError, match="target must be 'any-correct' or 'all-correct', got 'missed-share'"):
+    with pytest.raises(InputError, match=r"target must be .*, got 'missed-share'; for shares use missed_share"):
         set_coverage([[True]], [[True]], target="missed-share")

@@ -303,4 +303,4 @@ def test_fifty_experts_make_few_sentences():
     record = judged(random_trial(6, n=300, n_experts=50, gaps=0.8), training_answers=[7] * 50)
     assert len(record.cautions) <= 11
     assert max(map(len, record.cautions)) < 260
-    assert "e0, e1 and 48 others answered fewer than 30 training cases (the fewest: 7)." in record.cautions
+    assert "e0, e1 and 48 more answered fewer than 30 training cases (the fewest: 7)." in record.cautions

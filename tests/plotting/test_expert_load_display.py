@@ -33,7 +33,7 @@ def test_rows_are_the_experts_by_load_with_the_metrics_numbers():
     assert promised.get_xydata() == pytest.approx(np.array([[promise.promised[j], row] for row, j in enumerate(asked)]))
     ends = np.array(right.collections[0].get_segments())
     assert np.array_equal(ends[:, :, 0], np.column_stack([usage.low[asked], usage.high[asked]]))
-    assert left.get_xlabel() == f"share of all cases (the model keeps {style.percent(trial.decision.coverage())})"
+    assert left.get_xlabel() == f"share of all cases (the model keeps {style.percent(trial.decision.coverage)})"
 
 
 def test_the_first_row_is_on_top():

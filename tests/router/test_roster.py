@@ -112,7 +112,7 @@ def test_below_min_answers_nobody_is_asked_alone():
     assert (joined(patient, 59).decide(TEST[0]).expert < 4).all()
 
 
-@pytest.mark.parametrize("method", ["auto", "platt", "isotonic", "venn-abers", "none"])
+@pytest.mark.parametrize("method", ["auto", "platt", "isotonic", "none"])
 @ROUTERS
 def test_calibration_leaves_the_others_alone_and_learns_nothing_from_the_newcomers_rows(router, method):
     honest = calibrated(router, method)

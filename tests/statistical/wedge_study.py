@@ -42,7 +42,7 @@ def study(loss, seed, *, setting=DEFAULT, share_missing=0.0, fees=None):
         "excess": 100 * fresh.excess(decision.expert, scores.class_idx),
         "p_error": float(np.abs(scores.expert_proba - fresh.expert_proba).mean()),
         "utility": float(np.mean(value - paid)),
-        "load": (decision.load() / N).tolist(),
+        "load": (decision.load / N).tolist(),
     }
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation.arguments import answer_numbers, class_count, label_numbers
-from defero.core.checks import BoolArray, FloatArray, IntArray, frozen
+from defero.core.checks import BoolArray, FloatArray, IntArray, frozen, index_numbers
 from defero.core.errors import InputError
+from defero.core.expert_checks import answer_numbers
 from defero.core.labels import MISSING
+from defero.core.option_checks import whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +84,11 @@ class ConfusionMatrices:
         min_per_class : int
             An expert has enough data with so many answers in each of the K classes.
         """
-        n_classes = class_count(n_classes)
+        n_classes = whole_number("n_classes", n_classes, least=1)
         if not (np.isfinite(prior) and prior > 0):
             raise InputError(f"prior must be a number of answers above 0, got {prior}.")
         given = answer_numbers(answers, n_classes=n_classes)
-        truth = label_numbers(labels, n_items=len(given))
-        if truth.size and truth.max() >= n_classes:
-            raise InputError(f"labels must be class numbers 0..{n_classes - 1}, got {truth.max()}.")
+        truth = index_numbers("labels", labels, below=n_classes, n_items=len(given))
         counts = _counts(given, truth, n_classes=n_classes)
         per_class = counts.sum(axis=2)
         centre = _symmetric(counts, n_classes=n_classes)

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation.arguments import answer_numbers, expert_probabilities, label_numbers
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks import BoolArray, FloatArray, index_numbers
+from defero.core.expert_checks import answer_numbers, expert_probabilities
 from defero.core.labels import MISSING
 
 AS_THE_OTHERS = 10
@@ -52,7 +52,7 @@ def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike
     array = np.asarray(answers)
     highest = int(array.max()) + 1 if array.size and array.dtype.kind in "iu" else 1
     given = answer_numbers(answers, n_classes=max(highest, 1))
-    truth = label_numbers(labels, n_items=len(given))
+    truth = index_numbers("labels", labels, n_items=len(given))
     proba = expert_probabilities(expert_proba, n_items=len(given), n_experts=given.shape[1])
     observed = given != MISSING
     surprise = _standardised(given == truth[:, None], proba, observed)

@@ -5,16 +5,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation.arguments import (
-    answer_numbers,
-    class_count,
-    expert_probabilities,
-    heard_answers,
-    named,
-    optional_model,
-)
-from defero.aggregation.tally import at, first_best, strongest, tally
-from defero.core.errors import InputError
+from defero.aggregation.tally import at, first_best, named, optional_model, strongest, tally
+from defero.core.expert_checks import answer_numbers, expert_probabilities, heard_answers
+from defero.core.option_checks import one_of, whole_number
 from defero.core.results import Answer
 
 
@@ -65,9 +58,8 @@ def majority_vote(
     >>> majority_vote(answers, everybody, n_classes=2, ties="smallest-label").label.tolist()
     [1, 0]
     """
-    if ties not in ("confident", "smallest-label"):
-        raise InputError(f"ties must be 'confident' or 'smallest-label', got {ties!r}.")
-    n_classes = class_count(n_classes)
+    one_of("ties", ties, ("confident", "smallest-label"))
+    n_classes = whole_number("n_classes", n_classes, least=1)
     given = answer_numbers(answers, n_classes=n_classes)
     heard = heard_answers(given, mask)
     model = optional_model(class_proba, heard=heard, n_classes=n_classes)

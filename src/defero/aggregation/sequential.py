@@ -5,21 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation.arguments import (
-    EPS,
-    answers_and_model,
-    class_probabilities,
-    clip_width,
-    expert_probabilities,
-    fitting_skill,
-    named,
-)
-from defero.aggregation.tally import at, first_best
+from defero.aggregation.tally import EPS, at, clip_width, first_best, fitting_skill, named
 from defero.aggregation.weighted import log_odds_weights
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
 from defero.core.class_skill import ClassSkill
-from defero.core.errors import InputError
+from defero.core.expert_checks import answers_and_model, class_probabilities, expert_probabilities
 from defero.core.labels import MISSING
+from defero.core.option_checks import whole_number
 from defero.core.results import Answer
 from defero.core.scores import softmax
 
@@ -175,6 +167,4 @@ def _gain_by_class(
 def _most_questions(max_questions: int | None, *, n_experts: int) -> int:
     if max_questions is None:
         return n_experts
-    if max_questions != int(max_questions) or max_questions < 0:
-        raise InputError(f"max_questions must be a whole number of at least 0, got {max_questions}.")
-    return min(int(max_questions), n_experts)
+    return min(whole_number("max_questions", max_questions, least=0), n_experts)

@@ -1,9 +1,16 @@
-"""Counting votes per class, and choosing the class that stands first."""
+"""What the votes share: counting per class, choosing the class that stands first, and their options."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.class_skill import ClassSkill
+from defero.core.errors import InputError
+from defero.core.expert_checks import class_probabilities
+from defero.core.labels import Labels, as_column
 
+EPS = 1e-6
+"""Probabilities are clipped to [EPS, 1 - EPS]: nobody, expert or model, is beyond contradiction."""
 _TIE = 1e-9
 """Sums of weights depend on the order of the experts in the last digits; closer than this is a tie."""
 
@@ -50,3 +57,66 @@ def first_best(*criteria: FloatArray) -> IntArray:
 def at(values: FloatArray, label_idx: IntArray) -> FloatArray:
     """Return each item's value at its class, (n,)."""
     return values[np.arange(len(values)), label_idx]
+
+
+def optional_model(value: ArrayLike | None, *, heard: BoolArray, n_classes: int) -> FloatArray | None:
+    """Return the model's probabilities where given; without them somebody must be heard on each item."""
+    if value is not None:
+        model = class_probabilities(value)
+        if model.shape != (len(heard), n_classes):
+            raise InputError(f"must have shape ({len(heard)}, {n_classes}), got {model.shape}.", argument="class_proba")
+        return model
+    silent = np.flatnonzero(~heard.any(axis=1))
+    if silent.size:
+        raise InputError(
+            f": nobody is heard on item {silent[0]} (no expert in the mask has answered it); "
+            "pass class_proba, so that the model answers, or leave the item out.",
+            argument="mask",
+        )
+    return None
+
+
+def discounts(value: ArrayLike | None, *, n_experts: int) -> FloatArray:
+    """Return each expert's weight in (0, 1], (J,); 1 where nothing is said."""
+    if value is None:
+        return np.ones(n_experts)
+    weights = np.asarray(value, dtype=np.float64)
+    if weights.shape != (n_experts,):
+        raise InputError(
+            f"must have shape ({n_experts},), one weight per expert, got {weights.shape}.", argument="discount"
+        )
+    if not ((weights > 0) & (weights <= 1)).all():
+        raise InputError(
+            f"must lie in (0, 1], got {weights.tolist()}; to silence an expert use mask instead.", argument="discount"
+        )
+    return weights
+
+
+def fitting_skill(skill: ClassSkill | None, *, n_items: int, n_experts: int, n_classes: int) -> ClassSkill | None:
+    """Return the skill by class where it is given, of these items, experts and classes."""
+    if skill is not None and skill.shape != (n_items, n_experts, n_classes):
+        raise InputError(
+            f"must be of shape ({n_items}, {n_experts}, {n_classes}), got {skill.shape}.", argument="skill"
+        )
+    return skill
+
+
+def clip_width(eps: float) -> float:
+    """Return how far probabilities keep from 0 and 1."""
+    if not 0 < eps < 0.5:
+        raise InputError(f"must lie in (0, 0.5), got {eps}.", argument="eps")
+    return float(eps)
+
+
+def named(label_idx: IntArray, classes: ArrayLike | None, *, n_classes: int) -> Labels:
+    """Return labels in their own type where the classes are given, else class numbers.
+
+    >>> named(np.array([1, 0]), ["benign", "malign"], n_classes=2).tolist()
+    ['malign', 'benign']
+    """
+    if classes is None:
+        return label_idx
+    own = as_column(classes, name="classes")
+    if len(own) != n_classes:
+        raise InputError(f"must be {n_classes} labels, one per class number, got {len(own)}.", argument="classes")
+    return own[label_idx]

@@ -3,19 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation.arguments import (
-    EPS,
-    answer_numbers,
-    class_count,
-    clip_width,
-    discounts,
-    expert_probabilities,
-    heard_answers,
-    named,
-    optional_model,
-)
-from defero.aggregation.tally import at, first_best, tally
+from defero.aggregation.tally import EPS, at, clip_width, discounts, first_best, named, optional_model, tally
 from defero.core.checks import FloatArray
+from defero.core.expert_checks import answer_numbers, expert_probabilities, heard_answers
+from defero.core.option_checks import whole_number
 from defero.core.results import Answer
 from defero.core.scores import softmax
 
@@ -78,7 +69,7 @@ def weighted_vote(
     >>> vote.label.tolist(), vote.confidence.round(3).tolist()  # odds 9 against 1.5 * 1.5
     ([0], [0.8])
     """
-    n_classes = class_count(n_classes)
+    n_classes = whole_number("n_classes", n_classes, least=1)
     given = answer_numbers(answers, n_classes=n_classes)
     heard = heard_answers(given, mask)
     proba = expert_probabilities(expert_proba, n_items=len(given), n_experts=given.shape[1])

@@ -9,6 +9,7 @@ from defero.answering.features import directions
 from defero.answering.who import WhoAnswered, known_features, who_answered
 from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError
+from defero.core.option_checks import one_of
 from defero.core.scores import sigmoid
 
 By = Literal["label", "label+features"]
@@ -57,8 +58,7 @@ def answer_weights(
     >>> weight.round(2).tolist()  # class 0 counts 0.7 in all items, and so here
     [2.8, 0.4, 0.4, 0.4]
     """
-    if by not in get_args(By):
-        raise InputError(f"by must be one of {', '.join(map(repr, get_args(By)))}, got {by!r}.")
+    one_of("by", by, get_args(By))
     if not most >= 1:
         raise InputError(f"most must be 1 or more, got {most!r}; 10 lets an answer count ten times.")
     who = who_answered(item_idx, expert_idx, label_idx, n_classes=n_classes, n_experts=n_experts)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from defero.core.wording import list_in_words, round_percent
+
 if TYPE_CHECKING:
     from defero.answering.check import AnsweringCheck
     from defero.answering.weights import By
@@ -69,8 +71,8 @@ def _experts(check: AnsweringCheck) -> str | None:
         k = int(check.oddest[j])
         share = float(check.rates[j, k] * check.class_sizes[k] / np.nansum(check.rates[j] * check.class_sizes))
         told.append(
-            f"of the answers of {check.experts[j]} {_percent(share)} are to class {check.classes[k]} where "
-            f"{_percent(min(1.0, max(0.0, share - float(check.gap[j]))))} were expected"
+            f"of the answers of {check.experts[j]} {round_percent(share)} are to class {check.classes[k]} where "
+            f"{round_percent(min(1.0, max(0.0, share - float(check.gap[j]))))} were expected"
         )
     left = len(odd) - len(told)
     text = "; ".join(told) + (f"; and so with {left} more" if left else "") + "."
@@ -129,18 +131,18 @@ def _incurable(check: AnsweringCheck) -> tuple[str, ...]:
     bare = [check.classes[k] for k in np.flatnonzero(check.answers_by_class == 0)]
     if bare:
         said.append(
-            f"Nobody answered a case of class {_listed(bare)}: what experts can do there is unknown, and no weight "
-            "cures it."
+            f"Nobody answered a case of class {list_in_words(bare, most=NAMED)}: what experts can do there is unknown, "
+            "and no weight cures it."
         )
     never = []
     for j in check.dependent_experts.tolist():
         none = np.flatnonzero((check.rates[j] == 0) & (check.answers_by_class > 0))
         if none.size:
-            never.append(f"{check.experts[j]} (class {_listed([check.classes[k] for k in none])})")
+            never.append(f"{check.experts[j]} (class {list_in_words([check.classes[k] for k in none], most=NAMED)})")
     if never:
         said.append(
-            f"Some never answered a class that others answered, and no weight cures it: {_listed(never)}; what they "
-            "can do there is taken from the others."
+            "Some never answered a class that others answered, and no weight cures it: "
+            f"{list_in_words(never, most=NAMED)}; what they can do there is taken from the others."
         )
     return tuple(said)
 
@@ -154,22 +156,3 @@ def _chance(check: AnsweringCheck, p: float) -> str:
     """Write a p value, and that it is adjusted for the number of questions asked."""
     n = check.n_questions
     return f"p at most {p:.2g}" + (f", adjusted for {COUNTS[n]} questions" if n > 1 else "")
-
-
-def _percent(share: float) -> str:
-    """Write a share, small ones with a digit.
-
-    >>> _percent(0.256), _percent(0.004)
-    ('26 %', '0.4 %')
-    """
-    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
-
-
-def _listed(told: list[str]) -> str:
-    """Join names, and count those past the third.
-
-    >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d", "e"])
-    ('a, b', 'a, b, c and 2 more')
-    """
-    left = len(told) - NAMED
-    return ", ".join(told) if left <= 0 else f"{', '.join(told[:NAMED])} and {left} more"

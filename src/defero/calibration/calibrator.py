@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from defero.calibration.choice import choose_maps
 from defero.calibration.chosen import ChosenMaps
 from defero.calibration.describe import calibration_sentences
-from defero.calibration.inputs import label_numbers
 from defero.calibration.isotonic import IsotonicMaps, fit_isotonic
 from defero.calibration.maps import ExpertMaps, Method, Untouched
 from defero.calibration.newcomer import NewcomersMap, with_newcomer
@@ -22,15 +21,15 @@ from defero.calibration.temperature import (
     fit_temperature,
     largest_class_pays,
 )
-from defero.calibration.venn_abers import VennAbersMaps, fit_venn_abers
-from defero.core.checks import BoolArray, FloatArray, true_or_false
+from defero.core.checks import BoolArray, FloatArray, index_numbers, true_or_false
 from defero.core.errors import InputError
+from defero.core.option_checks import one_of
 from defero.core.scores import Link, Scores, sigmoid
 
 HONEST_ITEMS = 10.0
 """How many items' worth of belief that the model is honest already."""
-_FITS = {"auto": choose_maps, "platt": fit_platt, "isotonic": fit_isotonic, "venn-abers": fit_venn_abers}
-_KINDS = {kind.method: kind for kind in (ChosenMaps, PlattMaps, IsotonicMaps, VennAbersMaps, Untouched)}
+_FITS = {"auto": choose_maps, "platt": fit_platt, "isotonic": fit_isotonic}
+_KINDS = {kind.method: kind for kind in (ChosenMaps, PlattMaps, IsotonicMaps, Untouched)}
 
 
 @dataclass(frozen=True)
@@ -93,14 +92,13 @@ class Calibrator:
             The class number of each label.
         correct, observed : (n, J) bool
             Was expert j right on item i; did they answer at all?
-        method : "auto", "platt", "isotonic", "venn-abers" or "none"
+        method : "auto", "platt", "isotonic" or "none"
             For the experts. "auto" leaves alone what is honest already (see `choose_maps`), the model's own
             probabilities too; the others give the classes a temperature, "none" nothing to anybody.
         """
-        if method not in get_args(Method):
-            raise InputError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}.")
+        one_of("method", method, get_args(Method))
         shape = scores.expert_raw.shape
-        labels = label_numbers(label_idx, n_items=len(scores), n_classes=scores.n_classes)
+        labels = index_numbers("label_idx", label_idx, below=scores.n_classes, n_items=len(scores))
         right, seen = true_or_false("correct", correct, shape=shape), true_or_false("observed", observed, shape=shape)
         fit_classes = {"auto": choose_temperature, "none": _one}.get(method, fit_temperature)
         temperature = fit_classes(scores.class_proba, labels, prior=HONEST_ITEMS)
@@ -127,14 +125,6 @@ class Calibrator:
         logits = self.experts.logits(scores.expert_raw)
         model_proba = scores.model_proba if self.keeps_model else class_proba.max(axis=1)
         return Scores(class_proba, sigmoid(logits), model_proba, logits, "logit")
-
-    def width(self, scores: Scores) -> FloatArray:
-        """Return how far apart Venn-Abers' two probabilities lie, (n, J); nan for experts of other methods.
-
-        One of the two is calibrated, and nobody knows which: a wide pair says that few answers were like this one.
-        """
-        self._check(scores)
-        return self.experts.width(scores.expert_raw)
 
     def take(self, experts: Sequence[int]) -> "Calibrator":
         """Return the calibrator of some experts, in this order; the model's part is as it was."""
@@ -183,8 +173,7 @@ class Calibrator:
         """Return the calibrator that `settings()` described."""
         try:
             method = settings["experts"]["method"]
-            if method not in _KINDS:
-                raise InputError(f"method must be one of {', '.join(_KINDS)}, got {method!r}.")
+            one_of("method", method, _KINDS)
             n_labels, n_answers = settings.get("n_labels"), settings.get("n_answers")
             return cls(
                 float(settings["temperature"]),

@@ -9,12 +9,11 @@ import numpy as np
 from defero.calibration.isotonic import IsotonicMaps
 from defero.calibration.maps import ExpertMaps, Untouched
 from defero.calibration.platt import PlattMaps
-from defero.calibration.venn_abers import VennAbersMaps
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError
 from defero.core.scores import Link
 
-_KNOWN = {kind.method: kind for kind in (Untouched, PlattMaps, IsotonicMaps, VennAbersMaps)}
+_KNOWN = {kind.method: kind for kind in (Untouched, PlattMaps, IsotonicMaps)}
 
 
 @dataclass(frozen=True)
@@ -65,13 +64,6 @@ class ChosenMaps:
         found = np.empty(expert_raw.shape)
         for part, columns in zip(self.parts, self.experts, strict=True):
             found[:, columns] = part.logits(expert_raw[:, columns])
-        return found
-
-    def width(self, expert_raw: FloatArray) -> FloatArray:
-        """Return each part's width, (n, J)."""
-        found = np.empty(expert_raw.shape)
-        for part, columns in zip(self.parts, self.experts, strict=True):
-            found[:, columns] = part.width(expert_raw[:, columns])
         return found
 
     def take(self, experts: tuple[int, ...]) -> ExpertMaps:

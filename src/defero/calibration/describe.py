@@ -8,7 +8,6 @@ from defero.core.wording import join_names
 _WORDS = {
     "platt": "Platt's map for {}",
     "isotonic": "isotonic steps for {}",
-    "venn-abers": "Venn-Abers for {}",
     "none": "{} left alone",
 }
 

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
-import numpy as np
-
 from defero.calibration.log_odds import SHARP_CORNER, log_odds
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError
 from defero.core.scores import Link
 
-Method = Literal["auto", "platt", "isotonic", "venn-abers", "none"]
+Method = Literal["auto", "platt", "isotonic", "none"]
 
 
 class ExpertMaps(Protocol):
@@ -34,10 +32,6 @@ class ExpertMaps(Protocol):
 
     def logits(self, expert_raw: FloatArray) -> FloatArray:
         """Return the calibrated log-odds, (n, J), all finite."""
-        ...
-
-    def width(self, expert_raw: FloatArray) -> FloatArray:
-        """Return how far apart the two probabilities of Venn-Abers lie, (n, J); nan for other methods."""
         ...
 
     def take(self, experts: tuple[int, ...]) -> "ExpertMaps":
@@ -78,10 +72,6 @@ class Untouched:
         """Return the log-odds that the raw scores claim, (n, J)."""
         return expert_raw if self.link == "logit" else log_odds(expert_raw, self.link, corner=SHARP_CORNER)
 
-    def width(self, expert_raw: FloatArray) -> FloatArray:
-        """Return nan, (n, J)."""
-        return no_width(expert_raw)
-
     def take(self, experts: tuple[int, ...]) -> "Untouched":
         """Return the identity for some experts."""
         return Untouched(self.link, len(experts))
@@ -106,12 +96,3 @@ def checked_link(link: object) -> None:
         raise InputError("a mixture of experts' weights are no probabilities and cannot be calibrated.")
     if link not in ("logit", "log"):
         raise InputError(f"link must be 'logit' or 'log', got {link!r}.")
-
-
-def no_width(expert_raw: FloatArray) -> FloatArray:
-    """Return nan for each score: this method gives one probability, not two.
-
-    >>> no_width(np.zeros((1, 2))).tolist()
-    [[nan, nan]]
-    """
-    return np.full(expert_raw.shape, np.nan)

@@ -17,8 +17,8 @@ def with_newcomer(maps: ExpertMaps, newcomer: NewcomersMap) -> ExpertMaps:
     maps : ExpertMaps of J experts
     newcomer : "typical" or "identity"
         "typical", for scores that were made as those of the others: the pooled map where most of them have Platt's,
-        which is what an expert without held-out answers gets; else the identity, as isotonic steps and Venn-Abers
-        are each expert's own. "identity": the score is taken at its word.
+        which is what an expert without held-out answers gets; else the identity, as isotonic steps are each
+        expert's own. "identity": the score is taken at its word.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from defero.calibration.log_odds import log_odds
-from defero.calibration.maps import checked_link, no_width
+from defero.calibration.maps import checked_link
 from defero.calibration.scoring import ROUGH, Columns
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.errors import InputError
@@ -94,10 +94,6 @@ class PlattMaps:
         [[3.0]]
         """
         return log_odds(expert_raw - self.shift, self.link) * np.array(self.slope) + np.array(self.intercept)
-
-    def width(self, expert_raw: FloatArray) -> FloatArray:
-        """Return nan, (n, J)."""
-        return no_width(expert_raw)
 
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""

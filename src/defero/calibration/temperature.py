@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.calibration.held_out import FEWEST_LABELS, FOLDS, folds, pays
-from defero.calibration.inputs import label_numbers, row_weights
 from defero.calibration.log_odds import compress
-from defero.core.checks import FloatArray, IntArray, probabilities
+from defero.core.checks import FloatArray, IntArray, index_numbers, item_weights, probabilities
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, softmax
 
@@ -56,8 +55,8 @@ def fit_temperature(
     """
     proba = probabilities("class_proba", class_proba)
     n_items, n_classes = proba.shape
-    labels = label_numbers(label_idx, n_items=n_items, n_classes=n_classes)
-    weights = row_weights(weight, n_items=n_items)
+    labels = index_numbers("label_idx", label_idx, below=n_classes, n_items=n_items)
+    weights = item_weights("weight", weight, n_items=n_items)
     logs = _log(proba)
     of_label = logs[np.arange(n_items), labels]
     if prior and weights.sum() > 0:
@@ -102,7 +101,7 @@ def choose_temperature(class_proba: ArrayLike, label_idx: ArrayLike, *, prior: f
     5.4
     """
     proba = probabilities("class_proba", class_proba)
-    labels = label_numbers(label_idx, n_items=len(proba), n_classes=proba.shape[1])
+    labels = index_numbers("label_idx", label_idx, below=proba.shape[1], n_items=len(proba))
     gain, fold = np.zeros(len(proba)), folds(len(proba))
     for k in range(FOLDS if len(proba) >= FEWEST_LABELS else 0):
         out, rest = fold == k, fold != k

@@ -47,7 +47,7 @@ def demo(
         teams.append(team.score(test.features, test.labels, experts=test.answers))
         models.append(float((team.predict(test.features) == test.labels).mean()))
         experts.append(test.correct.mean(axis=0).tolist())
-        coverages.append(team.decide(test.features).coverage())
+        coverages.append(team.decide(test.features).coverage)
         if sys.stderr.isatty() and not as_json:
             typer.echo(f"\rrepetition {repetition + 1} of {seeds} ", nl=repetition + 1 == seeds, err=True)
     gain, half_width = mean_and_half_width([t - m for t, m in zip(teams, models, strict=True)])

@@ -53,7 +53,6 @@ from defero.cli.saved_team import replaced_sentence
 from defero.cli.shared_answers import shared_in
 
 if TYPE_CHECKING:
-    from defero.conformal.targets import Target
     from defero.core import ExpertTable
     from defero.data.case_file import CaseFile, Cases
     from defero.metrics.record.team import TeamRecord
@@ -160,7 +159,6 @@ def fit(
 
     defero fit scans --table cases.csv --image-column file --net wrn-28-4 --label truth --experts a,b --out model
     """
-    from defero.conformal.targets import check_target
     from defero.data.case_file import CaseFile
     from defero.data.cases import read_cases
     from defero.data.model_folder import check_writable
@@ -214,7 +212,7 @@ def fit(
     weights = training.answer_weights
     found = answering_in(parts[0], cases, router, text=file.text, groups=groups, weights=weights)
     if loss != "moe":  # its weights are no probabilities
-        router = _honest(router, parts, alpha=alpha, target=check_target(target), fees=fees)
+        router = _honest(router, parts, alpha=alpha, target=target, fees=fees)
     notes = {**router.notes, **_notes(file, cases, found, cuts=cuts, seed=seed)}
     apart_from_features = {**seen_groups(cases, parts[:3], group=group), **seen_keys(router, cases, parts[:3])}
     router = replace(router, notes=notes, seen={**router.seen, **apart_from_features})
@@ -225,7 +223,7 @@ def fit(
 
 
 def _honest(
-    router: "Router", parts: "tuple[ExpertTable, ...]", *, alpha: float, target: "Target", fees: list[float]
+    router: "Router", parts: "tuple[ExpertTable, ...]", *, alpha: float, target: str, fees: list[float]
 ) -> "Router":
     _, held, panels, _ = parts
     router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)

@@ -14,13 +14,11 @@ LEAST_LEARN, LEAST_CASES = 10, 20
 
 def check_options(*, target: str, alpha: float, test_share: float | None, split: str | None) -> None:
     """Refuse options that cannot be, before anything is read."""
-    from typing import get_args
-
-    from defero.conformal.targets import Target
     from defero.core.errors import InputError
+    from defero.core.targets import TARGETS
     from defero.core.wording import did_you_mean, join_names
 
-    targets = get_args(Target)
+    targets = tuple(TARGETS)
     if target not in targets:
         raise InputError(
             f"--target must be one of {join_names(targets)}, got {target!r}{did_you_mean(target, targets)}"

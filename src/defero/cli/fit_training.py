@@ -24,8 +24,6 @@ One = TypeVar("One")
 NETS: dict[str, Net] = {"auto": "auto", "linear": "linear", "mlp": "mlp"}
 HEADS: dict[str, Heads] = {"auto": "auto", "shrunk": "shrunk", "separate": "separate"}
 WEIGHTS: dict[str, Weights] = {"label": "label", "label+features": "label+features"}
-LOSSES = ("softmax", "ova", "decoupled", "asymmetric", "moe", "auto")
-SHRINKABLE = ("ova", "decoupled", "auto")
 
 
 @contextmanager
@@ -64,16 +62,19 @@ class Training:
         """Check what a command line said."""
         from defero.core.errors import InputError
         from defero.core.wording import did_you_mean, join_names
+        from defero.losses import LOSSES
 
-        if loss not in LOSSES:
-            raise InputError(f"--loss must be one of {join_names(LOSSES)}, got {loss!r}{did_you_mean(loss, LOSSES)}")
+        known = (*LOSSES, "auto")
+        if loss not in known:
+            raise InputError(f"--loss must be one of {join_names(known)}, got {loss!r}{did_you_mean(loss, known)}")
         weights = None if answer_weights is None else _known("--answer-weights", answer_weights, WEIGHTS)
         chosen = NETS[net] if net in NETS else _deep_net(net)
         found = cls(chosen, loss, _known("--heads", heads, HEADS), min_answers, weights, deep or Deep())
         found._check_deep(onnx=onnx)
         needs = "--heads shrunk" if heads == "shrunk" else "--answer-weights" if weights is not None else None
-        if needs is not None and loss not in SHRINKABLE:
-            raise InputError(f"{needs}: needs --loss {' or '.join(SHRINKABLE)}, got {loss}.")
+        if needs is not None and loss != "auto" and not LOSSES[loss].shrinkable:
+            shrinkable = [name for name, one in LOSSES.items() if one.shrinkable]
+            raise InputError(f"{needs}: needs --loss {' or '.join([*shrinkable, 'auto'])}, got {loss}.")
         if weights is not None and heads == "separate":
             raise InputError("--answer-weights: needs shrunk heads, got --heads separate; leave one of them out.")
         return found

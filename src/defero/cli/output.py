@@ -167,10 +167,9 @@ def show_panel(panel: "PanelRecord") -> None:
     kept = "-"
     if not math.isnan(panel.kept):
         kept = f"{percent(panel.kept)} ({100 * panel.low:.1f} to {100 * panel.high:.1f})"
-    least = "at most" if panel.target == "missed-share" else "at least"
     typer.echo(f"\nPanels ({panel.target}). {panel.promise}")
     typer.echo(
-        f"Promised {least} {percent(panel.asked_for)}, kept {kept}. {panel.deferred} cases would be deferred if "
+        f"Promised {panel.bound} {percent(panel.asked_for)}, kept {kept}. {panel.deferred} cases would be deferred if "
         f"everybody could be asked; these are the {panel.cases} of them that a recorded expert got right."
     )
     if panel.deferred:

@@ -3,5 +3,13 @@
 from defero.conformal.paper_sets import NaiveExpertSets, RegularizedExpertSets
 from defero.conformal.predictor import ExpertSetPredictor
 from defero.conformal.quantile import conformal_quantile
+from defero.core.targets import TARGETS, Target
 
-__all__ = ["ExpertSetPredictor", "NaiveExpertSets", "RegularizedExpertSets", "conformal_quantile"]
+__all__ = [
+    "TARGETS",
+    "ExpertSetPredictor",
+    "NaiveExpertSets",
+    "RegularizedExpertSets",
+    "Target",
+    "conformal_quantile",
+]

@@ -8,10 +8,10 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.conformal.inputs import Group, group_names, known_right
 from defero.conformal.quantile import check_alpha, rows_needed
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, names, probabilities
+from defero.core.checks import BoolArray, FloatArray, IntArray, availability, names, probabilities, true_or_false
 from defero.core.errors import InputError
+from defero.core.expert_checks import Group, group_names
 from defero.core.results import ExpertSets
 from defero.core.wording import join_names
 
@@ -76,7 +76,9 @@ class ConformalSets(ABC, Generic[Cut]):
         gets full sets, and a UserWarning says so.
         """
         scores = probabilities("expert_proba", expert_proba)
-        right = known_right(correct, observed, shape=scores.shape)
+        right = true_or_false("correct", correct, shape=scores.shape)
+        if observed is not None:
+            right = right & true_or_false("observed", observed, shape=scores.shape)
         found = {None: slice(None)} if groups is None else _rows_per_group(group_names(groups, n_items=len(scores)))
         thresholds, n_rows = {}, {}
         for group, rows in found.items():

@@ -6,17 +6,11 @@ from typing import Any, Self
 import numpy as np
 
 from defero.conformal.base import ConformalSets
-from defero.conformal.inputs import Group
-from defero.conformal.targets import THRESHOLDS, Target, check_target
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.errors import InputError
+from defero.core.expert_checks import Group
+from defero.core.targets import TARGETS
 from defero.core.wording import join_names
-
-_PROMISES: dict[Target, str] = {
-    "all-correct": "with probability at least {kept:g} every {expert} who is right is in the set",
-    "missed-share": "the expected share of the right {expert}s who are left out of the set is at most {alpha:g}",
-    "any-correct": "with probability at least {kept:g} at least one {expert} who is right is in the set",
-}
 
 
 class ExpertSetPredictor(ConformalSets[float]):
@@ -24,7 +18,7 @@ class ExpertSetPredictor(ConformalSets[float]):
 
     Parameters
     ----------
-    target : "all-correct", "missed-share" or "any-correct"
+    target : "all-correct", "missed-share", "any-correct", or a name that was registered in `TARGETS`
         What is promised, for items that some expert gets right:
         every right expert is in the set, with probability at least 1 - alpha;
         the expected share of right experts left out is at most alpha;
@@ -50,15 +44,16 @@ class ExpertSetPredictor(ConformalSets[float]):
     [[True, True, False], [True, False, False]]
     """
 
-    def __init__(self, *, target: Target, alpha: float) -> None:
+    def __init__(self, *, target: str, alpha: float) -> None:
         super().__init__(alpha)
-        self.target = check_target(target)
+        TARGETS.find(target)
+        self.target = target
 
     def __repr__(self) -> str:
         return f"ExpertSetPredictor(target={self.target!r}, alpha={self.alpha:g})"
 
     def _calibrate(self, expert_proba: FloatArray, right: BoolArray) -> float:
-        return THRESHOLDS[self.target](expert_proba, right, alpha=self.alpha)
+        return TARGETS.find(self.target).threshold(expert_proba, right, alpha=self.alpha)
 
     def _inside(self, expert_proba: FloatArray, cut: float) -> BoolArray:
         return expert_proba >= cut
@@ -72,7 +67,8 @@ class ExpertSetPredictor(ConformalSets[float]):
         """
         self._check_fitted()
         expert = "observed expert" if self.partly_observed_ else "expert"
-        what = _PROMISES[self.target].format(kept=1 - self.alpha, alpha=self.alpha, expert=expert)
+        target = TARGETS.find(self.target)
+        what = target.promise.format(level=target.level(self.alpha), expert=expert)
         n_rows = sum(self.n_rows_.values())
         inside = "" if None in self.n_rows_ else f", inside each of the groups {join_names(self.n_rows_)}"
         whom = "some observed expert" if self.partly_observed_ else "some expert"

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.errors import InputError
+from defero.core.option_checks import share
 
 SLACK = 1e-9
 """How far a rank or a sum may pass its border by rounding alone: 100 * (1 - 0.95) is 5.000000000000004."""
@@ -48,9 +49,7 @@ def conformal_quantile(scores: ArrayLike, *, alpha: float) -> float:
 
 def check_alpha(alpha: float) -> float:
     """Return alpha, or say what it must be."""
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must lie in (0, 1), got {alpha}; for 90% coverage pass 0.1.")
-    return float(alpha)
+    return share("alpha", alpha, example="for 90% coverage pass 0.1")
 
 
 def rows_needed(alpha: float) -> int:

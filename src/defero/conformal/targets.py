@@ -5,16 +5,12 @@ a right expert are left out: the promise is for items that some expert gets righ
 """
 
 import math
-from collections.abc import Callable
-from typing import Literal, get_args
 
 import numpy as np
 
 from defero.conformal.quantile import SLACK, conformal_quantile
 from defero.core.checks import BoolArray, FloatArray
-from defero.core.errors import InputError
-
-Target = Literal["all-correct", "missed-share", "any-correct"]
+from defero.core.targets import Target
 
 
 def all_correct_threshold(expert_proba: FloatArray, right: BoolArray, *, alpha: float) -> float:
@@ -70,16 +66,26 @@ def missed_share_threshold(scores: FloatArray, right: BoolArray, *, alpha: float
     return float(values[order[first_over]]) if first_over < len(order) else math.inf
 
 
-THRESHOLDS: dict[Target, Callable[..., float]] = {
-    "all-correct": all_correct_threshold,
-    "missed-share": missed_share_threshold,
-    "any-correct": any_correct_threshold,
-}
+def _share_found(inside: BoolArray, right: BoolArray) -> FloatArray:
+    return (inside & right).sum(axis=1) / right.sum(axis=1)
 
 
-def check_target(target: str) -> Target:
-    """Return the target, or name the three there are."""
-    for known in get_args(Target):
-        if target == known:
-            return known
-    raise InputError(f"target must be 'all-correct', 'missed-share' or 'any-correct', got {target!r}.")
+ANY_CORRECT = Target(
+    threshold=any_correct_threshold,
+    judge=lambda inside, right: (_share_found(inside, right) > 0).astype(np.float64),
+    promise="with probability at least {level:g} at least one {expert} who is right is in the set",
+    broken="hold a right expert less often",
+)
+ALL_CORRECT = Target(
+    threshold=all_correct_threshold,
+    judge=lambda inside, right: (_share_found(inside, right) == 1).astype(np.float64),
+    promise="with probability at least {level:g} every {expert} who is right is in the set",
+    broken="hold every right expert less often",
+)
+MISSED_SHARE = Target(
+    threshold=missed_share_threshold,
+    judge=lambda inside, right: 1 - _share_found(inside, right),
+    promise="the expected share of the right {expert}s who are left out of the set is at most {level:g}",
+    broken="miss more of the right experts",
+    at_most=True,
+)

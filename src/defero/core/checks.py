@@ -1,4 +1,4 @@
-"""Checks at the public edge: each returns a clean array or raises a sentence that names the argument."""
+"""Checks of arguments: each returns a clean value or raises an error that names the argument."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -105,18 +105,110 @@ def names(name: str, value: object, *, count: int) -> tuple[str, ...]:
     return found
 
 
-def true_or_false(name: str, value: ArrayLike, *, shape: tuple[int, ...]) -> BoolArray:
-    """Return True or False for each item and expert; the numbers 0 and 1 are taken too.
+def true_or_false(
+    name: str, value: ArrayLike, *, shape: tuple[int, ...] | None = None, seen: BoolArray | None = None
+) -> BoolArray:
+    """Return True or False in each cell; the numbers 0 and 1 are taken too, and anything where `seen` is False.
 
     >>> true_or_false("observed", [[1, 0]], shape=(1, 2)).tolist()
     [[True, False]]
+    >>> true_or_false("correct", [[1, 7]], seen=np.array([[True, False]])).tolist()
+    [[True, False]]
     """
     array = np.asarray(value)
-    if array.shape != shape:
-        raise InputError(f"{name} must have the shape {shape} of the experts' scores, got {array.shape}.")
-    if array.dtype != np.bool_ and (array.dtype.kind not in "iuf" or not np.isin(array, (0, 1)).all()):
-        raise InputError(f"{name} must be True or False (or 1 or 0) in each cell, got other values.")
-    return array.astype(np.bool_, copy=False)
+    if shape is not None and array.shape != shape:
+        raise InputError(f"must have the shape {shape} of the other arguments, got {array.shape}.", argument=name)
+    if array.dtype == np.bool_:
+        return np.asarray(array, dtype=np.bool_)
+    strange = np.asarray((array != 0) & (array != 1), dtype=np.bool_)
+    if seen is not None:
+        strange &= seen
+    if strange.any():
+        raise InputError(f"must be True or False (or 1 or 0) in each cell, got {place(array, strange)}.", argument=name)
+    return np.asarray(array == 1, dtype=np.bool_)
+
+
+def flags(name: str, value: ArrayLike, *, n_items: int | None = None) -> BoolArray:
+    """Return (n,) True or False; the numbers 0 and 1 are taken too.
+
+    >>> flags("correct", [1, 0]).tolist()
+    [True, False]
+    """
+    array = np.asarray(value)
+    check_length(name, array, n_items=n_items)
+    return true_or_false(name, array)
+
+
+def place(array: NDArray[Any], strange: BoolArray) -> str:
+    """Write the first strange value of (n,) or (n, J), and where it is.
+
+    >>> place(np.array([[1, 7]]), np.array([[False, True]]))
+    '7 for item 0, expert 1'
+    """
+    cell = tuple(np.argwhere(strange)[0])
+    value = array[cell]
+    shown = f"{value:g}" if isinstance(value, np.floating) else str(value)
+    return f"{shown} for item {cell[0]}" + (f", expert {cell[1]}" if len(cell) == 2 else "")
+
+
+def numbers(name: str, value: ArrayLike, *, n_items: int | None = None) -> FloatArray:
+    """Return (n,) floats without NaN; infinity passes.
+
+    >>> numbers("gain", [1, 2]).tolist()
+    [1.0, 2.0]
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"must be numbers, one per item: {error}.", argument=name) from error
+    check_length(name, array, n_items=n_items)
+    if np.isnan(array).any():
+        item = int(np.argmax(np.isnan(array)))
+        raise InputError(f"must be a number for each item, got NaN for item {item}.", argument=name)
+    return array
+
+
+def item_weights(name: str, value: ArrayLike | None, *, n_items: int) -> FloatArray:
+    """Return how much each item counts, (n,); 1 where nothing is said.
+
+    >>> item_weights("weight", None, n_items=2).tolist()
+    [1.0, 1.0]
+    """
+    if value is None:
+        return np.ones(n_items)
+    array = numbers(name, value, n_items=n_items)
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise InputError("must be finite and not negative; pass 0 for an item that does not count.", argument=name)
+    return array
+
+
+def index_numbers(name: str, value: ArrayLike, *, below: int | None = None, n_items: int | None = None) -> IntArray:
+    """Return (n,) whole numbers from 0, such as class numbers or expert numbers; less than `below` where it is given.
+
+    >>> index_numbers("label_idx", [1, 0], below=2).tolist()
+    [1, 0]
+    """
+    array = np.asarray(value)
+    check_length(name, array, n_items=n_items)
+    if array.size and array.dtype.kind not in "iu":
+        raise InputError(
+            f"must be whole numbers, got dtype {array.dtype}; encode other values first, for example with "
+            "np.unique(..., return_inverse=True) or as ExpertTable.label_idx.",
+            argument=name,
+        )
+    outside = np.flatnonzero((array < 0) | (array >= below) if below is not None else array < 0)
+    if outside.size:
+        allowed = "be 0 or more" if below is None else f"lie in 0..{below - 1}"
+        raise InputError(f"must {allowed}, got {array[outside[0]]} for item {outside[0]}.", argument=name)
+    return array.astype(np.int64)
+
+
+def check_length(name: str, array: NDArray[Any], *, n_items: int | None = None) -> None:
+    """Refuse an array that is not (n,)."""
+    if array.ndim != 1:
+        raise InputError(f"must have one axis (n,), one value per item, got shape {array.shape}.", argument=name)
+    if n_items is not None and len(array) != n_items:
+        raise InputError(f"must have {n_items} items like the other arguments, got {len(array)}.", argument=name)
 
 
 def by_name(name: str, value: object, experts: tuple[str, ...], *, default: float | bool) -> Any:

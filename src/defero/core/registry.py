@@ -45,7 +45,7 @@ class Registry(Mapping[str, Value], Generic[Value]):
 
     def register(self, name: str, value: Value) -> None:
         """Add a name; a second registration of the same name is an error, unless it is the same value."""
-        if name in self._values and self._values[name] is not value:
+        if (name in self._values or name in self._lazy) and self[name] is not value:
             raise InputError(f"{name!r} is registered already; choose another name.", argument=self._argument)
         self._values[name] = value
 

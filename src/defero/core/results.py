@@ -66,7 +66,7 @@ class Decision(Tabular):
 
     def headline(self) -> str:
         """Return how many items the model keeps and how many each expert gets."""
-        load = dict(zip(self.expert_names, self.load().tolist(), strict=True))
+        load = dict(zip(self.expert_names, self.load.tolist(), strict=True))
         asked = join_names((f"{name} {count:,}" for name, count in load.items() if count), most=4)
         kept = len(self) - int(self.deferred.sum())
         return f"Decision: {count_of(len(self), 'item')}; model {kept:,}{', ' if asked else ''}{asked}."
@@ -91,12 +91,14 @@ class Decision(Tabular):
         """One short phrase per item that names the numbers compared."""
         return [self._why(i) for i in range(len(self))]
 
+    @property
     def coverage(self) -> float:
-        """Return the share of items that the model answers; nan for no items."""
+        """The share of items that the model answers; nan for no items."""
         return float(np.mean(~self.deferred)) if len(self) else float("nan")
 
+    @property
     def load(self) -> IntArray:
-        """Return how many items each expert gets, (J,)."""
+        """(J,): how many items each expert gets."""
         return np.bincount(self.expert[self.deferred], minlength=len(self.expert_names)).astype(np.int64)
 
     def _why(self, i: int) -> str:

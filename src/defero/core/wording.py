@@ -1,8 +1,9 @@
 """Words of messages: lists, percentages, counts, and the name that was probably meant."""
 
 import difflib
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -30,6 +31,46 @@ def join_names(values: Iterable[object], *, most: int = 12) -> str:
     if len(texts) <= most:
         return ", ".join(texts)
     return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"
+
+
+def list_in_words(values: Sequence[object], *, most: int = 6, total: int | None = None) -> str:
+    """Write values as a sentence does; past the first `most`, or where there are `total`, the rest is counted.
+
+    >>> list_in_words(["ann"]), list_in_words(["ann", "bob"]), list_in_words(["ann", "bob", "eve"])
+    ('ann', 'ann and bob', 'ann, bob and eve')
+    >>> list_in_words("abcde", most=3), list_in_words(["ann", "bob"], total=14)
+    ('a, b, c and 2 more', 'ann, bob and 12 more')
+    """
+    texts = [str(value) for value in values[:most]]
+    rest = (len(values) if total is None else total) - len(texts)
+    if rest:
+        texts.append(f"{rest} more")
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def percent(share: float, *, nothing: str = "-", space: str = " ") -> str:
+    """Write a share in percent; 0 and 100 are never due to rounding.
+
+    >>> [percent(share) for share in (0.875, 1.0, 0.9999, 0.00001, math.nan)]
+    ['87.5 %', '100.0 %', '>99.9 %', '<0.1 %', '-']
+    """
+    if math.isnan(share):
+        return nothing
+    if 0 < share < 0.0005:
+        return f"<0.1{space}%"
+    if 0.9995 < share < 1:
+        return f">99.9{space}%"
+    return f"{100 * share:.1f}{space}%"
+
+
+def round_percent(share: float, *, space: str = " ") -> str:
+    """Write a share in whole percent, and with a digit below 10 % where it is no whole number.
+
+    >>> round_percent(0.95), round_percent(0.256), round_percent(0.05), round_percent(0.004)
+    ('95 %', '26 %', '5 %', '0.4 %')
+    """
+    whole = share >= 0.1 or math.isclose(100 * share, round(100 * share), abs_tol=1e-9)
+    return f"{100 * share:.{0 if whole else 1}f}{space}%"
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:

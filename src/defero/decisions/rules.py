@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
-from defero.core.errors import InputError
+from defero.core.option_checks import one_of
 from defero.core.results import MODEL, Decision
 from defero.core.scores import Scores
 
@@ -102,8 +102,7 @@ def rule_from_settings(settings: Mapping[str, Any]) -> Rule:
     AskBelowThreshold(threshold=0.8)
     """
     options = {key: value for key, value in settings.items() if key != "name"}
-    if settings.get("name") not in _RULES:
-        raise InputError(f"rule must be one of {', '.join(_RULES)}, got {settings.get('name')!r}.")
+    one_of("rule", settings.get("name"), _RULES)
     rule: Rule = _RULES[settings["name"]](**options)
     return rule
 

@@ -14,7 +14,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from defero.calibration import Method
-from defero.conformal.targets import Target
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
@@ -34,7 +33,7 @@ from defero.estimators.lesson import (
     with_answer_weights,
 )
 from defero.estimators.recipe import Recipe
-from defero.router import Router, Vote
+from defero.router import Router
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
 
@@ -186,7 +185,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         ----------
         X, y, experts
             As in `fit`.
-        method : "auto", "platt", "isotonic", "venn-abers" or "none"
+        method : "auto", "platt", "isotonic" or "none"
             "auto" leaves alone what is honest already; `router_.calibrator.describe()` tells what it chose.
 
         Returns
@@ -205,7 +204,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         experts: object,
         *,
         alpha: float = 0.1,
-        target: Target = "any-correct",
+        target: str = "any-correct",
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -262,7 +261,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         X: Any,
         answers: object,
         *,
-        vote: Vote | None = None,
+        vote: str | None = None,
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
         groups: ArrayLike | None = None,

@@ -44,7 +44,7 @@ class ModelOnly(Baseline):
     >>> from defero.datasets import wedge
     >>> cases = wedge(500, random_state=0)
     >>> baseline = ModelOnly().fit(cases.features, cases.labels, experts=cases.answers)
-    >>> baseline.decide(cases.features).coverage()
+    >>> baseline.decide(cases.features).coverage
     1.0
     """
 
@@ -102,7 +102,7 @@ class RandomExpert(Baseline):
     >>> from defero.datasets import wedge
     >>> cases = wedge(500, random_state=0)
     >>> baseline = RandomExpert(random_state=0).fit(cases.features, cases.labels, experts=cases.answers)
-    >>> int(baseline.decide(cases.features).load().min()) > 90
+    >>> int(baseline.decide(cases.features).load.min()) > 90
     True
     """
 
@@ -136,7 +136,7 @@ class ConfidenceThreshold(Baseline):
     >>> from defero.datasets import wedge
     >>> cases = wedge(500, random_state=0)
     >>> baseline = ConfidenceThreshold(threshold=0.5).fit(cases.features, cases.labels, experts=cases.answers)
-    >>> 0 < baseline.decide(cases.features).coverage() < 1
+    >>> 0 < baseline.decide(cases.features).coverage < 1
     True
     """
 

@@ -115,7 +115,7 @@ def _judged(
         return lambda features: scorer.score(features).class_proba
 
     proba, temperature = out_of_fold(classes, fit), 1.0
-    if loss.name == "decoupled":  # of the sigmoids of one-vs-all a temperature says nothing
+    if loss.link == "decoupled":  # of the sigmoids of one-vs-all a temperature says nothing
         temperature = fit_temperature(proba, classes.label_idx, classes.weight, prior=HONEST_ITEMS)
         proba = apply_temperature(proba, temperature)
     value = weighted_log_loss(proba, classes)

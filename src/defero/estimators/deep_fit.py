@@ -117,7 +117,7 @@ def fit_deep_net(
     )
     device = next(network.parameters()).device
     name = net if isinstance(net, str) else None
-    scorer = DeepScorer(loss.name, network, inputs.to(device), shape, name, options.recipe.branches)
+    scorer = DeepScorer(loss.link, network, inputs.to(device), shape, name, options.recipe.branches)
     return scorer if lesson.n_experts == 0 else with_deep_population(scorer, lesson, fresh)
 
 
@@ -205,7 +205,7 @@ def _built(
     heads: dict[str, Any] = {
         "n_classes": lesson.n_classes,
         "n_experts": lesson.n_experts,
-        "model_column": loss.name == "moe",
+        "model_column": loss.model_column,
         "generator": generator,
     }
     if isinstance(net, str):

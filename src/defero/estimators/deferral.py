@@ -18,15 +18,13 @@ from defero.estimators.net_option import check_net, is_deep
 from defero.estimators.network_fit import PRECISIONS, NetworkOptions, train_network
 from defero.estimators.onnx_form import as_onnx
 from defero.estimators.recipe import Recipe
-from defero.losses import DeferralLoss
+from defero.losses import LOSSES, DeferralLoss
 from defero.scorers import Scorer
 
 if TYPE_CHECKING:
     from defero.estimators.deep_fit import DeepOptions
 
 ADVISED_LOSS: Literal["decoupled"] = "decoupled"
-_LOSSES = ("softmax", "ova", "decoupled", "asymmetric", "moe", "auto")
-_SHRINKABLE = ("ova", "decoupled")
 
 
 class DeferralClassifier(DeferralEstimator):
@@ -118,9 +116,9 @@ class DeferralClassifier(DeferralEstimator):
         if self._shrinks(lesson, loss):
             return self._learn_shrunk(lesson, loss, seed=seed)
         if self.net == "auto":
-            alone = loss if loss.name in _SHRINKABLE else DeferralLoss(ADVISED_LOSS)
+            alone = loss if loss.shrinkable else DeferralLoss(ADVISED_LOSS)
             choice = self._choose(enough_items(lesson.without_experts()), alone, seed=seed)
-            if loss.name != "decoupled" or choice.net == "mlp":
+            if loss.link != "decoupled" or choice.net == "mlp":
                 # Experts share a softmax with the classes, or read their posterior: neither may change afterwards.
                 choice = replace(choice, temperature=1.0)
             return choice.train(lesson, loss, self._options(), weight_decay=self._decay(), seed=seed)
@@ -131,16 +129,16 @@ class DeferralClassifier(DeferralEstimator):
 
     def _shrinks(self, lesson: Lesson, loss: DeferralLoss) -> bool:
         """Say whether the experts get shrunk heads."""
-        if self.heads == "shrunk" and loss.name not in _SHRINKABLE:
-            raise InputError(f"heads='shrunk' needs the loss {' or '.join(_SHRINKABLE)}, got {loss.name!r}.")
+        if self.heads == "shrunk" and not loss.shrinkable:
+            raise InputError(f"heads='shrunk' needs the loss {_shrinkable_names()}, got {loss.name!r}.")
         if lesson.answer_weight is not None:
-            if self.heads == "separate" or loss.name not in _SHRINKABLE:
+            if self.heads == "separate" or not loss.shrinkable:
                 raise InputError(
-                    f"answer_weights need shrunk heads and the loss {' or '.join(_SHRINKABLE)}, "
+                    f"answer_weights need shrunk heads and the loss {_shrinkable_names()}, "
                     f"got heads={self.heads!r} and {loss.name!r}."
                 )
             return True
-        if lesson.n_experts == 0 or loss.name not in _SHRINKABLE:
+        if lesson.n_experts == 0 or not loss.shrinkable:
             return False
         return self.heads == "shrunk" or (self.heads == "auto" and answers_are_few(lesson))
 
@@ -214,8 +212,8 @@ class DeferralClassifier(DeferralEstimator):
 
     def _check_options(self) -> None:
         check_net(self.net)
-        if self.loss not in _LOSSES:
-            raise InputError(f"loss must be one of {', '.join(_LOSSES)}, got {self.loss!r}.")
+        if self.loss != "auto":
+            LOSSES.find(self.loss, also=("auto",))
         check_heads(self.heads)
         if not isinstance(self._recipe(), Recipe):
             raise InputError(f"must be a defero.Recipe, got {self.recipe!r}.", argument="recipe")
@@ -226,3 +224,8 @@ class DeferralClassifier(DeferralEstimator):
             raise InputError(f"must be one of {', '.join(PRECISIONS)} here, got {precision!r}.", argument="precision")
         if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:
             raise InputError(f"must be a whole number of at least 1, got {self.min_answers!r}.", argument="min_answers")
+
+
+def _shrinkable_names() -> str:
+    """Write the losses whose experts' part shrunk heads can replace, as a choice."""
+    return " or ".join(name for name, loss in LOSSES.items() if loss.shrinkable)

@@ -78,7 +78,7 @@ def train_network(
         n_experts=lesson.n_experts,
         class_hidden=() if linear else tuple(options.recipe.hidden),
         expert_hidden=() if linear else tuple(options.recipe.expert_hidden),
-        model_column=loss.name == "moe",
+        model_column=loss.model_column,
         generator=generator,
     ).to(device=device, dtype=dtype)
     if linear:
@@ -87,7 +87,7 @@ def train_network(
     else:
         decay = MLP_DECAY if weight_decay is None else weight_decay
         _fit_mlp(network, loss, examples, options, generator, weight_decay=decay)
-    return network.to_scorer(loss.name, center=center, scale=scale)
+    return network.to_scorer(loss.link, center=center, scale=scale)
 
 
 def _fit_linear(

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks import FloatArray, IntArray, flags, item_weights
 from defero.heads.answers import GroupedAnswers
-from defero.heads.inputs import counted, rightness
 from defero.heads.prior import HeadPrior
 
 FULL_FEATURES = 64
@@ -64,9 +63,9 @@ def fit_head(phi: ArrayLike, correct: ArrayLike, prior: HeadPrior, *, weight: Ar
         design,
         np.arange(m),
         np.zeros(m, dtype=np.int64),
-        rightness(correct, length=m),
+        flags("correct", correct, n_items=m),
         n_experts=1,
-        weight=counted(weight, length=m),
+        weight=item_weights("weight", weight, n_items=m),
     )
     weights, covariance = fit_each(answers, prior)
     return Head(weights[0], covariance[0], m)

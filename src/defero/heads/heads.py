@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.checks import FloatArray, IntArray, flags, frozen, index_numbers, item_weights
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 from defero.heads.answers import GroupedAnswers
 from defero.heads.head import FULL_FEATURES, Head, fit_each
-from defero.heads.inputs import counted, numbered, rightness
 from defero.heads.population import fit_prior
 from defero.heads.prior import HeadPrior
 
@@ -189,14 +188,14 @@ def fit_heads(
     if prior is None:
         prior = fit_prior(phi, item_idx, expert_idx, correct, n_experts=n_experts, weight=weight, groups=groups)
     design = prior.design(phi)
-    items = numbered("item_idx", item_idx, below=len(design))
+    items = index_numbers("item_idx", item_idx, below=len(design))
     answers = GroupedAnswers.of(
         design,
         items,
-        numbered("expert_idx", expert_idx, below=n_experts, length=len(items)),
-        rightness(correct, length=len(items)),
+        index_numbers("expert_idx", expert_idx, below=n_experts, n_items=len(items)),
+        flags("correct", correct, n_items=len(items)),
         n_experts=n_experts,
-        weight=counted(weight, length=len(items)),
+        weight=item_weights("weight", weight, n_items=len(items)),
     )
     weights, covariance = fit_each(answers, prior)
     return Heads(prior, weights, covariance, answers.counts)

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, float_matrix
+from defero.core.checks import FloatArray, IntArray, flags, float_matrix, index_numbers, item_weights
 from defero.heads.answers import GroupedAnswers
 from defero.heads.groups import category_groups, given_groups
-from defero.heads.inputs import counted, numbered, rightness
 from defero.heads.prior import HeadPrior, scaling
 
 USUAL_SPREAD = 0.5
@@ -84,10 +83,10 @@ def fit_prior(
     [0.2, 2.0]
     """
     matrix = float_matrix("phi", phi)
-    items = numbered("item_idx", item_idx, below=len(matrix))
-    experts = numbered("expert_idx", expert_idx, below=n_experts, length=len(items))
-    right = rightness(correct, length=len(items))
-    counts_as = counted(weight, length=len(items))
+    items = index_numbers("item_idx", item_idx, below=len(matrix))
+    experts = index_numbers("expert_idx", expert_idx, below=n_experts, n_items=len(items))
+    right = flags("correct", correct, n_items=len(items))
+    counts_as = item_weights("weight", weight, n_items=len(items))
     together = category_groups(matrix) if groups is None else given_groups(groups, n_features=matrix.shape[1])
     centre, scale = scaling(matrix)
     design = np.column_stack([np.ones(len(matrix)), (matrix - centre) / scale])

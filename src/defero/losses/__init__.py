@@ -4,14 +4,15 @@ All are `f(class_logits (n,K), expert_logits (n,J), labels (n,), correct (n,J), 
 What is learned is correctness, so people, programs and language models are one kind of expert; `observed` says
 which experts answered which item, and what they did not answer never touches the loss.
 
-`scores_from_logits` reads a trained network's outputs the way its loss was minimised. It needs numpy alone, so the
-losses, which need torch, are loaded when they are first used.
+`scores_from_logits` reads a trained network's outputs the way its loss was minimised. It and the names in `LOSSES`
+need numpy alone; the losses, which need torch, are loaded when they are first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from defero.scorers.links import LossName, scores_from_logits
+from defero.losses.registry import LOSSES, Loss
+from defero.scorers.links import LINKS, LogitLink, scores_from_logits
 
 if TYPE_CHECKING:
     from defero.losses.asymmetric import asymmetric_loss
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from defero.losses.softmax import softmax_loss
 
 __all__ = [
+    "LINKS",
+    "LOSSES",
     "DeferralLoss",
-    "LossName",
+    "LogitLink",
+    "Loss",
     "asymmetric_loss",
     "decoupled_loss",
     "moe_loss",

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from defero.losses.batch import check_batch, observed_sum
+from defero.losses.registry import Loss
 
 
 def asymmetric_loss(
@@ -61,3 +62,6 @@ def log_rest(class_logits: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
     best = class_logits.argmax(dim=1, keepdim=True)
     # -inf is safe here: K >= 2 leaves at least one finite logit in each row.
     return class_logits.scatter(1, best, float("-inf")).logsumexp(dim=1)
+
+
+ASYMMETRIC = Loss(asymmetric_loss, link="asymmetric")

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from defero.losses.batch import check_batch, observed_sum
+from defero.losses.registry import Loss
 
 
 def decoupled_loss(
@@ -49,3 +50,6 @@ def decoupled_loss(
     on_experts = binary_cross_entropy_with_logits(expert_logits, correct.to(expert_logits), reduction="none")
     on_label = cross_entropy(class_logits, labels, reduction="none")
     return torch.add(on_label, observed_sum(on_experts, mask), alpha=expert_weight)
+
+
+DECOUPLED = Loss(decoupled_loss, link="decoupled", shrinkable=True)

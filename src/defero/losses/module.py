@@ -1,18 +1,10 @@
 """The losses as modules, chosen by name."""
 
-from typing import cast, get_args
-
 from torch import Tensor, nn
 
 from defero.core.errors import InputError
-from defero.losses.asymmetric import asymmetric_loss
-from defero.losses.decoupled import decoupled_loss
-from defero.losses.moe import moe_loss
-from defero.losses.ova import ova_loss
-from defero.losses.softmax import softmax_loss
-from defero.scorers.links import LossName
-
-_PLAIN = {"softmax": softmax_loss, "ova": ova_loss, "decoupled": decoupled_loss, "asymmetric": asymmetric_loss}
+from defero.losses.registry import LOSSES
+from defero.scorers.links import LINKS
 
 
 class DeferralLoss(nn.Module):
@@ -20,7 +12,17 @@ class DeferralLoss(nn.Module):
 
     Parameters
     ----------
-    name : "softmax", "ova", "decoupled", "asymmetric" or "moe"
+    name : str
+        "softmax", "ova", "decoupled", "asymmetric", "moe", or a name that was registered in `LOSSES`.
+
+    Attributes
+    ----------
+    link : str
+        How the outputs of a network that was trained with it are read.
+    model_column : bool
+        Does the network need an output for the model, `model_logit`?
+    shrinkable : bool
+        Can shrunk heads take the place of its experts' part?
 
     Examples
     --------
@@ -32,9 +34,12 @@ class DeferralLoss(nn.Module):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        if name not in get_args(LossName):
-            raise InputError(f"name must be one of {', '.join(get_args(LossName))}, got {name!r}.")
-        self.name = cast(LossName, name)
+        loss = LOSSES.find(name)
+        self.name = name
+        self.function = loss.function
+        self.link = loss.link
+        self.model_column = LINKS.find(loss.link).model_column
+        self.shrinkable = loss.shrinkable
 
     def forward(
         self,
@@ -46,12 +51,12 @@ class DeferralLoss(nn.Module):
         observed: Tensor | None = None,
         model_logit: Tensor | None = None,
     ) -> Tensor:
-        """Return the values (n,); `model_logit` (n,) is needed by "moe" and by no other."""
-        if self.name == "moe":
-            if model_logit is None:
-                raise InputError("model_logit is missing: the mixture of experts weighs the model as well.")
-            return moe_loss(class_logits, expert_logits, labels, correct, model_logit=model_logit, observed=observed)
-        return _PLAIN[self.name](class_logits, expert_logits, labels, correct, observed=observed)
+        """Return the values (n,); `model_logit` (n,) is needed by losses with a model column and by no other."""
+        if not self.model_column:
+            return self.function(class_logits, expert_logits, labels, correct, observed=observed)
+        if model_logit is None:
+            raise InputError("is missing: the mixture of experts weighs the model as well.", argument="model_logit")
+        return self.function(class_logits, expert_logits, labels, correct, model_logit=model_logit, observed=observed)
 
     def extra_repr(self) -> str:
         """Show the name."""

@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from defero.losses.batch import check_batch, removed
+from defero.losses.registry import Loss
 
 
 def moe_loss(
@@ -56,3 +57,6 @@ def moe_loss(
     log_right = class_logits.log_softmax(dim=1).gather(1, labels[:, None])[:, 0]
     by_experts = removed(expert_logits, right if mask is None else mask & right).logsumexp(dim=1)
     return log_z - torch.logaddexp(model_logit + log_right, by_experts)
+
+
+MOE = Loss(moe_loss, link="moe")

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from defero.losses.batch import check_batch, observed_sum
+from defero.losses.registry import Loss
 
 
 def ova_loss(
@@ -54,3 +55,6 @@ def ova_loss(
     on_classes = binary_cross_entropy_with_logits(class_logits, is_label, reduction="none").sum(dim=1)
     on_experts = binary_cross_entropy_with_logits(expert_logits, is_right, reduction="none")
     return torch.add(on_classes, observed_sum(on_experts, mask))
+
+
+OVA = Loss(ova_loss, link="ova", shrinkable=True)

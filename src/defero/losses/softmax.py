@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from defero.losses.batch import check_batch, observed_sum, removed
+from defero.losses.registry import Loss
 
 
 def softmax_loss(
@@ -53,3 +54,6 @@ def softmax_loss(
     on_label = log_z - class_logits.gather(1, labels[:, None])[:, 0]
     on_experts = correct.to(expert_logits) * (log_z[:, None] - expert_logits)
     return on_label + observed_sum(on_experts, mask)
+
+
+SOFTMAX = Loss(softmax_loss, link="softmax")

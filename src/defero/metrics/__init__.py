@@ -8,7 +8,7 @@ from defero.metrics.probabilities.binned import (
     squared_calibration_error,
 )
 from defero.metrics.probabilities.decision_calibration import DecisionCalibration, Promise, decision_calibration
-from defero.metrics.probabilities.groups import ClassSkill, GroupCalibration, calibration_by_group, skill_by_class
+from defero.metrics.probabilities.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
 from defero.metrics.probabilities.proper_scores import BrierParts, brier_parts, brier_score, log_loss
 from defero.metrics.probabilities.reliability import ReliabilityBins, reliability_bins
 from defero.metrics.probabilities.smooth import SmoothCalibration, smooth_calibration_error, smooth_calibration_interval
@@ -18,10 +18,10 @@ from defero.metrics.shared.pair import SharedPair
 from defero.metrics.shared.shared_errors import SharedErrors, shared_errors
 from defero.metrics.statistics.intervals import clopper_pearson_interval, wilson_interval
 from defero.metrics.statistics.paired import Comparison, compare, holm, mcnemar, paired_bootstrap
+from defero.metrics.statistics.resampled import ResampledMean, nadeau_bengio
 
 __all__ = [
     "BrierParts",
-    "ClassSkill",
     "Comparison",
     "DecisionCalibration",
     "DeferralCurve",
@@ -29,8 +29,10 @@ __all__ = [
     "GroupCalibration",
     "Promise",
     "ReliabilityBins",
+    "ResampledMean",
     "SharedErrors",
     "SharedPair",
+    "SkillByClass",
     "SmoothCalibration",
     "TeamRecord",
     "adaptive_calibration_error",
@@ -48,6 +50,7 @@ __all__ = [
     "log_loss",
     "mcnemar",
     "missed_share",
+    "nadeau_bengio",
     "paired_bootstrap",
     "recall_per_class",
     "reliability_bins",

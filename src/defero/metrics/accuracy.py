@@ -5,27 +5,26 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray
+from defero.core.checks import FloatArray, check_length, numbers
 from defero.core.errors import InputError
+from defero.core.expert_checks import answer_columns, asked_answers, check_same_form, chosen_experts, complete_labels
 from defero.core.labels import Labels, as_column
 from defero.core.results import Decision
 from defero.core.wording import join_names
-from defero.metrics.arguments import check_length, chosen_experts, numbers
-from defero.metrics.record.recorded import answer_columns, asked_answers, check_same_form, complete_labels
 
 
-def system_labels(expert: ArrayLike | Decision, model_labels: ArrayLike, answers: ArrayLike) -> Labels:
+def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike | Decision) -> Labels:
     """Return what the team said of each item: the model's label or the chosen expert's answer.
 
     Parameters
     ----------
-    expert : (n,) int, or a Decision
-        -1 where the model answers, else the expert's index.
     model_labels : (n,)
         The model's own labels, names or class numbers.
     answers : (n, J)
         The experts' answers in the same form. No answer is -1 in an integer array, NaN in a float array, None
         or NaN in an object array; where -1 is a class, pass floats or objects.
+    expert : (n,) int, or a Decision
+        -1 where the model answers, else the expert's index.
 
     Returns
     -------
@@ -34,7 +33,7 @@ def system_labels(expert: ArrayLike | Decision, model_labels: ArrayLike, answers
 
     Examples
     --------
-    >>> system_labels([0, -1, 1], ["a", "b", "a"], [["b", "a"], ["a", "a"], [None, "b"]]).tolist()
+    >>> system_labels(["a", "b", "a"], [["b", "a"], ["a", "a"], [None, "b"]], [0, -1, 1]).tolist()
     ['b', 'b', 'b']
     """
     columns = answer_columns(answers)
@@ -79,7 +78,7 @@ def system_accuracy(
     >>> system_accuracy([0, 1, 1], [0, 0, 0], [[0, 0], [1, 0], [0, 0]], [-1, 0, 1])
     0.6666666666666666
     """
-    said = system_labels(expert, model_labels, answers)
+    said = system_labels(model_labels, answers, expert)
     truth = complete_labels("labels", labels, n_items=len(said))
     check_same_form("labels", truth, "what the team said", said)
     return _weighted_share(said == truth, sample_weight)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.checks import FloatArray, IntArray, flags, frozen, numbers
 from defero.core.errors import InputError
+from defero.core.expert_checks import answer_columns, asked_answers, check_same_form, chosen_experts, complete_labels
 from defero.core.results import MODEL, Decision
-from defero.metrics.arguments import chosen_experts, flags, numbers
-from defero.metrics.record.recorded import answer_columns, asked_answers, check_same_form, complete_labels
 from defero.metrics.record.share import counts_by_expert
 from defero.metrics.statistics.intervals import share_intervals
 

@@ -1,15 +1,14 @@
 """How large are the sets of experts, and do they hold the right ones?"""
 
 import math
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks import BoolArray, FloatArray, true_or_false
 from defero.core.errors import InputError
 from defero.core.results import ExpertSets
-from defero.metrics.arguments import zero_or_one
+from defero.core.targets import TARGETS
 
 
 def set_size(mask: ArrayLike | ExpertSets) -> float:
@@ -27,7 +26,7 @@ def set_coverage(
     correct: ArrayLike,
     observed: ArrayLike | None = None,
     *,
-    target: Literal["any-correct", "all-correct"] = "any-correct",
+    target: str = "any-correct",
 ) -> float:
     """Return how often the set holds one right expert, or every one, among items with a right observed expert.
 
@@ -38,7 +37,7 @@ def set_coverage(
         Was expert j right on item i?
     observed : (n, J) bool, optional
         Did expert j answer item i? Everybody did, where nothing is said.
-    target : "any-correct" or "all-correct"
+    target : "any-correct", "all-correct", or a registered target that promises at least so much
 
     Returns
     -------
@@ -52,10 +51,12 @@ def set_coverage(
     >>> set_coverage([[True, False], [True, False]], [[True, True], [False, True]], target="all-correct")
     0.0
     """
-    if target not in ("any-correct", "all-correct"):
-        raise InputError(f"target must be 'any-correct' or 'all-correct', got {target!r}; for shares use missed_share.")
-    kept = kept_by_sets(*_sets_and_right(mask, correct, observed), target=target)
-    return float(np.mean(kept)) if kept.size else math.nan
+    if TARGETS.find(target).at_most:
+        raise InputError(
+            f"must be a promise of at least so much, got {target!r}; for shares use missed_share.", argument="target"
+        )
+    held = judge_sets(*_sets_and_right(mask, correct, observed), target=target)
+    return float(np.mean(held)) if held.size else math.nan
 
 
 def missed_share(mask: ArrayLike | ExpertSets, correct: ArrayLike, observed: ArrayLike | None = None) -> float:
@@ -64,12 +65,12 @@ def missed_share(mask: ArrayLike | ExpertSets, correct: ArrayLike, observed: Arr
     >>> missed_share([[True, False], [True, False]], [[True, True], [False, True]])
     0.75
     """
-    missed = kept_by_sets(*_sets_and_right(mask, correct, observed), target="missed-share")
+    missed = judge_sets(*_sets_and_right(mask, correct, observed), target="missed-share")
     return float(np.mean(missed)) if missed.size else math.nan
 
 
-def kept_by_sets(inside: BoolArray, right: BoolArray, *, target: str) -> FloatArray:
-    """Return what each set keeps of its promise, (m,): 1 or 0, or for "missed-share" the share that it misses.
+def judge_sets(inside: BoolArray, right: BoolArray, *, target: str) -> FloatArray:
+    """Return what each set achieves, (m,): 1 or 0, or for "missed-share" the share that it misses.
 
     Parameters
     ----------
@@ -77,19 +78,17 @@ def kept_by_sets(inside: BoolArray, right: BoolArray, *, target: str) -> FloatAr
         Who is in the set?
     right : (n, J) bool
         Who is right, of those who count? The m items where nobody is are left out.
-    target : "any-correct", "all-correct" or "missed-share"
+    target : str
+        A name in `TARGETS`.
 
     Examples
     --------
     >>> inside, right = np.array([[True, False], [True, False]]), np.array([[True, True], [False, False]])
-    >>> [kept_by_sets(inside, right, target=target).tolist() for target in ("any-correct", "missed-share")]
+    >>> [judge_sets(inside, right, target=target).tolist() for target in ("any-correct", "missed-share")]
     [[1.0], [0.5]]
     """
-    total = right.sum(axis=1)
-    hit, total = (inside & right).sum(axis=1)[total > 0], total[total > 0]
-    if target == "missed-share":
-        return 1 - hit / total
-    return (hit > 0 if target == "any-correct" else hit == total).astype(np.float64)
+    counts = right.any(axis=1)
+    return TARGETS.find(target).judge(inside[counts], right[counts])
 
 
 def _sets_and_right(
@@ -109,4 +108,4 @@ def _cells(name: str, value: ArrayLike | ExpertSets, *, like: BoolArray | None =
         raise InputError(f"{name} must have two axes (n, J), one column per expert, got shape {array.shape}.")
     if like is not None and array.shape != like.shape:
         raise InputError(f"{name} must have the shape {like.shape} of mask, got {array.shape}.")
-    return zero_or_one(name, array)
+    return true_or_false(name, array)

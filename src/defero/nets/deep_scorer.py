@@ -17,7 +17,7 @@ from defero.nets.deferral_net import DeferralNet
 from defero.nets.named import fits_weights, net_by_name
 from defero.nets.onnx_export import export_onnx
 from defero.scorers import Packed
-from defero.scorers.links import LossName, scores_from_logits
+from defero.scorers.links import LINKS, scores_from_logits
 from defero.scorers.onnx import OnnxScorer
 
 
@@ -64,8 +64,8 @@ class DeepScorer:
 
     Attributes
     ----------
-    loss : str
-        Which loss the logits were trained with.
+    link : str
+        How the logits are read: a name in `LINKS`.
     net : DeferralNet
         In evaluation mode, on the device that it is to run on.
     inputs : StandardInputs
@@ -78,7 +78,7 @@ class DeepScorer:
     """
 
     kind: ClassVar[str] = "deep"
-    loss: LossName
+    link: str
     net: DeferralNet
     inputs: StandardInputs
     item_shape: tuple[int, ...]
@@ -104,8 +104,8 @@ class DeepScorer:
             np.concatenate([nothing, *(part[column] for part in parts)])
             for column, nothing in enumerate(self._nothing())
         )
-        model_logit = model[:, 0] if self.loss == "moe" else None
-        return scores_from_logits(self.loss, classes, experts, model_logit=model_logit), read
+        model_logit = model[:, 0] if LINKS.find(self.link).model_column else None
+        return scores_from_logits(self.link, classes, experts, model_logit=model_logit), read
 
     def whole(self) -> DeferralNet:
         """Return a net that standardises its items itself; it shares the weights."""
@@ -118,7 +118,7 @@ class DeepScorer:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "net.onnx"
             export_onnx(self.whole(), torch.zeros(2, *self.item_shape), path)
-            return OnnxScorer(self.loss, path.read_bytes(), np.zeros(1), np.ones(1), min(self.block, 256))
+            return OnnxScorer(self.link, path.read_bytes(), np.zeros(1), np.ones(1), min(self.block, 256))
 
     def pack(self) -> Packed:
         """Return what a model folder keeps; refuse a net that has no name."""
@@ -128,7 +128,7 @@ class DeepScorer:
                 "call export_onnx(folder) instead, or keep the module and its weights yourself."
             )
         settings = {
-            "loss": self.loss,
+            "link": self.link,
             "net": self.name,
             "branches": self.branches,
             "item_shape": list(self.item_shape),
@@ -157,7 +157,7 @@ class DeepScorer:
             n_classes=int(settings["n_classes"]),
             n_experts=int(settings["n_experts"]),
             branches=settings["branches"],
-            model_column=settings["loss"] == "moe",
+            model_column=LINKS.find(settings["link"]).model_column,
             pretrained=False,
             generator=torch.Generator().manual_seed(0),
         )
@@ -169,7 +169,7 @@ class DeepScorer:
             ) from error
         device = "cuda" if torch.cuda.is_available() else "cpu"
         scorer_net = net.to(device).eval()
-        return cls(settings["loss"], scorer_net, inputs.to(device), shape, settings["net"], settings["branches"])
+        return cls(settings["link"], scorer_net, inputs.to(device), shape, settings["net"], settings["branches"])
 
     def _run(self, items: Any) -> list[FloatArray]:
         batch = torch.from_numpy(np.ascontiguousarray(items)).to(next(self.net.parameters()).device)

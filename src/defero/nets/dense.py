@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from defero.core.checks import FloatArray
-from defero.scorers.links import LossName
 from defero.scorers.network import NetworkScorer
 
 
@@ -85,11 +84,11 @@ class DenseNet(nn.Module):
         model = self.heads["model"](hidden)[:, 0] if "model" in self.heads else None
         return Logits(classes, self.heads["expert"](hidden), model)
 
-    def to_scorer(self, loss: LossName, *, center: FloatArray, scale: FloatArray) -> NetworkScorer:
+    def to_scorer(self, link: str, *, center: FloatArray, scale: FloatArray) -> NetworkScorer:
         """Hand the weights over to numpy."""
         branches = {name: tuple(map(_arrays, _layers(part))) for name, part in self.branches.items()}
         heads = {name: _arrays(head) for name, head in self.heads.items()}
-        return NetworkScorer(loss, center, scale, branches, heads, self.reads_classes)
+        return NetworkScorer(link, center, scale, branches, heads, self.reads_classes)
 
 
 def _layers(branch: nn.Module) -> nn.ModuleList:

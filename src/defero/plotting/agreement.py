@@ -9,9 +9,9 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.expert_checks import answer_columns, check_same_form, complete_labels, missing_cells
 from defero.core.trial import Trial
 from defero.metrics import reliability_bins, wilson_interval
-from defero.metrics.record.recorded import answer_columns, check_same_form, complete_labels, missing_cells
 from defero.metrics.statistics.intervals import simultaneous_level
 from defero.plotting import style
 from defero.plotting.display import Display, check_cases, check_experts

@@ -6,10 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray
+from defero.core.checks import BoolArray, flags
 from defero.core.trial import Trial
 from defero.metrics import DeferralCurve, deferral_curve, wilson_interval
-from defero.metrics.arguments import flags
 from defero.metrics.record.budget import trial_curve
 from defero.plotting import style
 from defero.plotting.display import Display, check_cases

@@ -7,10 +7,10 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, IntArray
+from defero.core.expert_checks import answer_columns, complete_labels
 from defero.core.results import Decision
 from defero.core.trial import Trial
 from defero.metrics import ExpertUsage, decision_calibration, expert_usage
-from defero.metrics.record.recorded import answer_columns, complete_labels
 from defero.plotting import style
 from defero.plotting.display import Display, check_cases, check_experts, given_names, side_by_side
 

@@ -8,11 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-from defero.core.checks import IntArray
+from defero.core.checks import IntArray, flags
 from defero.core.errors import InputError
 from defero.core.results import ExpertSets
 from defero.core.trial import Trial
-from defero.metrics.arguments import flags
 from defero.plotting import style
 from defero.plotting.display import Display
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.errors import InputError
 from defero.core.trial import Trial
-from defero.metrics import ClassSkill, skill_by_class
+from defero.metrics import SkillByClass, skill_by_class
 from defero.plotting import style
 from defero.plotting.display import Display, check_cases, check_experts, given_names
 
@@ -30,7 +30,7 @@ class SkillDisplay(Display):
 
     Attributes
     ----------
-    skill : ClassSkill of J experts and K classes
+    skill : SkillByClass of J experts and K classes
     names : J names
     classes : K names
 
@@ -43,7 +43,7 @@ class SkillDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    skill: ClassSkill
+    skill: SkillByClass
     names: tuple[str, ...]
     classes: tuple[str, ...]
 

@@ -14,6 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from defero.core import wording
+
 INK = "#1b1f24"
 MUTED = "#5b6470"
 GRID = "#d5dae0"
@@ -32,6 +34,7 @@ ON_LIGHT_CELL = "#10151c"
 TEXT = 8.0
 SMALL = 7.0
 LONGEST_NAME = 18
+NO_BREAK = "\u00a0"
 
 _SETTINGS: Any = {
     "font.size": TEXT,
@@ -106,24 +109,10 @@ def short(name: object) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share in percent, in pictures and on the page alike; no line ends before the sign.
-
-    0 and 100 are never due to rounding.
-
-    >>> [percent(share).replace("\u00a0", " ") for share in (0.875, 1.0, 0.9999, 0.00001)]
-    ['87.5 %', '100.0 %', '>99.9 %', '<0.1 %']
-    """
-    if 0 < share < 0.0005:
-        return "<0.1\u00a0%"
-    if 0.9995 < share < 1:
-        return ">99.9\u00a0%"
-    return f"{100 * share:.1f}\u00a0%"
+    """Write a share in percent, in pictures and on the page alike; no line ends before the sign."""
+    return wording.percent(share, space=NO_BREAK)
 
 
 def whole_percent(share: float) -> str:
-    """Write a round share, such as a level, in percent.
-
-    >>> whole_percent(0.95).replace("\u00a0", " ")
-    '95 %'
-    """
-    return f"{100 * share:.0f}\u00a0%"
+    """Write a round share, such as a level, in percent."""
+    return wording.round_percent(share, space=NO_BREAK)

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from defero.metrics.record.share import Share
+from defero.plotting.style import whole_percent
 from defero.report.html import Cell, Html, tag
-from defero.report.wording import whole_percent
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 import math
 import re
 
+from defero.core import wording
 from defero.metrics.record.share import Share
 from defero.metrics.statistics.paired import Comparison
-from defero.plotting import style
+from defero.plotting.style import NO_BREAK
 
 NOTHING = "–"
 """Stands where there is no number."""
@@ -18,16 +19,7 @@ def percent(value: float) -> str:
     >>> percent(0.9666).split(), percent(float("nan"))
     (['96.7', '%'], '–')
     """
-    return NOTHING if math.isnan(value) else style.percent(value)
-
-
-def whole_percent(value: float) -> str:
-    """Write a round share as a percentage, as the pictures do.
-
-    >>> whole_percent(0.4).split()
-    ['40', '%']
-    """
-    return style.whole_percent(value)
+    return wording.percent(value, nothing=NOTHING, space=NO_BREAK)
 
 
 def plus_minus(mean: float, half_width: float) -> str:
@@ -108,12 +100,3 @@ def count(value: int) -> str:
     '12,345'
     """
     return f"{value:,}"
-
-
-def some(value: int, one: str, many: str) -> str:
-    """Write how many of something there are.
-
-    >>> some(1, "case", "cases"), some(3000, "case", "cases")
-    ('1 case', '3,000 cases')
-    """
-    return f"{count(value)} {one if value == 1 else many}"

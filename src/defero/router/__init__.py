@@ -2,6 +2,6 @@
 
 from defero.router.chain import Router
 from defero.router.judge import judge, record_of, try_out
-from defero.router.panel import Panel, Vote
+from defero.router.panel import Panel
 
-__all__ = ["Panel", "Router", "Vote", "judge", "record_of", "try_out"]
+__all__ = ["Panel", "Router", "judge", "record_of", "try_out"]

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.calibration import Calibrator, Method
-from defero.conformal.targets import Target
 from defero.core.answers import Answers
 from defero.core.checks import BoolArray, FloatArray, IntArray, by_name, names
 from defero.core.errors import InputError
@@ -24,7 +23,7 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule, decide
 from defero.router import roster, stages
 from defero.router.doubt import expert_sd
-from defero.router.panel import Panel, Vote
+from defero.router.panel import Panel
 from defero.router.scoring import feature_matrix, honest_scores
 from defero.router.seen import Fingerprints, features_seen, seen_after, told_apart_by
 from defero.router.storage import read_router, write_router
@@ -216,7 +215,7 @@ class Router:
         X: Any,
         answers: object,
         *,
-        vote: Vote | None = None,
+        vote: str | None = None,
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -273,7 +272,7 @@ class Router:
         experts: object,
         *,
         alpha: float = 0.1,
-        target: Target = "any-correct",
+        target: str = "any-correct",
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
         groups: ArrayLike | None = None,

@@ -3,25 +3,21 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation import ConfusionMatrices, bayes_vote, majority_vote, vote_discount, weighted_vote
-from defero.conformal.inputs import group_names
+from defero.aggregation import VOTES, Ballot, ConfusionMatrices, vote_discount
 from defero.conformal.predictor import ExpertSetPredictor
-from defero.conformal.targets import Target
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
+from defero.core.expert_checks import group_names
 from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.wording import join_names
 from defero.decisions.rules import best_expert
-
-Vote = Literal["bayes", "confusion", "weighted", "majority", "sequential", "expert"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +53,7 @@ class Panel:
         answer_idx: IntArray,
         *,
         alpha: float,
-        target: Target,
+        target: str,
         costs: ArrayLike | None,
         available: ArrayLike | None,
         proven: BoolArray,
@@ -146,43 +142,24 @@ class Panel:
         mask: BoolArray,
         *,
         classes: Labels,
-        vote: Vote,
+        vote: str,
         skill: ClassSkill | None = None,
     ) -> Answer:
         """Put the answers of the experts in a mask (n, J) together; the model answers where there are none.
 
-        The votes "bayes" and "confusion" know P(expert is right | x, y) where `skill` is given.
+        `vote` is a name in `VOTES`; those that use skill know P(expert is right | x, y) where `skill` is given.
         """
-        experts, model = scores.expert_proba, scores.class_proba
-        if vote == "bayes":
-            return bayes_vote(answer_idx, mask, experts, model, skill=skill, discount=self.discount, classes=classes)
-        if vote == "confusion":
-            return bayes_vote(
-                answer_idx,
-                mask,
-                experts,
-                model,
-                skill=skill,
-                confusion=self.confusion,
-                discount=self.discount,
-                classes=classes,
-            )
-        n_classes = len(classes)
-        if vote == "weighted":
-            return weighted_vote(
-                answer_idx,
-                mask,
-                experts,
-                n_classes=n_classes,
-                class_proba=model,
-                discount=self.discount,
-                classes=classes,
-            )
-        if vote == "majority":
-            return majority_vote(
-                answer_idx, mask, n_classes=n_classes, expert_proba=experts, class_proba=model, classes=classes
-            )
-        raise InputError(f"vote must be one of {join_names(get_args(Vote))}, got {vote!r}.")
+        ballot = Ballot(
+            answer_idx,
+            mask,
+            scores.expert_proba,
+            scores.class_proba,
+            classes,
+            discount=self.discount,
+            confusion=self.confusion,
+            skill=skill,
+        )
+        return VOTES.find(vote).count(ballot)
 
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from defero.calibration import Calibrator, Method
-from defero.conformal.targets import Target
 from defero.core.labels import MISSING, encode_labels
 from defero.router.panel import Panel
 
@@ -36,7 +35,7 @@ def conformalize(
     experts: object,
     *,
     alpha: float,
-    target: Target,
+    target: str,
     costs: Any,
     available: Any,
     groups: ArrayLike | None,

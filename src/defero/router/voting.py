@@ -6,32 +6,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from defero.aggregation import answer_of_decider, sequential_panel
+from defero.aggregation import VOTES, answer_of_decider, sequential_panel
 from defero.core.checks import BoolArray, IntArray, availability, fees
 from defero.core.class_skill import ClassSkill
 from defero.core.labels import MISSING
 from defero.core.results import Answer
 from defero.core.scores import Scores, logit, sigmoid
-from defero.router.panel import Vote, with_decider
+from defero.router.panel import with_decider
 from defero.scorers.team import TeamScorer
 
 if TYPE_CHECKING:
     from defero.router.chain import Router
 
+WAYS_TO_ASK = ("sequential", "expert")
+"""Of `answer(vote=)`: no votes of a panel, but other ways to hear the experts."""
 _NUMBERS_AT_ONCE = 20_000_000
 """Of P(right | x, y), which has n J K of them."""
 
 
 def team_answer(
-    router: "Router", X: Any, answers: object, *, vote: Vote | None, costs: Any, available: Any, groups: Any
+    router: "Router", X: Any, answers: object, *, vote: str | None, costs: Any, available: Any, groups: Any
 ) -> Answer:
     """Give the team's label; see `Router.answer`."""
+    if vote is not None and vote not in WAYS_TO_ASK:
+        VOTES.find(vote, also=WAYS_TO_ASK)
     features = router.features(X)
     scores = router.score_features(features)
     answer_idx = router.answer_numbers(answers, n_items=len(scores))
     shape = {"n_items": len(scores), "n_experts": scores.n_experts}
     chosen = vote or ("expert" if router.panel is None else "bayes")
-    if chosen in ("expert", "sequential"):
+    if chosen in WAYS_TO_ASK:
         can_ask = availability(available, **shape) & (answer_idx != MISSING) & router.proven
         if chosen == "expert":
             decision = router.decide_scores(scores, costs=costs, available=can_ask)
@@ -57,11 +61,11 @@ def team_answer(
 
 
 def panel_answer(
-    router: "Router", features: Any, scores: Scores, answer_idx: IntArray, mask: BoolArray, *, vote: Vote
+    router: "Router", features: Any, scores: Scores, answer_idx: IntArray, mask: BoolArray, *, vote: str
 ) -> Answer:
     """Put the answers (n, J) of the experts in a mask (n, J) together, as the router's panel does."""
     panel, classes = router.the_panel(), router.classes
-    if vote not in ("bayes", "confusion"):
+    if not VOTES.find(vote).uses_skill:
         return panel.vote(scores, answer_idx, mask, classes=classes, vote=vote)
     return with_class_skill(
         router,

@@ -9,7 +9,7 @@ import numpy as np
 from defero.core.checks import FloatArray
 from defero.core.scores import Scores, softmax
 from defero.scorers import Packed
-from defero.scorers.links import LossName, scores_from_logits
+from defero.scorers.links import scores_from_logits
 
 Layer = tuple[FloatArray, FloatArray]
 
@@ -20,8 +20,8 @@ class NetworkScorer:
 
     Attributes
     ----------
-    loss : str
-        Which loss the logits were trained with.
+    link : str
+        How the logits are read: a name in `LINKS`.
     center, scale : (d,)
         The features' mean and spread on the training rows.
     branches : mapping
@@ -33,7 +33,7 @@ class NetworkScorer:
     """
 
     kind: ClassVar[str] = "network"
-    loss: LossName
+    link: str
     center: FloatArray
     scale: FloatArray
     branches: Mapping[str, tuple[Layer, ...]]
@@ -49,7 +49,7 @@ class NetworkScorer:
             hidden = np.concatenate([hidden, softmax(class_logits)], axis=1)
         model_logit = _affine(hidden, self.heads["model"])[:, 0] if "model" in self.heads else None
         return scores_from_logits(
-            self.loss, class_logits, _affine(hidden, self.heads["expert"]), model_logit=model_logit
+            self.link, class_logits, _affine(hidden, self.heads["expert"]), model_logit=model_logit
         )
 
     def hidden(self, features: FloatArray) -> FloatArray:
@@ -82,7 +82,7 @@ class NetworkScorer:
             arrays |= {f"{name}.weight": weight, f"{name}.bias": bias}
         depths = {name: len(layers) for name, layers in self.branches.items()}
         settings = {
-            "loss": self.loss,
+            "link": self.link,
             "depths": depths,
             "heads": sorted(self.heads),
             "reads_classes": self.reads_classes,
@@ -103,7 +103,7 @@ class NetworkScorer:
         }
         heads = {name: layer(f"{name}.head") for name in settings["heads"]}
         return cls(
-            settings["loss"], arrays["center"], arrays["scale"], branches, heads, bool(settings["reads_classes"])
+            settings["link"], arrays["center"], arrays["scale"], branches, heads, bool(settings["reads_classes"])
         )
 
 

@@ -13,7 +13,7 @@ from defero.core.errors import InputError, ModelFolderError
 from defero.core.scores import Scores
 from defero.data.model_folder import NET
 from defero.scorers import Packed
-from defero.scorers.links import LossName, scores_from_logits
+from defero.scorers.links import scores_from_logits
 from defero.scorers.onnx_file import refuse_external_tensors
 
 
@@ -23,8 +23,8 @@ class OnnxScorer:
 
     Attributes
     ----------
-    loss : str
-        Which loss the logits were trained with.
+    link : str
+        How the logits are read: a name in `LINKS`.
     net : bytes
         The ONNX file that `export_onnx` wrote.
     center, scale : arrays that spread over one item
@@ -35,7 +35,7 @@ class OnnxScorer:
     """
 
     kind: ClassVar[str] = "onnx"
-    loss: LossName
+    link: str
     net: bytes
     center: FloatArray
     scale: FloatArray
@@ -53,13 +53,13 @@ class OnnxScorer:
         found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         nothing = np.empty((len(features), 0))
         scores = scores_from_logits(
-            self.loss, found["classes"], found.get("experts", nothing), model_logit=found.get("model")
+            self.link, found["classes"], found.get("experts", nothing), model_logit=found.get("model")
         )
         return scores, found.get("features", nothing)
 
     def pack(self) -> Packed:
         """Return what a model folder keeps."""
-        settings = {"loss": self.loss, "block": self.block}
+        settings = {"link": self.link, "block": self.block}
         return Packed(settings, {"center": self.center, "scale": self.scale}, {NET: self.net})
 
     @classmethod
@@ -67,7 +67,7 @@ class OnnxScorer:
         """Build from what `pack` returned; a net that would read other files is refused."""
         net, arrays, settings = packed.files[NET], packed.arrays, packed.settings
         refuse_external_tensors(net)
-        return cls(settings["loss"], net, arrays["center"], arrays["scale"], int(settings["block"]))
+        return cls(settings["link"], net, arrays["center"], arrays["scale"], int(settings["block"]))
 
     def _run(self, items: NDArray[Any]) -> dict[str, FloatArray]:
         standard = np.asarray((items - self.center) / self.scale, dtype=np.float32)

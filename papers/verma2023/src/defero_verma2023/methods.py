@@ -1,14 +1,13 @@
 """The methods by name: the paper's three, ours, and two that they are measured by."""
 
 from defero import InputError
-from defero.losses import LossName
 from defero_verma2023.pools.pool import ExpertPool
 
 ONE_CLASSIFIER = "one classifier"
 """A network that knows no experts."""
 BEST_EXPERT = "best expert"
 """No method: the expert who is most often right on the test items themselves, as in the paper."""
-LOSSES: dict[str, LossName] = {
+LOSSES: dict[str, str] = {
     "ova": "ova",
     "softmax": "softmax",
     "moe": "moe",

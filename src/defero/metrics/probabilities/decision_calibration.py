@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, IntArray, frozen
 from defero.core.errors import InputError
+from defero.core.expert_checks import chosen_experts
 from defero.core.results import Decision
-from defero.metrics.arguments import chosen_experts
 from defero.metrics.record.cells import forecast_cells
 from defero.metrics.record.share import counts_by_expert
 from defero.metrics.statistics.intervals import Interval, share_intervals

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.checks import FloatArray, IntArray, check_length, frozen
 from defero.core.errors import InputError
+from defero.core.expert_checks import complete_labels
 from defero.core.labels import Labels
-from defero.metrics.arguments import check_length
-from defero.metrics.record.cells import Cells, forecast_cells, whole_number
-from defero.metrics.record.recorded import complete_labels
+from defero.core.option_checks import whole_number
+from defero.metrics.record.cells import Cells, forecast_cells
 from defero.metrics.statistics.intervals import share_intervals
 
 
@@ -47,7 +47,7 @@ class GroupCalibration:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassSkill:
+class SkillByClass:
     """The accuracy of J experts on the items of each of K true classes; nan where they gave no answer.
 
     Attributes
@@ -126,7 +126,7 @@ def skill_by_class(
     *,
     observed: ArrayLike | None = None,
     level: float = 0.95,
-) -> ClassSkill:
+) -> SkillByClass:
     """Return how often each expert is right on the items of each true class: skill, not calibration.
 
     Who is honest need not be so given the true class, for the promise was made without it: an expert who is right
@@ -161,7 +161,7 @@ def skill_by_class(
     count, right, _ = _sums(cells, classes.astype(np.int64), n_classes)
     count, right = count.T.copy(), right.T.copy()
     low, high = share_intervals(right, count, level=level)
-    return ClassSkill(frozen(count), frozen(_share(right, count)), frozen(low), frozen(high))
+    return SkillByClass(frozen(count), frozen(_share(right, count)), frozen(low), frozen(high))
 
 
 def _numbered(labels: Labels) -> tuple[Labels, IntArray]:

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.errors import InputError
-from defero.core.isotonic import increasing_steps
 from defero.metrics.record.cells import Average, forecast_cells
 
 Value = TypeVar("Value", float, FloatArray)
@@ -205,13 +204,15 @@ def _brier(confidence: FloatArray, correct: BoolArray) -> float:
 
 
 def _parts(confidence: FloatArray, correct: BoolArray) -> tuple[float, float, float]:
+    from scipy.optimize import isotonic_regression  # here: it costs 0.2 s, and few who import metrics call this
+
     n_items = len(confidence)
     order = np.argsort(confidence)
     claimed, was_right = confidence[order], correct[order]
     first = np.flatnonzero(np.concatenate([[True], claimed[1:] > claimed[:-1]]))
     count = np.diff(np.concatenate([first, [n_items]])).astype(np.float64)
     right = np.add.reduceat(was_right.astype(np.float64), first)
-    recalibrated = np.clip(increasing_steps(right / count, count), 0.0, 1.0)
+    recalibrated = np.clip(isotonic_regression(right / count, weights=count).x, 0.0, 1.0)
     base = float(correct.mean())
     # Inside a block of the steps the recalibrated value is the share of right answers: its score is r (1 - r).
     after = float(count @ (recalibrated * (1 - recalibrated))) / n_items

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.option_checks import whole_number
 from defero.metrics.probabilities.bins import bin_sums, equal_width_edges
-from defero.metrics.record.cells import forecast_cells, whole_number
+from defero.metrics.record.cells import forecast_cells
 from defero.metrics.statistics.intervals import check_level, share_intervals, simultaneous_level
 
 

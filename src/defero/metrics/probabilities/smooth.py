@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, FloatArray, IntArray
-from defero.metrics.record.cells import Average, forecast_cells, whole_number
+from defero.core.option_checks import whole_number
+from defero.metrics.record.cells import Average, forecast_cells
 from defero.metrics.statistics.intervals import check_level
 
 Value = TypeVar("Value", float, FloatArray)

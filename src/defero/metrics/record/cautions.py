@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from defero.core.checks import IntArray
+from defero.core.targets import TARGETS
+from defero.core.wording import list_in_words
 from defero.metrics.recall import ClassRecall
 from defero.metrics.record.member import SMALL_GAP, ExpertRecord, ModelCalibration, kept_promise
 from defero.metrics.record.panel import PanelRecord
@@ -90,7 +92,7 @@ def lost_classes(recall: Sequence[ClassRecall]) -> str | None:
         for found in lost[:NAMED]
     ]
     word = "class" if len(lost) == 1 else "classes"
-    return f"The team finds {word} {_listed(told, len(lost))} less often than the model alone."
+    return f"The team finds {word} {list_in_words(told, total=len(lost))} less often than the model alone."
 
 
 def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration) -> str | None:
@@ -106,7 +108,7 @@ def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration) ->
         low, high = kept.interval
         told.append((name, f"{promised:.2f} promised, {low:.2f} to {high:.2f} kept"))
     if len(broken) > 1:
-        who = _listed([f"{name} ({numbers})" for name, numbers in told], len(broken))
+        who = list_in_words([f"{name} ({numbers})" for name, numbers in told], total=len(broken))
         return f"{who} promise more than they keep on what they get."
     name, numbers = told[0]
     if name == MODEL_NAME:
@@ -171,7 +173,7 @@ def thin_evidence(experts: Sequence[ExpertRecord]) -> str | None:
         count, name = few[0]
         cases = "no training case" if count == 0 else f"only {count} training case{'s' if count > 1 else ''}"
         return f"{name} answered {cases}."
-    who = _listed([name for _, name in few[:NAMED]], len(few))
+    who = list_in_words([name for _, name in few], most=NAMED)
     least = f"the fewest: {few[0][0]}"
     return f"{who} answered fewer than {FEW_ANSWERS} training cases ({least})."
 
@@ -213,21 +215,17 @@ def chosen_cases(
             f"{names[j]} saw {much} class {classes[k]} ({100 * share:.0f} % of theirs, {100 * of_all:.0f} % of all)"
         )
     tail = "their accuracies are about those cases" if len(odd) > 1 else "their accuracy is about those cases"
-    return f"Recorded answers were not random: {_listed(told, len(odd))}; {tail}."
+    return f"Recorded answers were not random: {list_in_words(told, total=len(odd))}; {tail}."
 
 
 def broken_panel(panel: PanelRecord) -> str | None:
     """Say that the panels kept less than was promised of them."""
     if panel.kept_promise != "less":
         return None
-    missed = panel.target == "missed-share"
-    what = "miss more of the right experts" if missed else "hold a right expert less often"
-    if panel.target == "all-correct":
-        what = "hold every right expert less often"
-    least = "at most" if missed else "at least"
+    what, asked_for = TARGETS.find(panel.target).broken, f"{panel.bound} {100 * panel.asked_for:.1f} %"
     return (
-        f"Panels {what} than promised: {least} {100 * panel.asked_for:.1f} % promised, {100 * panel.kept:.1f} % "
-        f"({100 * panel.low:.1f} to {100 * panel.high:.1f}) here; are these cases like those of conformalize?"
+        f"Panels {what} than promised: {asked_for} promised, {100 * panel.kept:.1f} % ({100 * panel.low:.1f} to "
+        f"{100 * panel.high:.1f}) here; are these cases like those of conformalize?"
     )
 
 
@@ -279,9 +277,7 @@ def silent_experts(experts: Sequence[ExpertRecord]) -> str | None:
     silent = [expert.name for expert in experts if expert.alone.total == 0]
     has = "has" if len(silent) == 1 else "have"
     return (
-        f"{_listed(silent[:NAMED], len(silent))} {has} no recorded answer here and cannot be judged."
-        if silent
-        else None
+        f"{list_in_words(silent, most=NAMED)} {has} no recorded answer here and cannot be judged." if silent else None
     )
 
 
@@ -291,16 +287,4 @@ def unseen_classes(classes: Sequence[object], class_counts: Sequence[int]) -> st
     if not unseen or not sum(class_counts):
         return None
     word = "class" if len(unseen) == 1 else "classes"
-    return f"No case of {word} {_listed(unseen[:NAMED], len(unseen))} is here: nothing is known of such cases."
-
-
-def _listed(told: Sequence[str], total: int) -> str:
-    """Join what is told, and count who is left out.
-
-    >>> _listed(["ann", "bob"], 2), _listed(["ann", "bob"], 3), _listed(["ann", "bob"], 14)
-    ('ann and bob', 'ann, bob and 1 other', 'ann, bob and 12 others')
-    """
-    left = total - len(told)
-    if left:
-        return f"{', '.join(told)} and {left} other{'s' if left > 1 else ''}"
-    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    return f"No case of {word} {list_in_words(unseen, most=NAMED)} is here: nothing is known of such cases."

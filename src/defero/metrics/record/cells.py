@@ -8,9 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks import BoolArray, FloatArray, place, true_or_false
 from defero.core.errors import InputError
-from defero.metrics.arguments import place, zero_or_one
 
 Average = Literal["experts", "pooled"]
 """How the experts' values become one: their plain mean, or all observed cells as those of one forecaster."""
@@ -128,22 +127,11 @@ def mean_of_known(values: FloatArray) -> float:
     return float(known.mean()) if known.size else math.nan
 
 
-def whole_number(name: str, value: float, *, least: int) -> int:
-    """Return a whole number of at least `least`.
-
-    >>> whole_number("n_bins", 20, least=1)
-    20
-    """
-    if not math.isfinite(value) or value != int(value) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, got {value}.")
-    return int(value)
-
-
 def _flags(name: str, value: ArrayLike, like: FloatArray, *, of: str, seen: BoolArray | None = None) -> BoolArray:
     array = np.asarray(value)
     if array.shape != like.shape:
         raise InputError(f"{name} must have the shape {like.shape} of {of}, got {array.shape}.")
-    return zero_or_one(name, array, seen=seen)
+    return true_or_false(name, array, seen=seen)
 
 
 def _check_range(name: str, claimed: FloatArray, seen: BoolArray | None) -> None:
@@ -153,7 +141,6 @@ def _check_range(name: str, claimed: FloatArray, seen: BoolArray | None) -> None
     if seen is not None:
         strange &= seen
     if strange.any():
-        cell = tuple(np.argwhere(strange)[0])
         raise InputError(
-            f"{name} must lie in [0, 1], got {claimed[cell]:g} {place(strange)}; pass probabilities, not logits."
+            f"must lie in [0, 1], got {place(claimed, strange)}; pass probabilities, not logits.", argument=name
         )

@@ -8,10 +8,11 @@ import numpy as np
 
 from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError
+from defero.core.targets import TARGETS
 from defero.core.trial import Trial
 from defero.metrics.record.member import FEW, SMALL_GAP, VERY_FEW, Kept
 from defero.metrics.record.share import Share, number
-from defero.metrics.sets import kept_by_sets
+from defero.metrics.sets import judge_sets
 from defero.metrics.statistics.intervals import clopper_pearson_interval, wilson_interval
 
 
@@ -59,6 +60,11 @@ class PanelRecord:
     accuracy: Share
     kept_promise: Kept | None
 
+    @property
+    def bound(self) -> str:
+        """Whether so much is promised "at least" or "at most"."""
+        return TARGETS.find(self.target).bound
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         sizes = ("raw_size", "filled_size", "raw_size_half", "filled_size_half")
@@ -92,10 +98,10 @@ def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelReco
     panel, deferred = trial.panel, trial.panel.deferred
     sets, target, alpha = panel.sets, panel.target, panel.alpha
     right = trial.expert_correct & panel.eligible
-    kept = kept_by_sets(sets.raw_mask[deferred], right[deferred], target=target)
+    kept = judge_sets(sets.raw_mask[deferred], right[deferred], target=target)
     # Shares in [0, 1] vary at most as much as hits and misses of the same mean: Wilson errs on the safe side.
     low, high = wilson_interval(float(kept.sum()), len(kept))
-    asked_for = alpha if target == "missed-share" else 1 - alpha
+    asked_for = TARGETS.find(target).level(alpha)
     raw_size, raw_half = _mean_and_half_width(sets.raw_mask[deferred].sum(axis=1))
     filled_size, filled_half = _mean_and_half_width(sets.mask[deferred].sum(axis=1))
     return PanelRecord(
@@ -113,7 +119,7 @@ def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelReco
         raw_size_half=raw_half,
         filled_size_half=filled_half,
         accuracy=Share(int(np.sum(panel.said_idx == trial.label_idx)), len(trial)),
-        kept_promise=_kept_promise(kept, asked_for, calibrated_on or len(kept), at_most=target == "missed-share"),
+        kept_promise=_kept_promise(kept, asked_for, calibrated_on or len(kept), at_most=TARGETS.find(target).at_most),
     )
 
 

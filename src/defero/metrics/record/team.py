@@ -9,7 +9,7 @@ import numpy as np
 
 from defero.core.trial import Trial
 from defero.metrics.probabilities.binned import expected_calibration_error
-from defero.metrics.probabilities.groups import ClassSkill, GroupCalibration, calibration_by_group, skill_by_class
+from defero.metrics.probabilities.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
 from defero.metrics.recall import ClassRecall, class_recalls
 from defero.metrics.record import cautions as doubts
 from defero.metrics.record.budget import DeferralPoint, deferral_points
@@ -47,7 +47,7 @@ class TeamRecord:
         The share of (case, expert) cells whose estimate exceeds 1 before calibration, the softmax loss's fault.
     deferral : tuple of DeferralPoint
         At 0, 10, ..., 100 % of the cases deferred; those without a recorded expert cannot be.
-    skill : ClassSkill
+    skill : SkillByClass
         Each expert by true class: counts and accuracies (J, K).
     by_predicted_class : GroupCalibration
         The model's promise beside what it kept, by the class it named; its groups are class numbers.
@@ -77,7 +77,7 @@ class TeamRecord:
     recall: tuple[ClassRecall, ...]
     above_one: float
     deferral: tuple[DeferralPoint, ...]
-    skill: ClassSkill
+    skill: SkillByClass
     by_predicted_class: GroupCalibration
     shared_errors: SharedErrors
     estimates: Literal["probabilities", "weights"] = "probabilities"
@@ -198,7 +198,7 @@ def team_record(
         team=Share(int(team_right.sum()), len(trial)),
         model=Share(int(model_right.sum()), len(trial)),
         gain=gain,
-        coverage=decision.coverage(),
+        coverage=decision.coverage,
         recorded=float(observed.sum() / len(trial)) if len(trial) else math.nan,
         experts=experts,
         model_calibration=model_calibration(trial, rng=rng),

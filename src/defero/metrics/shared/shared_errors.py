@@ -1,6 +1,5 @@
 """Who errs with whom, beyond what the items explain? Two copies of one person are one person."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks import BoolArray, FloatArray, IntArray, expert_rows, frozen, names, probabilities
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
+from defero.core.wording import list_in_words
 from defero.metrics.record.share import number
 from defero.metrics.shared.common import Common, Products, common_correlation
 from defero.metrics.shared.item import explained_chance
@@ -66,7 +66,9 @@ class SharedErrors:
         ('ann and bob err together: count them as one person.',)
         """
         ordered = sorted(self.group_names, key=lambda group: -len(group))
-        return tuple(f"{listed(group)} err together: count them as one person." for group in ordered)
+        return tuple(
+            f"{list_in_words(group, most=MOST_NAMED)} err together: count them as one person." for group in ordered
+        )
 
     @property
     def caution(self) -> str | None:
@@ -87,18 +89,6 @@ class SharedErrors:
             "pairs": [pair.to_dict() for pair in self.pairs],
             "groups": [list(group) for group in self.group_names],
         }
-
-
-def listed(group: Sequence[str]) -> str:
-    """Join names as a sentence does; of more than six the rest is counted.
-
-    >>> listed(["ann", "bob"]), listed(["ann", "bob", "eve"]), listed("abcdefgh")
-    ('ann and bob', 'ann, bob and eve', 'a, b, c, d, e and 3 others')
-    """
-    shown = (
-        list(group) if len(group) <= MOST_NAMED else [*group[: MOST_NAMED - 1], f"{len(group) - MOST_NAMED + 1} others"]
-    )
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def shared_errors(

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import bdtr
 
-from defero.core.checks import FloatArray
+from defero.core.checks import FloatArray, flags, numbers
 from defero.core.errors import InputError
+from defero.core.option_checks import whole_number
 from defero.core.several_tests import holm_adjusted
-from defero.metrics.arguments import flags, numbers
-from defero.metrics.record.cells import whole_number
 from defero.metrics.record.share import number
 from defero.metrics.statistics.intervals import check_level
 
@@ -231,8 +231,4 @@ def _binomial_p_value(only_first: int, only_second: int) -> float:
     total, small = only_first + only_second, min(only_first, only_second)
     if total == 0:
         return 1.0
-    log_largest = math.lgamma(total + 1) - math.lgamma(small + 1) - math.lgamma(total - small + 1)
-    # P(B = k - 1) / P(B = k) = k / (total - k + 1), from k = small down: no term overflows.
-    k = np.arange(small, 0, -1)
-    tail = 1.0 + float(np.cumprod(k / (total - k + 1)).sum())
-    return min(1.0, math.exp(log_largest + math.log(tail) + (1 - total) * math.log(2)))
+    return min(1.0, 2 * float(bdtr(small, total, 0.5)))

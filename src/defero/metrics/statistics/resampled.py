@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
 
+from defero.core.checks import numbers
 from defero.core.errors import InputError
-from defero.metrics.arguments import numbers
+from defero.core.option_checks import one_of
 from defero.metrics.record.share import number
-from defero.metrics.statistics.intervals import beta_quantile, check_level, incomplete_beta
+from defero.metrics.statistics.intervals import check_level
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -102,41 +104,19 @@ def nadeau_bengio(
     for name, size in (("n_train", n_train), ("n_test", n_test)):
         if not (math.isfinite(size) and size > 0):
             raise InputError(f"{name} must be a number of cases above 0, got {size}.")
-    if alternative not in get_args(Alternative):
-        raise InputError(f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}.")
+    one_of("alternative", alternative, get_args(Alternative))
     mean = float(array.mean())
     error = 0.0 if (array == array[0]).all() else math.sqrt((1 / count + n_test / n_train) * float(array.var(ddof=1)))
     t = mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
-    half = student_quantile((1 - level) / 2, count - 1) * error if error > 0 else 0.0
+    half = -float(stdtrit(count - 1, (1 - level) / 2)) * error if error > 0 else 0.0
     p_value = _p_value(t, count - 1, alternative) if error > 0 else _without_spread(mean, alternative)
     return ResampledMean(count, mean, mean - half, mean + half, level, t, p_value, alternative)
 
 
-def student_tail(t: float, freedom: int) -> float:
-    """Return P(T > t) of Student's law: I_x(freedom / 2, 1 / 2) / 2 at x = freedom / (freedom + t^2) for t >= 0.
-
-    >>> round(student_tail(2.0930240544, 19), 6), student_tail(0.0, 19)
-    (0.025, 0.5)
-    """
-    x = freedom / (freedom + t * t)
-    beyond = 0.0 if x <= 0 else 0.5 if x >= 1 else incomplete_beta(x, freedom / 2, 0.5) / 2
-    return beyond if t >= 0 else 1 - beyond
-
-
-def student_quantile(tail: float, freedom: int) -> float:
-    """Return the t with P(T > t) = tail, for a tail in (0, 1/2).
-
-    >>> round(student_quantile(0.025, 19), 6)
-    2.093024
-    """
-    x = beta_quantile(2 * tail, freedom / 2, 0.5)
-    return math.sqrt(freedom * (1 - x) / x)
-
-
 def _p_value(t: float, freedom: int, alternative: Alternative) -> float:
     if alternative == "two-sided":
-        return min(1.0, 2 * student_tail(abs(t), freedom))
-    return student_tail(t if alternative == "greater" else -t, freedom)
+        return min(1.0, 2 * float(stdtr(freedom, -abs(t))))
+    return float(stdtr(freedom, -t if alternative == "greater" else t))
 
 
 def _without_spread(mean: float, alternative: Alternative) -> float:

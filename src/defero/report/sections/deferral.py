@@ -7,10 +7,11 @@ from defero.core.trial import Trial
 from defero.metrics.record.budget import DeferralPoint
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import DeferralCurveDisplay
+from defero.plotting.style import whole_percent
 from defero.report.html import Html, folded, paragraph, section, table
 from defero.report.sections.many import too_many
 from defero.report.svg import figure
-from defero.report.wording import count, percent, points, share, whole_percent
+from defero.report.wording import count, percent, points, share
 
 
 def deferral(trial: Trial, record: TeamRecord) -> Html:

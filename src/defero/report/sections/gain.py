@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from defero.core.trial import Trial
+from defero.core.wording import count_of
 from defero.metrics.recall import ClassRecall
 from defero.metrics.record.share import Share
 from defero.metrics.record.team import TeamRecord
@@ -12,7 +13,7 @@ from defero.report.html import Cell, Html, joined, paragraph, section, table, ta
 from defero.report.sections.many import in_parts
 from defero.report.svg import figure
 from defero.report.whisker import Scale, whisker
-from defero.report.wording import NOTHING, count, points, points_interval, share, some
+from defero.report.wording import NOTHING, count, points, points_interval, share
 
 
 def gain(trial: Trial, record: TeamRecord) -> Html:
@@ -136,7 +137,7 @@ def _coloured(gain: Comparison) -> Html:
 
 
 def _won_and_lost(record: TeamRecord) -> str:
-    won = some(record.only_team_right, "case", "cases")
+    won = count_of(record.only_team_right, "case", "cases")
     return (
         f"Asking experts turned a wrong answer into a right one on {won}, and a right one into a wrong one on "
         f"{count(record.only_model_right)}. On all others the team and the model alone are both right or both wrong."

@@ -3,12 +3,13 @@
 import math
 from pathlib import PurePath
 
+from defero.core.wording import count_of
 from defero.metrics.record.cautions import no_better, nothing_deferred
 from defero.metrics.record.member import ExpertRecord
 from defero.metrics.record.team import TeamRecord
 from defero.report.html import Html, joined, listed, tag
 from defero.report.provenance import Provenance
-from defero.report.wording import by_chance, count, interval, percent, points, points_interval, some, with_minus
+from defero.report.wording import by_chance, count, interval, percent, points, points_interval, with_minus
 
 
 def headline(record: TeamRecord, provenance: Provenance) -> Html:
@@ -28,7 +29,7 @@ def headline(record: TeamRecord, provenance: Provenance) -> Html:
 
 def sentence(record: TeamRecord) -> str:
     """Say it in one sentence with numbers."""
-    gain, cases = record.gain, some(record.team.total, "held-out case", "held-out cases")
+    gain, cases = record.gain, count_of(record.team.total, "held-out case", "held-out cases")
     if not record.experts:
         return f"On {cases} the model is right on {percent(record.model.value)}."
     ends = points_interval(gain, before="95\u00a0% interval ")
@@ -131,7 +132,7 @@ def _workload(record: TeamRecord) -> str:
 
 def _beside(best: ExpertRecord) -> str:
     """Return the best expert's name, and the team on the same cases."""
-    return f"{best.name}; on these {some(best.gain.n, 'case', 'cases')} the team has {percent(best.gain.first)}"
+    return f"{best.name}; on these {count_of(best.gain.n, 'case', 'cases')} the team has {percent(best.gain.first)}"
 
 
 def _fact(name: str, value: str, note: str) -> Html:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from defero.core.trial import Trial
+from defero.core.wording import count_of
 from defero.metrics.record.member import FEW, VERY_FEW, ExpertRecord, Kept, ModelCalibration
 from defero.metrics.record.share import Share
 from defero.metrics.record.team import TeamRecord
@@ -14,7 +15,7 @@ from defero.plotting import ExpertLoadDisplay
 from defero.report.html import Cell, Html, folded, joined, paragraph, section, table, tag
 from defero.report.sections.many import in_parts, most_asked_first, too_many
 from defero.report.svg import figure
-from defero.report.wording import NOTHING, count, percent, share, some
+from defero.report.wording import NOTHING, count, percent, share
 
 VERDICTS: dict[Kept | None, str] = {
     "less": "less than promised",
@@ -164,7 +165,7 @@ def _too_few(unproven: dict[str, int], least: int | None) -> Html:
         return Html("")
     head = (
         "Insufficient evidence: never asked alone, with fewer than "
-        f"{some(least or 0, 'answer', 'answers')} to learn from (how many in brackets): "
+        f"{count_of(least or 0, 'answer', 'answers')} to learn from (how many in brackets): "
     )
     who = joined([f"{name} ({n})" for name, n in unproven.items()], between=", ")
     return tag("p", head, who, ".", attributes={"class": "aside"})

@@ -15,9 +15,8 @@ def panels(trial: Trial, record: TeamRecord) -> Html:
     if panel is None:
         none = record.panel_note or "This team has no panel: each deferred case goes to one expert."
         return section("panels", "What do panels of experts promise?", paragraph(none))
-    least = "at most" if panel.target == "missed-share" else "at least"
     rows = [
-        ["promised", f"{least} {percent(panel.asked_for)}"],
+        ["promised", f"{panel.bound} {percent(panel.asked_for)}"],
         ["kept here", with_interval(panel.kept, panel.low, panel.high)],
         ["cases that count for the promise", count(panel.cases)],
         ["cases a panel would decide", count(panel.deferred)],

@@ -7,12 +7,13 @@ from matplotlib.axes import Axes
 
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.trial import Trial
+from defero.core.wording import count_of
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import ReliabilityDisplay
 from defero.report.html import Html, joined, tag
 from defero.report.sections.many import in_parts
 from defero.report.svg import figure
-from defero.report.wording import percent, some
+from defero.report.wording import percent
 
 _SIZE = (1.95, 1.85)
 _ROOM = (0.19, 0.12, 0.72, 0.85)
@@ -57,6 +58,6 @@ def _picture(key: str, name: str, confidence: FloatArray, correct: BoolArray, er
         display.axes_[0].set_title("")
 
     off = "" if math.isnan(error) else f", error {percent(error)}"
-    caption = joined([tag("strong", name), f" {some(len(correct), 'answer', 'answers')}{off}"])
-    label = f"Stated and true chance of being right of {name}, {some(len(correct), 'answer', 'answers')}{off}"
+    caption = joined([tag("strong", name), f" {count_of(len(correct), 'answer', 'answers')}{off}"])
+    label = f"Stated and true chance of being right of {name}, {count_of(len(correct), 'answer', 'answers')}{off}"
     return figure(f"reliability-{key}", caption, draw, size=_SIZE, room=_ROOM, kind="small", label=label)

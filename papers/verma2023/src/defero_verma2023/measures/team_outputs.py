@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from defero import InputError, Scores
-from defero.losses import LossName, scores_from_logits
+from defero.losses import scores_from_logits
 from defero_verma2023.arrays import BoolArray, FloatArray, IntArray
 
 Rows = IntArray | BoolArray | slice
@@ -19,7 +19,7 @@ class TeamOutputs:
 
     Attributes
     ----------
-    link : LossName
+    link : str
         How the outputs are read: the loss that the network was trained with. Two stages are read as "decoupled".
     class_logits, expert_logits : (n, K), (n, J)
     answers : (n, J) int
@@ -28,7 +28,7 @@ class TeamOutputs:
         The allocator's column of the model, of a mixture of experts alone.
     """
 
-    link: LossName
+    link: str
     class_logits: FloatArray
     expert_logits: FloatArray
     answers: IntArray
@@ -97,7 +97,7 @@ class TeamOutputs:
         return packed
 
 
-def outputs_from_scores(scores: Scores, answers: IntArray, labels: IntArray, *, loss: LossName) -> TeamOutputs:
+def outputs_from_scores(scores: Scores, answers: IntArray, labels: IntArray, *, loss: str) -> TeamOutputs:
     """Return the outputs of a network that are read as an estimator's scores.
 
     Parameters
@@ -105,7 +105,7 @@ def outputs_from_scores(scores: Scores, answers: IntArray, labels: IntArray, *, 
     scores : Scores
         Of n items, K classes, J experts.
     answers, labels : (n, J), (n,)
-    loss : LossName
+    loss : str
         What they were learned with; "asymmetric", whose experts' log-odds are known here, becomes "decoupled", as do
         two stages.
 
@@ -121,7 +121,7 @@ def outputs_from_scores(scores: Scores, answers: IntArray, labels: IntArray, *, 
         return TeamOutputs("moe", log_proba, scores.expert_raw, answers, labels, model)
     if loss == "ova":
         return TeamOutputs("ova", _one_vs_all(log_proba, scores.model_proba), scores.expert_raw, answers, labels)
-    link: LossName = "softmax" if loss == "softmax" else "decoupled"
+    link: str = "softmax" if loss == "softmax" else "decoupled"
     return TeamOutputs(link, log_proba, scores.expert_raw, answers, labels)
 
 

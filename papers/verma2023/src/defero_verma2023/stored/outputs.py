@@ -5,13 +5,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from defero import InputError
 from defero.datasets import data_folder
-from defero.losses import LossName
 from defero_verma2023.measures.team_outputs import TeamOutputs
 
 FOLDER = "verma2023_outputs"
@@ -94,7 +93,7 @@ def read_run(folder: Path, entry: RunEntry) -> TeamOutputs:
             f"got {logits.shape} and {answers.shape}."
         )
     class_logits, expert_logits = np.split(logits.astype(np.float64), [entry.n_classes], axis=1)
-    link = cast(LossName, entry.method)
+    link = entry.method
     return TeamOutputs(link, class_logits, expert_logits, answers.astype(np.int64), labels.astype(np.int64))
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from defero import InputError
-from defero.losses import DeferralLoss, LossName
+from defero.losses import DeferralLoss
 from defero.nets import DeferralNet, net_by_name
 from defero.training import AnswerSource, Augmentation, DeviceFeed, Recipe, RedrawnByClass, fit_deep, start_machine
 from defero_verma2023.measures.team_outputs import TeamOutputs
@@ -96,7 +96,7 @@ def _outputs(
     module: DeferralNet,
     parts: Cifar10Parts,
     part: str,
-    loss: LossName,
+    loss: str,
     train: DeviceFeed,
     pool: ExpertPool | None,
     *,

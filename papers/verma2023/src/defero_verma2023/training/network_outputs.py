@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor
 
-from defero.losses import LossName
 from defero.nets import DeferralNet
 from defero.training import DeviceFeed, FixedAnswers, Machine, Verdicts, all_logits
 from defero_verma2023.arrays import FloatArray, IntArray
@@ -11,7 +10,7 @@ from defero_verma2023.measures.team_outputs import TeamOutputs
 
 
 def network_outputs(
-    module: DeferralNet, feed: DeviceFeed, machine: Machine, *, loss: LossName, answers: IntArray, batch_size: int
+    module: DeferralNet, feed: DeviceFeed, machine: Machine, *, loss: str, answers: IntArray, batch_size: int
 ) -> TeamOutputs:
     """Look at the items of a feed.
 
@@ -21,7 +20,7 @@ def network_outputs(
     feed : DeviceFeed
         Of n items, with their labels.
     machine : Machine
-    loss : LossName
+    loss : str
         What the net was trained with.
     answers : (n, J) int
         The experts'.

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from defero import InputError
-from defero.losses import DeferralLoss, LossName
+from defero.losses import DeferralLoss
 from defero.nets import DeferralNet, net_by_name
 from defero.training import (
     AnswerSource,
@@ -128,7 +128,7 @@ def train_picture_team(
 def _fitted(
     parts: PictureParts,
     pool: ExpertPool | None,
-    loss: LossName,
+    loss: str,
     *,
     seed: int,
     net: str,
@@ -173,7 +173,7 @@ class _Look:
         self.module, self.train, self.parts = copy.deepcopy(module), train, parts
         self.machine: Machine = start_machine(Recipe())
 
-    def outputs(self, part: str, pool: ExpertPool | None, loss: LossName, *, seed: int) -> TeamOutputs:
+    def outputs(self, part: str, pool: ExpertPool | None, loss: str, *, seed: int) -> TeamOutputs:
         """Return what the net says of a part."""
         answers = self.parts.held_out_answers(pool, part, seed=seed)
         feed = self._feed(self.parts.rows[part])

@@ -1,0 +1,202 @@
+"""Checks of answers, labels and groups: each returns a clean array or raises an error that names the argument."""
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks import BoolArray, FloatArray, IntArray, check_length, expert_rows, probabilities
+from defero.core.errors import InputError
+from defero.core.labels import MISSING, Labels, as_column, is_missing
+from defero.core.results import MODEL, Decision
+
+Group = Hashable
+"""A group's name: text or a number. None where there are no groups."""
+
+
+def answer_numbers(answers: ArrayLike, *, n_classes: int) -> IntArray:
+    """Return answers as class numbers (n, J), -1 where missing.
+
+    >>> answer_numbers([[0, -1]], n_classes=2).tolist()
+    [[0, -1]]
+    """
+    array = np.asarray(answers)
+    if array.ndim != 2:
+        raise InputError(
+            f"must have two axes (n, J), one column per expert, got shape {array.shape}.", argument="answers"
+        )
+    if array.size and array.dtype.kind not in "iu":
+        raise InputError(
+            f"must be class numbers, -1 where missing, got dtype {array.dtype}; "
+            "encode labels first (ExpertTable.answer_idx).",
+            argument="answers",
+        )
+    wrong = np.argwhere((array < MISSING) | (array >= n_classes))
+    if wrong.size:
+        row, column = wrong[0]
+        raise InputError(
+            f"must be class numbers 0..{n_classes - 1}, or -1 where missing, "
+            f"got {array[row, column]} at row {row}, column {column}.",
+            argument="answers",
+        )
+    return array.astype(np.int64)
+
+
+def heard_answers(answers: IntArray, mask: ArrayLike) -> BoolArray:
+    """Return whose answer is heard, (n, J): in the mask, and recorded."""
+    array = np.asarray(mask)
+    if array.shape != answers.shape:
+        raise InputError(f"must have the shape {answers.shape} of answers, got {array.shape}.", argument="mask")
+    if array.dtype != np.bool_:
+        raise InputError(f"must be True or False for each answer, got dtype {array.dtype}.", argument="mask")
+    return array & (answers != MISSING)
+
+
+def expert_probabilities(value: ArrayLike, *, n_items: int, n_experts: int) -> FloatArray:
+    """Return P(expert j is right), (n, J), from (J,) or (n, J)."""
+    spread = expert_rows("expert_proba", value, n_items=n_items, n_experts=n_experts)
+    return probabilities("expert_proba", spread)
+
+
+def class_probabilities(value: ArrayLike) -> FloatArray:
+    """Return the model's P(y = k), (n, K), rows adding up to 1."""
+    matrix = probabilities("class_proba", value)
+    if matrix.shape[1] == 0:
+        raise InputError("must have at least one class, got no column.", argument="class_proba")
+    off = np.abs(matrix.sum(axis=1) - 1) > 1e-6
+    if off.any():
+        row = int(np.flatnonzero(off)[0])
+        raise InputError(
+            f"must add up to 1 in each row, got {matrix[row].sum():g} in row {row}.", argument="class_proba"
+        )
+    return matrix
+
+
+def answers_and_model(answers: ArrayLike, class_proba: ArrayLike) -> tuple[IntArray, FloatArray]:
+    """Return answers (n, J) and the model's probabilities (n, K) of the same items."""
+    model = class_probabilities(class_proba)
+    given = answer_numbers(answers, n_classes=model.shape[1])
+    if len(model) != len(given):
+        raise InputError(f"must have {len(given)} rows like answers, got {len(model)}.", argument="class_proba")
+    return given, model
+
+
+def complete_labels(name: str, value: ArrayLike, *, n_items: int) -> Labels:
+    """Return (n,) labels of any type, one for each item.
+
+    >>> complete_labels("labels", ["a", "b"], n_items=2).tolist()
+    ['a', 'b']
+    """
+    labels = as_column(value, name=name)
+    check_length(name, labels, n_items=n_items)
+    empty = np.flatnonzero(missing_cells(labels)) if labels.dtype.kind in "Of" else np.empty(0)
+    if empty.size:
+        raise InputError(
+            f"must have a label for each item, got none for item {int(empty[0])}; drop such items first.", argument=name
+        )
+    return labels
+
+
+def group_names(groups: ArrayLike, *, n_items: int) -> list[Group]:
+    """Return the group of each item, n names.
+
+    >>> group_names(np.array([1, 2]), n_items=2)
+    [1, 2]
+    """
+    array = np.asarray(groups)
+    if array.shape != (n_items,):
+        raise InputError(f"must have shape ({n_items},), one group per item, got {array.shape}.", argument="groups")
+    names = [one.item() if isinstance(one, np.generic) else one for one in array.tolist()]
+    for one in dict.fromkeys(names):
+        if is_missing(one):
+            raise InputError(
+                f"must name a group for each item, got {one} for item {names.index(one)}.", argument="groups"
+            )
+    return names
+
+
+def answer_columns(answers: ArrayLike) -> Labels:
+    """Return the answers as (n, J), text as plain Python strings, masked cells as None.
+
+    >>> answer_columns(np.ma.array([[1, 2]], mask=[[False, True]])).tolist()
+    [[1, None]]
+    """
+    array = np.asarray(answers)
+    if isinstance(answers, np.ma.MaskedArray):
+        array = array.astype(object)
+        array[np.ma.getmaskarray(answers)] = None
+    if array.ndim != 2:
+        raise InputError(
+            f"must have two axes (n, J), one column per expert, got shape {array.shape}.", argument="answers"
+        )
+    return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def chosen_experts(expert: ArrayLike | Decision) -> IntArray:
+    """Return who answers each item, (n,): -1 for the model, else the expert's index.
+
+    >>> chosen_experts([0, -1]).tolist()
+    [0, -1]
+    """
+    chosen = np.asarray(expert.expert if isinstance(expert, Decision) else expert)
+    if chosen.ndim != 1:
+        raise InputError(f"must have one axis (n,), one choice per item, got shape {chosen.shape}.", argument="expert")
+    if chosen.size and chosen.dtype.kind not in "iu":
+        raise InputError(f"must be expert numbers, -1 for the model, got dtype {chosen.dtype}.", argument="expert")
+    if chosen.size and chosen.min() < MODEL:
+        item = int(np.argmin(chosen))
+        raise InputError(
+            f"must be -1 (the model) or an expert's number, got {chosen[item]} for item {item}.", argument="expert"
+        )
+    return chosen.astype(np.int64)
+
+
+def asked_answers(chosen: IntArray, columns: Labels) -> tuple[IntArray, Labels]:
+    """Return the items that go to an expert, (m,), and what that expert answered, (m,).
+
+    >>> items, answers = asked_answers(np.array([1, -1, 0]), np.array([[5, 6], [7, 8], [9, -1]]))
+    >>> items.tolist(), answers.tolist()
+    ([0, 2], [6, 9])
+    """
+    n_items, n_experts = columns.shape
+    check_length("expert", chosen, n_items=n_items)
+    if chosen.size and chosen.max() >= n_experts:
+        item = int(np.argmax(chosen))
+        raise InputError(
+            f"must be below {n_experts}, the number of columns of answers, got {chosen[item]} for item {item}.",
+            argument="expert",
+        )
+    deferred = np.flatnonzero(chosen != MODEL)
+    asked = columns[deferred, chosen[deferred]]
+    silent = missing_cells(asked)
+    if silent.any():
+        item = int(deferred[np.argmax(silent)])
+        raise InputError(
+            f": item {item} was deferred to expert {chosen[item]}, who has no recorded answer there; "
+            "let the decision choose among those who answered (available=).",
+            argument="answers",
+        )
+    return deferred, asked
+
+
+def missing_cells(array: Labels) -> BoolArray:
+    """Return where no answer is recorded, (n,): -1 in integer arrays, NaN in floats, None and the like in objects.
+
+    >>> missing_cells(np.array([0, -1])).tolist(), missing_cells(np.array(["a", None], dtype=object)).tolist()
+    ([False, True], [False, True])
+    """
+    if array.dtype.kind == "O":
+        return np.array([is_missing(value) for value in array.tolist()], dtype=np.bool_)
+    if array.dtype.kind == "i":
+        return np.asarray(array == MISSING)
+    return np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=np.bool_)
+
+
+def check_same_form(name: str, values: Labels, other_name: str, others: Labels) -> None:
+    """Refuse names beside numbers: they would compare as different without a word."""
+    if values.size and others.size and isinstance(values[0], str) != isinstance(others[0], str):
+        raise InputError(
+            f"must have the form of {other_name}, got {values[0]!r} beside {others[0]!r}; "
+            "pass class names everywhere or class numbers everywhere.",
+            argument=name,
+        )
