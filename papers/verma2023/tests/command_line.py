@@ -1,11 +1,11 @@
-"""Run `defero` in this process, with the paper's command plugged in."""
+"""Run the paper's command in this process: as `python -m defero_verma2023` does, which needs no installed package."""
 
 import io
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from typing import NamedTuple
 
-from defero.cli.main import main
+from defero_verma2023.__main__ import main
 
 
 class Outcome(NamedTuple):
@@ -16,7 +16,7 @@ class Outcome(NamedTuple):
 
 def run(*arguments):
     out, err, before = io.StringIO(), io.StringIO(), sys.argv
-    sys.argv, code = ["defero", *map(str, arguments)], 0
+    sys.argv, code = ["defero_verma2023", *map(str, arguments)], 0
     try:
         with redirect_stdout(out), redirect_stderr(err):
             main()

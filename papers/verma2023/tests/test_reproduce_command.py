@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from command_line import run
 
+from defero.cli.main import main as defero_main
 from defero_verma2023 import training_runs
 from defero_verma2023.experiments import EXPERIMENTS
 from defero_verma2023.figures import published
@@ -69,15 +70,22 @@ def trained(**options):
 
 
 def test_help_has_an_example():
-    outcome = run("reproduce", "--help")
+    outcome = run("--help")
     assert outcome.code == 0
     assert "defero reproduce fig2c --stored" in outcome.out.partition("Example:")[2]
     for option in ("--stored", "--train", "--protocol", "--seeds", "--epochs", "--methods", "--quick", "--outputs"):
         assert option in outcome.out
 
 
+def test_defero_has_the_command(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["defero", "reproduce", "fig9", "--stored"])
+    with pytest.raises(SystemExit, match="2"):
+        defero_main()
+    assert "there is no figure 'fig9'" in capsys.readouterr().err
+
+
 def test_stored_outputs_become_a_table_and_pictures(stored, tmp_path):
-    outcome = run("reproduce", "fig2c", "--stored", "--out", tmp_path / "made")
+    outcome = run("fig2c", "--stored", "--out", tmp_path / "made")
     assert (outcome.code, outcome.err) == (0, "")
     assert "ece (percent)" in outcome.out
     header = next(line for line in outcome.out.splitlines() if line.startswith("method"))
@@ -91,7 +99,7 @@ def test_stored_outputs_become_a_table_and_pictures(stored, tmp_path):
 
 
 def test_json_has_every_number(stored, tmp_path):
-    outcome = run("reproduce", "fig2d", "--stored", "--out", tmp_path / "made", "--json")
+    outcome = run("fig2d", "--stored", "--out", tmp_path / "made", "--json")
     (figure,) = json.loads(outcome.out)["figures"]
     assert (figure["figure"], len(figure["rows"]), len(figure["files"])) == ("fig2d", 10, 3)
     row = figure["rows"][0]
@@ -102,12 +110,12 @@ def test_json_has_every_number(stored, tmp_path):
 def test_without_stored_outputs_the_sentence_says_where_they_belong(tmp_path, monkeypatch):
     monkeypatch.delenv("DEFERO_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    outcome = run("reproduce", "fig2c", "--stored", "--out", tmp_path)
+    outcome = run("fig2c", "--stored", "--out", tmp_path)
     assert (outcome.code, outcome.out) == (2, "")
     assert "DEFERO_DATA is not set: let it name the folder that holds verma2023_outputs/" in outcome.err
     assert "`defero datasets info verma2023-outputs`" in outcome.err
     monkeypatch.setenv("DEFERO_DATA", str(tmp_path))
-    assert "must hold index.json" in run("reproduce", "all", "--stored").err
+    assert "must hold index.json" in run("all", "--stored").err
 
 
 @pytest.mark.parametrize(
@@ -132,7 +140,7 @@ def test_without_stored_outputs_the_sentence_says_where_they_belong(tmp_path, mo
     ],
 )
 def test_a_wrong_command_line_is_told_in_a_sentence(calls, arguments, said):
-    outcome = run("reproduce", *arguments)
+    outcome = run(*arguments)
     assert outcome.code == 2
     assert said in outcome.err
     assert calls == []
@@ -140,7 +148,7 @@ def test_a_wrong_command_line_is_told_in_a_sentence(calls, arguments, said):
 
 def test_a_file_in_the_place_of_a_folder_is_told_before_anything_is_measured(stored, tmp_path):
     (tmp_path / "taken").touch()
-    outcome = run("reproduce", "fig2c", "--stored", "--out", tmp_path / "taken")
+    outcome = run("fig2c", "--stored", "--out", tmp_path / "taken")
     assert outcome.code == 2
     assert "taken' is a file" in outcome.err.replace("\n", " ")
 
@@ -148,7 +156,7 @@ def test_a_file_in_the_place_of_a_folder_is_told_before_anything_is_measured(sto
 def test_training_gets_its_options_and_the_picture_its_mark(calls, tmp_path):
     options = ["--seeds", "0,1,1", "--epochs", "2", "--methods", "ova,one classifier", "--quick"]
     options += ["--out", tmp_path / "o"]
-    outcome = run("reproduce", "fig2c", "--train", "--protocol", "as_written", *options, "--outputs", tmp_path / "kept")
+    outcome = run("fig2c", "--train", "--protocol", "as_written", *options, "--outputs", tmp_path / "kept")
     assert outcome.code == 0
     assert outcome.err.startswith("A small network on a subset: two to five minutes a figure")
     assert outcome.err.endswith("training fig2c\n")
@@ -176,7 +184,7 @@ def test_training_gets_its_options_and_the_picture_its_mark(calls, tmp_path):
 
 def test_all_figures_are_summed_up(calls, tmp_path, monkeypatch):
     monkeypatch.setattr("defero_verma2023.reproduction.draw", lambda *_, **__: ())
-    outcome = run("reproduce", "all", "--train", "--out", tmp_path / "o")
+    outcome = run("all", "--train", "--out", tmp_path / "o")
     assert outcome.code == 0
     assert [figure for figure, _ in calls][:2] == ["fig1-hatespeech", "fig1-ham10000"]
     assert len(calls) == 11
@@ -186,32 +194,32 @@ def test_all_figures_are_summed_up(calls, tmp_path, monkeypatch):
 
 def test_a_summary_and_json_say_that_runs_were_quick(calls, tmp_path, monkeypatch):
     monkeypatch.setattr("defero_verma2023.reproduction.draw", lambda *_, **__: ())
-    outcome = run("reproduce", "all", "--train", "--quick", "--out", tmp_path / "o")
+    outcome = run("all", "--train", "--quick", "--out", tmp_path / "o")
     assert outcome.out.startswith("quick: small network, a subset.\n")
-    said = json.loads(run("reproduce", "fig2c", "--train", "--quick", "--out", tmp_path / "o", "--json").out)
+    said = json.loads(run("fig2c", "--train", "--quick", "--out", tmp_path / "o", "--json").out)
     assert said["figures"][0]["mark"] == "quick: small network, a subset"
 
 
 def test_outside_of_the_sources_the_sentence_says_to_clone_them(tmp_path, monkeypatch):
     monkeypatch.setattr("defero_verma2023.reproduction.paper_folder", lambda: None)
-    outcome = run("reproduce", "fig2c", "--out", tmp_path / "o")
+    outcome = run("fig2c", "--out", tmp_path / "o")
     assert outcome.code == 2
     assert "clone the repository" in " ".join(outcome.err.split())
 
 
 def test_committed_runs_are_drawn_without_training(tmp_path, monkeypatch):
     monkeypatch.setattr("defero_verma2023.reproduction.paper_folder", lambda: tmp_path)
-    outcome = run("reproduce", "fig2c", "--out", tmp_path / "o")
+    outcome = run("fig2c", "--out", tmp_path / "o")
     assert outcome.code == 2
     assert "holds no runs of ours for this (sim2.jsonl): pass --stored" in outcome.err
     for record in trained():
         append_record(tmp_path / "results" / "sim2.jsonl", record)
-    assert run("reproduce", "fig2c", "--out", tmp_path / "o").code == 0
+    assert run("fig2c", "--out", tmp_path / "o").code == 0
     assert (tmp_path / "o" / "fig2c.svg").is_file()
 
 
 def test_without_the_published_table_there_are_our_points_alone(calls, tmp_path, monkeypatch):
     monkeypatch.setattr(published, "paper_folder", lambda: None)
-    outcome = run("reproduce", "fig2c", "--train", "--out", tmp_path / "o")
+    outcome = run("fig2c", "--train", "--out", tmp_path / "o")
     assert outcome.code == 0
     assert "5.500" in outcome.out

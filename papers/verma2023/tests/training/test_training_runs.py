@@ -20,7 +20,7 @@ from defero_verma2023.runs.record import RunKey, RunRecord, append_record, missi
 from defero_verma2023.runs.trained_team import TrainedTeam, kept_path, load_team, save_team
 from defero_verma2023.runs.trainer import Task, Trainer, trainer_of
 
-N = 200
+N = 40
 
 
 class Bench:

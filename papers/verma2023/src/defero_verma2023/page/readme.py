@@ -45,6 +45,9 @@ defero reproduce fig2a --train --quick
 defero reproduce all --out papers/verma2023/figures
 ```
 
+The command comes with `pip install defero-verma2023`; in a checkout where nothing is installed it is
+`PYTHONPATH=src:papers/verma2023/src python -m defero_verma2023`.
+
 `defero reproduce fig2a --train` trains in full, on a GPU where there is one, and goes on where it stopped. Each run is
 one line of `results/`: seed, recipe, machine, versions, seconds and every measure. A network on which other runs rest
 is trained once by each command, and once for all where the variable `DEFERO_STOCK` names a folder to keep it in. The
