@@ -1,5 +1,6 @@
 """Fingerprints: the same row has the same number, whatever its type, place and process."""
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -109,7 +110,7 @@ def test_the_process_does_not_matter():
     runs = [
         subprocess.run(
             [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
             capture_output=True,
             check=True,
             text=True,
@@ -120,10 +121,11 @@ def test_the_process_does_not_matter():
     assert [run.stdout.strip() for run in runs] == [here, here]
 
 
-def test_saved_fingerprints_stay_valid():
+def test_saved_fingerprints_stay_valid(monkeypatch):
     """Models on disk hold these numbers: a change here makes every saved model forget the rows it saw."""
+    monkeypatch.setenv("DEFERO_ROWS_KEY", "00" * 32)
     frame = pd.DataFrame({"age": [61.0, None], "site": ["a", "b"]})
-    assert combined(row_fingerprints(frame)) == "5970aefb14506530"
+    assert combined(row_fingerprints(frame)) == "1eabd6015a318c97"
 
 
 @given(HASHES, HASHES)

@@ -41,9 +41,10 @@ def test_pieces_give_the_fingerprints_of_the_whole(n_items, n_experts, answers_a
         np.testing.assert_array_equal(found, expected)
 
 
-def test_a_fingerprint_is_the_one_that_saved_models_hold():
+def test_a_fingerprint_is_the_one_that_saved_models_hold(monkeypatch):
+    monkeypatch.setenv("DEFERO_ROWS_KEY", "00" * 32)
     found = seen.with_answers(np.array([5 << 32 | 7], np.uint64), np.array([1]), np.array([[0, -1]]))
-    assert found.tolist() == [16445541209350418985]
+    assert found.tolist() == [5825236587317914181]
 
 
 @given(rows=st.integers(0, 6), experts=st.integers(0, 5), classes=st.integers(1, 300), seed=st.integers(0, 99))

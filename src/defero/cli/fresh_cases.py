@@ -76,8 +76,9 @@ def _marks_seen(router: "Router") -> "CaseMarks":
     import numpy as np
 
     from defero.router.fresh import CaseMarks
-    from defero.router.seen import ANSWERED, KEYED
+    from defero.router.seen import ANSWERED, KEYED, check_rows_known
 
+    check_rows_known(router.rows_key)
     stages = [name for name in router.seen if name + ANSWERED in router.seen]
     answered = [np.empty(0, np.uint64), *(router.seen[name + ANSWERED] for name in stages)]
     return CaseMarks(router.all_seen(), np.concatenate(answered), router.seen.get(KEYED))

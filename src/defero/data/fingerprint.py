@@ -1,7 +1,11 @@
 """Fingerprints of rows: has this row been seen before, and is this the same data set? Needs numpy alone.
 
-A fingerprint is one 64-bit number per row. It depends on what the cells say, not on their type, on the order of the
-columns, or on the process that computes it.
+A fingerprint is one 64-bit number per row. It depends on what the cells say and on the user's key, not on the cells'
+type, on the order of the columns, or on the process that computes it.
+
+The cells of a row are mixed into 64 bits by public functions, and these bits go through SipHash-2-4 with the key.
+SipHash is a keyed pseudorandom function made for short inputs (Aumasson and Bernstein, 2012): without its key its
+values cannot be told from random ones, so that trying all rows that there may be finds nothing.
 """
 
 import hashlib
@@ -13,6 +17,7 @@ from numpy.typing import NDArray
 
 from defero.core.checks import BoolArray
 from defero.core.errors import InputError
+from defero.data.rows_key import rows_key
 from defero.data.tables.cells import is_blank, number_of, text_of
 from defero.data.tables.columns import column_names
 
@@ -41,7 +46,7 @@ def row_fingerprints(rows: Any) -> HashArray:
         total = np.zeros(len(rows), dtype=np.uint64)
         for name, column_key in named.items():
             total += _mixed(_cell_bits(rows[column_key]) ^ _text_hash(name))
-        return _mixed(total)
+        return _keyed(_mixed(total))
     array = np.asarray(rows)
     if array.ndim < 2:
         raise InputError(f"rows must have two axes or more (n, columns), got shape {array.shape}.")
@@ -72,7 +77,7 @@ class ListedRows:
         total += self._usual.sum(dtype=np.uint64)  # modulo 2**64, as all sums here
         listed = _mixed(_cell_bits(values) ^ self._listed[columns]) - self._usual[columns]
         np.add.at(total, np.asarray(row_idx, dtype=np.int64), listed)
-        return _mixed(total)
+        return _keyed(_mixed(total))
 
 
 def text_fingerprints(texts: Iterable[str]) -> HashArray:
@@ -83,7 +88,7 @@ def text_fingerprints(texts: Iterable[str]) -> HashArray:
     (True, False)
     """
     known: dict[str, np.uint64] = {}
-    return np.array([known.setdefault(text, _text_hash(text)) for text in texts], dtype=np.uint64)
+    return _keyed(np.array([known.setdefault(text, _text_hash(text)) for text in texts], dtype=np.uint64))
 
 
 def held_out(seen: HashArray, rows: HashArray) -> BoolArray:
@@ -126,7 +131,7 @@ def _array_fingerprints(array: NDArray[Any]) -> HashArray:
         block = array[start : start + step]
         bits = _cell_bits(block.ravel()).reshape(block.shape)
         total[start : start + step] = _mixed(bits ^ name_hashes).sum(axis=1, dtype=np.uint64)
-    return _mixed(total)
+    return _keyed(_mixed(total))
 
 
 def _name_hashes(start: int, stop: int) -> HashArray:
@@ -177,3 +182,46 @@ def _mixed(bits: HashArray) -> HashArray:
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
+
+
+def _keyed(bits: HashArray) -> HashArray:
+    """Return fingerprints (n,) under the user's key."""
+    secret = hashlib.blake2b(rows_key(), digest_size=16, person=b"defero rows").digest()
+    return siphash(bits, secret)
+
+
+def siphash(words: HashArray, secret: bytes) -> HashArray:
+    """Return SipHash-2-4 of each of (n,) 64-bit words, under a secret of 16 bytes.
+
+    >>> hex(siphash(np.array([0x0706050403020100], np.uint64), bytes(range(16)))[0])  # the authors' test vector
+    '0x93f5f5799a932462'
+    """
+    k0, k1 = (np.uint64(int.from_bytes(half, "little")) for half in (secret[:8], secret[8:]))
+    length = np.uint64(8 << 56)
+    v = [np.full(words.shape, start, dtype=np.uint64) for start in _SIPHASH_START]
+    for place, key in enumerate((k0, k1, k0, k1)):
+        v[place] ^= key
+    for word in (words, length):
+        v[3] ^= word
+        _rounds(v, 2)
+        v[0] ^= word
+    v[2] ^= np.uint64(0xFF)
+    _rounds(v, 4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+_SIPHASH_START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+
+
+def _rounds(v: list[HashArray], count: int) -> None:
+    """Mix SipHash's four words in place."""
+    for _ in range(count):
+        for one, other, turn, half_turn in ((0, 1, 13, True), (2, 3, 16, False), (0, 3, 21, False), (2, 1, 17, True)):
+            v[one] += v[other]
+            v[other] = _turned(v[other], turn) ^ v[one]
+            if half_turn:
+                v[one] = _turned(v[one], 32)
+
+
+def _turned(words: HashArray, bits: int) -> HashArray:
+    return (words << np.uint64(bits)) | (words >> np.uint64(64 - bits))

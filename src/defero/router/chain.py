@@ -25,7 +25,7 @@ from defero.router import roster, stages
 from defero.router.doubt import expert_sd
 from defero.router.panel import Panel
 from defero.router.scoring import feature_matrix, honest_scores
-from defero.router.seen import Fingerprints, features_seen, seen_after, told_apart_by
+from defero.router.seen import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
 from defero.router.storage import read_router, write_router
 from defero.router.voting import team_answer
 from defero.scorers import Scorer
@@ -65,6 +65,8 @@ class Router:
     seen : mapping
         Which rows each stage has used ("fit", "calibrate", "conformalize", "add_expert"), as fingerprints of their
         features, and with labels and answers.
+    rows_key : str, optional
+        None where `seen` was made with this user's key; else the id of another key, or "forgotten".
     notes : mapping
         What else model.json tells: the label's column, the loss, the seed.
     """
@@ -81,6 +83,7 @@ class Router:
     calibrator: Calibrator | None = None
     panel: Panel | None = None
     seen: Mapping[str, Fingerprints] = field(default_factory=dict)
+    rows_key: str | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -359,8 +362,23 @@ class Router:
 
         With `disjoint` the caller vouches that none did, having cut one table into parts.
         """
+        if not disjoint:
+            check_rows_known(self.rows_key, argument="disjoint")
+        marked = self.with_own_key()
         rows = told_apart_by(X, self.recipe)
-        return replace(self, seen=seen_after(self.seen, stage, rows, label_idx, answers, disjoint=disjoint))
+        return replace(marked, seen=seen_after(marked.seen, stage, rows, label_idx, answers, disjoint=disjoint))
+
+    def forget_rows(self) -> "Router":
+        """Return a router without fingerprints of the rows that it was fitted on.
+
+        What is saved then tells nothing of these rows. In exchange nobody can check later that a row is new: stages
+        that need new rows ask the caller to vouch for them.
+        """
+        return replace(self, seen={}, rows_key=FORGOTTEN)
+
+    def with_own_key(self) -> "Router":
+        """Return a router whose fingerprints are all of this user's key: those of another key are forgotten."""
+        return self if self.rows_key in (None, FORGOTTEN) else self.forget_rows()
 
     def all_seen(self) -> Fingerprints:
         """Return the fingerprints of the features of every row that some stage has used."""

@@ -10,7 +10,7 @@ from defero.core.trial import PanelTrial, Trial
 from defero.metrics.record.team import TeamRecord, team_record
 from defero.router.chain import Router
 from defero.router.panel import with_decider
-from defero.router.seen import seen_after, told_apart_by
+from defero.router.seen import check_rows_known, seen_after, told_apart_by
 from defero.router.voting import panel_answer
 from defero.scorers.given import ArrayScorer, FunctionScorer
 
@@ -70,6 +70,8 @@ def try_out(
     scores = router.score_features(features)
     answer_idx = router.answer_numbers(answers, n_items=len(scores))
     label_idx = encode_labels(y, router.classes)
+    if not disjoint:
+        check_rows_known(router.rows_key, argument="disjoint")
     seen_after(router.seen, "judge", told_apart_by(X, router.recipe), label_idx, answer_idx, disjoint=disjoint)
     panel = router.panel
     terms = (

@@ -37,6 +37,7 @@ FEW_OF_FIT = 0.1
 def add_expert(router: "Router", name: str, X: Any, y: ArrayLike | None, answers: Any) -> "Router":
     """Return a router with one more expert at the end, learned from a few answers; see `Router.add_expert`."""
     check_name(router, name)
+    router = router.with_own_key()
     scorer = _team(router, "add_expert")
     answer_idx = _answer_numbers(answers, router, name)
     answered = answer_idx != MISSING

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from defero.core.answers import Answers
 from defero.core.checks import IntArray
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.core.missing import MISSING
 from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
 from defero.data.recipes.picture_recipe import PictureRecipe
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.rows_key import VARIABLE
 
 Fingerprints = NDArray[np.uint64]
 ANSWERED = "+answers"
@@ -25,6 +26,34 @@ KEYED = "keys" + ANSWERED
 """Fingerprints of features with keys, of the rows of all stages: gone as soon as a stage uses other rows."""
 ANSWERS_AT_ONCE = 1 << 18
 """Answers listed at a time: one takes a few dozen bytes."""
+
+
+FORGOTTEN = "forgotten"
+"""In place of a key's id: the fingerprints were left out."""
+
+
+def check_rows_known(rows_key: str | None, *, argument: str = "all_rows_new") -> None:
+    """Raise where rows that a team has seen cannot be told from new ones.
+
+    Parameters
+    ----------
+    rows_key : str, optional
+        `Router.rows_key`: None where the fingerprints were made with this user's key.
+    argument : str
+        The argument by which the caller says that all rows are new.
+    """
+    if rows_key is None:
+        return
+    why = "keeps no fingerprints of the rows that it was fitted on"
+    remedy = ""
+    if rows_key != FORGOTTEN:
+        why = f"was fitted with another key of row fingerprints (id {rows_key:.40})"
+        remedy = f"set {VARIABLE} to that key, or "
+    raise InputError(
+        f"this model {why}, so that rows it has seen cannot be told from new ones; {remedy}pass ",
+        Argument(argument, True),
+        " where none of these rows was used to fit it.",
+    )
 
 
 def seen_after(

@@ -12,6 +12,7 @@ from defero.data.fingerprint import combined
 from defero.data.model_folder import MANIFEST, ModelFiles, damaged, read_folder, write_folder
 from defero.data.recipes.picture_recipe import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.rows_key import key_id, known_key_id, rows_key
 from defero.decisions.rules import rule_from_settings, rule_settings
 from defero.router.panel import Panel
 from defero.scorers import Packed, unpack_scorer
@@ -33,7 +34,8 @@ def write_router(router: "Router", folder: Path) -> None:
         "n_features": router.n_features,
         "item_shape": None if router.item_shape is None else list(router.item_shape),
         "recipe": None if router.recipe is None else router.recipe.to_dict(),
-        "data_fingerprint": combined(router.all_seen()),
+        "data_fingerprint": combined(router.all_seen()) if router.seen else None,
+        "rows_key": _saved_key(router),
         "scorer": packed.settings,
         "calibrator": None if router.calibrator is None else router.calibrator.settings(),
         "panel": None if router.panel is None else router.panel.settings(),
@@ -62,12 +64,20 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
             calibrator=None if calibrator is None else Calibrator.from_settings(calibrator),
             panel=None if panel is None else Panel.from_settings(panel),
             seen={name.removeprefix("seen."): rows for name, rows in arrays.items() if name.startswith("seen.")},
+            rows_key=None if manifest["rows_key"] == known_key_id() else manifest["rows_key"],
             notes=manifest["notes"],
         )
     except ModelFolderError as error:
         raise ModelFolderError(f"{folder}: {error}") from error
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error
+
+
+def _saved_key(router: "Router") -> str | None:
+    """Return the id of the key that the fingerprints were made with; None where there are none."""
+    if router.rows_key is not None:
+        return router.rows_key
+    return key_id(rows_key()) if router.seen else None
 
 
 def _recipe(values: dict[str, Any]) -> FeatureRecipe | PictureRecipe:
