@@ -17,7 +17,6 @@ from defero.core.errors import ModelFolderError
 from defero.data import replace_folder
 from defero.data.model_folder import (
     MANIFEST,
-    NET,
     WEIGHTS,
     ModelFiles,
     check_writable,
@@ -26,6 +25,7 @@ from defero.data.model_folder import (
     write_folder,
 )
 
+NET = "net.onnx"
 ARRAYS = {"weight": np.arange(6.0).reshape(2, 3), "seen.fit": np.array([1, 2**63], dtype=np.uint64)}
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from defero.core.errors import ModelFolderError
-from defero.data.model_folder import NET
-from defero.scorers import Packed
+from defero.scorers import NET, Packed
 from defero.scorers.onnx import OnnxScorer
 from defero.scorers.onnx_file import refuse_external_tensors
 
@@ -38,7 +37,7 @@ def outside_weight(path):
 
 def unpack(model):
     content = model if isinstance(model, bytes) else model.SerializeToString()
-    return OnnxScorer.unpack(Packed({"loss": "softmax", "block": 4}, ARRAYS, {NET: content}))
+    return OnnxScorer.unpack(Packed({"link": "softmax", "block": 4}, ARRAYS, {NET: content}))
 
 
 def test_a_net_with_its_own_numbers_is_taken():

@@ -30,6 +30,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from defero.core.errors import ModelFolderError
+from defero.data.model_folder import FILES
+from defero.scorers import NET, PARTS
 from defero.scorers.sklearn_parts import read_parts, write_parts
 from defero.scorers.two_stage import TwoStageScorer
 
@@ -130,3 +132,7 @@ def test_an_expert_who_is_never_wrong_is_asked_for_the_column_of_right():
 def test_no_expert_is_a_plain_classifier():
     scores = TwoStageScorer(LogisticRegression().fit(X, Y), []).score(X)
     assert scores.expert_proba.shape == (60, 0)
+
+
+def test_a_model_folder_knows_the_files_of_every_scorer():
+    assert {PARTS, NET} <= set(FILES)

@@ -27,9 +27,7 @@ from defero.data.replace_folder import drafts_of, replace_folder
 FORMAT = 2
 MANIFEST = "model.json"
 WEIGHTS = "weights.safetensors"
-PARTS = "parts.skops"
-NET = "net.onnx"
-FILES = (WEIGHTS, PARTS, NET)
+FILES = (WEIGHTS, "parts.skops", "net.onnx")
 """The files that a model can have beside model.json; no others are written, read or deleted."""
 MOST_MANIFEST_BYTES = 1 << 28
 _READ_ATTEMPTS = 50

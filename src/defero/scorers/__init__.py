@@ -11,6 +11,9 @@ from typing import Any, ClassVar, Protocol
 from defero.core.errors import ModelFolderError
 from defero.core.scores import Scores
 
+PARTS, NET = "parts.skops", "net.onnx"
+"""Files that a model folder can hold for a scorer: fitted parts of scikit-learn, and a net."""
+
 
 @dataclass(frozen=True, eq=False)
 class Packed:
@@ -23,7 +26,7 @@ class Packed:
     arrays : mapping
         For weights.safetensors.
     files : mapping
-        Whole files, by their names in `model_folder.FILES`.
+        Whole files: `PARTS` or `NET`.
     """
 
     settings: Mapping[str, Any]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.scores import Scores
-from defero.data.model_folder import NET
-from defero.scorers import Packed
+from defero.scorers import NET, Packed
 from defero.scorers.links import scores_from_logits
 from defero.scorers.onnx_file import refuse_external_tensors
 

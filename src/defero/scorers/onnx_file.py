@@ -7,7 +7,7 @@ Nets that this package writes hold all their numbers themselves.
 from collections.abc import Iterator
 
 from defero.core.errors import ModelFolderError
-from defero.data.model_folder import NET
+from defero.scorers import NET
 
 # Which fields of which message hold messages of which kind: the parts of onnx.proto through which tensors are reached.
 _INSIDE = {

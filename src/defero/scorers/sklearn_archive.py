@@ -11,7 +11,7 @@ import numpy as np
 
 from defero.core.errors import ModelFolderError
 from defero.core.wording import join_names
-from defero.data.model_folder import PARTS
+from defero.scorers import PARTS
 
 _SCHEMA = "schema.json"
 _PROTOCOL = 2

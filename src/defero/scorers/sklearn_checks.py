@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import Tree
 
 from defero.core.errors import ModelFolderError
-from defero.data.model_folder import PARTS
+from defero.scorers import PARTS
 
 MOST_JOBS = 1_024
 _NO_SIZE = ("samples", "iter", "jobs", "trials")

@@ -11,7 +11,7 @@ from skops import io as skops_io
 
 from defero.core.errors import ModelFolderError
 from defero.core.wording import join_names
-from defero.data.model_folder import PARTS
+from defero.scorers import PARTS
 from defero.scorers.sklearn_archive import TRUSTED, checked_archive, foreign_types
 from defero.scorers.sklearn_checks import checked_parts
 

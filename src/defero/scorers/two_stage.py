@@ -8,8 +8,7 @@ import numpy as np
 
 from defero.core.checks import FloatArray
 from defero.core.scores import Scores
-from defero.data.model_folder import PARTS
-from defero.scorers import Packed
+from defero.scorers import PARTS, Packed
 from defero.scorers.sklearn_parts import read_parts, write_parts
 
 
