@@ -21,10 +21,10 @@ def show_numbers(made: "Iterable[Reproduction]", *, word: str) -> None:
         typer.echo(f"{title}.\nThe paper: {one.figure.claim}\nx: {one.figure.x_label}; ±: standard errors over seeds")
         for measure, rows in _by_measure(one.rows).items():
             known = any(not math.isnan(row.same_seeds) for row in rows)
-            kept = [place for place in range(len(header)) if known or place != 4]
-            cells = [[line[place] for place in kept] for line in map(_cells, rows)]
+            columns = [place for place in range(len(header)) if known or place != 4]
+            cells = [[line[place] for place in columns] for line in map(_cells, rows)]
             above = f"{measure}; {one.mark}" if one.mark else measure
-            typer.echo(f"\n{above}\n{table([header[place] for place in kept], cells)}")
+            typer.echo(f"\n{above}\n{table([header[place] for place in columns], cells)}")
         _show_files(one.files)
 
 
@@ -89,12 +89,12 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def _by_measure(rows: "Iterable[Comparison]") -> "dict[str, list[Comparison]]":
-    found: dict[str, list[Comparison]] = {}
+    by_measure: dict[str, list[Comparison]] = {}
     for row in rows:
         run = f", the authors' {row.run} run" if row.run else ""
         name = "system_accuracy" if row.metric == "best_expert" else row.metric
-        found.setdefault(f"{name} ({row.unit}{run})", []).append(row)
-    return found
+        by_measure.setdefault(f"{name} ({row.unit}{run})", []).append(row)
+    return by_measure
 
 
 def _cells(row: "Comparison") -> list[str]:

@@ -97,16 +97,16 @@ def reproduce_committed(figures: Sequence[PaperFigure], *, out: Path) -> Iterato
             "our runs come with defero's sources, in papers/verma2023, and not with the installed package: clone the "
             "repository and run this in its folder, or pass --stored or --train."
         )
-    found = {figure.name: committed_records(figure) for figure in figures}
-    if not any(found.values()):
+    records_of = {figure.name: committed_records(figure) for figure in figures}
+    if not any(records_of.values()):
         names = ", ".join(sorted({f"{figure.experiment.name}.jsonl" for figure in figures}))
         raise InputError(
             f"papers/verma2023/results holds no runs of ours for this ({names}): pass --stored to recompute it from "
             "the authors' stored outputs, or --train to train it."
         )
     for figure in figures:
-        if found[figure.name]:
-            yield from reproduce_records(figure, found[figure.name], out=out, source="trained by us")
+        if records_of[figure.name]:
+            yield from reproduce_records(figure, records_of[figure.name], out=out, source="trained by us")
 
 
 def rewrite_page(*, out: Path) -> Path | None:

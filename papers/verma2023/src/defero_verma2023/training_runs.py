@@ -47,8 +47,10 @@ def run_figure(
         trainer.nets_of(method)  # before the first hour
     apart = [*(["quick"] if quick else []), *([f"{epochs}-epochs"] if epochs is not None else [])]
     results = out / f"{'_'.join([experiment.name, *apart])}.jsonl"
-    kept = None if outputs is None else outputs.joinpath(*apart)
-    return tuple(record for plan in plans for record in run_plan(plan, results=results, outputs=kept, say=say))
+    outputs_folder = None if outputs is None else outputs.joinpath(*apart)
+    return tuple(
+        record for plan in plans for record in run_plan(plan, results=results, outputs=outputs_folder, say=say)
+    )
 
 
 def run_plan(

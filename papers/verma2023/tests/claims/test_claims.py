@@ -21,7 +21,7 @@ from claim_cases import (
 from scipy import stats
 
 from defero_verma2023.claims import accuracy, calibration, overlap
-from defero_verma2023.claims.catalogue import CLAIMS, FROM_TWO, OVERLAP, Kept
+from defero_verma2023.claims.catalogue import CLAIMS, FROM_TWO, OVERLAP, AllRecords
 from defero_verma2023.claims.cells import Block, at_its_most, block, cells, change_along, mean_over_settings, steps_down
 from defero_verma2023.claims.rules import Evidence
 from defero_verma2023.claims.verdict import CONFIRMED, DEPENDS, NOT_RUN
@@ -73,7 +73,7 @@ def test_one_seed_is_provisional():
     assert found.ours.words().endswith("] over settings, 1 seed")
     assert not calibration.ova_is_better_calibrated(ours(three), **FIG1).provisional
     assert not calibration.ova_is_better_calibrated(ours(()), **FIG1).provisional
-    page = readme_page(Kept({"ham10000": tuple(one)}), (), Links("errata", "sets", ()))
+    page = readme_page(AllRecords({"ham10000": tuple(one)}), (), Links("errata", "sets", ()))
     assert "Of the 1 verdicts 1 stand on one seed and are provisional." in " ".join(page.split())
 
 

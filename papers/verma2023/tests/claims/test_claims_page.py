@@ -24,7 +24,7 @@ from defero.cli.main import app
 from defero_verma2023 import reproduction
 from defero_verma2023.claims import accuracy, calibration
 from defero_verma2023.claims.best_systems import best_systems, systems_at
-from defero_verma2023.claims.catalogue import CLAIMS, FROM_TWO, Kept, evidence_on, read_kept, verdicts
+from defero_verma2023.claims.catalogue import CLAIMS, FROM_TWO, AllRecords, evidence_on, read_all_records, verdicts
 from defero_verma2023.claims.cells import cells
 from defero_verma2023.claims.rules import Evidence
 from defero_verma2023.claims.verdict import CONFIRMED, DEPENDS, NOT_CONFIRMED, NOT_RUN, Estimate
@@ -82,13 +82,13 @@ def test_a_published_number_has_the_name_of_ours_and_of_its_run():
 
 def test_the_list_runs_once_for_each_net():
     records = both("ece", 0.01, 0.04, settings=FROM_TWO)
-    kept = Kept({"ham10000": (*records, *(replace(one, net="other") for one in records))})
+    kept = AllRecords({"ham10000": (*records, *(replace(one, net="other") for one in records))})
     assert [one.place for one in evidence_on("ham10000", kept)] == [" (net)", " (other)"]
     assert [one.place for one in evidence_on("sim1", kept)] == [""]
     found = verdicts(kept)
     n_others = sum(len(claims) for name, claims in CLAIMS.items() if name != "ham10000")
     assert len(found) == n_others + 2 * len(CLAIMS["ham10000"])
-    written = Kept({"ham10000": tuple(replace(one, protocol="as_written") for one in records)})
+    written = AllRecords({"ham10000": tuple(replace(one, protocol="as_written") for one in records)})
     assert [one.place for one in evidence_on("ham10000", written)] == [" (net, experts as written)"]
 
 
@@ -163,7 +163,7 @@ def test_a_run_that_starts_otherwise_than_planned_leaves_the_planned_one_missing
 
 
 def test_the_page_has_a_row_for_each_verdict():
-    kept = Kept({"ham10000": tuple(both("ece", 0.01, 0.04, settings=FROM_TWO))})
+    kept = AllRecords({"ham10000": tuple(both("ece", 0.01, 0.04, settings=FROM_TWO))})
     page = readme_page(kept, (), Links("errata", "sets", (("fig", "fig.svg"),)))
     rows = verdicts(kept)
     judged, left = ([one for one in rows if (one.verdict == NOT_RUN) == waits] for waits in (False, True))
@@ -183,7 +183,7 @@ def test_the_page_says_when_all_claims_are_judged():
     home = paper_folder()
     if home is None:
         pytest.skip("the runs come with the sources alone")
-    kept = read_kept(home)
+    kept = read_all_records(home)
     found = verdicts(kept)
     n = len(found) - sum("(text-cnn)" in one.where for one in found)  # HateSpeech's are judged with two networks
     page = " ".join(readme_page(kept, (), Links("errata", "sets", ())).split())
@@ -244,7 +244,7 @@ def test_the_classifier_alone_has_the_net_of_the_system():
 
 def test_experts_as_written_do_not_stand_beside_published_numbers():
     records = runs("ova", "system_accuracy", 0.95, settings=FROM_TWO)
-    kept = Kept({"ham10000": tuple(replace(one, protocol="as_written") for one in records)})
+    kept = AllRecords({"ham10000": tuple(replace(one, protocol="as_written") for one in records)})
     page = readme_page(kept, (point(),), Links("errata", "sets", ()))
     (row,) = (line for line in page.splitlines() if line.startswith("| fig1-ham10000 |"))
     assert "not run there yet" in row
@@ -260,7 +260,7 @@ def test_experts_as_written_do_not_stand_beside_published_numbers():
     ],
 )
 def test_the_page_says_how_surely_a_published_system_is_reached(value, seeds, said):
-    kept = Kept({"ham10000": tuple(runs("ova", "system_accuracy", value, settings=FROM_TWO, seeds=seeds))})
+    kept = AllRecords({"ham10000": tuple(runs("ova", "system_accuracy", value, settings=FROM_TWO, seeds=seeds))})
     page = readme_page(kept, (point(),), Links("errata", "sets", ()))
     (row,) = (line for line in page.splitlines() if line.startswith("| fig1-ham10000 |"))
     assert f"| {said} in {int(said != 'no;')} of 1 settings |" in row
@@ -343,5 +343,5 @@ def test_the_committed_page_says_what_the_runs_say():
         "conformal.md",
         tuple((path.stem, f"figures/{path.name}") for path in reproduction.committed_pictures(home / "figures")),
     )
-    page = readme_page(read_kept(home), read_published(home / "published.csv"), links)
+    page = readme_page(read_all_records(home), read_published(home / "published.csv"), links)
     assert written == page, "run `defero reproduce all --out papers/verma2023/figures`"

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from defero_verma2023.claims.catalogue import read_kept
+from defero_verma2023.claims.catalogue import read_all_records
 from defero_verma2023.experiments import EXPERIMENTS
 
 ROOT = Path(__file__).parents[4]
@@ -31,7 +31,7 @@ def row(label, cells):
     ],
 )
 def test_the_classifiers_own_accuracy_is_that_of_the_runs(label, method, net, n_seeds):
-    records = [one for one in read_kept(RESULTS).ours["sim1"] if (one.method, one.net) == (method, net)]
+    records = [one for one in read_all_records(RESULTS).ours["sim1"] if (one.method, one.net) == (method, net)]
     cells = []
     for n in N_EXPERTS:
         found = [100 * one.measures["class_accuracy"] for one in records if one.setting == n]

@@ -19,8 +19,8 @@ def panel(*curves, **options):
     return CurvePanel("accuracy", "percent", curves, **options)
 
 
-def curve(found=OURS, published=THEIRS, **options):
-    return Curve(**{"label": "OvA", "colour": "#0072b2", "marker": "o", **options}, found=found, published=published)
+def curve(ours=OURS, published=THEIRS, **options):
+    return Curve(**{"label": "OvA", "colour": "#0072b2", "marker": "o", **options}, ours=ours, published=published)
 
 
 def draw(*panels, **options):

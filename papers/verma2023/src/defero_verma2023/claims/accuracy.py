@@ -43,20 +43,20 @@ def accuracy_rises_with_experts(evidence: Evidence, *, where: str, settings: tup
         settings,
     )
 
-    def estimate(there: Block) -> Estimate:
-        return over_seeds(there.values[-1] - there.values[0], scale=PERCENT, n_settings=len(there.settings))
+    def estimate(grid: Block) -> Estimate:
+        return over_seeds(grid.values[-1] - grid.values[0], scale=PERCENT, n_settings=len(grid.settings))
 
-    def rule(found: Estimate, there: Block) -> Word:
-        if found.low > 0 and steps_down(there)[1] == 0:
+    def rule(value: Estimate, grid: Block) -> Word:
+        if value.low > 0 and steps_down(grid)[1] == 0:
             return CONFIRMED
-        return DEPENDS if found.mean > 0 else NOT_CONFIRMED
+        return DEPENDS if value.mean > 0 else NOT_CONFIRMED
 
-    def why(there: Block) -> str:
-        falls, beyond = steps_down(there)
+    def why(grid: Block) -> str:
+        falls, beyond = steps_down(grid)
         return (
-            f"OvA from {there.by_setting[0] * PERCENT:.1f} to {there.by_setting[-1] * PERCENT:.1f} %; {falls} of "
-            f"{len(there.settings) - 1} steps fall on average, {beyond} beyond their interval."
-            f"{_others_rise(evidence, there)}"
+            f"OvA from {grid.by_setting[0] * PERCENT:.1f} to {grid.by_setting[-1] * PERCENT:.1f} %; {falls} of "
+            f"{len(grid.settings) - 1} steps fall on average, {beyond} beyond their interval."
+            f"{_others_rise(evidence, grid)}"
         )
 
     return judge(
@@ -64,12 +64,12 @@ def accuracy_rises_with_experts(evidence: Evidence, *, where: str, settings: tup
     )
 
 
-def _others_rise(evidence: Evidence, there: Block) -> str:
+def _others_rise(evidence: Evidence, grid: Block) -> str:
     words = []
     for side in (SOFTMAX, MIXTURE):
-        found = block(side.cells(evidence.ours), settings=there.settings)
-        if found is not None and len(found.settings) > 1:
-            words.append(f"{side.name} {(found.by_setting[-1] - found.by_setting[0]) * PERCENT:+.1f}")
+        grid_of_side = block(side.cells(evidence.ours), settings=grid.settings)
+        if grid_of_side is not None and len(grid_of_side.settings) > 1:
+            words.append(f"{side.name} {(grid_of_side.by_setting[-1] - grid_of_side.by_setting[0]) * PERCENT:+.1f}")
     return f" The others change by: {', '.join(words)} points." if words else ""
 
 
@@ -124,8 +124,8 @@ def softmax_falls_below_one_classifier(evidence: Evidence, *, where: str, settin
         settings,
     )
 
-    def estimate(there: Block) -> Estimate:
-        return at_its_most(there, scale=PERCENT)
+    def estimate(grid: Block) -> Estimate:
+        return at_its_most(grid, scale=PERCENT)
 
     return above(evidence, claim, high=ALONE, low=SOFTMAX, rule=on_average, estimate=estimate)
 
@@ -160,8 +160,8 @@ def ova_is_ahead_with_few_copies(evidence: Evidence) -> Verdict:
 
 def _with_experts(evidence: Evidence, first: Side, second: Side, n_experts: float) -> str:
     """Say what both sides are with so many experts, if that was run."""
-    found = means_of(evidence.ours, first, second, settings=(n_experts,))
-    return f" With {n_experts:g} experts: {found[0]:.1f} and {found[1]:.1f} %." if found else ""
+    means = means_of(evidence.ours, first, second, settings=(n_experts,))
+    return f" With {n_experts:g} experts: {means[0]:.1f} and {means[1]:.1f} %." if means else ""
 
 
 def softmax_is_ahead_with_twenty_copies(evidence: Evidence) -> Verdict:
@@ -194,11 +194,11 @@ def _models_alone(evidence: Evidence, first: Side, second: Side, *, settings: tu
 
 def _nobody_asked(evidence: Evidence, *, settings: tuple[float, ...]) -> str:
     """Say what one classifier has, and which of both losses is clearly below it, by a tenth of a point or more."""
-    found = means_of(evidence.ours, ALONE, OVA, SOFTMAX, settings=settings)
-    if not found:
+    means = means_of(evidence.ours, ALONE, OVA, SOFTMAX, settings=settings)
+    if not means:
         return ""
-    below = [side.name for side, mean in zip((OVA, SOFTMAX), found[1:], strict=True) if mean <= found[0] - 0.1]
-    return f" One classifier: {found[0]:.1f} %{', above ' + ' and '.join(below) if below else ''}."
+    below = [side.name for side, mean in zip((OVA, SOFTMAX), means[1:], strict=True) if mean <= means[0] - 0.1]
+    return f" One classifier: {means[0]:.1f} %{', above ' + ' and '.join(below) if below else ''}."
 
 
 def _long(side: Side) -> str:

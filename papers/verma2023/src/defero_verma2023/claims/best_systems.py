@@ -137,12 +137,12 @@ def best_systems(
     ours = {setting: _best(systems_at(records, setting)) for setting in best}
     reached = [one.accuracy.mean >= best[setting].mean for setting, one in ours.items() if one is not None]
     place = max(best, key=lambda setting: best[setting].mean)
-    there = tuple(systems_at(records, place))
+    systems = tuple(systems_at(records, place))
     found = BestSystems(
         figure,
         best[place],
-        _best(system for system in there if not system.is_panel),
-        _best(system for system in there if system.is_panel),
+        _best(system for system in systems if not system.is_panel),
+        _best(system for system in systems if system.is_panel),
         sum(reached),
         len(reached),
         "",
@@ -165,9 +165,9 @@ def systems_at(records: Sequence[RunRecord], setting: float) -> Iterator[System]
                 if metric.endswith(ACCURACY) and not math.isnan(value):
                     values.setdefault((record.method, record.net, metric), []).append(value)
     most = max(map(len, values.values()), default=0)
-    for (method, net, metric), found in values.items():
-        if len(found) == most:
-            yield System(method, net, metric, over_seeds(np.array(found), scale=PERCENT, n_settings=1))
+    for (method, net, metric), by_seed in values.items():
+        if len(by_seed) == most:
+            yield System(method, net, metric, over_seeds(np.array(by_seed), scale=PERCENT, n_settings=1))
 
 
 def _classifier(records: Sequence[RunRecord], beside: System | None) -> System | None:
@@ -202,8 +202,8 @@ def _obstacle(records: Sequence[RunRecord], points: Sequence[PublishedPoint], *,
 
 
 def _mean(records: Sequence[RunRecord], method: str, metric: str, setting: float) -> float:
-    found = [value_of(one.measures, metric) for one in records if (one.method, one.setting) == (method, setting)]
-    return PERCENT * math.fsum(found) / len(found) if found else math.nan
+    values = [value_of(one.measures, metric) for one in records if (one.method, one.setting) == (method, setting)]
+    return PERCENT * math.fsum(values) / len(values) if values else math.nan
 
 
 def _published(points: Sequence[PublishedPoint], method: str, x: float) -> float:

@@ -46,8 +46,8 @@ def ova_is_better_calibrated(evidence: Evidence, *, where: str, settings: tuple[
 def _after_calibration(evidence: Evidence, settings: tuple[float, ...]) -> str:
     """Say what is left of the difference once both are calibrated, if that was measured."""
     sides = (replace(side, metric="calibrated.ece") for side in (OVA, SOFTMAX))
-    found = means_of(evidence.ours, *sides, settings=settings)
-    return f" After calibration on held-out items: OvA {found[0]:.1f}, softmax {found[1]:.1f} %." if found else ""
+    means = means_of(evidence.ours, *sides, settings=settings)
+    return f" After calibration on held-out items: OvA {means[0]:.1f}, softmax {means[1]:.1f} %." if means else ""
 
 
 def ova_is_stable_and_softmax_twice_as_far_off(evidence: Evidence) -> Verdict:
@@ -69,24 +69,24 @@ def ova_is_stable_and_softmax_twice_as_far_off(evidence: Evidence) -> Verdict:
         first, second = (side.cells(records) for side in (SOFTMAX, OVA))
         return {place: value / second[place] for place, value in first.items() if second.get(place)}
 
-    def ova(there: Block) -> Block:
+    def ova(grid: Block) -> Block:
         found = OVA.cells(evidence.ours)
-        values = np.array([[found[setting, seed] for seed in there.seeds] for setting in there.settings])
-        return Block(there.settings, there.seeds, values)
+        values = np.array([[found[setting, seed] for seed in grid.seeds] for setting in grid.settings])
+        return Block(grid.settings, grid.seeds, values)
 
-    def rule(found: Estimate, there: Block) -> Word:
-        level = ova(there)
+    def rule(value: Estimate, grid: Block) -> Word:
+        level = ova(grid)
         stable = float(np.ptp(level.by_setting)) <= STABLE
-        if found.mean <= 1:
+        if value.mean <= 1:
             return NOT_CONFIRMED
-        double = low <= found.low and found.high <= high  # nan is not
+        double = low <= value.low and value.high <= high  # nan is not
         return CONFIRMED if stable and double else DEPENDS
 
-    def why(there: Block) -> str:
-        levels = ova(there).by_setting * PERCENT
+    def why(grid: Block) -> str:
+        levels = ova(grid).by_setting * PERCENT
         return (
-            f"OvA {listed(levels)} % at {listed(there.settings, digits=0)} experts, a span of {np.ptp(levels):.1f} "
-            f"points; softmax has {float(there.values.mean()):.1f} times that. Not judged: the level, "
+            f"OvA {listed(levels)} % at {listed(grid.settings, digits=0)} experts, a span of {np.ptp(levels):.1f} "
+            f"points; softmax has {float(grid.values.mean()):.1f} times that. Not judged: the level, "
             f"{levels.mean():.1f} % here and about 2 % in the paper."
         )
 
@@ -121,10 +121,10 @@ def ova_knows_the_random_expert(evidence: Evidence) -> Verdict:
     faster = None if apart is None else over_seeds(change_along(apart), scale=PERCENT, n_settings=len(apart.settings))
     slower = faster is not None and faster.mean > 0
 
-    def rule(found: Estimate, there: Block) -> Word:
-        if found.high <= SMALL_RISE and slower:
+    def rule(value: Estimate, grid: Block) -> Word:
+        if value.high <= SMALL_RISE and slower:
             return CONFIRMED
-        return DEPENDS if found.mean <= SMALL_RISE or slower else NOT_CONFIRMED
+        return DEPENDS if value.mean <= SMALL_RISE or slower else NOT_CONFIRMED
 
     more = "" if faster is None else f" Softmax's rise less this one, in points: {faster.words()}."
     more += "" if slower or faster is None else " The claim rests on that contrast, which these runs do not show."
@@ -144,14 +144,14 @@ def ova_is_better_on_the_random_expert(evidence: Evidence) -> Verdict:
 
 
 def _rise(evidence: Evidence, claim: Claim, *, method: str, rule: Rule, more: str = "") -> Verdict:
-    def estimate(there: Block) -> Estimate:
-        return over_seeds(change_along(there), scale=PERCENT, n_settings=len(there.settings))
+    def estimate(grid: Block) -> Estimate:
+        return over_seeds(change_along(grid), scale=PERCENT, n_settings=len(grid.settings))
 
-    def why(there: Block) -> str:
-        levels, rises = (listed(values * PERCENT, digits=2) for values in (there.by_setting, change_along(there)))
-        by_seed = f" Seed by seed it rises by {rises} points." if len(there.seeds) > 1 else ""
+    def why(grid: Block) -> str:
+        levels, rises = (listed(values * PERCENT, digits=2) for values in (grid.by_setting, change_along(grid)))
+        by_seed = f" Seed by seed it rises by {rises} points." if len(grid.seeds) > 1 else ""
         return (
-            f"The error is {levels} % where the others are right on {_shares(there.settings)} % of their classes."
+            f"The error is {levels} % where the others are right on {_shares(grid.settings)} % of their classes."
             f"{by_seed} The published rise is of one network per point.{more}"
         )
 
@@ -210,18 +210,18 @@ def the_objective_is_to_blame(evidence: Evidence, *, where: str, settings: tuple
             floor(records),
         )
 
-    def levels(there: Block) -> tuple[float, float]:
+    def levels(grid: Block) -> tuple[float, float]:
         found, floors = cells(evidence.ours, "moe", "ece"), floor(evidence.ours)
-        places = [(setting, seed) for setting in there.settings for seed in there.seeds]
+        places = [(setting, seed) for setting in grid.settings for seed in grid.seeds]
         whole, least = (float(np.mean([one[place] for place in places])) for one in (found, floors))
         return whole, least
 
-    def rule(found: Estimate, there: Block) -> Word:
-        return DEPENDS if found.mean > 0 else NOT_CONFIRMED
+    def rule(value: Estimate, grid: Block) -> Word:
+        return DEPENDS if value.mean > 0 else NOT_CONFIRMED
 
-    def why(there: Block) -> str:
-        whole, least = levels(there)
-        beyond = 0.5 + float(there.values.mean())
+    def why(grid: Block) -> str:
+        whole, least = levels(grid)
+        beyond = 0.5 + float(grid.values.mean())
         return (
             f"Of an error of {whole * PERCENT:.1f} % at least {least * PERCENT:.1f} points are there for any weights "
             f"that share 1 among the experts and the model; {beyond * PERCENT:.0f} % of it, on average over settings, "

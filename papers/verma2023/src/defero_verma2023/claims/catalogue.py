@@ -54,7 +54,7 @@ OVERLAP = (0.1, 0.2, 0.4, 0.6, 0.8, 0.95)
 
 
 @dataclass(frozen=True)
-class Kept:
+class AllRecords:
     """All that is kept of the reproduction: records by experiment.
 
     Attributes
@@ -68,20 +68,20 @@ class Kept:
     published: Mapping[str, Sequence[RunRecord]] = field(default_factory=dict)
 
 
-def read_kept(folder: Path) -> Kept:
+def read_all_records(folder: Path) -> AllRecords:
     """Read papers/verma2023: our runs, the measures of the authors' outputs, and the published numbers."""
     points = read_published(folder / TABLE) if (folder / TABLE).is_file() else ()
-    return Kept(
+    return AllRecords(
         {name: read_records(folder / "results" / f"{name}.jsonl") for name in EXPERIMENTS},
         {name: read_records(folder / "figures" / "stored" / f"{name}.jsonl") for name in EXPERIMENTS},
         {name: published_records(FIGURES.values(), points, experiment=name) for name in EXPERIMENTS},
     )
 
 
-def evidence_on(experiment: str, kept: Kept) -> Iterator[Evidence]:
+def evidence_on(experiment: str, all_records: AllRecords) -> Iterator[Evidence]:
     """Yield what there is on an experiment: once for each protocol and net that one-vs-all was trained with."""
-    ours = kept.ours.get(experiment, ())
-    beside = kept.stored.get(experiment, ()), kept.published.get(experiment, ())
+    ours = all_records.ours.get(experiment, ())
+    beside = all_records.stored.get(experiment, ()), all_records.published.get(experiment, ())
     if not ours:
         yield Evidence((), *beside)
     for protocol in sorted({record.protocol for record in ours}):
@@ -90,12 +90,12 @@ def evidence_on(experiment: str, kept: Kept) -> Iterator[Evidence]:
             yield Evidence(records, *beside, place=f" ({', '.join(words)})" if words else "")
 
 
-def verdicts(kept: Kept) -> tuple[Verdict, ...]:
+def verdicts(all_records: AllRecords) -> tuple[Verdict, ...]:
     """Judge every claim, figure by figure."""
     return tuple(
         claim(evidence)
         for experiment, claims in CLAIMS.items()
-        for evidence in evidence_on(experiment, kept)
+        for evidence in evidence_on(experiment, all_records)
         for claim in claims
     )
 

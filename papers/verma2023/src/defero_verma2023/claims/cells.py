@@ -34,17 +34,17 @@ def cells(records: Iterable[RunRecord], method: str, metric: str, *, run: str = 
         Of published numbers, those of the authors' run with "naive" or "regularized" sets alone.
     """
     every = tuple(records)
-    found: Cells = {}
+    cell_values: Cells = {}
     for record in every:
         if method in (record.method, BEST_EXPERT):
             by_run = run and any(":" in name for name in record.measures)  # each run of theirs has a split of its own
             value = value_of(record.measures, f"{run}:{metric}" if by_run else metric)
             if not math.isnan(value):
-                found.setdefault((record.setting, record.seed), value)
+                cell_values.setdefault((record.setting, record.seed), value)
     if method == ONE_CLASSIFIER:
         settings = {record.setting for record in every if record.method != ONE_CLASSIFIER}
-        return {(setting, seed): value for (_, seed), value in found.items() for setting in settings}
-    return found
+        return {(setting, seed): value for (_, seed), value in cell_values.items() for setting in settings}
+    return cell_values
 
 
 def pair(change: Callable[[float, float], float], first: Cells, second: Cells) -> Cells:
@@ -81,7 +81,9 @@ class Block:
         return row
 
 
-def block(found: Cells, *, settings: Collection[float] | None = None, needed: Collection[float] = ()) -> Block | None:
+def block(
+    cell_values: Cells, *, settings: Collection[float] | None = None, needed: Collection[float] = ()
+) -> Block | None:
     """Return the largest block without a gap among some settings; None where there is none.
 
     Seeds that have the most settings come first, so that runs which are still missing cost as few others as possible.
@@ -91,7 +93,7 @@ def block(found: Cells, *, settings: Collection[float] | None = None, needed: Co
     >>> there.settings, there.seeds
     ((1.0, 2.0), (0,))
     """
-    kept = {place: value for place, value in found.items() if settings is None or place[0] in settings}
+    kept = {place: value for place, value in cell_values.items() if settings is None or place[0] in settings}
     by_seed: dict[int, set[float]] = {}
     for setting, seed in sorted(kept):
         by_seed.setdefault(seed, set()).add(setting)
@@ -108,11 +110,11 @@ def block(found: Cells, *, settings: Collection[float] | None = None, needed: Co
     return Block(common, seeds, values)
 
 
-def mean_over_settings(there: Block, *, scale: float) -> Estimate:
+def mean_over_settings(grid: Block, *, scale: float) -> Estimate:
     """Return the mean over settings with its interval over seeds; of one seed, over settings if there are three."""
-    if len(there.seeds) == 1 and len(there.settings) >= ENOUGH_SETTINGS:
-        return _estimate(there.values[:, 0] * scale, n_seeds=1, n_settings=len(there.settings))
-    return _estimate(there.values.mean(axis=0) * scale, n_seeds=len(there.seeds), n_settings=len(there.settings))
+    if len(grid.seeds) == 1 and len(grid.settings) >= ENOUGH_SETTINGS:
+        return _estimate(grid.values[:, 0] * scale, n_seeds=1, n_settings=len(grid.settings))
+    return _estimate(grid.values.mean(axis=0) * scale, n_seeds=len(grid.seeds), n_settings=len(grid.settings))
 
 
 def over_seeds(values: FloatArray, *, scale: float, n_settings: int) -> Estimate:
@@ -129,31 +131,31 @@ def _estimate(values: FloatArray, *, n_seeds: int, n_settings: int, level: float
     return Estimate(mean, mean - half, mean + half, n_seeds, n_settings)
 
 
-def at_its_most(there: Block, *, scale: float) -> Estimate:
+def at_its_most(grid: Block, *, scale: float) -> Estimate:
     """Return the mean of the setting where it is largest, with its interval over seeds.
 
     The setting is chosen by these very values, so its interval is as wide as that of all settings together must be
     (Bonferroni): else one of nine would seem to be above 0 by chance one time in five.
     """
-    n_settings = len(there.settings)
-    largest = there.values[int(there.by_setting.argmax())] * scale
+    n_settings = len(grid.settings)
+    largest = grid.values[int(grid.by_setting.argmax())] * scale
     return _estimate(largest, n_seeds=len(largest), n_settings=1, level=1 - (1 - LEVEL) / n_settings)
 
 
-def change_along(there: Block) -> FloatArray:
+def change_along(grid: Block) -> FloatArray:
     """Return by how much each seed's values change from the first to the last setting, along the least squares line.
 
     >>> change_along(Block((0.0, 1.0, 2.0), (0,), np.array([[1.0], [2.0], [3.0]])))
     array([2.])
     """
-    places = np.asarray(there.settings) - np.mean(there.settings)
-    slopes: FloatArray = places @ there.values / (places @ places)
-    return slopes * (there.settings[-1] - there.settings[0])
+    places = np.asarray(grid.settings) - np.mean(grid.settings)
+    slopes: FloatArray = places @ grid.values / (places @ places)
+    return slopes * (grid.settings[-1] - grid.settings[0])
 
 
-def steps_down(there: Block) -> tuple[int, int]:
+def steps_down(grid: Block) -> tuple[int, int]:
     """Return how many steps from a setting to the next fall on average, and how many of them beyond their interval."""
-    steps = np.diff(there.values, axis=0)
+    steps = np.diff(grid.values, axis=0)
     estimates = [_estimate(step, n_seeds=len(step), n_settings=2) for step in steps]
     return sum(one.mean < 0 for one in estimates), sum(one.high < 0 for one in estimates)
 

@@ -28,21 +28,21 @@ def regularized_sets_grow_with_overlap(evidence: Evidence, *, settings: tuple[fl
         for kind in ("regularized_as_run", "missed_share")
     )
 
-    def estimate(there: Block) -> Estimate:
-        return over_seeds(there.values[-1], scale=1.0, n_settings=len(there.settings))
+    def estimate(grid: Block) -> Estimate:
+        return over_seeds(grid.values[-1], scale=1.0, n_settings=len(grid.settings))
 
-    def rule(found: Estimate, there: Block) -> Word:
-        kept = bool((means_at(lost, there) <= ALPHA + SLACK).all())
-        word = on_average(found, there)
+    def rule(value: Estimate, grid: Block) -> Word:
+        kept = bool((means_at(lost, grid) <= ALPHA + SLACK).all())
+        word = on_average(value, grid)
         return DEPENDS if word == CONFIRMED and not kept else word
 
-    def why(there: Block) -> str:
+    def why(grid: Block) -> str:
         return (
-            f"{promise_in_words(means_at(lost, there))} "
-            f"The smaller sizes of both: {listed(means_at(sizes, there))} at overlap "
-            f"{listed(there.settings, digits=2)}. Right experts left out, {ALPHA:g} asked: "
-            f"{listed(means_at(lost, there), digits=2)}. Sets that keep this promise hold "
-            f"{listed(means_at(exact, there))} experts."
+            f"{promise_in_words(means_at(lost, grid))} "
+            f"The smaller sizes of both: {listed(means_at(sizes, grid))} at overlap "
+            f"{listed(grid.settings, digits=2)}. Right experts left out, {ALPHA:g} asked: "
+            f"{listed(means_at(lost, grid), digits=2)}. Sets that keep this promise hold "
+            f"{listed(means_at(exact, grid))} experts."
         )
 
     def effect(records: Records) -> Cells:
@@ -81,8 +81,8 @@ def naive_sets_hold_everybody(evidence: Evidence, *, settings: tuple[float, ...]
         smaller = pair(min, *(cells(records, method, "sets.naive_as_run.size") for method in TWO_LOSSES))
         return {place: size - EVERYBODY for place, size in smaller.items()}
 
-    def why(there: Block) -> str:
-        return f"Sizes {listed(there.by_setting + EVERYBODY)} at overlap {listed(there.settings, digits=2)}."
+    def why(grid: Block) -> str:
+        return f"Sizes {listed(grid.by_setting + EVERYBODY)} at overlap {listed(grid.settings, digits=2)}."
 
     return judge(evidence, claim, effect=effect, rule=in_every_setting, why=why, scale=1.0)
 
@@ -128,14 +128,14 @@ def the_regularized_vote_drops(evidence: Evidence) -> Verdict:
         by_method = gain("top_expert", "regularized", run="regularized")
         return pair(lambda one, other: (one + other) / 2, *(by_method(records, method) for method in TWO_LOSSES))
 
-    def why(there: Block) -> str:
+    def why(grid: Block) -> str:
         by_method = gain("top_expert", "regularized", run="regularized")
         losses = [
-            f"{label} {listed(means_at(by_method(evidence.ours, method), there) * PERCENT, digits=2)}"
+            f"{label} {listed(means_at(by_method(evidence.ours, method), grid) * PERCENT, digits=2)}"
             for method, label in TWO_LOSSES.items()
         ]
         return (
-            f"{'; '.join(losses)} points at overlap {listed(there.settings, digits=2)}. As run, an empty set was "
+            f"{'; '.join(losses)} points at overlap {listed(grid.settings, digits=2)}. As run, an empty set was "
             "answered with a wrong class, and most of the published drop is that; here its top expert answers "
             "(docs/errata.md, section 11)."
         )
@@ -143,9 +143,9 @@ def the_regularized_vote_drops(evidence: Evidence) -> Verdict:
     return judge(evidence, claim, effect=effect, rule=on_average, why=why)
 
 
-def _by_overlap(there: Block) -> str:
-    points = listed(there.by_setting * PERCENT, digits=2)
-    return f"{points} points at overlap {listed(there.settings, digits=2)}."
+def _by_overlap(grid: Block) -> str:
+    points = listed(grid.by_setting * PERCENT, digits=2)
+    return f"{points} points at overlap {listed(grid.settings, digits=2)}."
 
 
 def _worst(records: Records, metric: str) -> Cells:

@@ -73,9 +73,9 @@ def by_at_least(margin: float) -> Rule:
     The margin is in points. Not confirmed if the mean is not above 0; else it depends.
     """
 
-    def rule(found: Estimate, there: Block) -> Word:
-        every = bool((there.by_setting >= margin / PERCENT).all())
-        return CONFIRMED if found.low > margin and every else _by_mean(found)
+    def rule(value: Estimate, grid: Block) -> Word:
+        every = bool((grid.by_setting >= margin / PERCENT).all())
+        return CONFIRMED if value.low > margin and every else _by_mean(value)
 
     return rule
 
@@ -83,24 +83,24 @@ def by_at_least(margin: float) -> Rule:
 in_every_setting = by_at_least(0.0)
 
 
-def on_average(found: Estimate, there: Block) -> Word:
+def on_average(value: Estimate, grid: Block) -> Word:
     """Judge "A is above B": confirmed if the interval lies above 0."""
-    return CONFIRMED if found.low > 0 else _by_mean(found)
+    return CONFIRMED if value.low > 0 else _by_mean(value)
 
 
 def within(margin: float) -> Rule:
     """Judge "A and B are alike": confirmed if the interval lies within the margin, depends if the mean does."""
 
-    def rule(found: Estimate, there: Block) -> Word:
-        if max(abs(found.low), abs(found.high)) <= margin:  # nan is not
+    def rule(value: Estimate, grid: Block) -> Word:
+        if max(abs(value.low), abs(value.high)) <= margin:  # nan is not
             return CONFIRMED
-        return DEPENDS if abs(found.mean) <= margin else NOT_CONFIRMED
+        return DEPENDS if abs(value.mean) <= margin else NOT_CONFIRMED
 
     return rule
 
 
-def _by_mean(found: Estimate) -> Word:
-    return DEPENDS if found.mean > 0 else NOT_CONFIRMED
+def _by_mean(value: Estimate) -> Word:
+    return DEPENDS if value.mean > 0 else NOT_CONFIRMED
 
 
 def above(
@@ -118,37 +118,37 @@ def above(
     def effect(records: Records) -> Cells:
         return minus(high.cells(records), low.cells(records))
 
-    def why(there: Block) -> str:
+    def why(grid: Block) -> str:
         first, second = (
-            f"{side.name} {_mean_at(side.cells(evidence.ours), there) * PERCENT:.1f}" for side in (high, low)
+            f"{side.name} {_mean_at(side.cells(evidence.ours), grid) * PERCENT:.1f}" for side in (high, low)
         )
-        return f"{first}, {second} %; {_span(there)}.{more}"
+        return f"{first}, {second} %; {_span(grid)}.{more}"
 
-    found = judge(evidence, claim, effect=effect, rule=rule, why=why, estimate=estimate)
-    opposite = found.ours is not None and found.ours.n_seeds > 1 and found.ours.high < 0
-    return replace(found, why=f"{found.why} The interval lies on the other side.") if opposite else found
+    verdict = judge(evidence, claim, effect=effect, rule=rule, why=why, estimate=estimate)
+    opposite = verdict.ours is not None and verdict.ours.n_seeds > 1 and verdict.ours.high < 0
+    return replace(verdict, why=f"{verdict.why} The interval lies on the other side.") if opposite else verdict
 
 
-def _span(there: Block) -> str:
+def _span(grid: Block) -> str:
     """Say in how many settings the first side is larger, and at which the difference is least and most.
 
     >>> import numpy as np
     >>> _span(Block((2.0, 3.0), (0,), np.array([[0.01], [-0.02]])))
     'the first is larger in 1 of 2 settings, by -2.00 (at 3) to +1.00 (at 2)'
     """
-    points = there.by_setting * PERCENT
+    points = grid.by_setting * PERCENT
     larger = f"the first is larger in {int((points > 0).sum())} of {len(points)} settings, by"
     if len(points) == 1:
         return f"{larger} {points[0]:+.2f}"
-    least, most = ((points[place], there.settings[place]) for place in (int(points.argmin()), int(points.argmax())))
+    least, most = ((points[place], grid.settings[place]) for place in (int(points.argmin()), int(points.argmax())))
     return f"{larger} {least[0]:+.2f} (at {least[1]:g}) to {most[0]:+.2f} (at {most[1]:g})"
 
 
 def means_of(records: Records, *sides: Side, settings: Collection[float]) -> tuple[float, ...]:
     """Return the mean of each side over the same runs at some settings, in percent; nothing without such."""
-    found = [side.cells(records) for side in sides]
-    there = block({place: 0.0 for place in found[0] if all(place in one for one in found)}, settings=settings)
-    return () if there is None else tuple(_mean_at(one, there) * PERCENT for one in found)
+    by_side = [side.cells(records) for side in sides]
+    grid = block({place: 0.0 for place in by_side[0] if all(place in one for one in by_side)}, settings=settings)
+    return () if grid is None else tuple(_mean_at(one, grid) * PERCENT for one in by_side)
 
 
 def unlike_nets(records: Records, first: str, second: str) -> str:
@@ -189,34 +189,34 @@ def judge(
     needed : collection of float
         Settings without which the number means nothing: the ends, where it is about what changes between them.
     """
-    number = estimate or (lambda there: mean_over_settings(there, scale=scale))
+    number = estimate or (lambda grid: mean_over_settings(grid, scale=scale))
     blocks = [
         block(effect(records), settings=claim.settings, needed=needed)
         for records in (evidence.published, evidence.ours, evidence.stored)
     ]
-    published, ours, stored = (None if there is None else number(there) for there in blocks)
-    there = blocks[1]
+    published, ours, stored = (None if grid is None else number(grid) for grid in blocks)
+    grid = blocks[1]
     where = f"{claim.where}{evidence.place}"
-    if ours is None or there is None:
+    if ours is None or grid is None:
         reason = "No runs of ours show this yet."
         return Verdict(claim.text, where, claim.quantity, published, ours, stored, NOT_RUN, reason)
-    reason = f"{why(there)}{_so_far(claim, there, ours)}"
+    reason = f"{why(grid)}{_so_far(claim, grid, ours)}"
     # Less than half of a figure is not judged.
-    word = rule(ours, there) if 2 * len(there.settings) >= len(claim.settings) else NOT_RUN
+    word = rule(ours, grid) if 2 * len(grid.settings) >= len(claim.settings) else NOT_RUN
     return Verdict(claim.text, where, claim.quantity, published, ours, stored, word, reason)
 
 
-def _mean_at(found: Cells, there: Block) -> float:
-    values = [found[setting, seed] for setting in there.settings for seed in there.seeds]
+def _mean_at(cell_values: Cells, grid: Block) -> float:
+    values = [cell_values[setting, seed] for setting in grid.settings for seed in grid.seeds]
     return math.fsum(values) / len(values)
 
 
-def _so_far(claim: Claim, there: Block, ours: Estimate) -> str:
+def _so_far(claim: Claim, grid: Block, ours: Estimate) -> str:
     """Say what is still missing, and where a verdict stands on one seed."""
     words = ""
-    if len(there.settings) < len(claim.settings):
-        words += f" So far {len(there.settings)} of {len(claim.settings)} settings."
-    if len(there.seeds) == 1:
+    if len(grid.settings) < len(claim.settings):
+        words += f" So far {len(grid.settings)} of {len(claim.settings)} settings."
+    if len(grid.seeds) == 1:
         without = math.isnan(ours.low)
         words += f" One seed, so provisional: {'there is no interval' if without else 'the interval is over settings'}."
     return words

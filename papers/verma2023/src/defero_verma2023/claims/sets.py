@@ -38,8 +38,8 @@ def naive_sets_are_too_large(evidence: Evidence, *, where: str, settings: tuple[
         smaller = pair(min, *(cells(records, method, "sets.naive_as_run.size") for method in TWO_LOSSES))
         return {place: size - n_oracles(place[0]) for place, size in smaller.items()}
 
-    def why(there: Block) -> str:
-        return f"Beyond the oracles: {listed(there.by_setting)} experts with {_oracles(there)} oracles."
+    def why(grid: Block) -> str:
+        return f"Beyond the oracles: {listed(grid.by_setting)} experts with {_oracles(grid)} oracles."
 
     return judge(evidence, claim, effect=effect, rule=in_every_setting, why=why, scale=1.0)
 
@@ -57,14 +57,14 @@ def naive_sets_keep_their_promise(evidence: Evidence, *, where: str, settings: t
         smaller = pair(min, *(cells(records, method, "sets.naive_as_run.all_correct") for method in TWO_LOSSES))
         return {place: share - (1 - ALPHA) for place, share in smaller.items()}
 
-    def rule(found: Estimate, there: Block) -> Word:
-        if (there.by_setting >= -SLACK).all():
+    def rule(value: Estimate, grid: Block) -> Word:
+        if (grid.by_setting >= -SLACK).all():
             return CONFIRMED
-        return DEPENDS if found.mean >= -SLACK * PERCENT else NOT_CONFIRMED
+        return DEPENDS if value.mean >= -SLACK * PERCENT else NOT_CONFIRMED
 
-    def why(there: Block) -> str:
-        shares = listed(there.by_setting + 1 - ALPHA, digits=2)
-        return f"Shares {shares} with {_oracles(there)} oracles; means over splits scatter by about 0.01."
+    def why(grid: Block) -> str:
+        shares = listed(grid.by_setting + 1 - ALPHA, digits=2)
+        return f"Shares {shares} with {_oracles(grid)} oracles; means over splits scatter by about 0.01."
 
     return judge(evidence, claim, effect=effect, rule=rule, why=why)
 
@@ -85,13 +85,13 @@ def ova_s_naive_sets_are_closer(evidence: Evidence, *, settings: tuple[float, ..
     written = block(_farther(evidence.ours, "softmax", "ova", kind="naive_as_written"), settings=claim.settings)
     apart = None if written is None else mean_over_settings(written, scale=1.0)
 
-    def rule(found: Estimate, there: Block) -> Word:
-        word = on_average(found, there)
+    def rule(value: Estimate, grid: Block) -> Word:
+        word = on_average(value, grid)
         return DEPENDS if word == CONFIRMED and (apart is None or apart.mean <= NEAR / 2) else word
 
-    def why(there: Block) -> str:
+    def why(grid: Block) -> str:
         text = "" if apart is None else f" With the scores that the text defines the difference is {apart.words()}."
-        return f"As run, softmax's are farther off by {listed(there.by_setting)} with {_oracles(there)} oracles.{text}"
+        return f"As run, softmax's are farther off by {listed(grid.by_setting)} with {_oracles(grid)} oracles.{text}"
 
     return judge(
         evidence,
@@ -133,18 +133,18 @@ def regularized_sets_find_the_oracles(
     missed = cells(evidence.ours, method, "sets.regularized_as_run.missed_share")
     exact = cells(evidence.ours, method, "sets.missed_share.size")
 
-    def rule(found: Estimate, there: Block) -> Word:
-        if found.mean > NEAR:
+    def rule(value: Estimate, grid: Block) -> Word:
+        if value.mean > NEAR:
             return NOT_CONFIRMED
-        lost = 1 - (means_at(missed, there) <= ALPHA + SLACK).mean()  # nan keeps no promise
+        lost = 1 - (means_at(missed, grid) <= ALPHA + SLACK).mean()  # nan keeps no promise
         if lost > 0.5:
             return NOT_CONFIRMED
-        return CONFIRMED if found.high <= NEAR and lost == 0 else DEPENDS
+        return CONFIRMED if value.high <= NEAR and lost == 0 else DEPENDS
 
-    def why(there: Block) -> str:
-        shares, sizes = means_at(missed, there), means_at(exact, there)
+    def why(grid: Block) -> str:
+        shares, sizes = means_at(missed, grid), means_at(exact, grid)
         return (
-            f"{promise_in_words(shares)} Sizes are off by {listed(there.by_setting)} with {_oracles(there)} oracles. "
+            f"{promise_in_words(shares)} Sizes are off by {listed(grid.by_setting)} with {_oracles(grid)} oracles. "
             f"Right experts left out, {ALPHA:g} asked: {listed(shares, digits=2)}. Sets that keep this promise hold "
             f"{listed(sizes)} experts."
         )
@@ -180,8 +180,8 @@ def softmax_s_regularized_sets_are_closer(evidence: Evidence) -> Verdict:
         (1.0, 2.0, 3.0, 4.0),
     )
 
-    def why(there: Block) -> str:
-        return f"OvA's are farther off by {listed(there.by_setting, digits=2)} with {_oracles(there)} oracles."
+    def why(grid: Block) -> str:
+        return f"OvA's are farther off by {listed(grid.by_setting, digits=2)} with {_oracles(grid)} oracles."
 
     return judge(
         evidence,
@@ -202,8 +202,8 @@ def conformal_beats_a_fixed_five(evidence: Evidence) -> Verdict:
         (0.0, 1.0),
     )
 
-    def why(there: Block) -> str:
-        words = [_votes(evidence.ours, method, there, ("regularized", "top5", "top_expert")) for method in TWO_LOSSES]
+    def why(grid: Block) -> str:
+        words = [_votes(evidence.ours, method, grid, ("regularized", "top5", "top_expert")) for method in TWO_LOSSES]
         return f"Set, five, top expert alone: {'; '.join(word for word in words if word)}."
 
     return judge(
@@ -228,8 +228,8 @@ def votes_are_equal_with_three_oracles(evidence: Evidence) -> Verdict:
         by_method = gain("regularized", "top5", run="regularized")
         return pair(lambda one, other: (one + other) / 2, *(by_method(records, method) for method in TWO_LOSSES))
 
-    def why(there: Block) -> str:
-        return f"{listed(there.by_setting * PERCENT, digits=2)} points with {_oracles(there)} oracles."
+    def why(grid: Block) -> str:
+        return f"{listed(grid.by_setting * PERCENT, digits=2)} points with {_oracles(grid)} oracles."
 
     return judge(evidence, claim, effect=effect, rule=within(EQUAL), why=why)
 
@@ -249,17 +249,17 @@ def smaller(by_method: Callable[[Records, str], Cells]) -> Callable[[Records], C
     return lambda records: pair(min, *(by_method(records, method) for method in TWO_LOSSES))
 
 
-def means_at(found: Cells, there: Block) -> FloatArray:
+def means_at(cell_values: Cells, grid: Block) -> FloatArray:
     """Return means over the seeds of a block, (n settings,); nan where a value is missing."""
     return np.array(
-        [np.mean([found.get((setting, seed), np.nan) for seed in there.seeds]) for setting in there.settings]
+        [np.mean([cell_values.get((setting, seed), np.nan) for seed in grid.seeds]) for setting in grid.settings]
     )
 
 
-def _votes(records: Records, method: str, there: Block, names: tuple[str, ...]) -> str:
-    found = [means_at(cells(records, method, f"votes.{name}.system_accuracy"), there) for name in names]
-    return f"{TWO_LOSSES[method]} {listed([float(one.mean()) * PERCENT for one in found])} %"
+def _votes(records: Records, method: str, grid: Block, names: tuple[str, ...]) -> str:
+    means = [means_at(cells(records, method, f"votes.{name}.system_accuracy"), grid) for name in names]
+    return f"{TWO_LOSSES[method]} {listed([float(one.mean()) * PERCENT for one in means])} %"
 
 
-def _oracles(there: Block) -> str:
-    return listed([n_oracles(setting) for setting in there.settings], digits=0)
+def _oracles(grid: Block) -> str:
+    return listed([n_oracles(setting) for setting in grid.settings], digits=0)

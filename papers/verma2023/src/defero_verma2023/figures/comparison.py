@@ -77,26 +77,26 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Return a row for every published number of a figure, and for every number of its series that has none."""
     rows = [_published_row(figure, records, point) for point in published]
-    there = {(row.method, row.metric, row.x) for row in rows}
+    drawn = {(row.method, row.metric, row.x) for row in rows}
     for panel in figure.panels:
         for series in panel.series:
             for point in points_of(figure, records, method=series.method, metric=series.metric):
                 row = _our_row(figure, series.method, series.metric, panel.unit, point)
                 # nan is not equal to itself: one classifier's row is looked for without its place.
-                if (row.method, row.metric, row.x) not in there and not _is_one_classifier(row, rows):
+                if (row.method, row.metric, row.x) not in drawn and not _is_one_classifier(row, rows):
                     rows.append(row)
-                    there.add((row.method, row.metric, row.x))
+                    drawn.add((row.method, row.metric, row.x))
     return tuple(rows)
 
 
 def _published_row(figure: PaperFigure, records: Sequence[RunRecord], point: PublishedPoint) -> Comparison:
     metric = "best_expert" if point.method == BEST_EXPERT else point.metric
-    found = [
+    points = [
         one
         for one in points_of(figure, records, method=point.method, metric=metric)
         if one.x == point.x or (math.isnan(one.x) and math.isnan(point.x))
     ]
-    ours = found[0] if found else Point(point.x, math.nan, math.nan, 0)
+    ours = points[0] if points else Point(point.x, math.nan, math.nan, 0)
     scale = 100.0 if point.unit == "percent" else 1.0
     return Comparison(
         figure=figure.name,

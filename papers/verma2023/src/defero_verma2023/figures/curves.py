@@ -50,13 +50,13 @@ def points_of(figure: PaperFigure, records: Iterable[RunRecord], *, method: str,
 
     The best expert is the same for every method of a seed, and one classifier is the same everywhere.
     """
-    found: dict[float, dict[int, float]] = {}
+    by_place: dict[float, dict[int, float]] = {}
     for record in records:
         if method in (record.method, BEST_EXPERT) and _has_place(figure, record):
             value = value_of(record.measures, metric)
             if not math.isnan(value):
-                found.setdefault(_x(figure, record), {}).setdefault(record.seed, value)
-    return tuple(_point(x, list(found[x].values())) for x in sorted(found))
+                by_place.setdefault(_x(figure, record), {}).setdefault(record.seed, value)
+    return tuple(_point(x, list(by_place[x].values())) for x in sorted(by_place))
 
 
 def _has_place(figure: PaperFigure, record: RunRecord) -> bool:
@@ -75,11 +75,11 @@ def _point(x: float, values: Sequence[float]) -> Point:
 
 def published_curve(series: Series, points: Iterable[PublishedPoint]) -> tuple[PublishedPoint, ...]:
     """Return the published points of a series that the paper draws, from left to right."""
-    found = [
+    drawn = [
         point
         for point in points
         if (point.method, point.metric) == (series.method, series.published)
         and point.drawn
         and series.run in ("", point.run)
     ]
-    return tuple(sorted(found, key=lambda point: point.x))
+    return tuple(sorted(drawn, key=lambda point: point.x))

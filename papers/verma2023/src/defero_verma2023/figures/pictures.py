@@ -73,7 +73,7 @@ def seeds_in_words(records: Iterable[RunRecord]) -> str:
         seeds.setdefault((record.method, record.setting), set()).add(record.seed)
     methods: dict[str, list[str]] = {}
     for method in dict.fromkeys(method for method, _ in seeds):
-        counts = sorted(len(found) for (one, _), found in seeds.items() if one == method)
+        counts = sorted(len(with_seed) for (one, _), with_seed in seeds.items() if one == method)
         span = f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
         methods.setdefault(f"{span} seed{'' if span == '1' else 's'}", []).append(LABELS.get(method, method))
     if len(methods) < 2:
@@ -110,15 +110,15 @@ def left_alone_in_words(figure: PaperFigure, records: Sequence[RunRecord]) -> st
     return f" Calibration left as they were, so that two lines are one: {', '.join(words)}." if words else ""
 
 
-def with_gaps(figure: PaperFigure, method: str, found: Sequence[Point]) -> tuple[Point, ...]:
+def with_gaps(figure: PaperFigure, method: str, points: Sequence[Point]) -> tuple[Point, ...]:
     """Add an empty point at each setting of the method's plan that was not run between two that were."""
-    if len(found) < 2:
-        return tuple(found)
+    if len(points) < 2:
+        return tuple(points)
     plans = plans_of(figure.experiment)
     settings = next((plan.settings for plan in plans if method in plan.methods), figure.experiment.settings)
-    places = {round(setting + figure.first_x, 6) for setting in settings} - {point.x for point in found}
-    gaps = [Point(x, math.nan, math.nan, 0) for x in places if found[0].x < x < found[-1].x]
-    return tuple(sorted([*found, *gaps], key=lambda point: point.x))
+    places = {round(setting + figure.first_x, 6) for setting in settings} - {point.x for point in points}
+    gaps = [Point(x, math.nan, math.nan, 0) for x in places if points[0].x < x < points[-1].x]
+    return tuple(sorted([*points, *gaps], key=lambda point: point.x))
 
 
 def _panel(
@@ -141,15 +141,15 @@ def _curve(
     from defero_verma2023.figures.published_curves import Curve, Marks
 
     scale = 100.0 if unit == "percent" else 1.0
-    found = with_gaps(figure, series.method, points_of(figure, records, method=series.method, metric=series.metric))
+    points = with_gaps(figure, series.method, points_of(figure, records, method=series.method, metric=series.metric))
     theirs = published_curve(series, published) if series.published else ()
     colour, marker = LOOKS[series.method]
     return Curve(
         label=series.label,
-        found=Marks(
-            tuple(point.x for point in found),
-            tuple(scale * point.mean for point in found),
-            tuple(scale * point.standard_error for point in found),
+        ours=Marks(
+            tuple(point.x for point in points),
+            tuple(scale * point.mean for point in points),
+            tuple(scale * point.standard_error for point in points),
         ),
         published=Marks(
             tuple(point.x for point in theirs),

@@ -108,16 +108,16 @@ def published_records(
     A number of one of the authors' two conformal runs is there under "naive:..." or "regularized:..." as well.
     """
     by_name = {figure.name: figure for figure in figures if figure.experiment_name == experiment}
-    found: dict[tuple[str, float], dict[str, Any]] = defaultdict(dict)
+    measures_of: dict[tuple[str, float], dict[str, Any]] = defaultdict(dict)
     for point in points:
         if point.drawn and point.figure in by_name:
             figure = by_name[point.figure]
             setting = 0.0 if math.isnan(point.x) else round(point.x - figure.first_x, 6)
             value = point.mean / (100.0 if point.unit == "percent" else 1.0)
-            found[point.method, setting] |= dict.fromkeys(_names(figure, point), value)
+            measures_of[point.method, setting] |= dict.fromkeys(_names(figure, point), value)
     return tuple(
         RunRecord(experiment, method, setting, 0, "as_published", "published", measures, 0.0)
-        for (method, setting), measures in found.items()
+        for (method, setting), measures in measures_of.items()
     )
 
 

@@ -63,7 +63,7 @@ class Curve:
     Attributes
     ----------
     label : str
-    found, published : Marks
+    ours, published : Marks
         Either may be empty.
     colour, marker : str
     line : "solid", "dashed" or "dotted"
@@ -73,7 +73,7 @@ class Curve:
     """
 
     label: str
-    found: Marks
+    ours: Marks
     published: Marks
     colour: str
     marker: str
@@ -107,7 +107,7 @@ class CurvePanel:
     @property
     def shown(self) -> tuple[Curve, ...]:
         """The curves that have a point."""
-        return tuple(curve for curve in self.curves if curve.found.x or curve.published.x)
+        return tuple(curve for curve in self.curves if curve.ours.x or curve.published.x)
 
 
 def draw_panels(panels: Sequence[CurvePanel], *, x_label: str, title: str, note: str, n_columns: int = 2) -> Figure:
@@ -157,13 +157,13 @@ def _in_frame(panel: CurvePanel, low: float, high: float) -> CurvePanel:
     curves = []
     for curve in panel.shown:
         if not curve.frames:
-            found, published = (marks.within(low + edge, high - edge) for marks in (curve.found, curve.published))
+            ours, published = (marks.within(low + edge, high - edge) for marks in (curve.ours, curve.published))
             before, after = (
                 sum(not math.isnan(y) for marks in pair for y in marks.y)
-                for pair in ((curve.found, curve.published), (found, published))
+                for pair in ((curve.ours, curve.published), (ours, published))
             )
             left_out = "" if after == before else " (partly off axis)" if after else " (off axis)"
-            curve = replace(curve, found=found, published=published, label=f"{curve.label}{left_out}")
+            curve = replace(curve, ours=ours, published=published, label=f"{curve.label}{left_out}")
         curves.append(curve)
     return replace(panel, curves=tuple(curves))
 
@@ -182,12 +182,12 @@ def _draw(ax: Axes, panel: CurvePanel, *, x_label: str) -> None:
     dress(ax, x=x_label, y=panel.y_label)
     ax.set_title(panel.title, loc="left")
     shown = panel.shown
-    places = sorted({x for curve in shown for x in (*curve.found.x, *curve.published.x) if not math.isnan(x)})
+    places = sorted({x for curve in shown for x in (*curve.ours.x, *curve.published.x) if not math.isnan(x)})
     handles = [handle for curve in shown for handle in _handles(curve)]
     if panel.diagonal:
         handles += ax.plot(places, places, color=MUTED, linewidth=0.8, zorder=1, label="y = x")
     for curve in shown:
-        _draw_found(ax, curve)
+        _draw_ours(ax, curve)
         _draw_published(ax, curve)
     if places:
         ax.set_xticks(places, _tick_labels(places))
@@ -212,8 +212,8 @@ def _tick_labels(places: Sequence[float]) -> list[str]:
     return ["" if close else f"{place:g}" for place, close in zip(places, [*crowded, False], strict=True)]
 
 
-def _draw_found(ax: Axes, curve: Curve) -> None:
-    marks = curve.found
+def _draw_ours(ax: Axes, curve: Curve) -> None:
+    marks = curve.ours
     if marks.is_level:
         ax.axhline(marks.y[0], color=curve.colour, linestyle=DASHES[curve.line], linewidth=1.3)
         if not math.isnan(marks.error[0]):
@@ -261,19 +261,19 @@ def _handles(curve: Curve) -> list[Line2D]:
     """Return the legend's samples: one, and one more for a published level, which has no hollow mark to know it by."""
     if not curve.published.is_level:
         return [_handle(curve)]
-    published = _handle(replace(curve, found=Marks(), label=f"{curve.label}, published"))
-    return [_handle(curve), published] if curve.found.x else [published]
+    published = _handle(replace(curve, ours=Marks(), label=f"{curve.label}, published"))
+    return [_handle(curve), published] if curve.ours.x else [published]
 
 
 def _handle(curve: Curve) -> Line2D:
     """Return the legend's sample: a filled mark on a line, or the hollow mark of who is only published."""
-    if not curve.found.x and not curve.published.is_level:
+    if not curve.ours.x and not curve.published.is_level:
         look: dict[str, Any] = {"linestyle": "none", "markerfacecolor": "none", "markersize": 6.5}
-    elif not curve.found.x:
+    elif not curve.ours.x:
         look = {"linestyle": (0, (1, 3)), "marker": "", "linewidth": 2.2}
     else:
         look = {"linestyle": DASHES[curve.line], "markersize": 3.6, "linewidth": 1.3}
-        if curve.found.is_level:
+        if curve.ours.is_level:
             look["marker"] = ""
     return Line2D([], [], **{"color": curve.colour, "marker": curve.marker, "label": curve.label, **look})
 
@@ -285,7 +285,7 @@ def _frame(ax: Axes, panels: Sequence[CurvePanel]) -> None:
         for panel in panels
         for curve in panel.shown
         if curve.frames
-        for marks in (curve.found, curve.published)
+        for marks in (curve.ours, curve.published)
         for y, error in zip(marks.y, marks.error, strict=True)
         if not math.isnan(y)
         for sign in (-1, 1)

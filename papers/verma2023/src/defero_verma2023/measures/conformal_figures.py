@@ -80,8 +80,10 @@ class ConformalFigures:
 
     def flat(self) -> dict[str, float]:
         """Return the figures under dotted names, e.g. "sets.any_correct.size"."""
-        found = {f"sets.{name}.{key}": value for name, one in self.sets.items() for key, value in asdict(one).items()}
-        return {**found, **{f"votes.{name}.system_accuracy": value for name, value in self.votes.items()}}
+        qualities = {
+            f"sets.{name}.{key}": value for name, one in self.sets.items() for key, value in asdict(one).items()
+        }
+        return {**qualities, **{f"votes.{name}.system_accuracy": value for name, value in self.votes.items()}}
 
 
 def conformal_figures(
@@ -124,8 +126,8 @@ class _Scored:
 
     def system_accuracy(self, test: IntArray, answers: NDArray[Any]) -> float:
         """Let the model answer what it keeps; `answers` are the team's to the deferred ones."""
-        rows, kept = test[self.deferred[test]], test[~self.deferred[test]]
-        right = np.sum(answers == self.outputs.labels[rows]) + np.sum(self.outputs.model_correct[kept])
+        rows, own_rows = test[self.deferred[test]], test[~self.deferred[test]]
+        right = np.sum(answers == self.outputs.labels[rows]) + np.sum(self.outputs.model_correct[own_rows])
         return float(right / len(test))
 
     def vote_as_run(self, test: IntArray, voters: BoolArray) -> float:

@@ -42,14 +42,14 @@ def measure(
     >>> found["system_accuracy"], found["class_accuracy"], found["coverage"]
     (0.0, 1.0, 0.0)
     """
-    found = {**_as_trained(test), **expert_figures(test)}
+    figures = {**_as_trained(test), **expert_figures(test)}
     if test.link == "moe":
-        return found
+        return figures
     if calibration is not None:
-        found |= _after_calibration(test, calibration)
+        figures |= _after_calibration(test, calibration)
     if sets and test.n_experts:
-        found |= conformal_figures(test, seed=seed).flat()
-    return found
+        figures |= conformal_figures(test, seed=seed).flat()
+    return figures
 
 
 def expert_figures(test: TeamOutputs) -> dict[str, Any]:

@@ -56,9 +56,9 @@ def set_quality(mask: BoolArray, expert_correct: BoolArray) -> SetQuality:
     )
 
 
-def mean_quality(found: Sequence[SetQuality]) -> SetQuality:
+def mean_quality(qualities: Sequence[SetQuality]) -> SetQuality:
     """Return the mean over splits of each number, nan ones left out: a split without a deferred item has no sets."""
-    columns = ([getattr(one, field.name) for one in found] for field in fields(SetQuality))
+    columns = ([getattr(one, field.name) for one in qualities] for field in fields(SetQuality))
     return SetQuality(*(_mean(np.array([value for value in column if not math.isnan(value)])) for column in columns))
 
 

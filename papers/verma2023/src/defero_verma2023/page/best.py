@@ -18,45 +18,45 @@ HEADER = (
 )
 
 
-def best_row(found: BestSystems) -> tuple[str, ...]:
+def best_row(best: BestSystems) -> tuple[str, ...]:
     """Return a figure's row."""
-    if found.published is None:
-        return (found.figure.name, "no accuracy is drawn", *[""] * (len(HEADER) - 2))
-    point = found.published
+    if best.published is None:
+        return (best.figure.name, "no accuracy is drawn", *[""] * (len(HEADER) - 2))
+    point = best.published
     note = f"; {point.note}" if point.note else ""
     name = system_name(point.method, point.metric)
-    published = f"{point.mean:.2f} % ({name}; {found.figure.x_label}: {point.x:g}{note})"
-    theirs = "" if math.isnan(found.their_classifier) else f"{found.their_classifier:.2f}"
-    settings = f"; in {found.n_reached} of {found.n_settings} settings" if found.n_settings else ""
-    ours = (_system(found.alone), _system(found.panel), _classifier(found))
-    return (found.figure.name, published, theirs, *ours, f"{_reached(found)}{settings}")
+    published = f"{point.mean:.2f} % ({name}; {best.figure.x_label}: {point.x:g}{note})"
+    theirs = "" if math.isnan(best.their_classifier) else f"{best.their_classifier:.2f}"
+    settings = f"; in {best.n_reached} of {best.n_settings} settings" if best.n_settings else ""
+    ours = (_system(best.alone), _system(best.panel), _classifier(best))
+    return (best.figure.name, published, theirs, *ours, f"{_reached(best)}{settings}")
 
 
-def _reached(found: BestSystems) -> str:
+def _reached(best: BestSystems) -> str:
     """Say whether ours is at or above the published one, and whether its interval is."""
-    if found.published is None or found.ours is None:
+    if best.published is None or best.ours is None:
         return "not run there yet"
-    accuracy = found.ours.accuracy
-    if accuracy.mean < found.published.mean:
+    accuracy = best.ours.accuracy
+    if accuracy.mean < best.published.mean:
         return "no"
-    if accuracy.low >= found.published.mean:
+    if accuracy.low >= best.published.mean:
         return "yes"
     return "yes, one seed" if accuracy.n_seeds == 1 else "yes on average; the interval reaches below it"
 
 
-def _system(found: System | None) -> str:
-    if found is None:
+def _system(system: System | None) -> str:
+    if system is None:
         return ""
-    accuracy = replace(found.accuracy, high=min(found.accuracy.high, PERCENT))  # Student's interval knows no bound
-    return f"{accuracy.words(sign='')} ({found.name})"
+    accuracy = replace(system.accuracy, high=min(system.accuracy.high, PERCENT))  # Student's interval knows no bound
+    return f"{accuracy.words(sign='')} ({system.name})"
 
 
-def _classifier(found: BestSystems) -> str:
-    if found.ours is None:
+def _classifier(best: BestSystems) -> str:
+    if best.ours is None:
         return ""
-    if found.classifier is None:
+    if best.classifier is None:
         return "not run yet"
-    return f"{found.classifier.accuracy.words(sign='')} ({found.classifier.net})"
+    return f"{best.classifier.accuracy.words(sign='')} ({best.classifier.net})"
 
 
 def obstacles(best: Iterable[BestSystems]) -> Iterator[str]:

@@ -107,9 +107,9 @@ Python {python}, numpy {numpy}.
 
 def conformal_entries(folder: Path) -> tuple[RunEntry, ...]:
     """Return the runs of the table, in its order."""
-    found = [entry for entry in list_runs(folder, seed=SEED_OF_RUNS) if entry.experiment in EXPERIMENTS]
+    entries = [entry for entry in list_runs(folder, seed=SEED_OF_RUNS) if entry.experiment in EXPERIMENTS]
     place = list(EXPERIMENTS)
-    return tuple(sorted(found, key=lambda entry: (place.index(entry.experiment), entry.method, entry.setting)))
+    return tuple(sorted(entries, key=lambda entry: (place.index(entry.experiment), entry.method, entry.setting)))
 
 
 def conformal_page(rows: Sequence[ConformalRow], *, alpha: float, n_splits: int, seed: int) -> str:

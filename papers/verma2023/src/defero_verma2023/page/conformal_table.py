@@ -49,13 +49,13 @@ def conformal_row(
     entry: RunEntry, run: TeamOutputs, *, alpha: float = 0.1, n_splits: int = 10, seed: int = 0
 ) -> ConformalRow:
     """Split the test set 80/20 at random, calibrate on the larger part, judge on the smaller; `n_splits` times."""
-    found = conformal_figures(run, alpha=alpha, n_splits=n_splits, seed=seed)
+    figures = conformal_figures(run, alpha=alpha, n_splits=n_splits, seed=seed)
     return ConformalRow(
         entry=entry,
-        n_calibration=found.n_calibration,
-        without_lambda=found.without_lambda,
-        naive_vote_as_run=found.votes["naive_as_run"],
-        naive_vote=found.votes["naive"],
-        regularized_vote=found.votes["regularized"],
-        **found.sets,
+        n_calibration=figures.n_calibration,
+        without_lambda=figures.without_lambda,
+        naive_vote_as_run=figures.votes["naive_as_run"],
+        naive_vote=figures.votes["naive"],
+        regularized_vote=figures.votes["regularized"],
+        **figures.sets,
     )

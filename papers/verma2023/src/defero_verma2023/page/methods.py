@@ -138,13 +138,15 @@ def _fewer(shared: Places, places: Places) -> str:
     return "" if n_shared == n_all else f" ({n_shared} setting{'s' if n_shared > 1 else ''})"
 
 
-def _over_seeds(found: Cells, places: Places, *, scale: float) -> list[float]:
+def _over_seeds(cell_values: Cells, places: Places, *, scale: float) -> list[float]:
     """Return each seed's mean over the settings.
 
     >>> _over_seeds({(1.0, 0): 0.5, (2.0, 0): 1.0, (1.0, 1): 0.5}, [(1.0, 0), (2.0, 0), (1.0, 1)], scale=100.0)
     [75.0, 50.0]
     """
-    there = [(seed, scale * found[setting, seed]) for setting, seed in sorted(places) if (setting, seed) in found]
+    there = [
+        (seed, scale * cell_values[setting, seed]) for setting, seed in sorted(places) if (setting, seed) in cell_values
+    ]
     seeds = sorted({seed for seed, _ in there})
     return [float(np.mean([value for one, value in there if one == seed])) for seed in seeds]
 
@@ -155,8 +157,8 @@ def _column(several: Sequence[Sequence[float]], *, best: Best) -> list[str]:
     >>> _column([[50.0, 70.0], [], [59.0]], best=max)
     ['**60.00 +- 10.00**', '', '59.00']
     """
-    found = [round(float(np.mean(means)), 2) for means in several if means]
-    top = best(found) if best and len(found) > 1 else None
+    rounded = [round(float(np.mean(means)), 2) for means in several if means]
+    top = best(rounded) if best and len(rounded) > 1 else None
     column = []
     for means in several:
         mean = round(float(np.mean(means)), 2) if means else math.nan

@@ -8,7 +8,7 @@ from os.path import relpath
 from pathlib import Path
 
 from defero_verma2023.claims.best_systems import best_systems
-from defero_verma2023.claims.catalogue import Kept, read_kept, verdicts
+from defero_verma2023.claims.catalogue import AllRecords, read_all_records, verdicts
 from defero_verma2023.claims.verdict import CONFIRMED, DEPENDS, NOT_CONFIRMED, NOT_RUN, Verdict
 from defero_verma2023.figures.catalogue import FIGURES
 from defero_verma2023.figures.published import TABLE, PublishedPoint, read_published
@@ -199,32 +199,32 @@ def write_page(folder: Path, *, pictures: Iterable[Path], page: Path) -> Path:
         tuple((picture.stem, address(picture)) for picture in pictures),
     )
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(readme_page(read_kept(folder), points, links), encoding="utf-8")
+    page.write_text(readme_page(read_all_records(folder), points, links), encoding="utf-8")
     return page
 
 
-def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> str:
+def readme_page(all_records: AllRecords, points: Sequence[PublishedPoint], links: Links) -> str:
     """Return the page's text."""
-    found = verdicts(kept)
-    judged, left = ([one for one in found if (one.verdict == NOT_RUN) == open_] for open_ in (False, True))
+    all_verdicts = verdicts(all_records)
+    judged, left = ([one for one in all_verdicts if (one.verdict == NOT_RUN) == open_] for open_ in (False, True))
     best = [
         best_systems(
             figure,
-            as_published(kept.ours.get(figure.experiment_name, ())),
+            as_published(all_records.ours.get(figure.experiment_name, ())),
             _of(points, name),
-            stored=kept.stored.get(figure.experiment_name, ()),
+            stored=all_records.stored.get(figure.experiment_name, ()),
         )
         for name, figure in FIGURES.items()
     ]
     in_the_way = _bullets(obstacles(best))
-    every = [record for records in kept.ours.values() for record in records]
+    every = [record for records in all_records.ours.values() for record in records]
     return _PAGE.format(
         errata=links.errata,
         conformal=links.conformal,
-        count=_paragraph(_count(found)),
-        short=_bullets(in_short(found)),
+        count=_paragraph(_count(all_verdicts)),
+        short=_bullets(in_short(all_verdicts)),
         rules=_bullets(_RULES),
-        opening=_opening(found, kept),
+        opening=_opening(all_verdicts, all_records),
         claims=table(HEADER, map(verdict_cells, judged)) if judged else "None yet.",
         open_claims="\n\nClaims without enough runs are [at the end](#claims-without-runs-yet)." if left else "",
         not_run=_NOT_RUN.format(rows=table(NOT_RUN_HEADER, map(not_run_cells, left))) if left else "",
@@ -232,33 +232,35 @@ def readme_page(kept: Kept, points: Sequence[PublishedPoint], links: Links) -> s
         best=table(BEST_HEADER, map(best_row, best)),
         obstacles=f"\n\n{in_the_way}" if in_the_way else "",
         methods_words="\n\n".join(map(_paragraph, METHODS_IN_WORDS)),
-        methods=table(METHODS_HEADER, method_rows(kept.ours)),
+        methods=table(METHODS_HEADER, method_rows(all_records.ours)),
         sets_words=_paragraph(SETS_IN_WORDS.format(errata=links.errata, conformal=links.conformal)),
-        sets=table(SETS_HEADER, set_rows(kept)),
+        sets=table(SETS_HEADER, set_rows(all_records)),
         pictures="\n".join(f"- [{name}]({address})" for name, address in links.pictures) or "None yet.",
-        gpu=total_minutes(kept.ours, gpu=True),
-        cpu=total_minutes(kept.ours, gpu=False),
-        runs=table(("experiment", "net", "runs", "settings", "seeds", "minutes", "machine"), made_rows(kept.ours)),
+        gpu=total_minutes(all_records.ours, gpu=True),
+        cpu=total_minutes(all_records.ours, gpu=False),
+        runs=table(
+            ("experiment", "net", "runs", "settings", "seeds", "minutes", "machine"), made_rows(all_records.ours)
+        ),
         versions=_bullets(versions_in_words(every)),
-        missing=_bullets(missing_lines(kept.ours)) or "Nothing: all runs are there.",
-        networks=table(("data", "the paper's runs", "ours"), network_rows(kept.ours)),
+        missing=_bullets(missing_lines(all_records.ours)) or "Nothing: all runs are there.",
+        networks=table(("data", "the paper's runs", "ours"), network_rows(all_records.ours)),
         differences=_bullets(
             f"{NAMES[name]}: {line}" if name in NAMES else line for name, lines in DIFFERENCES.items() for line in lines
         ),
     )
 
 
-def verdict_cells(found: Verdict) -> tuple[str, ...]:
+def verdict_cells(verdict: Verdict) -> tuple[str, ...]:
     """Return a verdict's row."""
-    ours, stored = ("" if one is None else one.words() for one in (found.ours, found.stored))
-    word = f"**{found.verdict}**{', provisional' if found.provisional else ''}"
-    return (found.claim, found.where, found.quantity, found.published_words, ours, stored, word, found.why)
+    ours, stored = ("" if one is None else one.words() for one in (verdict.ours, verdict.stored))
+    word = f"**{verdict.verdict}**{', provisional' if verdict.provisional else ''}"
+    return (verdict.claim, verdict.where, verdict.quantity, verdict.published_words, ours, stored, word, verdict.why)
 
 
-def not_run_cells(found: Verdict) -> tuple[str, ...]:
+def not_run_cells(verdict: Verdict) -> tuple[str, ...]:
     """Return the shorter row of a claim that is not judged yet."""
-    ours, stored = ("" if one is None else one.words() for one in (found.ours, found.stored))
-    return (found.claim, found.where, found.published_words, stored, ours)
+    ours, stored = ("" if one is None else one.words() for one in (verdict.ours, verdict.stored))
+    return (verdict.claim, verdict.where, verdict.published_words, stored, ours)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -277,30 +279,33 @@ def _of(points: Iterable[PublishedPoint], figure: str) -> tuple[PublishedPoint, 
     return tuple(point for point in points if point.figure == figure)
 
 
-def _opening(found: Sequence[Verdict], kept: Kept) -> str:
-    shown = sum(bool(kept.ours.get(figure.experiment_name)) for figure in FIGURES.values())
-    n_figures, n_claims = len(FIGURES), len(_claims(found))
-    judged = len(_claims([one for one in found if one.verdict != NOT_RUN]))
+def _opening(all_verdicts: Sequence[Verdict], all_records: AllRecords) -> str:
+    shown = sum(bool(all_records.ours.get(figure.experiment_name)) for figure in FIGURES.values())
+    n_figures, n_claims = len(FIGURES), len(_claims(all_verdicts))
+    judged = len(_claims([one for one in all_verdicts if one.verdict != NOT_RUN]))
     so_far = f"So far {shown} of {n_figures} figures have runs of ours, and {judged} of {n_claims} claims a verdict."
     if (shown, judged) == (n_figures, n_claims):
         so_far = f"All {n_figures} figures have runs of ours, and all {n_claims} claims a verdict."
     return _paragraph(_OPENING.format(so_far=so_far))
 
 
-def _count(found: Sequence[Verdict]) -> str:
+def _count(all_verdicts: Sequence[Verdict]) -> str:
     words = [
-        f"{sum(one.verdict == word for one in found)} {word}" for word in (CONFIRMED, DEPENDS, NOT_CONFIRMED, NOT_RUN)
+        f"{sum(one.verdict == word for one in all_verdicts)} {word}"
+        for word in (CONFIRMED, DEPENDS, NOT_CONFIRMED, NOT_RUN)
     ]
-    provisional = sum(one.provisional for one in found)
-    judged = sum(one.verdict != NOT_RUN for one in found)
+    provisional = sum(one.provisional for one in all_verdicts)
+    judged = sum(one.verdict != NOT_RUN for one in all_verdicts)
     on_one = f" Of the {judged} verdicts {provisional} stand on one seed and are provisional." if provisional else ""
-    twice = "; those on HateSpeech are judged with two networks" if len(_claims(found)) < len(found) else ""
-    return f"{len(found)} verdicts on {len(_claims(found))} claims: {', '.join(words)}{twice}.{on_one}"
+    twice = (
+        "; those on HateSpeech are judged with two networks" if len(_claims(all_verdicts)) < len(all_verdicts) else ""
+    )
+    return f"{len(all_verdicts)} verdicts on {len(_claims(all_verdicts))} claims: {', '.join(words)}{twice}.{on_one}"
 
 
-def _claims(found: Iterable[Verdict]) -> set[tuple[str, str]]:
+def _claims(all_verdicts: Iterable[Verdict]) -> set[tuple[str, str]]:
     """Return the claims, each with where the paper makes it: some are judged with several networks."""
-    return {(one.claim, one.where.rpartition(" (")[0] or one.where) for one in found}
+    return {(one.claim, one.where.rpartition(" (")[0] or one.where) for one in all_verdicts}
 
 
 def _bullets(lines: Iterable[str]) -> str:

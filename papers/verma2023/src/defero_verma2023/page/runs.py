@@ -73,8 +73,8 @@ def missing_lines(ours: Mapping[str, Sequence[RunRecord]]) -> Iterator[str]:
     for name, experiment in EXPERIMENTS.items():
         records = [one for one in as_published(ours.get(name, ())) if _starts_as_planned(one, experiment)]
         for net, methods in (TEXT_NETS if name == "hatespeech" else {"": METHODS}).items():
-            there = {(one.method, one.setting, one.seed) for one in records if not net or one.net == net}
-            yield from _missing(experiment, net, methods, there)
+            done = {(one.method, one.setting, one.seed) for one in records if not net or one.net == net}
+            yield from _missing(experiment, net, methods, done)
 
 
 def _starts_as_planned(record: RunRecord, experiment: Experiment) -> bool:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from defero_verma2023.claims.catalogue import Kept
+from defero_verma2023.claims.catalogue import AllRecords
 from defero_verma2023.claims.cells import Cells, cells, listed
 from defero_verma2023.figures.catalogue import first_x
 from defero_verma2023.methods import TWO_LOSSES
@@ -38,17 +38,17 @@ _MEASURES = (
 _EXPERIMENTS = ("oracles", "noisy-oracles", "overlap")
 
 
-def set_rows(kept: Kept) -> Iterator[tuple[str, ...]]:
+def set_rows(all_records: AllRecords) -> Iterator[tuple[str, ...]]:
     """Yield a row for each experiment and loss: means over the seeds that there are, setting by setting."""
     for experiment in _EXPERIMENTS:
-        records = as_published(kept.ours.get(experiment, ()))
+        records = as_published(all_records.ours.get(experiment, ()))
         for method in TWO_LOSSES:
             places = cells(records, method, "sets.regularized_as_run.size")
             settings = sorted({setting for setting, _ in places})
             if not settings:
                 yield (experiment, method, "not run yet", *[""] * (len(HEADER) - 3))
                 continue
-            theirs = cells(kept.published.get(experiment, ()), method, "sets.regularized_as_run.size")
+            theirs = cells(all_records.published.get(experiment, ()), method, "sets.regularized_as_run.size")
             shown = [
                 listed(_means(cells(records, method, f"sets.{name}"), settings), digits=digits)
                 for name, digits in _MEASURES
@@ -57,19 +57,19 @@ def set_rows(kept: Kept) -> Iterator[tuple[str, ...]]:
             yield (experiment, method, x, _seeds(places, settings), _published(theirs, settings), *shown)
 
 
-def _means(found: Cells, settings: Sequence[float]) -> list[float]:
+def _means(cell_values: Cells, settings: Sequence[float]) -> list[float]:
     """Return the mean over seeds at each setting; nan where there is none."""
-    by_setting = [[value for (place, _), value in found.items() if place == setting] for setting in settings]
+    by_setting = [[value for (place, _), value in cell_values.items() if place == setting] for setting in settings]
     return [math.fsum(values) / len(values) if values else math.nan for values in by_setting]
 
 
-def _seeds(found: Cells, settings: Sequence[float]) -> str:
+def _seeds(cell_values: Cells, settings: Sequence[float]) -> str:
     """Write how many seeds each setting has, once where all have as many.
 
     >>> _seeds({(0.0, 0): 1.0, (0.0, 1): 1.0, (1.0, 0): 2.0}, [0.0, 1.0]), _seeds({(0.0, 0): 1.0}, [0.0])
     ('2, 1', '1')
     """
-    counts = [sum(place == setting for place, _ in found) for setting in settings]
+    counts = [sum(place == setting for place, _ in cell_values) for setting in settings]
     return str(counts[0]) if len(set(counts)) == 1 else ", ".join(map(str, counts))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from defero_verma2023.claims.verdict import CONFIRMED, NOT_CONFIRMED, NOT_RUN, Verdict
 
 
-def in_short(found: Sequence[Verdict]) -> Iterator[str]:
+def in_short(all_verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield up to three lines; a claim that is made in several places stands where its worst verdict is.
 
     >>> one, other = (
@@ -16,7 +16,7 @@ def in_short(found: Sequence[Verdict]) -> Iterator[str]:
     (['Confirmed wherever we looked: sets grow (Fig. 3a).'], ['Not confirmed somewhere: sets grow (Fig. 3b).'])
     """
     claims: dict[str, list[Verdict]] = {}
-    for one in found:
+    for one in all_verdicts:
         if one.verdict != NOT_RUN:
             claims.setdefault(one.claim, []).append(one)
     held, failed, between = [], [], []

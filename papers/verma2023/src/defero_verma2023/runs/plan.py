@@ -69,7 +69,7 @@ def plans_of(
     quick : bool
         Three settings, and the paper's two losses unless methods are named.
     """
-    kept: dict[str, Any] = {"protocol": protocol, "epochs": epochs, "quick": quick}
+    options: dict[str, Any] = {"protocol": protocol, "epochs": epochs, "quick": quick}
     chosen = tuple(seeds) if seeds is not None else experiment.seeds[: 1 if quick else None]
     settings = experiment.settings
     if quick:
@@ -79,4 +79,4 @@ def plans_of(
     rest = tuple(method for method in wanted if method not in TWO_LOSSES)
     columns = settings if quick or methods is not None else experiment.columns or settings
     parts = ((first, settings), (rest, columns))
-    return tuple(Plan(experiment, part, chosen, where, **kept) for part, where in parts if part)
+    return tuple(Plan(experiment, part, chosen, where, **options) for part, where in parts if part)

@@ -77,7 +77,7 @@ def read_records(path: Path) -> tuple[RunRecord, ...]:
     if not path.is_file():
         return ()
     lines = path.read_text(encoding="utf-8").splitlines()
-    found: dict[RunKey, RunRecord] = {}
+    records: dict[RunKey, RunRecord] = {}
     for number, line in enumerate(lines, start=1):
         try:
             record = RunRecord(**json.loads(line))
@@ -88,8 +88,8 @@ def read_records(path: Path) -> tuple[RunRecord, ...]:
             if number == len(lines):
                 break
             raise InputError(f"{path}, line {number} is no run: {error}.") from error
-        found[record.key] = record
-    return tuple(found.values())
+        records[record.key] = record
+    return tuple(records.values())
 
 
 def append_record(path: Path, record: RunRecord) -> None:
@@ -119,8 +119,8 @@ def _short(value: float) -> float:
 
 def missing(keys: Iterable[RunKey], done: Iterable[RunRecord]) -> Iterator[RunKey]:
     """Yield the runs that are not done yet, in order."""
-    there = {record.key for record in done}
-    return (key for key in keys if key not in there)
+    done_keys = {record.key for record in done}
+    return (key for key in keys if key not in done_keys)
 
 
 def as_published(records: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
@@ -150,10 +150,10 @@ def _of_net(every: Sequence[RunRecord], net: str) -> Iterator[RunRecord]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that make the numbers."""
-    found = {"python": platform.python_version()}
+    by_package = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            by_package[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return by_package

@@ -85,13 +85,13 @@ def load_team(path: Path) -> TrainedTeam:
 
 
 def _outputs(stored: Mapping[str, np.ndarray], part: str, link: Any) -> TeamOutputs:
-    found = {name: stored[f"{part}_{name}"] for name in _ARRAYS if f"{part}_{name}" in stored}
-    numbers = {name: array.astype(np.float64) for name, array in found.items() if name.endswith(("logits", "logit"))}
+    arrays = {name: stored[f"{part}_{name}"] for name in _ARRAYS if f"{part}_{name}" in stored}
+    numbers = {name: array.astype(np.float64) for name, array in arrays.items() if name.endswith(("logits", "logit"))}
     return TeamOutputs(
         link,
         numbers["class_logits"],
         numbers["expert_logits"],
-        found["answers"].astype(np.int64),
-        found["labels"].astype(np.int64),
+        arrays["answers"].astype(np.int64),
+        arrays["labels"].astype(np.int64),
         numbers.get("model_logit"),
     )

@@ -58,10 +58,10 @@ class Trainer:
         >>> shop.nets_of("ova"), shop.nets_of("ova", tuned=True), shop.nets_of("moe")
         (('a',), ('a, tuned',), ('a, tuned',))
         """
-        found = tuple(net for net, methods in self.nets.items() if method in methods)
-        wanted = tuple(net for net in found if net.endswith(TUNED) == tuned)
-        if found:
-            return wanted or found
+        nets = tuple(net for net, methods in self.nets.items() if method in methods)
+        wanted = tuple(net for net in nets if net.endswith(TUNED) == tuned)
+        if nets:
+            return wanted or nets
         known = [name for name in METHODS if any(name in methods for methods in self.nets.values())]
         raise InputError(f"methods of this data set are {', '.join(known)}, got {method!r}.")
 

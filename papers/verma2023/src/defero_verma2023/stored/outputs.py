@@ -123,17 +123,17 @@ def published_measures(raw: Mapping[str, Any]) -> dict[str, float]:
     >>> published_measures({"published_eval": {"coverage": "3 out of4", "system_accuracy": 50.0}})
     {'coverage': 0.75, 'system_accuracy': 0.5}
     """
-    found: dict[str, float] = {}
+    measures: dict[str, float] = {}
     result = raw.get("published_eval") or {}
     if "coverage" in result:
-        kept, total = result["coverage"].split("out of")
-        found["coverage"] = int(kept) / int(total)
+        n_kept, total = result["coverage"].split("out of")
+        measures["coverage"] = int(n_kept) / int(total)
     for theirs, ours in (("system_accuracy", "system_accuracy"), ("alone_classifier", "class_accuracy")):
         if theirs in result:
-            found[ours] = result[theirs] / 100
+            measures[ours] = result[theirs] / 100
     for run, one in (raw.get("published_conformal") or {}).items():
-        found |= {f"{run}:{name}": value for name, value in _conformal(run, one).items()}
-    return found
+        measures |= {f"{run}:{name}": value for name, value in _conformal(run, one).items()}
+    return measures
 
 
 def _conformal(run: str, one: Mapping[str, Any]) -> dict[str, float]:

@@ -72,9 +72,9 @@ def _trained(parts: Cifar10Parts, task: Task, *, recipe: Recipe, tuning: Recipe)
         start = classifier_trunk(parts, seed=seed, net=net, recipe=recipe)
         team, _ = train_team(parts, task.pool, task.method, seed=seed, net=net, recipe=tuning, start=start)
         alone = one_classifier(parts, seed=seed, net=net, recipe=recipe)
-        found = {
+        start_facts = {
             "start": "the trunk of one classifier of the same seed",
             "start_accuracy": float(alone.test.model_correct.mean()),
         }
-        return replace(team, recipe=team.recipe | found)
+        return replace(team, recipe=team.recipe | start_facts)
     return train_team(parts, task.pool, task.method, seed=seed, net=net, recipe=recipe)[0]

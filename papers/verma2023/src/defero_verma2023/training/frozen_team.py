@@ -85,9 +85,11 @@ class _Learner:
                 "linear", loss=self.method, recipe=Recipe(weight_decay=self.ridge / len(labels)), random_state=self.seed
             )
         team.fit(inputs, labels, experts=_right_or_not(answers, labels))
-        found: Scores = team.router_.scores(new)
-        proba = _all_classes(found.class_proba, team.classes_, self.n_classes)
-        return Scores(proba, found.expert_proba, found.model_proba, found.expert_raw, found.link)
+        team_scores: Scores = team.router_.scores(new)
+        proba = _all_classes(team_scores.class_proba, team.classes_, self.n_classes)
+        return Scores(
+            proba, team_scores.expert_proba, team_scores.model_proba, team_scores.expert_raw, team_scores.link
+        )
 
 
 def _best_ridge(inputs: FloatArray, labels: IntArray, correct: BoolArray, folds: Parts) -> float:
@@ -127,8 +129,8 @@ def _all_classes(proba: FloatArray, classes: NDArray[Any], n_classes: int) -> Fl
 
 def _right_or_not(answers: IntArray, labels: IntArray) -> IntArray:
     """Write each wrong answer as another class of these labels: an expert may name one that none of them has."""
-    there, place = np.unique(labels, return_inverse=True)
-    wrong = there[(place + 1) % len(there)]
+    classes, place = np.unique(labels, return_inverse=True)
+    wrong = classes[(place + 1) % len(classes)]
     return np.where(answers == labels[:, None], labels[:, None], wrong[:, None])
 
 

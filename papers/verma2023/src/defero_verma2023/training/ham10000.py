@@ -107,8 +107,8 @@ def trainer(*, quick: bool) -> Trainer:
 def _network_expert(parts: PictureParts, patients: FloatArray, recipe: MixerRecipe) -> dict[str, np.ndarray]:
     cases = MixerCases(parts.pictures, patients, parts.labels, parts.n_classes)
     folds = parts.folds("train", N_MIXER_FOLDS, rng=np.random.default_rng([parts.seed, 3_000]))
-    found = answers_of_mixer(cases, parts.rows["train"], folds, recipe=recipe, seed=parts.seed)
-    return {"answers": found.answers, "seconds": np.array(found.seconds)}
+    mixer_answers = answers_of_mixer(cases, parts.rows["train"], folds, recipe=recipe, seed=parts.seed)
+    return {"answers": mixer_answers.answers, "seconds": np.array(mixer_answers.seconds)}
 
 
 def _known_patients(root: str) -> tuple[IntArray, np.ndarray, FloatArray]:

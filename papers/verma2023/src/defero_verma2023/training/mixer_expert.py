@@ -199,12 +199,12 @@ def _answers(net: MlpMixer, cases: MixerCases, learned: IntArray, rows: IntArray
     device = _device()
     pictures, numbers, prepare = _inputs(cases, rows, learned, device)
     net.eval()
-    said = []
+    answers = []
     with torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
         for start in range(0, len(rows), N_LOOK):
             here = slice(start, start + N_LOOK)
-            said.append(net(prepare(pictures[here]), numbers[here]).argmax(dim=1))
-    return torch.cat(said).cpu().numpy()
+            answers.append(net(prepare(pictures[here]), numbers[here]).argmax(dim=1))
+    return torch.cat(answers).cpu().numpy()
 
 
 def _inputs(

@@ -116,8 +116,8 @@ def train_picture_team(
         # Only now: it loads scikit-learn, which a machine that trains nets need not have.
         from defero_verma2023.training.frozen_team import train_frozen_team
 
-        kept = _classifier(parts, net=net.removesuffix(FROZEN), **options)
-        trunk = FrozenTrunk(kept["features"].astype(np.float64), kept["class_logits"].astype(np.float64))
+        classifier = _classifier(parts, net=net.removesuffix(FROZEN), **options)
+        trunk = FrozenTrunk(classifier["features"].astype(np.float64), classifier["class_logits"].astype(np.float64))
         return train_frozen_team(parts, trunk, pool, method, seed=seed)
     module, fit, feed = _fitted(parts, pool, LOSSES[method], net=net, **options)
     look = _Look(module, feed, parts)
@@ -187,9 +187,9 @@ class _Look:
         features, logits = [], []
         with torch.no_grad(), self.machine.autocast():
             for inputs in feed.in_order(N_LOOK):
-                said, seen = self.module.with_features(feed.prepare(inputs))
+                outputs, seen = self.module.with_features(feed.prepare(inputs))
                 features.append(seen.float())
-                logits.append(said.classes.float())
+                logits.append(outputs.classes.float())
         return as_numpy(torch.cat(features)), as_numpy(torch.cat(logits))
 
     def _feed(self, rows: np.ndarray) -> DeviceFeed:
@@ -199,8 +199,8 @@ class _Look:
 
 def _one_classifier(parts: PictureParts, *, net: str, **options: Any) -> TrainedTeam:
     """Return the classifier that the stock has, or train it; it is kept there for those that build on it."""
-    kept = _classifier(parts, net=net, **options)
-    logits = kept["class_logits"].astype(np.float64)
+    classifier = _classifier(parts, net=net, **options)
+    logits = classifier["class_logits"].astype(np.float64)
     validation, test = (
         TeamOutputs(
             "softmax",
@@ -212,8 +212,8 @@ def _one_classifier(parts: PictureParts, *, net: str, **options: Any) -> Trained
         for part in ("validation", "test")
         for rows, labels in [(parts.rows[part], parts.labels[parts.rows[part]])]
     )
-    facts = _facts(parts, options["recipe"], options["augmentation"], float(kept["first_step_seconds"]))
-    return TrainedTeam(validation, test, float(kept["seconds"]), facts, json.loads(str(kept["made"])))
+    facts = _facts(parts, options["recipe"], options["augmentation"], float(classifier["first_step_seconds"]))
+    return TrainedTeam(validation, test, float(classifier["seconds"]), facts, json.loads(str(classifier["made"])))
 
 
 def _classifier(parts: PictureParts, *, seed: int, net: str, recipe: Recipe, augmentation: Augmentation) -> Arrays:
