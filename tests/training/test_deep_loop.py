@@ -18,7 +18,7 @@ from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.evaluate import all_logits, evaluate, judge
 from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.feeds.feed import Piece
-from defero.training.deep.loop import _found_by_all, fit_deep
+from defero.training.deep.loop import _checkpoint_exists, fit_deep
 from defero.training.deep.machine import start_machine
 from defero.training.deep.recipe import Recipe
 from defero.training.deep.run.checkpoint import FILE
@@ -207,4 +207,4 @@ def test_a_checkpoint_that_one_process_does_not_find_is_told(tmp_path):
     here.piece = Piece(1, 2)  # on another disk than the leader's
     here.agreed = lambda value: True
     with pytest.raises(InputError, match=r"process 1 finds no .*; take a folder that all share"):
-        _found_by_all(tmp_path / FILE, here)
+        _checkpoint_exists(tmp_path / FILE, here)

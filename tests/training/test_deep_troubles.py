@@ -1,4 +1,4 @@
-"""What stops a training is told in a sentence, with the last good checkpoint."""
+"""What stops a training is explain_troubles in a sentence, with the last good checkpoint."""
 
 import dataclasses
 import errno
@@ -19,7 +19,7 @@ from defero.training.deep.feeds.disk import DiskFeed
 from defero.training.deep.loop import _Run, fit_deep
 from defero.training.deep.run.checkpoint import FILE, read_checkpoint, write_checkpoint
 from defero.training.deep.run.training_state import TrainingState
-from defero.training.deep.run.troubles import Interrupts, TrainingError, TrainingStopped, told
+from defero.training.deep.run.troubles import Interrupts, TrainingError, TrainingStopped, explain_troubles
 from defero.training.verdicts import Verdicts
 
 
@@ -61,9 +61,7 @@ def test_a_loss_that_is_no_number(monkeypatch, tmp_path):
             state.net.head.bias.fill_(float("nan"))
 
     at_step(monkeypatch, 4, spoil)
-    with pytest.raises(
-        TrainingError, match=r"no number any more in epoch 2; lower the learning rate, which is 0\.05"
-    ) as stopped:
+    with pytest.raises(TrainingError, match=r"NaN .* in epoch 2; lower the learning rate, .* 0\.05") as stopped:
         fitted(small_net(), folder=tmp_path)
     assert stopped.value.checkpoint == tmp_path / FILE
     tensors, _ = read_checkpoint(tmp_path / FILE)
@@ -71,7 +69,7 @@ def test_a_loss_that_is_no_number(monkeypatch, tmp_path):
 
 
 def test_a_rate_that_explodes_is_found_at_the_end_of_the_epoch():
-    with pytest.raises(TrainingError, match="no number any more"):
+    with pytest.raises(TrainingError, match="loss became NaN"):
         fitted(small_net(), recipe=dataclasses.replace(RECIPE, learning_rate=1e30, schedule="constant"))
 
 
@@ -183,5 +181,5 @@ def test_in_another_thread_ctrl_c_is_its_owners():
 
 
 def test_other_errors_pass_through():
-    with pytest.raises(RuntimeError, match="shapes do not match"), told(None, batch_size=1):
+    with pytest.raises(RuntimeError, match="shapes do not match"), explain_troubles(None, batch_size=1):
         raise RuntimeError("shapes do not match")

@@ -1,5 +1,6 @@
 """The values that travel between the rooms, each checked once when it is built. Imports numpy alone."""
 
+from defero.core.answers import Answers
 from defero.core.errors import InputError, ModelFolderError, TableError
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.core.scores import Scores
@@ -7,6 +8,7 @@ from defero.core.table import ExpertTable
 
 __all__ = [
     "Answer",
+    "Answers",
     "Decision",
     "ExpertSets",
     "ExpertTable",

@@ -144,8 +144,8 @@ def _recode(answers: Any, classes: Labels, *, name: str) -> Answers:
         items, experts, codes = coded.triplets()
         first = int(np.argmax(codes == NO_CLASS))
         who = expert_names(answers) or range(coded.n_experts)
-        said = answers.classes[answers.triplets().codes[first]]
-        raise _no_class(name, int(items[first]), who[experts[first]], said, classes)
+        answer = answers.classes[answers.triplets().codes[first]]
+        raise _no_class(name, int(items[first]), who[experts[first]], answer, classes)
     return coded
 
 

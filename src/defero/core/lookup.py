@@ -43,8 +43,7 @@ def class_numbers(values: Values, classes: Values) -> Codes:
     rows = max(1, CELLS_AT_ONCE // max(1, values[:1].size))
     for start in range(0, len(values), rows):
         chunk = values[start : start + rows]
-        found = _sorted_places(chunk, classes) if numeric else numbers.of(chunk, codes.dtype)
-        codes[start : start + rows] = found
+        codes[start : start + rows] = _sorted_places(chunk, classes) if numeric else numbers.of(chunk, codes.dtype)
     return codes
 
 

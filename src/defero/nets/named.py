@@ -43,8 +43,8 @@ def is_net_name(name: str) -> bool:
     package, colon, model = name.partition(":")
     if colon:
         return package in _FOREIGN and bool(model)
-    if found := _WIDE.fullmatch(name):
-        return is_wide_resnet(int(found[1]), int(found[2]))
+    if match := _WIDE.fullmatch(name):
+        return is_wide_resnet(int(match[1]), int(match[2]))
     return name in _PLAIN
 
 
@@ -61,8 +61,8 @@ def fits_weights(name: str, *, n_arrays: int, n_numbers: int) -> bool:
         with torch.device("meta"):  # shapes without memory
             trunk = _FOREIGN[package](model, pretrained=False, generator=torch.Generator(device="cpu").manual_seed(0))
         return sum(weight.numel() for weight in trunk.state_dict().values()) <= n_numbers
-    if found := _WIDE.fullmatch(name):
-        depth, width = int(found[1]), int(found[2])
+    if match := _WIDE.fullmatch(name):
+        depth, width = int(match[1]), int(match[2])
         # Each of its convolutions is an array; the last ones have 64 width channels and 3 x 3 pixels.
         return depth <= n_arrays and (64 * width) ** 2 * 9 <= n_numbers
     return True
@@ -78,8 +78,8 @@ def meant_net(name: str, others: tuple[str, ...] = ()) -> str:
     if colon and model:
         near = difflib.get_close_matches(package.lower(), list(_FOREIGN), n=1)
         return f"; did you mean {f'{near[0]}:{model}'!r}?" if near else "."
-    if found := _LIKE_WIDE.fullmatch(name.lower()):
-        depth, width = max(10, 6 * round((int(found[1]) - 4) / 6) + 4), max(1, int(found[2]))
+    if match := _LIKE_WIDE.fullmatch(name.lower()):
+        depth, width = max(10, 6 * round((int(match[1]) - 4) / 6) + 4), max(1, int(match[2]))
         return f"; did you mean 'wrn-{depth}-{width}'?"
     return did_you_mean(name, (*others, "wrn-28-4", *_PLAIN))
 
@@ -152,8 +152,8 @@ def trunk_by_name(
     package, colon, model = name.partition(":")
     if colon:
         return _FOREIGN[package](model, pretrained=bool(pretrained), generator=generator)
-    if found := _EFFICIENT.fullmatch(name):
-        return _efficientnet(name, int(found[1]), example, pretrained=pretrained, generator=generator)
+    if match := _EFFICIENT.fullmatch(name):
+        return _efficientnet(name, int(match[1]), example, pretrained=pretrained, generator=generator)
     trunk = _own_trunk(name, example, generator)
     if pretrained:
         raise InputError(
@@ -164,12 +164,12 @@ def trunk_by_name(
 
 
 def _own_trunk(name: str, example: Tensor, generator: torch.Generator) -> nn.Module:
-    if found := _WIDE.fullmatch(name):
+    if match := _WIDE.fullmatch(name):
         channels = _channels(name, example)
-        return WideResNet(int(found[1]), int(found[2]), in_channels=channels, generator=generator)
-    if found := _RESNET.fullmatch(name):
-        stem = "small" if found[2] else "imagenet"
-        return ResNet(int(found[1]), stem=stem, in_channels=_channels(name, example), generator=generator)
+        return WideResNet(int(match[1]), int(match[2]), in_channels=channels, generator=generator)
+    if match := _RESNET.fullmatch(name):
+        stem = "small" if match[2] else "imagenet"
+        return ResNet(int(match[1]), stem=stem, in_channels=_channels(name, example), generator=generator)
     if example.ndim != 2:
         raise InputError(f"text-cnn takes one vector per text, got items of shape {tuple(example.shape[1:])}.")
     return TextCnn(generator=generator)

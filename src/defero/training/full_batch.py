@@ -55,7 +55,7 @@ def fit_full_batch(
         gradient = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in parameters])
         return last[0], gradient.double().cpu().numpy()
 
-    found = minimize(
+    minimum = minimize(
         objective,
         torch.cat([p.detach().reshape(-1) for p in parameters]).double().cpu().numpy(),
         jac=True,
@@ -63,10 +63,10 @@ def fit_full_batch(
         options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "gtol": 1e-6, "ftol": 1e-9, "maxcor": 20},
         callback=lambda _: on_step(last[0]),
     )
-    _assign(parameters, found.x)
-    if found.nit >= max_iterations:
+    _assign(parameters, minimum.x)
+    if minimum.nit >= max_iterations:
         warnings.warn(
-            f"L-BFGS stopped after {max_iterations} iterations with gradient {np.abs(found.jac).max():.1e}; "
+            f"L-BFGS stopped after {max_iterations} iterations with gradient {np.abs(minimum.jac).max():.1e}; "
             "raise max_epochs, or weight_decay where the classes are separable.",
             stacklevel=2,
         )

@@ -17,9 +17,10 @@ from defero.training.deep.machine import Machine, fast_kernels, start_machine
 from defero.training.deep.recipe import Recipe
 from defero.training.deep.run.checkpoint import FILE, make_folder
 from defero.training.deep.run.identity import RunIdentity
-from defero.training.deep.run.log import EpochLine, Journal, training_bar
+from defero.training.deep.run.log import EpochLine, Journal
 from defero.training.deep.run.training_state import TrainingState
-from defero.training.deep.run.troubles import Interrupts, TrainingStopped, not_finite, told
+from defero.training.deep.run.troubles import Interrupts, TrainingStopped, explain_troubles, not_finite
+from defero.training.progress import training_bar
 
 LOOK = 20
 """Steps between two looks at the loss within an epoch."""
@@ -84,7 +85,7 @@ def fit_deep(
     folder : Path, optional
         Where checkpoint and log are written; nothing is written without it.
     resume : "auto" or "never"
-        Whether to go on from a checkpoint that is there.
+        Whether to continue from an existing checkpoint.
     device : str, optional
         A GPU where there is one by default.
     fabric : lightning_fabric.Fabric, optional
@@ -101,7 +102,7 @@ def fit_deep(
     if folder is not None:
         make_folder(folder)
     devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
-    with told(path, batch_size=recipe.batch_size), torch.random.fork_rng(devices):
+    with explain_troubles(path, batch_size=recipe.batch_size), torch.random.fork_rng(devices):
         machine = start_machine(recipe, device=device, fabric=fabric)
         for feed in (train, held_out):
             if feed is not None:
@@ -112,7 +113,7 @@ def fit_deep(
             if path is not None:
                 same = RunIdentity.of(net, loss, train, held_out, recipe=recipe, seed=seed)
                 files = _Files(path, same)
-                if resume == "auto" and _found_by_all(path, machine):
+                if resume == "auto" and _checkpoint_exists(path, machine):
                     state.load(path, same)
             try:
                 run = _Run(state, loss, train, held_out, machine, files)
@@ -130,12 +131,12 @@ class _Files(NamedTuple):
     same: RunIdentity
 
 
-def _found_by_all(path: Path, machine: Machine) -> bool:
+def _checkpoint_exists(path: Path, machine: Machine) -> bool:
     """Say whether there is a checkpoint: the leading process knows, and the others must find it too."""
-    there: bool = machine.agreed(path.is_file())
-    if there and not path.is_file():
+    exists: bool = machine.agreed(path.is_file())
+    if exists and not path.is_file():
         raise InputError(f"checkpoints: process {machine.piece.rank} finds no {path}; take a folder that all share.")
-    return there
+    return exists
 
 
 class _Run:

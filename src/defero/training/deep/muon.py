@@ -27,15 +27,15 @@ def orthogonal_factor(matrices: Tensor, *, rounds: int = ROUNDS) -> Tensor:
     >>> bool(((factor.diagonal() > 0.6) & (factor.diagonal() < 1.3)).all())
     True
     """
-    found = matrices.to(torch.bfloat16 if matrices.is_cuda else matrices.dtype)
-    tall = found.shape[1] > found.shape[2]
+    factor = matrices.to(torch.bfloat16 if matrices.is_cuda else matrices.dtype)
+    tall = factor.shape[1] > factor.shape[2]
     if tall:
-        found = found.mT
-    found = found / found.norm(dim=(1, 2), keepdim=True).clamp_min(1e-7)
+        factor = factor.mT
+    factor = factor / factor.norm(dim=(1, 2), keepdim=True).clamp_min(1e-7)
     for _ in range(rounds):
-        gram = found @ found.mT
-        found = torch.baddbmm(found, torch.baddbmm(gram, gram, gram, beta=_B, alpha=_C), found, beta=_A)
-    return (found.mT if tall else found).to(matrices.dtype)
+        gram = factor @ factor.mT
+        factor = torch.baddbmm(factor, torch.baddbmm(gram, gram, gram, beta=_B, alpha=_C), factor, beta=_A)
+    return (factor.mT if tall else factor).to(matrices.dtype)
 
 
 class Muon(torch.optim.Optimizer):

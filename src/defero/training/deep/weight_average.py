@@ -1,4 +1,4 @@
-"""A moving average of the weights: what is judged and kept, where the recipe asks for one."""
+"""A moving average of the weights: what is judged and own_weights, where the recipe asks for one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,12 +56,12 @@ class WeightAverage:
     @contextmanager
     def applied(self) -> Iterator[None]:
         """Lend the average to the net for a while."""
-        kept = {name: tensor.clone() for name, tensor in self._live.items()}
+        own_weights = {name: tensor.clone() for name, tensor in self._live.items()}
         write_state(self._live, self.state())
         try:
             yield
         finally:
-            write_state(self._live, kept)
+            write_state(self._live, own_weights)
 
 
 @torch.no_grad()

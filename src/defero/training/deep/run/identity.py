@@ -71,12 +71,12 @@ def check_sum(*tensors: Tensor | None) -> int:
     >>> check_sum(torch.zeros(3), None) == check_sum(torch.zeros(3), None), check_sum(torch.ones(3)) == check_sum(None)
     (True, False)
     """
-    found = 0
+    total = 0
     for tensor in tensors:
         if tensor is not None:
-            found = zlib.crc32(repr(tuple(tensor.shape)).encode(), found)
-            found = zlib.crc32(tensor.detach().cpu().contiguous().numpy().data, found)
-    return found
+            total = zlib.crc32(repr(tuple(tensor.shape)).encode(), total)
+            total = zlib.crc32(tensor.detach().cpu().contiguous().numpy().data, total)
+    return total
 
 
 def derived_seed(*parts: int) -> int:

@@ -32,18 +32,18 @@ Trouble = TypeVar("Trouble", TrainingError, TrainingStopped)
 
 
 def not_finite(epoch: int, learning_rate: float) -> TrainingError:
-    """Return what is said when the loss is no number any more."""
+    """Return the error for a loss that became NaN or infinite."""
     return TrainingError(
-        f"the loss is no number any more in epoch {epoch}; lower the learning rate, which is {learning_rate:g} at its "
-        "highest, or look for inputs that are far too large."
+        f"the loss became NaN or infinite in epoch {epoch}; lower the learning rate, whose peak is {learning_rate:g}, "
+        "or look for inputs that are far too large."
     )
 
 
 @contextmanager
-def told(checkpoint: Path | None, *, batch_size: int) -> Iterator[None]:
+def explain_troubles(checkpoint: Path | None, *, batch_size: int) -> Iterator[None]:
     """Turn what stops the block into a sentence that ends with the last good checkpoint.
 
-    >>> with told(None, batch_size=64):
+    >>> with explain_troubles(None, batch_size=64):
     ...     raise MemoryError
     Traceback (most recent call last):
     ...
@@ -80,11 +80,11 @@ def _sentence(error: Exception, batch_size: int) -> str | None:
 
 
 def _with_checkpoint(kind: type[Trouble], sentence: str, checkpoint: Path | None) -> Trouble:
-    there = checkpoint is not None and checkpoint.is_file()
+    exists = checkpoint is not None and checkpoint.is_file()
     where = f"The last good checkpoint is {checkpoint}: the same call goes on from it."
     nowhere = "No checkpoint was written" + (": name a folder for them." if checkpoint is None else ".")
-    trouble = kind(f"{sentence} {where if there else nowhere}")
-    trouble.checkpoint = checkpoint if there else None
+    trouble = kind(f"{sentence} {where if exists else nowhere}")
+    trouble.checkpoint = checkpoint if exists else None
     return trouble
 
 
