@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from defero.core.checks import BoolArray, IntArray, frozen, names
 from defero.core.errors import InputError
-from defero.core.lookup import Codes, Values, class_numbers, code_type
-from defero.core.missing import MISSING
+from defero.core.lookup import MISSING, Codes, Values, class_numbers, code_type
 
 
 class Triplets(NamedTuple):

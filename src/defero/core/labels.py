@@ -8,8 +8,16 @@ from numpy.typing import ArrayLike, NDArray
 from defero.core.answers import Answers
 from defero.core.checks import IntArray
 from defero.core.errors import InputError
-from defero.core.lookup import NO_CLASS, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
-from defero.core.missing import MISSING, is_missing
+from defero.core.lookup import (
+    MISSING,
+    NO_CLASS,
+    Codes,
+    class_numbers,
+    code_type,
+    column_numbers,
+    is_missing,
+    minus_one_is_missing,
+)
 from defero.core.wording import join_names
 
 __all__ = [

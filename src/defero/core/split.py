@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from defero.core.checks import IntArray
 from defero.core.errors import InputError
 from defero.core.group_deal import deal_groups
-from defero.core.missing import is_missing
+from defero.core.lookup import is_missing
 
 Parts = tuple[IntArray, ...]
 Column = NDArray[Any]

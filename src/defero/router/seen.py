@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from defero.core.answers import Answers
 from defero.core.checks import IntArray
 from defero.core.errors import Argument, InputError
-from defero.core.missing import MISSING
+from defero.core.lookup import MISSING
 from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
 from defero.data.recipes.picture_recipe import PictureRecipe
 from defero.data.recipes.pictures import PictureFiles
