@@ -16,8 +16,8 @@ from defero.core.scores import sigmoid
 from defero.datasets import wedge
 from defero.datasets.loaders.text_crowds import keswani_toxicity, sentiment_polarity_crowd
 from defero.heads import HeadPrior, Heads, class_features, fit_head, fit_heads, fit_prior
-from defero.heads.answers import GroupedAnswers
 from defero.heads.head import modes
+from defero.heads.log_loss import ExpertLogLoss
 
 CROWDS = {"sentiment_polarity_crowd": sentiment_polarity_crowd, "keswani_toxicity": keswani_toxicity}
 CLASS_MODELS = {
@@ -114,7 +114,7 @@ def ridge_proba(phi, item, expert, right, n_experts, spread):
     d = phi.shape[1] + 1
     prior = HeadPrior(centre, scale, np.zeros(d), np.full(d, spread), np.zeros((d, d)))
     design = prior.design(phi)
-    answers = GroupedAnswers.of(design, item, expert, right, n_experts=n_experts, weight=np.ones(len(item)))
+    answers = ExpertLogLoss.of(design, item, expert, right, n_experts=n_experts, weight=np.ones(len(item)))
     return sigmoid(design @ (spread * modes(answers, np.zeros(d), spread * np.eye(d))).T)
 
 

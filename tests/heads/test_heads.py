@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 from defero.heads import Head, HeadPrior, Heads, fit_head, fit_heads, fit_prior
-from defero.heads.answers import GroupedAnswers
 from defero.heads.head import FULL_FEATURES, modes, root_of
+from defero.heads.log_loss import ExpertLogLoss
 
 
 def plain_prior(d, *, mean=None, spread=1.0, mean_covariance=None):
@@ -35,7 +35,7 @@ def some_answers(seed, *, n=60, d=3):
 
 def mode(phi, correct, prior):
     design, m = prior.design(phi), len(phi)
-    answers = GroupedAnswers.of(
+    answers = ExpertLogLoss.of(
         design, np.arange(m), np.zeros(m, np.int64), np.asarray(correct), n_experts=1, weight=np.ones(m)
     )
     root = root_of(prior.covariance())

@@ -12,8 +12,8 @@ from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 from defero.datasets import wedge
 from defero.heads import class_features, fit_head, fit_heads, fit_prior
-from defero.heads.answers import GroupedAnswers
 from defero.heads.groups import category_groups
+from defero.heads.log_loss import ExpertLogLoss
 from defero.heads.population import MOST_SPREAD, USUAL_SPREAD, _settle
 from defero.heads.prior import scaling
 
@@ -87,7 +87,7 @@ def test_a_slow_twin_finds_nothing_better():
     """Effects are the mode given the mean, the mean maximises Laplace's evidence, the covariances are those there."""
     phi, item, expert, right, _ = drawn(3, mean=[1.0, 0.5], spread=[0.7, 0.4], n=50, n_experts=4, each=25)
     design = np.column_stack([np.ones(50), phi])
-    fit = _settle(GroupedAnswers.of(design, item, expert, right, n_experts=4, weight=np.ones(100)), np.arange(2))
+    fit = _settle(ExpertLogLoss.of(design, item, expert, right, n_experts=4, weight=np.ones(100)), np.arange(2))
     spread = np.sqrt(fit.spread2)
 
     def slow(at):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, IntArray, flags, item_weights
-from defero.heads.answers import GroupedAnswers
+from defero.heads.log_loss import ExpertLogLoss
 from defero.heads.prior import HeadPrior
 
 FULL_FEATURES = 64
@@ -59,7 +59,7 @@ def fit_head(phi: ArrayLike, correct: ArrayLike, prior: HeadPrior, *, weight: Ar
     """
     design = prior.design(phi)
     m = len(design)
-    answers = GroupedAnswers.of(
+    answers = ExpertLogLoss.of(
         design,
         np.arange(m),
         np.zeros(m, dtype=np.int64),
@@ -71,7 +71,7 @@ def fit_head(phi: ArrayLike, correct: ArrayLike, prior: HeadPrior, *, weight: Ar
     return Head(weights[0], covariance[0], m)
 
 
-def fit_each(answers: GroupedAnswers, prior: HeadPrior) -> tuple[FloatArray, FloatArray]:
+def fit_each(answers: ExpertLogLoss, prior: HeadPrior) -> tuple[FloatArray, FloatArray]:
     """Return the posterior mean (J, d) and covariance, (J, d, d) or (J, d), of each expert's head, one by one alone."""
     root = root_of(prior.covariance())
     away = modes(answers, prior.mean, root)
@@ -89,7 +89,7 @@ def fit_each(answers: GroupedAnswers, prior: HeadPrior) -> tuple[FloatArray, Flo
     return weights, covariance
 
 
-def modes(answers: GroupedAnswers, mean: FloatArray, root: FloatArray) -> FloatArray:
+def modes(answers: ExpertLogLoss, mean: FloatArray, root: FloatArray) -> FloatArray:
     """Return v of each expert, (J, d): w = mean + root v minimises the log loss of their answers plus |v|^2 / 2.
 
     Newton steps, each halved until the loss falls; who has arrived is left alone, so that an expert's head does not
@@ -111,7 +111,7 @@ def modes(answers: GroupedAnswers, mean: FloatArray, root: FloatArray) -> FloatA
 
 
 def _step_size(
-    answers: GroupedAnswers,
+    answers: ExpertLogLoss,
     mean: FloatArray,
     root: FloatArray,
     experts: IntArray,

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from defero.core.checks import FloatArray, IntArray, flags, frozen, index_numbers, item_weights
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
-from defero.heads.answers import GroupedAnswers
 from defero.heads.head import FULL_FEATURES, Head, fit_each
+from defero.heads.log_loss import ExpertLogLoss
 from defero.heads.population import fit_prior
 from defero.heads.prior import HeadPrior
 
@@ -189,7 +189,7 @@ def fit_heads(
         prior = fit_prior(phi, item_idx, expert_idx, correct, n_experts=n_experts, weight=weight, groups=groups)
     design = prior.design(phi)
     items = index_numbers("item_idx", item_idx, below=len(design))
-    answers = GroupedAnswers.of(
+    answers = ExpertLogLoss.of(
         design,
         items,
         index_numbers("expert_idx", expert_idx, below=n_experts, n_items=len(items)),

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, IntArray, flags, float_matrix, index_numbers, item_weights
-from defero.heads.answers import GroupedAnswers
 from defero.heads.groups import category_groups, given_groups
+from defero.heads.log_loss import ExpertLogLoss
 from defero.heads.prior import HeadPrior, scaling
 
 USUAL_SPREAD = 0.5
@@ -90,12 +90,12 @@ def fit_prior(
     together = category_groups(matrix) if groups is None else given_groups(groups, n_features=matrix.shape[1])
     centre, scale = scaling(matrix)
     design = np.column_stack([np.ones(len(matrix)), (matrix - centre) / scale])
-    grouped = GroupedAnswers.of(design, items, experts, right, n_experts=n_experts, weight=counts_as)
+    grouped = ExpertLogLoss.of(design, items, experts, right, n_experts=n_experts, weight=counts_as)
     fit = _settle(grouped, np.concatenate([np.zeros(1, np.int64), together + 1]))  # the constant's spread is its own
     return HeadPrior(centre, scale, fit.mean, np.sqrt(fit.spread2), fit.mean_covariance)
 
 
-def _settle(answers: GroupedAnswers, shared: IntArray) -> _Fit:
+def _settle(answers: ExpertLogLoss, shared: IntArray) -> _Fit:
     """Take a Newton step towards the mode and set the variances right, by turns, until mean and spread stay."""
     heard = np.flatnonzero(answers.counts)
     fit = _newton(answers, heard, _start(answers, heard))
@@ -107,7 +107,7 @@ def _settle(answers: GroupedAnswers, shared: IntArray) -> _Fit:
     return fit
 
 
-def _start(answers: GroupedAnswers, heard: IntArray) -> _Fit:
+def _start(answers: ExpertLogLoss, heard: IntArray) -> _Fit:
     d = answers.phi.shape[1]
     usual = _usual_variance(d)
     room2 = np.full(d, 1.0 / max(d - 1, 1))
@@ -125,7 +125,7 @@ def _usual_variance(d: int) -> FloatArray:
     return usual
 
 
-def _newton(answers: GroupedAnswers, heard: IntArray, fit: _Fit) -> _Fit:
+def _newton(answers: ExpertLogLoss, heard: IntArray, fit: _Fit) -> _Fit:
     """Take one step towards the mean under which the answers are most likely, and each effect's mode given it.
 
     The second derivatives have an arrow's shape: an effect v_j meets the mean alone. With S = diag(spread), H_j those

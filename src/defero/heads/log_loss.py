@@ -1,4 +1,4 @@
-"""Who was right on what, grouped by expert, with the log loss of a head on each expert's answers and its slopes."""
+"""The log loss of each expert's head on that expert's answers, and its slopes."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ from defero.core.scores import sigmoid
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedAnswers:
-    """m answers of J experts, each expert's together.
+class ExpertLogLoss:
+    """Log loss of J heads on m answers, each expert's together.
 
     No (n, J) array is made, and the items' features are looked up when they are needed: memory grows with the answers.
 
@@ -41,7 +41,7 @@ class GroupedAnswers:
         *,
         n_experts: int,
         weight: FloatArray,
-    ) -> "GroupedAnswers":
+    ) -> "ExpertLogLoss":
         """Group answers that come in any order; an expert's own keep theirs."""
         order, starts = group_by_expert(expert_idx, n_experts)
         return cls(phi, item_idx[order], correct[order].astype(np.float64), weight[order], starts)
@@ -58,12 +58,12 @@ class GroupedAnswers:
 
     def loss(self, heads: FloatArray, experts: IntArray) -> FloatArray:
         """Return the summed log loss of some experts' heads (a, d) on their own answers, (a,)."""
-        found = np.empty(len(experts))
+        losses = np.empty(len(experts))
         for place, j in enumerate(experts):
             one = slice(self.starts[j], self.starts[j + 1])
             logits = self.phi[self.item_idx[one]] @ heads[place]
-            found[place] = self.weight[one] @ np.logaddexp(0.0, logits * (1.0 - 2.0 * self.right[one]))
-        return found
+            losses[place] = self.weight[one] @ np.logaddexp(0.0, logits * (1.0 - 2.0 * self.right[one]))
+        return losses
 
     def slopes(self, heads: FloatArray, experts: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the first (a, d) and second (a, d, d) derivatives of that loss."""
@@ -85,12 +85,12 @@ class GroupedAnswers:
         log det(C^-1) / 2 by the head. It is held to what moves the mean by one standard deviation: past that, as of
         somebody always right whom nothing holds, a third order says nothing.
         """
-        found = np.empty(heads.shape)
+        tilts = np.empty(heads.shape)
         for place, j in enumerate(experts):
             one = slice(self.starts[j], self.starts[j + 1])
             rows = self.phi[self.item_idx[one]]
             proba = sigmoid(rows @ heads[place])
             variance = ((rows @ halves[place]) ** 2).sum(axis=1)
             tilt = (self.weight[one] * proba * (1.0 - proba) * (0.5 - proba) * variance) @ rows
-            found[place] = tilt / max(1.0, float(np.linalg.norm(tilt @ halves[place])))
-        return found
+            tilts[place] = tilt / max(1.0, float(np.linalg.norm(tilt @ halves[place])))
+        return tilts
