@@ -73,7 +73,13 @@ def small_pieces(monkeypatch):
 @pytest.mark.filterwarnings("ignore:L-BFGS stopped")
 @pytest.mark.parametrize(
     ("net", "loss"),
-    [("linear", "softmax"), ("linear", "asymmetric"), ("linear", "ova"), ("mlp", "asymmetric"), ("mlp", "decoupled")],
+    [
+        ("linear", "softmax"),
+        ("linear", "asymmetric"),
+        ("linear", "ova"),
+        ("mlp", "asymmetric"),
+        pytest.param("mlp", "decoupled", marks=pytest.mark.slow),
+    ],
 )
 def test_a_network_is_fitted_without_a_grid_of_items_and_experts(net, loss):
     n_items, n_experts = 5_000, 1_200  # hidden units are 64 an item whoever answers: few beside the experts

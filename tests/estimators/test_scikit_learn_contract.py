@@ -27,7 +27,11 @@ SHUFFLED = {"check_sample_weight_equivalence_on_dense_data": "mini-batches are d
 ESTIMATORS = [
     (DeferralClassifier("linear", loss="ova"), {}),
     (DeferralClassifier("linear", loss="softmax"), {}),
-    (DeferralClassifier("mlp", loss="ova", recipe=Recipe(max_epochs=20), random_state=0), SHUFFLED),
+    pytest.param(
+        DeferralClassifier("mlp", loss="ova", recipe=Recipe(max_epochs=20), random_state=0),
+        SHUFFLED,
+        marks=pytest.mark.slow,
+    ),
     (TwoStageDeferral(), {}),
     (TwoStageDeferral(HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1)), SHUFFLED),
     (ModelOnly(), {}),

@@ -270,7 +270,7 @@ def test_what_is_wrong_is_said():
 @pytest.mark.parametrize(
     ("name", "model", "gain"),
     [
-        ("keswani_toxicity", 0.8, 0.02),
+        pytest.param("keswani_toxicity", 0.8, 0.02, marks=pytest.mark.slow),
         pytest.param("sentiment_polarity_crowd", 0.72, 0.05, marks=pytest.mark.slow),
     ],
 )

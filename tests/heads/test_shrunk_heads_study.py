@@ -31,6 +31,7 @@ def test_one_split_of_a_crowd(name):
     assert found["shrunk heads"] < min(found[rival] for rival in RIVALS) - 0.002
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_one_split_of_a_crowd_through_the_estimators(estimator):
     """On the smaller crowd: the estimator finds its class model and its heads itself."""
