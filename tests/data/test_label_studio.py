@@ -66,24 +66,24 @@ def test_the_truth_updated_last_counts(export):
     ]
     found = read_label_studio(export([{"id": 1, "data": {}, "annotations": [*truths, annotation(3, "a")]}]))
     assert found.labels.tolist() == ["b"]
-    assert found.answers.experts == ("3",)
+    assert found.answers.expert_names == ("3",)
 
 
 def test_people_by_given_names(export):
     found = read_label_studio(export(), names={"ann@example.org": "Ann", 7: "Bo"})
-    assert found.answers.experts == ("Ann", "Bo")
-    assert read_label_studio(export(), names={3: "A."}).answers.experts == ("7", "A.")
+    assert found.answers.expert_names == ("Ann", "Bo")
+    assert read_label_studio(export(), names={3: "A."}).answers.expert_names == ("7", "A.")
     person = {"id": 5, "username": "cy"}
     tasks = [{"id": 1, "data": {}, "annotations": [annotation(person, "a"), annotation({"id": 6}, "b")]}]
-    assert read_label_studio(export(tasks)).answers.experts == ("6", "cy")
+    assert read_label_studio(export(tasks)).answers.expert_names == ("6", "cy")
 
 
 def test_models_are_experts_where_asked_for(export):
     found = read_label_studio(export(), predictions="experts")
-    assert found.answers.experts == ("7", "ann@example.org", "prediction", "v1")
+    assert found.answers.expert_names == ("7", "ann@example.org", "prediction", "v1")
     assert answers(found)["v1"] == ["bad", "bad", None, None]
     tasks = [{"id": 1, "data": {}, "annotations": [annotation("v1", "a")], "predictions": [prediction("v1", "b")]}]
-    assert read_label_studio(export(tasks), predictions="experts").answers.experts == ("v1", "v1 (model)")
+    assert read_label_studio(export(tasks), predictions="experts").answers.expert_names == ("v1", "v1 (model)")
 
 
 def two_controls():

@@ -131,9 +131,9 @@ def test_answers_in_columns_are_the_same_as_one_by_one(rows):
     found = answers_of_columns(frame, ["r10", "r2"], source="a.csv")
     cells = [(row, name, frame.loc[row, name]) for row in range(len(rows)) for name in ("r2", "r10")]
     expected = [one for one in cells if not is_blank(one[2])]
-    assert found.experts == ("r2", "r10")
+    assert found.expert_names == ("r2", "r10")
     assert [
-        (item, found.experts[expert], said)
+        (item, found.expert_names[expert], said)
         for item, expert, said in zip(found.item_idx, found.expert_idx, found.answers, strict=True)
     ] == expected
     assert found.rows.tolist() == found.item_idx.tolist()

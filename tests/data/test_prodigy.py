@@ -54,7 +54,7 @@ def test_choices_by_hand(export, name):
     found = read_prodigy(export(CHOICES, name), truth="review")
     assert found.items.columns.tolist() == ["_input_hash", "text", "length", "meta.source"]
     assert found.items["_input_hash"].tolist() == ["-5", "9", "10"]
-    assert found.answers.experts == ("news-ann", "news-bo")
+    assert found.answers.expert_names == ("news-ann", "news-bo")
     assert found.answers.frame().to_numpy().tolist() == [["a", "b"], ["b", None], [None, None]]
     assert found.labels.tolist() == [None, "b", None]
     assert found.label_sources.tolist() == [None, "annotator", None]
@@ -67,7 +67,7 @@ def test_choices_by_hand(export, name):
 
 def test_without_a_truth_the_majority_is_the_label(export):
     found = read_prodigy(export(CHOICES), names={"news-ann": "Ann"})
-    assert "Ann" in found.answers.experts
+    assert "Ann" in found.answers.expert_names
     assert found.labels.tolist() == ["b", "b", None]  # the tie of item -5: b is more frequent over all
     table = found.table(features=["text"], classes=["a", "b"])
     assert table.answer_idx.tolist() == [[0, 1, -1], [1, -1, 1]]
@@ -106,7 +106,7 @@ def test_a_rejection_among_several_labels_names_no_class(export):
 def test_sessions_name_people_too(export):
     one = chosen(1, None, "a")
     found = read_prodigy(export([one, chosen(1, None, "b", _session_id="2024-02-06_10-17-19")]))
-    assert found.answers.experts == ("2024-02-06_10-17-19", "session of None")
+    assert found.answers.expert_names == ("2024-02-06_10-17-19", "session of None")
     assert any("one person may be several experts" in note for note in found.notes)
 
 
@@ -122,7 +122,7 @@ def test_several_options(export):
     with pytest.raises(TableError, match="row 1: expected one answer to the choice, got 2: b, a; pass several='join'"):
         read_prodigy(path)
     assert read_prodigy(path, several="join").answers.answers.tolist() == ["a; b", "a"]
-    assert read_prodigy(path, several="leave out").answers.experts == ("bo",)
+    assert read_prodigy(path, several="leave out").answers.expert_names == ("bo",)
 
 
 @pytest.mark.parametrize(
