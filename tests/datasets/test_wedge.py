@@ -175,9 +175,9 @@ def test_a_decision_that_does_not_fit_is_refused(expert, class_idx, words):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n": 0}, "n must be at least 1, got 0"),
-        ({"n_classes": 1}, "n_classes must be at least 2, got 1"),
-        ({"noise": -1}, "noise must be at least 0, got -1"),
+        ({"n": 0}, "n must be a whole number of at least 1, got 0"),
+        ({"n_classes": 1}, "n_classes must be a whole number of at least 2, got 1"),
+        ({"noise": -1}, "noise must be a whole number of at least 0, got -1"),
         ({"high": (0.5,)}, "one probability per expert.* got 1 and 4"),
     ],
 )

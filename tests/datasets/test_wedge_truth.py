@@ -164,7 +164,7 @@ def test_a_region_without_a_useful_expert_is_left_to_the_model():
         (lambda: wedge_bayes_accuracy(high=(0.9,), low=(-0.1,)), r"low must be a probability in \[0, 1\]"),
         (lambda: wedge_coverage(high=(0.9,), low=(0.1, 0.2)), "one probability per expert.* got 1 and 2"),
         (lambda: wedge_expert_accuracy(high=(), low=()), "at least one, got 0 and 0"),
-        (lambda: wedge_classifier_accuracy(1), "n_classes must be at least 2, got 1"),
+        (lambda: wedge_classifier_accuracy(1), "n_classes must be a whole number of at least 2, got 1"),
         (lambda: wedge_with_fees((0.1, 0.2)), r"one for each of the 4 experts, got shape \(2,\)"),
         (lambda: wedge_with_fees(float("nan")), "fees must be finite numbers.*got nan"),
         (lambda: wedge_with_budget(1.5), r"budget must be a probability in \[0, 1\], got 1.5"),

@@ -102,8 +102,8 @@ def test_answers_are_class_numbers(data, n_classes, seed):
         ([0, 1, K], rf"must lie in 0\.\.{K - 1}, got {K} for item 2"),
         ([0, -1], rf"must lie in 0\.\.{K - 1}, got -1 for item 1"),
         ([[0, 1]], r"must have one axis \(n,\), one class number per item, got shape \(1, 2\)"),
-        (["a", "b"], "must be class numbers .* encode other labels first"),
-        ([0.0, 1.0], "must be class numbers .* got dtype float64"),
+        (["a", "b"], "must be whole numbers, .* encode other values first"),
+        ([0.0, 1.0], "must be whole numbers, got dtype float64"),
     ],
 )
 def test_labels_that_are_no_class_numbers_are_refused(law, table, labels, words):
@@ -118,7 +118,7 @@ def test_a_seed_instead_of_a_generator_is_refused(law, table):
 
 
 @each_law
-@pytest.mark.parametrize(("n_classes", "words"), [(0, "n_classes must be at least"), (2.5, "must be a whole number")])
+@pytest.mark.parametrize(("n_classes", "words"), [(0, "n_classes must be a whole number of at least"), (2.5, "must be a whole number")])
 def test_a_class_count_that_is_none_is_refused(law, table, n_classes, words):
     with pytest.raises(InputError, match=words):
         law([0], n_classes=n_classes, rng=np.random.default_rng(0))
@@ -147,5 +147,5 @@ def test_a_field_outside_the_classes_is_refused(law):
 
 @pytest.mark.parametrize("law", [partial(specialist, classes=[0], p_in=1, p_out=1), partial(annotator_flip, p_flip=0)])
 def test_a_law_with_wrong_answers_needs_two_classes(law):
-    with pytest.raises(InputError, match="n_classes must be at least 2, got 1"):
+    with pytest.raises(InputError, match="n_classes must be a whole number of at least 2, got 1"):
         law([0], n_classes=1, rng=np.random.default_rng(0))

@@ -6,11 +6,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.checks import FloatArray, IntArray, frozen, index_numbers
 from defero.core.errors import InputError
+from defero.core.option_checks import whole_number
 from defero.core.results import MODEL
 from defero.datasets.wedge_truth import HIGH, LOW, N_CLASSES, region_proba
-from defero.experts.arguments import class_numbers, whole_number
 from defero.experts.draws import right_with
 
 
@@ -77,7 +77,7 @@ class Wedge:
             raise InputError(
                 f"expert must lie in -1 (the model)..{self.n_experts - 1}, got {chosen[item]} for item {item}."
             )
-        said = class_numbers("class_idx", class_idx, n_classes=self.n_classes)
+        said = index_numbers("class_idx", class_idx, below=self.n_classes)
         if len(said) != len(self):
             raise InputError(f"class_idx must have {len(self)} items, one per row, got {len(said)}.")
         rows = np.arange(len(self))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, frozen
 from defero.core.errors import InputError
-from defero.experts.arguments import probability, whole_number
+from defero.core.option_checks import probability, whole_number
 
 N_CLASSES = 4
 HIGH = (0.95, 0.9, 0.85, 0.8)

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import IntArray
-from defero.experts.arguments import check_generator, class_numbers, probability, whole_number
+from defero.core.checks import IntArray, index_numbers
+from defero.core.option_checks import check_generator, probability, whole_number
 from defero.experts.draws import right_with
 
 
@@ -43,7 +43,7 @@ def annotator_flip(human: ArrayLike, *, p_flip: float, n_classes: int, rng: np.r
     """
     check_generator(rng)
     n_classes = whole_number("n_classes", n_classes, least=2)
-    human_idx = class_numbers("human", human, n_classes=n_classes)
+    human_idx = index_numbers("human", human, below=n_classes)
     return right_with(human_idx, 1 - probability("p_flip", p_flip), n_classes=n_classes, rng=rng)
 
 
@@ -79,7 +79,7 @@ def annotator_mixture(human: ArrayLike, *, p_human: float, n_classes: int, rng: 
     """
     check_generator(rng)
     n_classes = whole_number("n_classes", n_classes, least=1)
-    human_idx = class_numbers("human", human, n_classes=n_classes)
+    human_idx = index_numbers("human", human, below=n_classes)
     attends = rng.random(len(human_idx)) < probability("p_human", p_human)
     guess = rng.integers(n_classes, size=len(human_idx))
     return np.where(attends, human_idx, guess)

@@ -1,8 +1,10 @@
-"""The two draws that laws are made of: another class, and the right class with a given probability."""
+"""What laws are made of: another class, the right class with a given probability, and which classes are known."""
+
+from collections.abc import Iterable
 
 import numpy as np
 
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks import BoolArray, FloatArray, IntArray, index_numbers
 
 
 def other_class(label_idx: IntArray, *, n_classes: int, rng: np.random.Generator) -> IntArray:
@@ -27,3 +29,14 @@ def right_with(
     """
     is_right = rng.random(len(label_idx)) < right_proba  # random() < 1: p = 1 is always right, p = 0 never
     return np.where(is_right, label_idx, other_class(label_idx, n_classes=n_classes, rng=rng))
+
+
+def class_mask(classes: Iterable[int], *, n_classes: int) -> BoolArray:
+    """Return (K,): is class k one of `classes`?
+
+    >>> class_mask({0, 2}, n_classes=3).tolist()
+    [True, False, True]
+    """
+    mask = np.zeros(n_classes, dtype=np.bool_)
+    mask[index_numbers("classes", list(classes), below=n_classes)] = True
+    return mask

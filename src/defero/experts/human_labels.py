@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks import IntArray, float_matrix
 from defero.core.errors import InputError
-from defero.experts.arguments import check_generator
+from defero.core.option_checks import check_generator
 
 
 def draw_human(votes: ArrayLike, *, rng: np.random.Generator) -> IntArray:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks import IntArray
 from defero.core.errors import InputError
-from defero.experts.arguments import check_generator
+from defero.core.option_checks import check_generator
 
 
 class Law(Protocol):

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import IntArray
-from defero.experts.arguments import check_generator, class_mask, class_numbers, probability, whole_number
-from defero.experts.draws import right_with
+from defero.core.checks import IntArray, index_numbers
+from defero.core.option_checks import check_generator, probability, whole_number
+from defero.experts.draws import class_mask, right_with
 
 
 def specialist(
@@ -55,7 +55,7 @@ def specialist(
     """
     check_generator(rng)
     n_classes = whole_number("n_classes", n_classes, least=2)
-    label_idx = class_numbers("labels", labels, n_classes=n_classes)
+    label_idx = index_numbers("labels", labels, below=n_classes)
     in_field = class_mask(classes, n_classes=n_classes)[label_idx]
     right_proba = np.where(in_field, probability("p_in", p_in), probability("p_out", p_out))
     return right_with(label_idx, right_proba, n_classes=n_classes, rng=rng)
@@ -95,7 +95,7 @@ def oracle(labels: ArrayLike, *, classes: Iterable[int], n_classes: int, rng: np
     """
     check_generator(rng)
     n_classes = whole_number("n_classes", n_classes, least=1)
-    label_idx = class_numbers("labels", labels, n_classes=n_classes)
+    label_idx = index_numbers("labels", labels, below=n_classes)
     knows = class_mask(classes, n_classes=n_classes)
     guess = rng.integers(n_classes, size=len(label_idx))
     return np.where(knows[label_idx], label_idx, guess)
@@ -129,5 +129,5 @@ def uniform_guess(labels: ArrayLike, *, n_classes: int, rng: np.random.Generator
     """
     check_generator(rng)
     n_classes = whole_number("n_classes", n_classes, least=1)
-    label_idx = class_numbers("labels", labels, n_classes=n_classes)
+    label_idx = index_numbers("labels", labels, below=n_classes)
     return rng.integers(n_classes, size=len(label_idx))
