@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from defero.answering import shuffles
-from defero.answering.experts import expert_chances
 from defero.answering.features import basis, directions, standardised
-from defero.answering.left_over import _PENALTIES, LeftOver, _smoothed, label_left_over
+from defero.answering.left_over import _PENALTIES, LeftOver, _smoothed, expert_chances, label_left_over
 from defero.answering.who import who_answered
 
 

@@ -5,8 +5,7 @@ import pytest
 from calibration_problems import draw_case, draw_experts
 from recalibration_runs import run_many
 
-from defero.calibration.choice import ChosenMaps, choose_maps
-from defero.calibration.held_out import FOLDS, folds
+from defero.calibration.choice import FOLDS, ChosenMaps, choose_maps, folds
 from defero.calibration.maps import Untouched
 from defero.calibration.platt import PlattMaps
 from defero.core.errors import InputError

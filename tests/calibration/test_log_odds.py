@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.calibration.log_odds import CORNER, SHARP_CORNER, compress, log_odds
+from defero.calibration.maps import CORNER, SHARP_CORNER, compress, log_odds
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 

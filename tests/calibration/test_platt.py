@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from defero.calibration.log_odds import log_odds
+from defero.calibration.maps import log_odds
 from defero.calibration.platt import POOLED_SPREAD, PlattMaps, fit_platt
 from defero.calibration.scoring import Columns
 from defero.core.errors import InputError

@@ -118,7 +118,9 @@ def test_a_seed_instead_of_a_generator_is_refused(law, table):
 
 
 @each_law
-@pytest.mark.parametrize(("n_classes", "words"), [(0, "n_classes must be a whole number of at least"), (2.5, "must be a whole number")])
+@pytest.mark.parametrize(
+    ("n_classes", "words"), [(0, "n_classes must be a whole number"), (2.5, "must be a whole number")]
+)
 def test_a_class_count_that_is_none_is_refused(law, table, n_classes, words):
     with pytest.raises(InputError, match=words):
         law([0], n_classes=n_classes, rng=np.random.default_rng(0))

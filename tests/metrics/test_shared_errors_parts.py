@@ -10,9 +10,16 @@ from pools_of_experts import pool
 from scipy.optimize import minimize
 from scipy.stats import binom, combine_pvalues
 
-from defero.metrics.shared.chance import both_unlikely, chance_of_same, chance_together
-from defero.metrics.shared.common import MOST, Products, common_correlation
-from defero.metrics.shared.item import SPREAD, explained_chance
+from defero.metrics.shared.chance import (
+    MOST,
+    SPREAD,
+    Products,
+    both_unlikely,
+    chance_of_same,
+    chance_together,
+    common_correlation,
+    explained_chance,
+)
 from defero.metrics.shared.pair import Wrongs
 
 EVERYBODY = np.ones((6, 6), dtype=bool)

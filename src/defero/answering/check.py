@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.answering.experts import expert_chances
 from defero.answering.features import directions
-from defero.answering.left_over import LeftOver, label_left_over
+from defero.answering.left_over import LeftOver, expert_chances, label_left_over
 from defero.answering.shuffles import pool_chance, some_items, spread_chances
 from defero.answering.weights import By
 from defero.answering.who import WhoAnswered, known_features, who_answered

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.calibration.choice import choose_maps
-from defero.calibration.chosen import ChosenMaps
+from defero.calibration.chosen import ChosenMaps, NewcomersMap, with_newcomer
 from defero.calibration.describe import calibration_sentences
 from defero.calibration.isotonic import IsotonicMaps, fit_isotonic
 from defero.calibration.maps import ExpertMaps, Method, Untouched
-from defero.calibration.newcomer import NewcomersMap, with_newcomer
 from defero.calibration.platt import PlattMaps, fit_platt
 from defero.calibration.temperature import (
     apply_temperature,

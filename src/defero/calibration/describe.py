@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from defero.calibration.held_out import FEWEST_ANSWERS, FEWEST_LABELS
+from defero.calibration.choice import FEWEST_ANSWERS, FEWEST_LABELS
 from defero.core.wording import join_names
 
 _WORDS = {

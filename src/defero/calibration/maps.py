@@ -1,13 +1,71 @@
-"""What every way to recalibrate the experts can do, and the one that changes nothing."""
+"""From a raw score to log-odds, what every map of an expert can do, and the map that changes nothing."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
-from defero.calibration.log_odds import SHARP_CORNER, log_odds
+import numpy as np
+
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError
 from defero.core.scores import Link
+
+LINEAR_TO = 20.0
+"""Log-odds up to here stay as they are; sigmoid(-20) is 2e-9."""
+CORNER = 0.02
+"""How far sigmoid(log_odds(z, "log")) may stay below min(1, exp(z)), which has a corner at z = 0."""
+SHARP_CORNER = 1e-6
+"""The same where a score is only passed on: no two scores become equal, and none moves by more than this."""
+_LARGEST_EXPONENT = 680.0  # exp(709.8) is the last finite one, and it is divided by twice a corner
+
+
+def log_odds(raw: FloatArray, link: Link, *, corner: float = CORNER) -> FloatArray:
+    """Return u(raw), increasing in raw, with sigmoid(u) what the raw score claims as a probability.
+
+    Link "logit": u = z, compressed beyond +-20. Link "log", where z is a log-probability that may pass 0:
+    the odds of exp(z) are exp(z) / (1 - exp(z)), whose denominator is not positive for z >= 0. It is replaced by
+    the smooth positive h(t) = t / 2 + sqrt(t^2 / 4 + eps^2) of t = 1 - exp(z), so that
+
+        u(z) = z - log h(1 - exp(z)) = z - log eps + arcsinh((exp(z) - 1) / (2 eps)),  eps = corner.
+
+    Both terms increase, hence u does: u = z - eps^2 far below 0, -log eps at 0, 2 z - 2 log eps far above.
+    As h(t) lies between max(t, 0) and max(t, 0) + eps, sigmoid(u) lies within eps below min(1, exp(z)).
+
+    Parameters
+    ----------
+    raw : (n, J)
+    link : "logit" or "log"
+    corner : float
+        How far sigmoid(u) may stay below min(1, exp(z)) for link "log".
+
+    >>> log_odds(np.array([[-3.0, 3.0]]), "logit").tolist()
+    [[-3.0, 3.0]]
+    >>> from defero.core.scores import sigmoid
+    >>> np.round(sigmoid(log_odds(np.log([[0.25, 0.75, 1.0, 2.0]]), "log")), 2).tolist()
+    [[0.25, 0.75, 0.98, 1.0]]
+    """
+    if link == "weight":
+        raise InputError("a mixture of experts' weights are no probabilities and cannot be calibrated.")
+    if link == "logit":
+        return compress(raw)
+    excess = np.expm1(np.minimum(raw, _LARGEST_EXPONENT))
+    return compress(raw - math.log(corner) + np.arcsinh(excess / (2 * corner)))
+
+
+def compress(logits: FloatArray) -> FloatArray:
+    """Return logits as they are up to +-20, and growing like a logarithm beyond: +-1e4 becomes +-29.2.
+
+    Log loss grows with the logit: one wrong answer at 1e4 would outweigh thousands of others. The map is increasing
+    and has a continuous slope, so that no order changes, and moves no probability by more than 3e-9.
+
+    >>> np.round(compress(np.array([-1e4, 5.0, 20.0, 1e4])), 1).tolist()
+    [-29.2, 5.0, 20.0, 29.2]
+    """
+    size = np.abs(logits)
+    beyond = np.maximum(size - LINEAR_TO, 0.0)
+    return np.copysign(np.minimum(size, LINEAR_TO) + np.log1p(beyond), logits)
+
 
 Method = Literal["auto", "platt", "isotonic", "none"]
 

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from defero.calibration.log_odds import log_odds
-from defero.calibration.maps import checked_link
+from defero.calibration.maps import checked_link, log_odds
 from defero.calibration.scoring import ROUGH, Columns
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.errors import InputError

@@ -1,7 +1,6 @@
 """Experts' heads: P(expert is right | features) with each expert drawn to the population as their answers are few."""
 
-from defero.heads.class_features import class_features
-from defero.heads.class_heads import ClassHeads, fit_class_heads
+from defero.heads.class_heads import ClassHeads, class_features, fit_class_heads
 from defero.heads.head import Head, fit_head
 from defero.heads.heads import Heads, fit_heads
 from defero.heads.lens import Lens

@@ -8,9 +8,8 @@ import numpy as np
 
 from defero.core.checks import FloatArray, IntArray, frozen
 from defero.core.errors import InputError
-from defero.heads.class_features import class_features
-from defero.heads.groups import category_groups
-from defero.heads.prior import scaling
+from defero.heads.class_heads import class_features
+from defero.heads.prior import category_groups, scaling
 
 MOST_FEATURES = 32
 """As many columns are looked at one by one; of more, the main directions."""

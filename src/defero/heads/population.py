@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, IntArray, flags, float_matrix, index_numbers, item_weights
-from defero.heads.groups import category_groups, given_groups
 from defero.heads.log_loss import ExpertLogLoss
-from defero.heads.prior import HeadPrior, scaling
+from defero.heads.prior import HeadPrior, category_groups, given_groups, scaling
 
 USUAL_SPREAD = 0.5
 """How far experts are expected to differ before any answer is seen: in their constant, and in all features together."""

@@ -11,8 +11,7 @@ from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.wording import list_in_words
 from defero.metrics.record.share import number
-from defero.metrics.shared.common import Common, Products, common_correlation
-from defero.metrics.shared.item import explained_chance
+from defero.metrics.shared.chance import Common, Products, common_correlation, explained_chance
 from defero.metrics.shared.pair import SharedPair, Wrongs, groups_of, judge_pair
 from defero.metrics.statistics.intervals import check_level
 
