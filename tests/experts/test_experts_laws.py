@@ -101,7 +101,7 @@ def test_answers_are_class_numbers(data, n_classes, seed):
     [
         ([0, 1, K], rf"must lie in 0\.\.{K - 1}, got {K} for item 2"),
         ([0, -1], rf"must lie in 0\.\.{K - 1}, got -1 for item 1"),
-        ([[0, 1]], r"must have one axis \(n,\), one class number per item, got shape \(1, 2\)"),
+        ([[0, 1]], r"must have one axis \(n,\), one value per item, got shape \(1, 2\)"),
         (["a", "b"], "must be whole numbers, .* encode other values first"),
         ([0.0, 1.0], "must be whole numbers, got dtype float64"),
     ],
