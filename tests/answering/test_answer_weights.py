@@ -176,7 +176,7 @@ def test_nobody_and_no_features():
     ("options", "message"),
     [
         ({"by": "truth"}, "by must be one of label, label.features, got 'truth'"),
-        ({"by": "label+features"}, "features must be given by='label+features', got None"),
+        ({"by": "label+features"}, "features must be given by='label.features', got None"),
         ({"most": 0.5}, "most must be 1 or more, got 0.5"),
         ({"most": float("nan")}, "most must be 1 or more, got nan"),
     ],

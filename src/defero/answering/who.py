@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, float_matrix
+from defero.core.checks import FloatArray, IntArray, float_matrix, index_numbers
 from defero.core.errors import InputError
 
 
@@ -83,11 +83,11 @@ def who_answered(
     for name, count in (("n_classes", n_classes), ("n_experts", n_experts)):
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
             raise InputError(f"{name} must be a whole number, 0 or more, got {count!r}.")
-    labels = _numbers("label_idx", label_idx, below=n_classes, each="item")
+    labels = index_numbers("label_idx", label_idx, below=n_classes)
     if not len(labels):
         raise InputError("label_idx must hold at least one item, got none; pass answered and unanswered items alike.")
-    items = _numbers("item_idx", item_idx, below=len(labels), each="answer")
-    experts = _numbers("expert_idx", expert_idx, below=n_experts, each="answer")
+    items = index_numbers("item_idx", item_idx, below=len(labels))
+    experts = index_numbers("expert_idx", expert_idx, below=n_experts)
     if len(experts) != len(items):
         raise InputError(f"expert_idx must have {len(items)} entries like item_idx, got {len(experts)}.")
     cells = np.sort(items * n_experts + experts)
@@ -108,14 +108,3 @@ def known_features(features: ArrayLike | None, *, n_items: int) -> FloatArray:
     if len(known) != n_items:
         raise InputError(f"features must have {n_items} rows, one per item, got {len(known)}.")
     return known
-
-
-def _numbers(name: str, value: ArrayLike, *, below: int, each: str) -> IntArray:
-    """Return whole numbers from 0 up to `below`."""
-    array = np.asarray(value)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise InputError(f"{name} must be whole numbers, one per {each}, got shape {array.shape} of {array.dtype}.")
-    if array.size and (array.min() < 0 or array.max() >= below):
-        bad = int(np.flatnonzero((array < 0) | (array >= below))[0])
-        raise InputError(f"{name} must lie in 0..{below - 1}, got {array[bad]} for {each} {bad}.")
-    return array.astype(np.int64)
