@@ -1,5 +1,6 @@
 """What a router keeps on disk: its parts as a manifest and arrays, and back."""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,15 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.rows_key import key_id, known_key_id, rows_key
 from defero.decisions.rules import rule_from_settings, rule_settings
 from defero.router.panel import Panel
+from defero.router.schema import check_manifest
 from defero.scorers import Packed, unpack_scorer
 
 if TYPE_CHECKING:
     from defero.router.chain import Router
+
+
+LEAST_BYTES = 1 << 16
+"""Even the smallest folder may speak of so many columns."""
 
 
 def write_router(router: "Router", folder: Path) -> None:
@@ -49,9 +55,11 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
     """Read a model folder and build the router again; a damaged or older one gives a clear error."""
     model = read_folder(folder)
     manifest, arrays = model.manifest, model.arrays
+    n_bytes = sum(array.nbytes for array in arrays.values()) + sum(map(len, model.files.values()))
     try:
+        check_manifest(manifest, n_bytes=n_bytes + len(str(manifest["recipe"])) + LEAST_BYTES)
         recipe, calibrator, panel = manifest["recipe"], manifest["calibrator"], manifest["panel"]
-        return build(
+        router = build(
             scorer=unpack_scorer(manifest["kind"], Packed(manifest["scorer"], arrays, model.files)),
             classes=find_classes(manifest["classes"], name="classes"),
             expert_names=tuple(manifest["experts"]),
@@ -67,10 +75,35 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
             rows_key=None if manifest["rows_key"] == known_key_id() else manifest["rows_key"],
             notes=manifest["notes"],
         )
+        _check_parts(router)
+        return router
     except ModelFolderError as error:
         raise ModelFolderError(f"{folder}: {error}") from error
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
         raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error
+
+
+def _check_parts(router: "Router") -> None:
+    """Raise unless a router's parts are made for the same experts and classes: one item of zeros goes through it."""
+    n_experts = len(router.expert_names)
+    widths = {
+        "calibrator": n_experts if router.calibrator is None else router.calibrator.experts.n_experts,
+        "panel": n_experts if router.panel is None else router.panel.predictor.n_experts_,
+        "discount": n_experts if router.panel is None else len(router.panel.discount),
+    }
+    odd = [name for name, width in widths.items() if width != n_experts]
+    if odd:
+        raise ModelFolderError(
+            f"{MANIFEST}: {odd[0]} is made for {widths[odd[0]]} experts, not {n_experts}; fit again."
+        )
+    base = getattr(router.scorer, "base", router.scorer)
+    if base.kind in ("deep", "onnx"):  # a net is slow to build, and its weights were compared by their names
+        return
+    width = router.n_features if router.recipe is None else len(getattr(router.recipe, "names", ()))
+    if width is not None:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            router.score_features(np.zeros((1, width)))
 
 
 def _saved_key(router: "Router") -> str | None:

@@ -1,0 +1,155 @@
+"""model.json with one ill-typed value, sealed again: each loads, or ends in one sentence."""
+
+import copy
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from defero import DeferralClassifier, Router, TwoStageDeferral
+from defero.core.errors import ModelFolderError
+from defero.data.model_folder import MANIFEST
+
+WRONG = [
+    None,
+    [],
+    {},
+    "",
+    "nan",
+    True,
+    -1,
+    0.5,
+    10**10,
+    -(10**30),
+    [[[]]],
+    {"a": {"b": []}},
+    ["x", 1],
+    "\ud800",
+    "0" * 99,
+]
+
+
+def seal(folder, manifest):
+    """Write a manifest with the checksum that belongs to it."""
+    plain = {key: value for key, value in manifest.items() if key != "checksum"}
+    content = json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    text = json.dumps({**plain, "checksum": hashlib.sha256(content).hexdigest()})
+    (folder / MANIFEST).write_text(text)
+
+
+def places(value, path=()):
+    """Return the path of every branch and leaf; of a list the first two entries."""
+    yield path
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from places(one, (*path, key))
+    elif isinstance(value, list):
+        for at, one in enumerate(value[:2]):
+            yield from places(one, (*path, at))
+
+
+def put(manifest, path, value):
+    changed = copy.deepcopy(manifest)
+    inner = changed
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    return changed
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A team on a table with categories, calibrated and with panels; and one of boosted trees."""
+    rng = np.random.default_rng(0)
+    n = 240
+    x = rng.normal(size=n)
+    frame = pd.DataFrame({"age": x, "site": np.tile(["arm", "leg", None], n // 3)})
+    y = (x + 0.3 * rng.normal(size=n) > 0).astype(int)
+    experts = np.where(rng.random((n, 2)) < 0.8, y[:, None], 1 - y[:, None])
+    folder = tmp_path_factory.mktemp("ill-typed")
+    parts = [slice(0, 120), slice(120, 180), slice(180, 240)]
+    team = DeferralClassifier("linear")
+    fit, cal, conf = ((frame[part], y[part], experts[part]) for part in parts)
+    team.fit(fit[0], fit[1], experts=fit[2])
+    team.calibrate(cal[0], cal[1], experts=cal[2])
+    team.conformalize(conf[0], conf[1], experts=conf[2], alpha=0.2)
+    team.save(folder / "linear")
+    TwoStageDeferral().fit(x[:, None], y, experts=experts).save(folder / "two-stage")
+    return folder
+
+
+@pytest.mark.parametrize(("kind", "least"), [("linear", 400), ("two-stage", 100)])
+def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
+    folder = saved / kind
+    manifest = json.loads((folder / MANIFEST).read_text())
+    rng = np.random.default_rng(1)
+    every = [path for path in places(manifest) if path and path[0] not in ("checksum", "files", "versions")]
+    sentences = []
+    for path in every * 4:
+        seal(folder, put(manifest, path, WRONG[int(rng.integers(len(WRONG)))]))
+        try:
+            Router.load(folder)
+        except ModelFolderError as error:
+            sentences.append(str(error))
+    seal(folder, manifest)
+    Router.load(folder)
+    assert 4 * len(every) >= least
+    assert len(sentences) > 2 * len(every)
+    assert not [one for one in sentences if "\n" in one or len(one) > 700]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "fact"),
+    [
+        (("min_answers",), None, "min_answers must be a whole number"),
+        (("notes",), [], "notes must be an object"),
+        (("notes", "x"), [[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]], "nested at most 20 deep"),
+        (("experts",), ["dr_a", 3], r"experts\[1\] must be a text, got 3"),
+        (("n_features",), 10**10, "n_features must be a whole number"),
+        (("item_shape",), [10**6, 10**6], "item_shape"),
+        (("kind",), "forest", "unknown kind of model 'forest'"),
+        (("calibrator", "temperature"), "nan", "temperature must be a number"),
+        (("recipe", "columns", 0, "kind"), "code", "must be one of number, category, text, vector"),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else None,
+)
+def test_the_place_and_the_value_are_told(saved, path, value, fact):
+    folder = saved / "linear"
+    manifest = json.loads((folder / MANIFEST).read_text())
+    seal(folder, put(manifest, path, value))
+    try:
+        with pytest.raises(ModelFolderError, match=fact):
+            Router.load(folder)
+    finally:
+        seal(folder, manifest)
+
+
+def test_a_text_recipe_cannot_be_wider_than_its_bytes(saved):
+    """19 KB of folder grew past 3.9 GB: no words, and vectors of 10**10 numbers."""
+    folder = saved / "linear"
+    manifest = json.loads((folder / MANIFEST).read_text())
+    wide = {"kind": "vector", "name": "note", "words": [], "width": 10**10, "coordinates": "", "missing": False}
+    try:
+        for words in ([], ["sea"]):
+            seal(folder, put(manifest, ("recipe", "columns"), [{**wide, "words": words}]))
+            with pytest.raises(ModelFolderError, match=r"recipe\.columns"):
+                Router.load(folder)
+    finally:
+        seal(folder, manifest)
+
+
+def test_parts_for_other_experts_are_refused(saved):
+    folder = saved / "linear"
+    manifest = json.loads((folder / MANIFEST).read_text())
+    more = {**manifest, "experts": ["a", "b", "c"], "answer_counts": [1, 2, 3]}
+    try:
+        seal(folder, more)
+        with pytest.raises(ModelFolderError, match="is made for 2 experts, not 3"):
+            Router.load(folder)
+        seal(folder, {**more, "calibrator": None, "panel": None})
+        with pytest.raises(ModelFolderError, match="3 expert columns, got 2 and 2"):
+            Router.load(folder)
+    finally:
+        seal(folder, manifest)
