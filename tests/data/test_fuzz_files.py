@@ -20,8 +20,7 @@ from defero.core.table import ExpertTable
 from defero.data.answers.long import read_long
 from defero.data.answers.majority import majority_labels
 from defero.data.exports.label_studio import read_label_studio
-from defero.data.exports.prodigy import read_prodigy
-from defero.data.exports.prodigy_open import read_lines
+from defero.data.exports.prodigy import read_lines, read_prodigy
 from defero.data.tables.read import read_chunks, read_frame
 from defero.data.tables.wide import read_table
 

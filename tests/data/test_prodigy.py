@@ -5,8 +5,7 @@ import json
 import pytest
 
 from defero.core.errors import InputError, TableError
-from defero.data.exports.prodigy import read_prodigy
-from defero.data.exports.prodigy_open import read_lines
+from defero.data.exports.prodigy import read_lines, read_prodigy
 
 
 def line(item, who, verdict="accept", **fields):

@@ -204,6 +204,7 @@ def _case_file(router: "Router", model: Path, table: Path, expert: str, given: G
     """Describe the file as `fit` was told to read its own, where nothing else is said now."""
     from defero.core.errors import InputError
     from defero.data.case_file import CaseFile
+    from defero.data.exports.export import takes_control
 
     notes = router.notes
     if router.recipe is None:
@@ -237,7 +238,7 @@ def _case_file(router: "Router", model: Path, table: Path, expert: str, given: G
         text=router.recipe.text,
         key=key,
         beside=() if group is None else (group,),
-        control=given.control or ((notes.get("control") or {}).get("from_name") if kind == "label-studio" else None),
+        control=given.control or ((notes.get("control") or {}).get("from_name") if takes_control(kind) else None),
         classes=router.classes,
     )
 

@@ -173,6 +173,7 @@ def _case_file(router: "Router", model: Path, table: Path, given: Given) -> "Cas
     """Describe a file to be judged as `fit` was told to read its own, where nothing else is said now."""
     from defero.core.errors import InputError
     from defero.data.case_file import CaseFile
+    from defero.data.exports.export import takes_control
 
     notes = router.notes
     kind = format_of(table, given.format, remembered=notes.get("format"))
@@ -190,7 +191,7 @@ def _case_file(router: "Router", model: Path, table: Path, given: Given) -> "Cas
     wide = kind == "table" and given.answers is None
     silent = without_column(router, table) if wide else ()
     control = given.control
-    if control is None and kind == "label-studio":
+    if control is None and takes_control(kind):
         control = (notes.get("control") or {}).get("from_name")
     beside = tuple(name for name in (notes.get("group"), _key_column(router, given)) if name is not None)
     key = given.key

@@ -74,20 +74,12 @@ class Given:
 def format_of(path: Path, given: str | None, *, remembered: str | None = None) -> "Format":
     """Return the kind of a file: as given, else by its ending, else, for lines of JSON, as the model was fitted."""
     from defero.core.errors import InputError
-    from defero.core.wording import join_names
-    from defero.data.case_file import FORMATS
+    from defero.data.exports import export
 
-    known: dict[str | None, Format] = {name: name for name in FORMATS}
-    if given is not None:
-        if given not in known:
-            raise InputError(f"--format must be one of {join_names(FORMATS)}, got {given!r}.")
-        return known[given]
-    name = path.name.lower().removesuffix(".gz")
-    if name.endswith(".json"):
-        return "label-studio"
-    if name.endswith((".jsonl", ".ndjson")) and remembered in known:
-        return known[remembered]
-    return "table"
+    try:
+        return export.format_of(path, given, remembered=remembered)
+    except InputError as error:
+        raise InputError(error.message(lambda argument: f"--{argument.name}")) from error
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from defero.cli.saved_team import saved_team
 if TYPE_CHECKING:
     import pandas as pd
 
-    from defero.data.exports.label_studio_results import Control
+    from defero.data.exports.export import OpenCases
     from defero.router import Router
 
 MOST_SHOWN = 20
@@ -74,7 +74,7 @@ def route(
         arrivals = _arrivals(router, table, out, key=key, file_format=file_format, control=control)
     tally, repeated, own_key = _Tally(), RepeatedKeys(), None
     terms = _Terms(costs, available, doubt=uncertainty)
-    with decisions_to(out, tasks=arrivals.tasks, control=arrivals.control) as write:
+    with decisions_to(out, file_format=arrivals.format, cases=arrivals.cases) as write:
         for piece in arrivals.pieces:
             own_key = _own_key(piece, table, key=key or arrivals.key, asked=key is not None)
             if own_key is not None:
@@ -101,8 +101,8 @@ class _Arrivals:
     source: str
     first_row: int
     key: str | None
-    tasks: tuple[dict[str, Any], ...] | None = None
-    control: "Control | None" = None
+    format: str = "table"
+    cases: "OpenCases | None" = None
 
 
 @dataclass(frozen=True)
@@ -139,17 +139,18 @@ def _arrivals(
     router: "Router", table: Path, out: Path, *, key: str | None, file_format: str | None, control: str | None
 ) -> _Arrivals:
     from defero.core.errors import InputError
+    from defero.data.exports.export import EXPORTS, takes_control, writes
     from defero.data.tables.formats import first_row
     from defero.data.tables.read import read_chunks
 
     assert router.recipe is not None
     kind = format_of(table, file_format, remembered=router.notes.get("format"))
-    if control is not None and kind != "label-studio":
+    if control is not None and not takes_control(kind):
         raise InputError(
             f"--control {control}: is a question of a Label Studio export, and {table} is read as {kind}; leave it "
             "out, or pass --format label-studio."
         )
-    if is_tasks(out) and kind != "label-studio":
+    if is_tasks(out) and not writes(kind, out):
         raise InputError(
             f"--out {out}: only the tasks of a Label Studio export are written as .json; for a table of decisions "
             f"name it {out.name.split('.')[0]}.csv."
@@ -158,21 +159,16 @@ def _arrivals(
         remembered = router.notes.get("key")
         texts = [*router.recipe.categorical, *(name for name in (key or remembered,) if name is not None)]
         return _Arrivals(read_chunks(table, as_text=texts), str(table), first_row(table), remembered)
-    if kind == "prodigy":
-        from defero.data.exports.prodigy_open import read_lines
-
-        lines = read_lines(table, key=key, known=router.notes.get("key"))
-        return _Arrivals(iter([lines.items]), str(table), 1, lines.key)
-    from defero.data.exports.label_studio_open import read_tasks
-
     asked = remembered_control(router) if control is None else None
-    tasks = read_tasks(table, control=control, known=asked)
-    if is_tasks(out) and tasks.control is None:
+    cases = EXPORTS.find(kind).read_open(
+        table, key=key, control=control, known_key=router.notes.get("key"), known_control=asked
+    )
+    if writes(kind, out) and takes_control(kind) and cases.control is None:
         raise InputError(
             f"{table}: nothing tells which question the model answers; no task has an answer, and the model was not "
             "fitted on an export. Write a table of decisions instead, such as --out decisions.csv."
         )
-    return _Arrivals(iter([tasks.items]), str(table), 1, "task_id", tasks.tasks, tasks.control)
+    return _Arrivals(iter([cases.items]), str(table), 1, cases.key, kind, cases)
 
 
 def _own_key(piece: "pd.DataFrame", table: Path, *, key: str | None, asked: bool) -> str | None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from defero.core import Decision, Scores
     from defero.core.checks import BoolArray, FloatArray
     from defero.core.labels import Labels
+    from defero.data.exports.export import OpenCases
     from defero.data.exports.label_studio_results import Control
     from defero.router import Router
 
@@ -77,23 +78,21 @@ def is_tasks(path: Path) -> bool:
 
 @contextmanager
 def decisions_to(
-    out: Path, *, tasks: "tuple[dict[str, Any], ...] | None", control: "Control | None"
+    out: Path, *, file_format: str, cases: "OpenCases | None"
 ) -> "Iterator[Callable[[dict[str, Any]], None]]":
     """Give a function that takes decisions column by column; tasks are written when all have come."""
+    from defero.data.exports.export import EXPORTS, writes
     from defero.data.tables.write import write_decisions
 
-    if not is_tasks(out) or tasks is None or control is None:
+    if cases is None or not writes(file_format, out):
         with write_decisions(out) as decisions:
             yield decisions.write
         return
     import pandas as pd
 
-    from defero.data.exports.label_studio_tasks import tasks_with_decisions, write_label_studio
-
     pieces: list[pd.DataFrame] = []
     yield lambda columns: pieces.append(pd.DataFrame(columns))
-    told = pd.concat(pieces, ignore_index=True)
-    write_label_studio(out, tasks_with_decisions(tasks, told, control=control, key=str(told.columns[0])))
+    EXPORTS.find(file_format).write(out, cases, pd.concat(pieces, ignore_index=True))
 
 
 def remembered_control(router: "Router") -> "Control | None":

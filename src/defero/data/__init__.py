@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from defero.data.answers.majority import majority_labels
     from defero.data.case_file import CaseFile, Cases
     from defero.data.cases import read_cases
+    from defero.data.exports.export import EXPORTS, Export, ExportedCases, OpenCases
     from defero.data.exports.label_studio import read_label_studio
     from defero.data.exports.label_studio_tasks import tasks_with_decisions, write_label_studio
+    from defero.data.exports.labels import known_labels
     from defero.data.exports.prodigy import read_prodigy
     from defero.data.fingerprint import combined, held_out, row_fingerprints
     from defero.data.recipes.picture_recipe import PictureRecipe
@@ -27,12 +29,16 @@ if TYPE_CHECKING:
     from defero.data.tables.write import DecisionWriter, write_decisions
 
 __all__ = [
+    "EXPORTS",
     "TABLE_FORMATS",
     "CaseFile",
     "Cases",
     "DecisionWriter",
+    "Export",
+    "ExportedCases",
     "FeatureRecipe",
     "LongAnswers",
+    "OpenCases",
     "PictureFiles",
     "PictureRecipe",
     "TableFormat",
@@ -40,6 +46,7 @@ __all__ = [
     "first_row",
     "held_out",
     "join_answers",
+    "known_labels",
     "majority_labels",
     "open_text",
     "read_cases",
@@ -59,6 +66,10 @@ __all__ = [
 ]
 
 _HOME = {
+    "EXPORTS": "exports.export",
+    "Export": "exports.export",
+    "ExportedCases": "exports.export",
+    "OpenCases": "exports.export",
     "TABLE_FORMATS": "tables.formats",
     "CaseFile": "case_file",
     "Cases": "case_file",
@@ -72,6 +83,7 @@ _HOME = {
     "first_row": "tables.formats",
     "held_out": "fingerprint",
     "join_answers": "answers.long",
+    "known_labels": "exports.labels",
     "majority_labels": "answers.majority",
     "open_text": "tables.formats",
     "read_cases": "cases",

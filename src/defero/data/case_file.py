@@ -2,20 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import pandas as pd
 
 from defero.core.errors import InputError, TableError
 from defero.core.labels import Labels
 from defero.core.table import ExpertTable
-from defero.core.wording import join_names
+from defero.data.exports.export import EXPORTS, TABLE, Export
 from defero.data.exports.label_studio_results import Control
 from defero.data.tables.columns import no_such_column
 from defero.data.tables.roles import feature_columns, split_like
 
-Format = Literal["table", "label-studio", "prodigy"]
-FORMATS: tuple[Format, ...] = ("table", "label-studio", "prodigy")
+Format = str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,7 +24,7 @@ class CaseFile:
     ----------
     path : Path
         A table with one row per case, or the export of an annotation tool.
-    format : "table", "label-studio" or "prodigy"
+    format : "table", "label-studio", "prodigy", or another name of `EXPORTS`
     label : str, optional
         The column (in an export: the data field) with the truth.
     majority : bool
@@ -55,7 +53,7 @@ class CaseFile:
     """
 
     path: Path
-    format: Format = "table"
+    format: Format = TABLE
     label: str | None = None
     majority: bool = False
     experts: tuple[str, ...] | None = None
@@ -156,14 +154,15 @@ class Cases:
 
 def check_case_file(file: CaseFile) -> None:
     """Refuse what contradicts itself, before anything is read."""
-    if file.format not in FORMATS:
-        raise InputError(f"--format must be one of {join_names(FORMATS)}, got {file.format!r}.")
-    _check_options(file)
-    if file.format != "table":
+    export = None if file.format == TABLE else EXPORTS.find(file.format, also=(TABLE,))
+    _check_options(file, export)
+    if export is not None:
         if file.answers is not None:
             raise InputError(f"{file.path}: an export holds its answers itself; leave out --answers.")
-        if file.format == "label-studio" and file.key not in (None, "task_id"):
-            raise InputError(f"{file.path}: the cases of a Label Studio export are named by task_id; leave out --key.")
+        if export.key is not None and file.key not in (None, export.key):
+            raise InputError(
+                f"{file.path}: the cases of a {export.title} export are named by {export.key}; leave out --key."
+            )
         return
     if file.answers is None and file.experts is None and file.team is None:
         raise InputError(
@@ -177,13 +176,13 @@ def check_case_file(file: CaseFile) -> None:
         )
 
 
-def _check_options(file: CaseFile) -> None:
+def _check_options(file: CaseFile, export: Export | None) -> None:
     """Refuse an option that this kind of file has no use for: whoever passed it means another file."""
     of_answers = {"--item": file.item, "--expert": file.annotator, "--answer": file.answer}
     named = next((f"{option} {column}" for option, column in of_answers.items() if column is not None), None)
     if named is not None and file.answers is None:
         raise InputError(f"{named}: names a column of the long answers, and there are none; pass --answers FILE.")
-    if file.control is not None and file.format != "label-studio":
+    if file.control is not None and not (export is not None and export.has_control):
         raise InputError(
             f"--control {file.control}: is a question of a Label Studio export, and {file.path} is read as "
             f"{file.format}; leave it out, or pass --format label-studio."

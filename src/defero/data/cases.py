@@ -14,11 +14,9 @@ from defero.data.answers.long_answers import LongAnswers, answers_of_columns
 from defero.data.answers.long_columns import key_column, long_columns
 from defero.data.answers.long_table import table_from_long
 from defero.data.case_file import CaseFile, Cases, check_case_file
-from defero.data.exports.label_studio import read_label_studio
+from defero.data.exports.export import EXPORTS
 from defero.data.exports.label_studio_results import Control
 from defero.data.exports.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
-from defero.data.exports.prodigy import KEY as PRODIGY_KEY
-from defero.data.exports.prodigy import read_prodigy
 from defero.data.tables.cells import is_blank
 from defero.data.tables.columns import no_such_column
 from defero.data.tables.formats import first_row, table_format
@@ -161,17 +159,12 @@ def _from_long(file: CaseFile) -> _Record:
 
 def _from_export(file: CaseFile) -> _Record:
     without: LabelChoice = "majority" if file.majority else "leave out"
-    if file.format == "label-studio":
-        tasks = read_label_studio(file.path, control=file.control, label=file.label, without_label=without)
-        known = KnownLabels(tasks.labels, tasks.label_sources, tasks.n_tied)
-        record = _Record(tasks.items, tasks.answers, known, "task_id", 1, None, tasks.control, tasks.notes)
-    else:
-        key = file.key or PRODIGY_KEY
-        lines = read_prodigy(file.path, label=file.label, without_label=without, key=key)
-        known = KnownLabels(lines.labels, lines.label_sources, lines.n_tied)
-        record = _Record(lines.items, lines.answers, known, key, 1, notes=lines.notes)
+    export = EXPORTS.find(file.format)
+    cases = export.read(file.path, label=file.label, without_label=without, key=file.key, control=file.control)
+    known = KnownLabels(cases.labels, cases.label_sources, cases.n_tied)
+    record = _Record(cases.items, cases.answers, known, cases.key, 1, None, cases.control, cases.notes)
     if not file.majority and MAJORITY in known.sources.tolist():
-        ground = "mark annotations as ground truth, " if file.format == "label-studio" else ""
+        ground = f"{export.way_to_label}, " if export.way_to_label else ""
         raise TableError(
             f"{file.path}: no item has a label; {ground}name a field that holds it with --label, or pass "
             "--majority-label to take the most frequent answer."

@@ -1,72 +1,30 @@
 """Label Studio's raw JSON export: tasks with everybody's annotations, as items and long answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from defero.core.errors import TableError
-from defero.core.labels import Labels
-from defero.core.table import ExpertTable
+from defero.core.errors import InputError, TableError
 from defero.data.answers.long_answers import LongAnswers, triplets
-from defero.data.answers.long_table import table_from_long
-from defero.data.exports.answers import SEVERAL, Several
-from defero.data.exports.fields import feature_frame
-from defero.data.exports.label_studio_given import Given, entries_of, given_answers
-from defero.data.exports.label_studio_results import Control, find_control, results_of
+from defero.data.exports.export import Export, ExportedCases, OpenCases
+from defero.data.exports.fields import SEVERAL, Several, feature_frame
+from defero.data.exports.label_studio_results import (
+    KINDS,
+    Control,
+    Given,
+    entries_of,
+    find_control,
+    given_answers,
+    results_of,
+)
+from defero.data.exports.label_studio_tasks import KEY, ROUTING, tasks_with_decisions, write_label_studio
 from defero.data.exports.labels import LabelChoice, check_choice, known_labels, sources_sentence
 from defero.data.tables.columns import no_such_column
 from defero.data.tables.json_lines import Record, json_records, typed
-
-KEY = "task_id"
-ROUTING = "defero_"
-
-
-@dataclass(frozen=True, eq=False)
-class LabelStudioExport:
-    """What an export says.
-
-    Attributes
-    ----------
-    items : (n, ...) DataFrame
-        `task_id`, then the tasks' data fields; nested ones and those that defero wrote are left out.
-    answers : LongAnswers
-        What each person (and model, where asked for) answered.
-    labels : (n,) object
-        The truth, None where it is not known.
-    label_sources : (n,) object
-        "ground truth", "data field", "majority" or None.
-    control : Control
-        The question that was answered.
-    lead_time : mapping
-        Expert to median seconds per answer; experts without a recorded time are absent.
-    tasks : tuple of dict
-        As read, for writing back.
-    notes : tuple of str
-        What was left out, a sentence each.
-    n_tied : int
-        In how many of the labels by majority a tie was broken.
-    """
-
-    items: pd.DataFrame
-    answers: LongAnswers
-    labels: Labels
-    label_sources: Labels
-    control: Control
-    lead_time: Mapping[str, float]
-    tasks: tuple[dict[str, Any], ...]
-    notes: tuple[str, ...]
-    n_tied: int = 0
-
-    def table(self, *, features: Sequence[str] | None = None, classes: ArrayLike | None = None) -> ExpertTable:
-        """Return the tasks with a label as an `ExpertTable`; the label's own data field is no feature."""
-        return table_from_long(
-            self.items, self.answers, labels=self.labels, features=features, leave_out=[KEY], classes=classes
-        )
 
 
 def read_label_studio(
@@ -78,7 +36,7 @@ def read_label_studio(
     several: Several = "error",
     predictions: Literal["ignore", "experts"] = "ignore",
     names: Mapping[Any, str] | None = None,
-) -> LabelStudioExport:
+) -> ExportedCases:
     """Read an export in the raw JSON format (a list of tasks), or tasks one per line.
 
     Cancelled annotations and drafts do not count; of several annotations of one person on a task the one updated
@@ -104,7 +62,7 @@ def read_label_studio(
 
     Returns
     -------
-    LabelStudioExport
+    ExportedCases
     """
     source = str(path)
     check_choice("without_label", without_label, ("leave out", "majority"))
@@ -134,17 +92,53 @@ def read_label_studio(
     items, notes = task_items(ids, data, label=label, source=source)
     if len(people) > len(counted):
         notes = (*notes, f"{source}: {len(people) - len(counted)} cancelled annotations do not count.")
-    return LabelStudioExport(
+    return ExportedCases(
         items=items,
         answers=answers,
         labels=known.labels,
         label_sources=known.sources,
         n_tied=known.n_tied,
+        key=KEY,
         control=asked,
         lead_time=_lead_times(given),
         tasks=tasks,
         notes=(sources_sentence(known.sources, source=source), *notes, *answers.notes()),
     )
+
+
+def read_tasks(path: str | PathLike[str], *, control: str | None = None, known: Control | None = None) -> OpenCases:
+    """Read tasks, whether or not anybody has answered them.
+
+    Parameters
+    ----------
+    path : path
+        .json, .jsonl or .ndjson, each also with .gz.
+    control : str, optional
+        The name of the question, where annotations answer several.
+    known : Control, optional
+        The question, where it is known already.
+
+    Examples
+    --------
+    >>> import json, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "new.json"
+    >>> _ = file.write_text(json.dumps([{"data": {"text": "fine film"}}]))
+    >>> read_tasks(file).items.to_dict("list")
+    {'task_id': [1], 'text': ['fine film']}
+    """
+    source = str(path)
+    records = json_records(path, of="task")
+    tasks = tuple(record.fields for record in records)
+    ids = task_ids(records, source=source)
+    places = [f"task {one}" for one in ids]
+    data = [typed(task, "data", dict, source=source, place=place) for task, place in zip(tasks, places, strict=True)]
+    items, _ = task_items(ids, data, label=None, source=source)
+    if known is None:
+        entries = [entry for entry in entries_of(tasks, places, by_model=False, source=source) if not entry.cancelled]
+        results = [one for entry in entries for one in results_of(entry.record, source=source, place=entry.place)]
+        if control is not None or any(one.get("type") in KINDS for one in results):
+            known = find_control(results, name=control, source=source)
+    return OpenCases(items, KEY, tasks, known)
 
 
 def _check_label(label: str | None, data: Sequence[dict[str, Any]], *, source: str) -> None:
@@ -218,3 +212,37 @@ def _lead_times(given: Sequence[Given]) -> dict[str, float]:
         if one.answer is not None and one.who is not None and np.isfinite(one.seconds):
             seconds.setdefault(one.who, []).append(one.seconds)
     return {who: float(np.median(times)) for who, times in sorted(seconds.items())}
+
+
+class _LabelStudio(Export):
+    name = "label-studio"
+    title = "Label Studio"
+    endings = (".json", ".json.gz")
+    written = (".json", ".json.gz")
+    key = KEY
+    has_control = True
+    way_to_label = "mark annotations as ground truth"
+
+    def read(
+        self, path: Path, *, label: str | None, without_label: LabelChoice, key: str | None, control: str | None
+    ) -> ExportedCases:
+        """Read everybody's annotations of tasks."""
+        return read_label_studio(path, control=control, label=label, without_label=without_label)
+
+    def read_open(
+        self, path: Path, *, key: str | None, control: str | None, known_key: str | None, known_control: Control | None
+    ) -> OpenCases:
+        """Read tasks to be decided."""
+        return read_tasks(path, control=control, known=known_control)
+
+    def write(self, path: Path, cases: OpenCases, decisions: pd.DataFrame) -> None:
+        """Write the tasks with a prediction and the route of each."""
+        if cases.control is None:
+            raise InputError(
+                f"{path}: no task has an answer that tells which question the model answers; write a table instead."
+            )
+        own_key = str(decisions.columns[0])
+        write_label_studio(path, tasks_with_decisions(cases.tasks, decisions, control=cases.control, key=own_key))
+
+
+LABEL_STUDIO = _LabelStudio()

@@ -1,17 +1,19 @@
-"""What one Label Studio annotation or prediction answers to one control, and back again."""
+"""Label Studio annotations: the question they answer, what they answer, who gave them and when."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from defero.core.errors import TableError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.exports.answers import Several, one_answer
+from defero.data.exports.fields import Several, number_or_nan, one_answer
 from defero.data.tables.json_lines import typed
 
 KINDS = ("choices", "rating", "taxonomy")
 STEP = " / "
+_PLAIN_MODEL = "prediction"
 
 
 @dataclass(frozen=True)
@@ -117,3 +119,151 @@ def _no_value(given: object, wanted: str, control: Control, *, source: str, plac
         f"{source}: {place}: the value of {control.from_name!r} must be {wanted} called {control.kind!r}, "
         f"got {given!s:.40}."
     )
+
+
+@dataclass(frozen=True)
+class People:
+    """Names of annotators: the one given, else email, else user name, else the number.
+
+    Attributes
+    ----------
+    names : mapping
+        From number, email or user name to the name to use.
+    by_number : mapping
+        The names of people whom the export describes in one place and numbers in another.
+    """
+
+    names: Mapping[Any, str] = field(default_factory=dict)
+    by_number: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, completed_by: Iterable[object], *, names: Mapping[Any, str] | None) -> "People":
+        """Learn who is who from all annotations of an export."""
+        wanted = {str(key): name for key, name in (names or {}).items()}
+        described = [one for one in completed_by if isinstance(one, dict) and one.get("id") is not None]
+        by_number = {str(one["id"]): said for one in described if (said := _said(one)) is not None}
+        return cls(wanted, by_number)
+
+    def name(self, completed_by: object, *, source: str, place: str) -> str:
+        """Return the name of who gave an annotation.
+
+        >>> people = People.of([{"id": 3, "email": "ann@example.org"}], names={7: "Bo"})
+        >>> [people.name(one, source="a.json", place="task 1") for one in (3, 7, 12)]
+        ['ann@example.org', 'Bo', '12']
+        """
+        forms: list[str] = []
+        if isinstance(completed_by, dict):
+            said = _said(completed_by)
+            forms = [str(one) for one in (said, completed_by.get("id")) if one is not None]
+        elif isinstance(completed_by, int | str) and not isinstance(completed_by, bool) and str(completed_by).strip():
+            number = str(completed_by).strip()
+            forms = [self.by_number[number], number] if number in self.by_number else [number]
+        if not forms:
+            raise TableError(
+                f"{source}: {place}: 'completed_by' must be a user's number or an object with id, email or username, "
+                f"got {completed_by!s:.40}."
+            )
+        return next((self.names[form] for form in forms if form in self.names), forms[0])
+
+
+def _said(person: dict[str, Any]) -> str | None:
+    for key in ("email", "username"):
+        value = person.get(key)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An annotation or a prediction as it stands in the file."""
+
+    task: int
+    place: str
+    record: Mapping[str, Any]
+    by_model: bool
+
+    @property
+    def cancelled(self) -> bool:
+        """Was the annotation skipped by its annotator?"""
+        return bool(self.record.get("was_cancelled"))
+
+    @property
+    def truth(self) -> bool:
+        """Is the annotation marked as ground truth?"""
+        return not self.by_model and bool(self.record.get("ground_truth"))
+
+
+@dataclass(frozen=True)
+class Given:
+    """One answer; None where the annotation holds none. `when` and `seconds` are NaN where not recorded."""
+
+    task: int
+    who: str | None
+    answer: object
+    when: float
+    seconds: float
+    truth: bool
+
+
+def entries_of(
+    tasks: Sequence[dict[str, Any]], places: Sequence[str], *, by_model: bool, source: str
+) -> Iterator[Entry]:
+    """Yield the annotations, or the predictions, of all tasks. Drafts stand in a list of their own and are not read."""
+    key = "predictions" if by_model else "annotations"
+    for number, (task, place) in enumerate(zip(tasks, places, strict=True)):
+        for record in typed(task, key, list, source=source, place=place):
+            if not isinstance(record, dict):
+                raise TableError(f"{source}: {place}: {key!r} must be a list of objects, got {record!s:.40} in it.")
+            yield Entry(number, place, record, by_model)
+
+
+def given_answers(
+    entries: Sequence[Entry],
+    control: Control,
+    *,
+    several: Several,
+    names: Mapping[Any, str] | None,
+    source: str,
+) -> list[Given]:
+    """Return the answers to one control. Nobody need have given the truth; every other answer has a name."""
+    people = People.of((entry.record.get("completed_by") for entry in entries if not entry.by_model), names=names)
+    found = []
+    for entry in entries:
+        results = results_of(entry.record, source=source, place=entry.place)
+        answer = answer_of(results, control, several=several, source=source, place=entry.place)
+        who = None
+        if entry.by_model:
+            who = str(entry.record.get("model_version") or "").strip() or _PLAIN_MODEL
+        elif not entry.truth:
+            who = people.name(entry.record.get("completed_by"), source=source, place=entry.place)
+        seconds = number_or_nan(entry.record.get("lead_time"))
+        found.append(Given(entry.task, who, answer, _when(entry, source=source), seconds, entry.truth))
+    return _apart(found, entries)
+
+
+def _apart(found: list[Given], entries: Sequence[Entry]) -> list[Given]:
+    """Keep a model apart from a person of the same name."""
+    people = {one.who for one, entry in zip(found, entries, strict=True) if not entry.by_model}
+    return [
+        Given(one.task, f"{one.who} (model)", one.answer, one.when, one.seconds, one.truth)
+        if entry.by_model and one.who in people
+        else one
+        for one, entry in zip(found, entries, strict=True)
+    ]
+
+
+def _when(entry: Entry, *, source: str) -> float:
+    """Return seconds since 1970 of the last change; earliest of all where nothing is recorded."""
+    for key in ("updated_at", "created_at"):
+        value = entry.record.get(key)
+        if value is None:
+            continue
+        try:
+            moment = datetime.fromisoformat(value)
+        except (TypeError, ValueError) as error:
+            raise TableError(
+                f"{source}: {entry.place}: {key!r} must be a time as 2024-05-01T09:30:00Z, got {value!s:.40}."
+            ) from error
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return float("-inf")

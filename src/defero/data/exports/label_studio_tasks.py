@@ -15,12 +15,13 @@ import pandas as pd
 
 from defero.core.errors import InputError, TableError
 from defero.core.wording import join_names
-from defero.data.exports.label_studio import KEY, ROUTING
 from defero.data.exports.label_studio_results import Control
 from defero.data.tables.cells import is_blank
 from defero.data.tables.columns import column_names, no_such_column
 from defero.data.tables.item_keys import ItemKeys
 
+KEY = "task_id"
+ROUTING = "defero_"
 _ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
 
@@ -43,11 +44,11 @@ def tasks_with_decisions(
     Parameters
     ----------
     tasks : sequence of mapping
-        As `LabelStudioExport.tasks` holds them.
+        As `ExportedCases.tasks` holds them.
     decisions : DataFrame
         As `defero route` writes them: route, panel, model_says, p_model, ...
     control : Control
-        The question that the prediction answers: `LabelStudioExport.control`.
+        The question that the prediction answers: `ExportedCases.control`.
     key : str, optional
         The column of task ids; else `task_id`, else the first column.
     model_version : str

@@ -7,22 +7,19 @@ chosen option ids of the choice interface), `label` (the one that a binary decis
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from defero.core.errors import TableError
-from defero.core.labels import Labels
-from defero.core.table import ExpertTable
 from defero.core.wording import join_names
 from defero.data.answers.long_answers import LongAnswers, triplets
-from defero.data.answers.long_table import table_from_long
-from defero.data.exports.answers import SEVERAL, Several, number_or_nan, one_answer
-from defero.data.exports.fields import feature_frame
+from defero.data.exports.export import Export, ExportedCases, OpenCases
+from defero.data.exports.fields import SEVERAL, Several, feature_frame, number_or_nan, one_answer
+from defero.data.exports.label_studio_results import Control
 from defero.data.exports.labels import LabelChoice, check_choice, known_labels, sources_sentence
 from defero.data.tables.cells import is_blank
 from defero.data.tables.columns import no_such_column
@@ -34,42 +31,6 @@ _OWN = {"answer", "accept", "label", "options", "meta", "config"}
 _MOMENT = re.compile(r".*\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}", re.DOTALL)
 
 
-@dataclass(frozen=True, eq=False)
-class ProdigyExport:
-    """What an export says.
-
-    Attributes
-    ----------
-    items : (n, ...) DataFrame
-        The key, then the tasks' fields and `meta.<name>`; nested ones and Prodigy's own are left out.
-    answers : LongAnswers
-    labels : (n,) object
-        The truth, None where it is not known.
-    label_sources : (n,) object
-        "annotator", "field", "majority" or None.
-    key : str
-        The column that names the items.
-    notes : tuple of str
-        What was left out, a sentence each.
-    n_tied : int
-        In how many of the labels by majority a tie was broken.
-    """
-
-    items: pd.DataFrame
-    answers: LongAnswers
-    labels: Labels
-    label_sources: Labels
-    key: str
-    notes: tuple[str, ...]
-    n_tied: int = 0
-
-    def table(self, *, features: Sequence[str] | None = None, classes: ArrayLike | None = None) -> ExpertTable:
-        """Return the items with a label as an `ExpertTable`."""
-        return table_from_long(
-            self.items, self.answers, labels=self.labels, features=features, leave_out=[self.key], classes=classes
-        )
-
-
 def read_prodigy(
     path: str | PathLike[str],
     *,
@@ -79,7 +40,7 @@ def read_prodigy(
     several: Several = "error",
     key: str = KEY,
     names: Mapping[str, str] | None = None,
-) -> ProdigyExport:
+) -> ExportedCases:
     """Read the annotations of one data set.
 
     In the choice interface the answer is the option accepted; a task rejected, ignored or accepted without an option
@@ -129,7 +90,7 @@ def read_prodigy(
             *notes,
             f"{source}: sessions without a name are called by their start: one person may be several experts.",
         )
-    return ProdigyExport(
+    return ExportedCases(
         items=items,
         answers=answers,
         labels=known.labels,
@@ -138,6 +99,36 @@ def read_prodigy(
         notes=(sources_sentence(known.sources, source=source), *notes, *answers.notes()),
         n_tied=known.n_tied,
     )
+
+
+def read_lines(path: str | PathLike[str], *, key: str | None = None, known: str | None = None) -> OpenCases:
+    """Read tasks, whether or not anybody has answered them.
+
+    Parameters
+    ----------
+    path : path
+        .jsonl or .ndjson, also with .gz; or .json with a list.
+    key : str, optional
+        The field that names the items, in every task. Else the one of `known` and `_input_hash` that every task has;
+        tasks without either are told apart by their row.
+    known : str, optional
+        The key that a model was fitted with.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "new.jsonl"
+    >>> _ = file.write_text('{"text": "fine film", "meta": {"year": 1999}}')
+    >>> read_lines(file).items.to_dict("list")
+    {'text': ['fine film'], 'meta.year': [1999]}
+    """
+    source = str(path)
+    records = json_records(path, of="task")
+    usual = [name for name in (known, KEY) if name is not None]
+    chosen = key or next((name for name in usual if all(not is_blank(one.fields.get(name)) for one in records)), None)
+    firsts = list(range(len(records))) if chosen is None else items_of(records, key=chosen, source=source)[1]
+    items, _ = task_items([records[place].fields for place in firsts], key=chosen, label=None, source=source)
+    return OpenCases(items.set_axis([records[place].number - 1 for place in firsts], axis=0), chosen)
 
 
 def items_of(records: Sequence[Record], *, key: str, source: str) -> tuple[Any, list[int]]:
@@ -247,3 +238,23 @@ def _long(
         n_blank=int((kept & blank).sum()),
         source=source,
     )
+
+
+class _Prodigy(Export):
+    name = "prodigy"
+    title = "Prodigy"
+
+    def read(
+        self, path: Path, *, label: str | None, without_label: LabelChoice, key: str | None, control: str | None
+    ) -> ExportedCases:
+        """Read everybody's decisions, one per line."""
+        return read_prodigy(path, label=label, without_label=without_label, key=key or KEY)
+
+    def read_open(
+        self, path: Path, *, key: str | None, control: str | None, known_key: str | None, known_control: Control | None
+    ) -> OpenCases:
+        """Read tasks to be decided."""
+        return read_lines(path, key=key, known=known_key)
+
+
+PRODIGY = _Prodigy()
