@@ -21,14 +21,14 @@ def block(after):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    """The demo in full, as `make demo` runs it, told as JSON."""
+    """The demo in full, as `make demo` runs it, printed as JSON."""
     from defero.cli.main import app
 
-    told = io.StringIO()
+    printed = io.StringIO()
     folder = tmp_path_factory.mktemp("demo")
-    with contextlib.redirect_stdout(told), pytest.raises(SystemExit, match="0"):
+    with contextlib.redirect_stdout(printed), pytest.raises(SystemExit, match="0"):
         app(["demo", "--json", "--out", str(folder)])
-    return json.loads(told.getvalue())
+    return json.loads(printed.getvalue())
 
 
 def test_the_team_beats_the_model_and_every_expert(demo):
@@ -54,12 +54,12 @@ def test_the_python_prints_what_stands_below_it(tmp_path, example):
     code, expected = EXAMPLES[example]
     script = tmp_path / "readme.py"
     script.write_text(code)
-    told = io.StringIO()
-    with contextlib.redirect_stdout(told):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
         runpy.run_path(str(script))
     # Words must be the same; numbers may differ in the last digits from one processor to another.
-    assert NUMBER.sub("#", told.getvalue()) == NUMBER.sub("#", expected)
-    numbers = [[float(n) for n in NUMBER.findall(text)] for text in (told.getvalue(), expected)]
+    assert NUMBER.sub("#", printed.getvalue()) == NUMBER.sub("#", expected)
+    numbers = [[float(n) for n in NUMBER.findall(text)] for text in (printed.getvalue(), expected)]
     assert numbers[0] == pytest.approx(numbers[1], abs=0.11 if example else 0.02)
 
 
