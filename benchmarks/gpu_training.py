@@ -39,9 +39,9 @@ from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.feeds.pictures import Augmentation
 from defero.training.deep.learner import Learner
 from defero.training.deep.loop import fit_deep
+from defero.training.deep.loop_settings import LoopSettings
 from defero.training.deep.machine import fast_kernels, start_machine
 from defero.training.deep.optimisers import make_optimiser
-from defero.training.deep.recipe import Recipe
 from defero.training.verdicts import Verdicts
 from defero_verma2023.pools.cifar10 import cifar10_sim1_pool
 
@@ -93,7 +93,7 @@ def bare_rate(
     feed.place(device)
     module: Any = wide_net(net, n_experts, seed=0)
     module = module.to(device=device, memory_format=torch.channels_last)
-    optimiser = make_optimiser(module, Recipe())
+    optimiser = make_optimiser(module, LoopSettings())
     learner: Any = torch.compile(Learner(module, feed.prepare, DeferralLoss("ova")), dynamic=False, **COMPILE[how])
     correct = feed.verdicts().correct
 
@@ -120,10 +120,10 @@ def end_to_end_rate(
 ) -> dict[str, float]:
     """Time whole epochs of `fit_deep`: the order, the answers, crops, flips, cut-outs, the step, average and log."""
     torch._dynamo.reset()
-    recipe = Recipe(epochs=6, batch_size=batch_size, learning_rate=0.1, compile=how)
+    settings = LoopSettings(epochs=6, batch_size=batch_size, learning_rate=0.1, compile=how)
     source = sim1_answers(labels, n_experts, seed=0, how=answers)
     train = DeviceFeed(pictures, labels, source, seed=0, augmentation=Augmentation(cutout=8))
-    fit = fit_deep(wide_net(net, n_experts, seed=0), DeferralLoss("ova"), train, recipe=recipe, seed=0)
+    fit = fit_deep(wide_net(net, n_experts, seed=0), DeferralLoss("ova"), train, settings=settings, seed=0)
     rates = [line.images_per_second for line in fit.lines[1:]]
     return {
         "images_per_second": statistics.median(rates),
@@ -188,7 +188,7 @@ def plain(ledger: Ledger, pictures: Tensor, labels: Tensor, options: argparse.Na
 
 def judged(net: DeferralNet, test: DeviceFeed, *, seed: int) -> dict[str, float]:
     """Judge a net on the test, its experts' answers drawn several times."""
-    machine = start_machine(Recipe())
+    machine = start_machine(LoopSettings())
     test.place(machine.device)
     logits = all_logits(net, test, machine, batch_size=1000)
     classes, experts = (part.double().cpu().numpy() for part in (logits.classes, logits.experts))
@@ -221,7 +221,9 @@ def trunk_features(net: DeferralNet, test: DeviceFeed) -> NDArray[np.float32]:
     return torch.cat(pieces).numpy()
 
 
-def train(ledger: Ledger, options: argparse.Namespace, *, recipe: Recipe, cutout: int, seeds: int, how: str) -> None:
+def train(
+    ledger: Ledger, options: argparse.Namespace, *, settings: LoopSettings, cutout: int, seeds: int, how: str
+) -> None:
     """Train and judge, seed by seed."""
     pictures, labels = read_cifar10(options.data, "train", limit=options.limit)
     test_pictures, test_labels = read_cifar10(options.data, "test", limit=options.limit)
@@ -234,11 +236,11 @@ def train(ledger: Ledger, options: argparse.Namespace, *, recipe: Recipe, cutout
         no_answers = FixedAnswers(Verdicts(torch.zeros(len(test_labels), 4, dtype=torch.bool)))
         test = DeviceFeed(test_pictures, test_labels, no_answers, seed=0, normalise=feed.normalise)
         net = wide_net(options.net, 4, seed=seed)
-        fit = fit_deep(net, DeferralLoss("ova"), feed, recipe=recipe, seed=seed)
+        fit = fit_deep(net, DeferralLoss("ova"), feed, settings=settings, seed=seed)
         if options.features is not None and seed == options.first_seed:
             np.save(options.features, trunk_features(net, test).astype(np.float16))
         ledger.add(
-            f"CIFAR-10, OvA, simulation 1 with 4 experts, {recipe.epochs} epochs",
+            f"CIFAR-10, OvA, simulation 1 with 4 experts, {settings.epochs} epochs",
             seed=seed,
             answers="fixed" if how == "fixed" else f"drawn anew each epoch {how}",
             **judged(net, test, seed=seed),
@@ -247,7 +249,7 @@ def train(ledger: Ledger, options: argparse.Namespace, *, recipe: Recipe, cutout
             images_per_second=statistics.median(line.images_per_second for line in fit.lines[1:]),
             final_loss=fit.lines[-1].loss,
             cutout=cutout,
-            recipe=asdict(recipe),
+            recipe=asdict(settings),
         )
 
 
@@ -257,7 +259,7 @@ def main() -> None:
     torch._dynamo.config.recompile_limit = 64  # seeds share the code: none of them must fall back to plain execution
     ledger = Ledger(options.out)
     ledger.say(json.dumps(machine_facts()))
-    recipe = Recipe(
+    settings = LoopSettings(
         batch_size=options.batch_size,
         learning_rate=options.learning_rate,
         weight_decay=options.weight_decay,
@@ -275,7 +277,7 @@ def main() -> None:
             train(
                 ledger,
                 options,
-                recipe=replace(recipe, epochs=options.epochs or (100 if long else 30)),
+                settings=replace(settings, epochs=options.epochs or (100 if long else 30)),
                 cutout=options.cutout100 if long else options.cutout30,
                 seeds=options.seeds100 if long else options.seeds30,
                 how=how,

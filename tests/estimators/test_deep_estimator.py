@@ -224,10 +224,10 @@ def test_one_group_is_learned_from_and_none_is_held_out():
     [((32, 32, 3), 50_000, 512), ((224, 224, 3), 50_000, 64), ((100,), 50_000, 512), ((8, 8, 3), 200, 16)],
 )
 def test_a_batch_of_large_pictures_is_smaller(shape, n_items, batch_size):
-    from defero.estimators.deep_fit import _recipe
+    from defero.estimators.deep_fit import _loop_settings
 
     options = small_team(batch_size=None)._deep_options()
-    assert _recipe(options, "wrn-28-4", n_items=n_items, shape=shape).batch_size == batch_size
+    assert _loop_settings(options, "wrn-28-4", n_items=n_items, shape=shape).batch_size == batch_size
 
 
 @pytest.mark.parametrize(

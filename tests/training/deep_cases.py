@@ -12,7 +12,7 @@ from defero.training.deep.answer_source import FixedAnswers, RedrawnAnswers
 from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.feeds.pictures import Augmentation
 from defero.training.deep.loop import DeepFit, fit_deep
-from defero.training.deep.recipe import Recipe
+from defero.training.deep.loop_settings import LoopSettings
 from defero.training.verdicts import Verdicts
 
 K, J = 3, 2
@@ -57,15 +57,20 @@ def small_net(*, seed: int = 0, norm: bool = True, dropout: float = 0.2) -> Defe
     )
 
 
-RECIPE = Recipe(epochs=3, batch_size=16, learning_rate=0.05, ema_decay=0.9, patience=3, save_seconds=0.0)
+SETTINGS = LoopSettings(epochs=3, batch_size=16, learning_rate=0.05, ema_decay=0.9, patience=3, save_seconds=0.0)
 
 
 def fitted(
-    net: nn.Module, *, recipe: Recipe = RECIPE, folder: Path | None = None, redrawn: bool = True, **options: object
+    net: nn.Module,
+    *,
+    settings: LoopSettings = SETTINGS,
+    folder: Path | None = None,
+    redrawn: bool = True,
+    **options: object,
 ) -> DeepFit:
     """Train on 48 pictures, with 24 held out."""
     train = feed(redrawn=redrawn)
     held_out = feed(24, seed=1, augmented=False)
     return fit_deep(
-        net, DeferralLoss("ova"), train, held_out, recipe=recipe, seed=5, folder=folder, device="cpu", **options
+        net, DeferralLoss("ova"), train, held_out, settings=settings, seed=5, folder=folder, device="cpu", **options
     )

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import torch
-from deep_cases import RECIPE, fitted, small_net
+from deep_cases import SETTINGS, fitted, small_net
 from safetensors.torch import save_file
 
 from defero.training.deep.loop import _Run
@@ -34,7 +34,7 @@ def die_in_the_middle(folder: Path) -> None:
 
 def share(folder: Path) -> None:
     net = small_net(seed=int(os.environ["RANK"]), norm=False, dropout=0.0)  # other weights at first: rank 0's count
-    fit = fitted(net, recipe=RECIPE, folder=folder)
+    fit = fitted(net, settings=SETTINGS, folder=folder)
     state = {name: tensor.contiguous() for name, tensor in net.state_dict().items()}
     save_file(state, folder / f"rank{os.environ['RANK']}.safetensors")
     (folder / f"rank{os.environ['RANK']}.txt").write_text(repr([line.held_out_loss for line in fit.lines]))

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from deep_cases import RECIPE, J, K, feed, fitted, small_net
+from deep_cases import SETTINGS, J, K, feed, fitted, small_net
 from torch import nn
 
 from defero.core.errors import InputError
@@ -19,15 +19,15 @@ from defero.training.deep.evaluate import all_logits, evaluate, judge
 from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.feeds.feed import Piece
 from defero.training.deep.loop import _checkpoint_exists, fit_deep
+from defero.training.deep.loop_settings import LoopSettings
 from defero.training.deep.machine import start_machine
-from defero.training.deep.recipe import Recipe
 from defero.training.deep.run.checkpoint import FILE
 from defero.training.deep.run.watch import BestSoFar
 from defero.training.verdicts import Verdicts
 
 
 def changed(**options):
-    return dataclasses.replace(RECIPE, **options)
+    return dataclasses.replace(SETTINGS, **options)
 
 
 def same_bits(one, other):
@@ -37,7 +37,7 @@ def same_bits(one, other):
 @pytest.mark.parametrize("options", [{}, {"optimiser": "adamw", "learning_rate": 0.02, "schedule": "cosine"}])
 def test_it_learns_and_says_so(options, tmp_path):
     net = small_net()
-    fit = fitted(net, recipe=changed(epochs=12, patience=None, clip_norm=5.0, **options), folder=tmp_path)
+    fit = fitted(net, settings=changed(epochs=12, patience=None, clip_norm=5.0, **options), folder=tmp_path)
     assert fit.epochs == 12
     assert fit.lines[-1].loss < 0.8 * fit.lines[0].loss
     assert fit.lines[-1].class_accuracy > 0.9
@@ -49,7 +49,7 @@ def test_it_learns_and_says_so(options, tmp_path):
 @pytest.mark.parametrize("name", ["softmax", "ova", "decoupled", "asymmetric"])
 def test_every_loss_goes_through(name):
     net = small_net()
-    fit = fit_deep(net, DeferralLoss(name), feed(), recipe=changed(epochs=1), seed=0, device="cpu")
+    fit = fit_deep(net, DeferralLoss(name), feed(), settings=changed(epochs=1), seed=0, device="cpu")
     assert math.isfinite(fit.lines[0].loss)
 
 
@@ -64,7 +64,7 @@ def test_a_mixture_reads_its_own_column():
             return Logits(out[:, :K], out[:, K : K + J], out[:, K + J])
 
     fit = fit_deep(
-        Mixture(), DeferralLoss("moe"), feed(), feed(24, seed=1), recipe=changed(epochs=1), seed=0, device="cpu"
+        Mixture(), DeferralLoss("moe"), feed(), feed(24, seed=1), settings=changed(epochs=1), seed=0, device="cpu"
     )
     assert 0 <= fit.lines[0].system_accuracy <= 1
 
@@ -79,7 +79,7 @@ def test_rows_of_numbers_and_few_answers_train_the_same_way():
     for verdicts in (dense, listed):
         net = DenseNet(4, n_classes=K, n_experts=J, generator=torch.Generator().manual_seed(0))
         train = DeviceFeed(inputs, labels, FixedAnswers(verdicts), seed=0)
-        fit = fit_deep(net, DeferralLoss("ova"), train, train, recipe=changed(epochs=2), seed=0, device="cpu")
+        fit = fit_deep(net, DeferralLoss("ova"), train, train, settings=changed(epochs=2), seed=0, device="cpu")
         losses.append([line.held_out_loss for line in fit.lines] + [fit.lines[-1].system_accuracy, fit.lines[-1].ece])
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
@@ -91,7 +91,7 @@ def test_the_same_seed_gives_the_same_bits_and_leaves_the_callers_numbers_alone(
     fitted(second)
     assert same_bits(first, second)
     assert torch.equal(before, torch.get_rng_state())
-    fit_deep(other, DeferralLoss("ova"), feed(redrawn=True), recipe=RECIPE, seed=6, device="cpu")
+    fit_deep(other, DeferralLoss("ova"), feed(redrawn=True), settings=SETTINGS, seed=6, device="cpu")
     assert not same_bits(first, other)
 
 
@@ -107,8 +107,8 @@ def test_a_finished_run_is_not_run_again(tmp_path):
 def test_another_run_is_not_gone_on_with(tmp_path):
     fitted(small_net(), folder=tmp_path)
     with pytest.raises(InputError, match=r"checkpoint of another run: learning_rate was 0\.05 and is now 0\.1"):
-        fitted(small_net(), recipe=changed(learning_rate=0.1), folder=tmp_path)
-    fit = fitted(small_net(), recipe=changed(learning_rate=0.1, epochs=1), folder=tmp_path, resume="never")
+        fitted(small_net(), settings=changed(learning_rate=0.1), folder=tmp_path)
+    fit = fitted(small_net(), settings=changed(learning_rate=0.1, epochs=1), folder=tmp_path, resume="never")
     assert [line.epoch for line in fit.lines] == [1]
     with pytest.raises(InputError, match="resume must be 'auto' or 'never', got 'yes'"):
         fitted(small_net(), folder=tmp_path, resume="yes")
@@ -123,19 +123,19 @@ def test_a_damaged_checkpoint_is_told(tmp_path):
 @pytest.mark.parametrize("ema_decay", [None, 0.5])
 def test_the_best_epoch_is_kept_and_patience_ends_a_run(ema_decay):
     net = small_net()
-    recipe = changed(epochs=40, learning_rate=1.0, schedule="constant", patience=2, ema_decay=ema_decay)
-    fit = fitted(net, recipe=recipe)
+    settings = changed(epochs=40, learning_rate=1.0, schedule="constant", patience=2, ema_decay=ema_decay)
+    fit = fitted(net, settings=settings)
     losses = [line.held_out_loss for line in fit.lines]
     assert fit.best_epoch == 1 + int(np.argmin(losses))
     assert fit.epochs == fit.best_epoch + 2 < 40
-    machine = start_machine(RECIPE, device="cpu")
+    machine = start_machine(SETTINGS, device="cpu")
     held_out = feed(24, seed=1, augmented=False)
     held_out.place(machine.device)
     assert evaluate(net, DeferralLoss("ova"), held_out, machine).loss == pytest.approx(min(losses), rel=1e-6)
 
 
 def test_system_accuracy_can_be_watched():
-    fit = fitted(small_net(), recipe=changed(epochs=4, watch="system_accuracy", patience=None))
+    fit = fitted(small_net(), settings=changed(epochs=4, watch="system_accuracy", patience=None))
     assert fit.best_epoch == 1 + int(np.argmax([line.system_accuracy for line in fit.lines]))
 
 
@@ -148,14 +148,14 @@ def test_best_so_far_keeps_a_copy():
 
 
 def test_looks_can_be_rare_but_the_last_epoch_is_seen():
-    fit = fitted(small_net(), recipe=changed(epochs=4, evaluate_every=3, patience=None))
+    fit = fitted(small_net(), settings=changed(epochs=4, evaluate_every=3, patience=None))
     assert [math.isfinite(line.held_out_loss) for line in fit.lines] == [False, False, True, True]
 
 
 def test_evaluation_is_in_eval_mode_and_leaves_the_mode_as_it_was():
     net = small_net().train()
     net.trunk[1].eval()
-    machine = start_machine(RECIPE, device="cpu")
+    machine = start_machine(SETTINGS, device="cpu")
     held_out = feed(24, seed=1, augmented=False)
     held_out.place(machine.device)
     statistics = net.trunk[1].running_mean.clone()
@@ -197,13 +197,15 @@ def test_without_experts_there_is_no_calibration_error():
 
 def test_without_a_held_out_part_the_last_average_is_kept():
     net = small_net()
-    fit = fit_deep(net, DeferralLoss("ova"), feed(), recipe=Recipe(epochs=2, batch_size=16), seed=0, device="cpu")
+    fit = fit_deep(
+        net, DeferralLoss("ova"), feed(), settings=LoopSettings(epochs=2, batch_size=16), seed=0, device="cpu"
+    )
     assert fit.best_epoch == fit.epochs == 2
     assert fit.checkpoint is None
 
 
 def test_a_checkpoint_that_one_process_does_not_find_is_told(tmp_path):
-    here = start_machine(RECIPE, device="cpu")
+    here = start_machine(SETTINGS, device="cpu")
     here.piece = Piece(1, 2)  # on another disk than the leader's
     here.agreed = lambda value: True
     with pytest.raises(InputError, match=r"process 1 finds no .*; take a folder that all share"):

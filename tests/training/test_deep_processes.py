@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from deep_cases import RECIPE, fitted, small_net
+from deep_cases import SETTINGS, fitted, small_net
 from safetensors.torch import load_file
 
 from defero.training.deep.run.checkpoint import FILE, read_checkpoint
@@ -72,8 +72,8 @@ def test_two_processes_agree_and_do_what_one_does(two_processes):
     losses = [(two_processes / f"rank{rank}.txt").read_text() for rank in (0, 1)]
     assert losses[0] == losses[1]
     alone = small_net(norm=False, dropout=0.0)
-    fit = fitted(alone, recipe=RECIPE)
+    fit = fitted(alone, settings=SETTINGS)
     for name, tensor in alone.state_dict().items():
         torch.testing.assert_close(first[name], tensor, rtol=1e-4, atol=1e-6)
     assert json.loads(losses[0]) == pytest.approx([line.held_out_loss for line in fit.lines], rel=1e-4)
-    assert len((two_processes / "log.jsonl").read_text().splitlines()) == RECIPE.epochs
+    assert len((two_processes / "log.jsonl").read_text().splitlines()) == SETTINGS.epochs

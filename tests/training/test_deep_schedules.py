@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from defero.core.errors import InputError
+from defero.training.deep.loop_settings import LoopSettings
 from defero.training.deep.optimisers import learning_rate_at, make_optimiser, set_learning_rate
-from defero.training.deep.recipe import Recipe
 from defero.training.deep.weight_average import WeightAverage
 
 
@@ -48,24 +48,24 @@ def test_rates_lie_between_zero_and_the_peak(total, warm_up, kind):
 
 def test_adamw_decays_matrices_alone():
     net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(2, 2))
-    groups = make_optimiser(net, Recipe(optimiser="adamw", weight_decay=0.1)).param_groups
+    groups = make_optimiser(net, LoopSettings(optimiser="adamw", weight_decay=0.1)).param_groups
     assert [(group["weight_decay"], len(group["params"])) for group in groups] == [(0.1, 2), (0.0, 4)]
 
 
 def test_sgd_decays_everything_with_nesterov():
     net = nn.Linear(2, 2)
-    (group,) = make_optimiser(net, Recipe(weight_decay=0.1)).param_groups
+    (group,) = make_optimiser(net, LoopSettings(weight_decay=0.1)).param_groups
     assert (group["weight_decay"], group["nesterov"], len(group["params"])) == (0.1, True, 2)
 
 
 def test_a_frozen_parameter_is_left_out():
     net = nn.Linear(2, 2)
     net.bias.requires_grad_(False)
-    assert len(make_optimiser(net, Recipe()).param_groups[0]["params"]) == 1
+    assert len(make_optimiser(net, LoopSettings()).param_groups[0]["params"]) == 1
 
 
 def test_rate_reaches_every_group():
-    optimiser = make_optimiser(nn.Linear(2, 2), Recipe(optimiser="adamw"))
+    optimiser = make_optimiser(nn.Linear(2, 2), LoopSettings(optimiser="adamw"))
     set_learning_rate(optimiser, 0.7)
     assert [group["lr"] for group in optimiser.param_groups] == [0.7, 0.7]
 
@@ -97,19 +97,23 @@ def test_average_is_lent_and_taken_back():
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "fact"),
     [
-        ({"optimiser": "lion"}, "optimiser must be one of sgd, adamw, muon, got 'lion'"),
-        ({"schedule": "steps"}, "schedule must be one of one-cycle, cosine, constant"),
-        ({"compile": "yes"}, "compile must be one of auto, off, default"),
-        ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
-        ({"patience": 0}, "patience must be a whole number of at least 1, got 0"),
-        ({"learning_rate": -1.0}, "learning_rate must be a number of at least 0"),
-        ({"warm_up": 1.0}, r"warm_up must lie in \[0, 1\)"),
-        ({"ema_decay": 1.0}, r"ema_decay must lie in \[0, 1\)"),
-        ({"clip_norm": 0.0}, "clip_norm must be positive"),
+        ({"optimiser": "lion"}, "sgd, adamw, muon"),
+        ({"schedule": "steps"}, "one-cycle, cosine, constant"),
+        ({"compile": "yes"}, "auto, off, default"),
+        ({"epochs": 0}, "at least 1"),
+        ({"patience": 0}, "at least 1"),
+        ({"learning_rate": -1.0}, "at least 0"),
+        ({"warm_up": 1.0}, "[0, 1)"),
+        ({"ema_decay": 1.0}, "[0, 1)"),
+        ({"clip_norm": 0.0}, "positive"),
     ],
 )
-def test_a_recipe_is_checked(options, words):
-    with pytest.raises(InputError, match=words):
-        Recipe(**options)
+def test_loop_settings_are_checked(options, fact):
+    with pytest.raises(InputError) as error:
+        LoopSettings(**options)
+    (name, value), *_ = options.items()
+    assert error.value.argument == name
+    assert fact in str(error.value)
+    assert repr(value) in str(error.value)

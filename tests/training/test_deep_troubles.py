@@ -8,7 +8,7 @@ import threading
 
 import pytest
 import torch
-from deep_cases import RECIPE, fitted, pictures, small_net
+from deep_cases import SETTINGS, fitted, pictures, small_net
 from PIL import Image
 
 from defero.core.errors import InputError
@@ -70,7 +70,7 @@ def test_a_loss_that_is_no_number(monkeypatch, tmp_path):
 
 def test_a_rate_that_explodes_is_found_at_the_end_of_the_epoch():
     with pytest.raises(TrainingError, match="loss became NaN"):
-        fitted(small_net(), recipe=dataclasses.replace(RECIPE, learning_rate=1e30, schedule="constant"))
+        fitted(small_net(), settings=dataclasses.replace(SETTINGS, learning_rate=1e30, schedule="constant"))
 
 
 def test_a_full_disk_keeps_the_checkpoint_before(monkeypatch, tmp_path):
@@ -109,19 +109,19 @@ def test_a_dead_worker(monkeypatch, tmp_path):
         workers=1,
     )
     monkeypatch.setattr(PictureFiles, "read", lambda self, place: os.kill(os.getpid(), signal.SIGKILL))
-    recipe = dataclasses.replace(RECIPE, epochs=1, batch_size=4)
+    settings = dataclasses.replace(SETTINGS, epochs=1, batch_size=4)
     with pytest.raises(
         TrainingError, match=r"a process that reads pictures died .* make room, or take smaller pictures"
     ):
-        fit_deep(small_net(), DeferralLoss("ova"), train, recipe=recipe, seed=0, device="cpu")
+        fit_deep(small_net(), DeferralLoss("ova"), train, settings=settings, seed=0, device="cpu")
 
 
 def test_ctrl_c_saves_and_the_same_call_goes_on(monkeypatch, tmp_path):
     with monkeypatch.context() as patch:
         at_step(patch, 4, lambda state: os.kill(os.getpid(), signal.SIGINT))
-        recipe = dataclasses.replace(RECIPE, save_seconds=1e9)
+        settings = dataclasses.replace(SETTINGS, save_seconds=1e9)
         with pytest.raises(TrainingStopped, match="stopped by Ctrl-C in epoch 2, step 2") as stopped:
-            fitted(small_net(), recipe=recipe, folder=tmp_path)
+            fitted(small_net(), settings=settings, folder=tmp_path)
     assert "the same call goes on from it" in str(stopped.value)
     assert stopped.value.checkpoint == tmp_path / FILE
     assert not isinstance(stopped.value, Exception)  # no search over trainings may take it for a failure
@@ -137,14 +137,14 @@ def test_ctrl_c_during_the_last_look_stops_too(monkeypatch, tmp_path):
     look = _Run._look
 
     def look_when_stopped(self):
-        if self.state.epoch == RECIPE.epochs:
+        if self.state.epoch == SETTINGS.epochs:
             os.kill(os.getpid(), signal.SIGINT)
         return look(self)
 
     monkeypatch.setattr(_Run, "_look", look_when_stopped)
     with pytest.raises(TrainingStopped, match="The last good checkpoint is"):
         fitted(small_net(), folder=tmp_path)
-    assert read_checkpoint(tmp_path / FILE)[1]["epoch"] == RECIPE.epochs
+    assert read_checkpoint(tmp_path / FILE)[1]["epoch"] == SETTINGS.epochs
 
 
 def test_a_folder_that_cannot_be_is_told_before_the_training(monkeypatch, tmp_path):

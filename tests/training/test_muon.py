@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from defero.training.deep.loop_settings import LoopSettings
 from defero.training.deep.muon import Muon, orthogonal_factor
 from defero.training.deep.optimisers import make_optimiser
-from defero.training.deep.recipe import Recipe
 
 
 @pytest.mark.parametrize("shape", [(6, 20), (20, 6), (8, 8)])
@@ -58,14 +58,14 @@ def test_all_else_is_sgd_with_nesterov() -> None:
     assert torch.allclose(ours, theirs, atol=1e-12)
 
 
-def test_a_recipe_gives_it_and_a_small_net_learns() -> None:
+def test_loop_settings_gives_it_and_a_small_net_learns() -> None:
     torch.manual_seed(0)
     net = nn.Sequential(
         nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
     )
     head = nn.Linear(8, 2)
     whole = nn.Sequential(net, head)
-    optimiser = make_optimiser(whole, Recipe(optimiser="muon", learning_rate=0.1))
+    optimiser = make_optimiser(whole, LoopSettings(optimiser="muon", learning_rate=0.1))
     assert isinstance(optimiser, Muon)
     pictures = torch.randn(128, 1, 8, 8)
     labels = (torch.arange(128) % 2).long()

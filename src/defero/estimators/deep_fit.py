@@ -28,7 +28,7 @@ from defero.training.deep.feeds.disk import USUAL_COLOURS, DiskFeed
 from defero.training.deep.feeds.feed import Feed
 from defero.training.deep.feeds.pictures import Augmentation, colours
 from defero.training.deep.loop import fit_deep
-from defero.training.deep.recipe import Recipe as LoopRecipe
+from defero.training.deep.loop_settings import LoopSettings
 from defero.training.verdicts import Verdicts
 
 IN_MEMORY = 1 << 31
@@ -108,7 +108,7 @@ def fit_deep_net(
         loss,
         train,
         held_out,
-        recipe=_recipe(options, net, n_items=len(train), shape=shape),
+        settings=_loop_settings(options, net, n_items=len(train), shape=shape),
         seed=seed,
         folder=None if options.checkpoints is None else Path(options.checkpoints),
         resume=options.recipe.resume,
@@ -214,7 +214,7 @@ def _built(
     return DeferralNet.build(trunks[0], example, expert_trunk=trunks[1] if len(trunks) == 2 else None, **heads)
 
 
-def _recipe(options: DeepOptions, net: str | nn.Module, *, n_items: int, shape: tuple[int, ...]) -> LoopRecipe:
+def _loop_settings(options: DeepOptions, net: str | nn.Module, *, n_items: int, shape: tuple[int, ...]) -> LoopSettings:
     """Return the numbers of the training: SGD for nets that start from nothing, AdamW for others."""
     sgd = isinstance(net, str) and net.startswith(_BY_SGD)
     largest = min(512, n_items / 32, _PIXELS_AT_ONCE / math.prod(shape[:-1]))  # of a vector there is one pixel
@@ -222,7 +222,7 @@ def _recipe(options: DeepOptions, net: str | nn.Module, *, n_items: int, shape: 
     epochs = options.recipe.max_epochs or 30
     usual_rate = 0.1 * max(batch_size, 64) / 512 if sgd else 1e-3
     usual_decay = 5e-4 if sgd else 1e-2
-    return LoopRecipe(
+    return LoopSettings(
         epochs=epochs,
         batch_size=batch_size,
         optimiser="sgd" if sgd else "adamw",

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from defero.training.deep.feeds.disk import DiskFeed
     from defero.training.deep.feeds.pictures import Augmentation, Normalised, colours
     from defero.training.deep.loop import DeepFit, fit_deep
+    from defero.training.deep.loop_settings import LoopSettings
     from defero.training.deep.machine import Machine, start_machine
     from defero.training.deep.optimisers import learning_rate_at, set_learning_rate
-    from defero.training.deep.recipe import Recipe
     from defero.training.text_features import text_scores, text_vectors
     from defero.training.verdicts import Verdicts
 
@@ -26,9 +26,9 @@ __all__ = [
     "DeviceFeed",
     "DiskFeed",
     "FixedAnswers",
+    "LoopSettings",
     "Machine",
     "Normalised",
-    "Recipe",
     "RedrawnAnswers",
     "RedrawnByClass",
     "Verdicts",
@@ -51,7 +51,7 @@ _HOMES = {
     "FixedAnswers": "deep.answer_source",
     "Machine": "deep.machine",
     "Normalised": "deep.feeds.pictures",
-    "Recipe": "deep.recipe",
+    "LoopSettings": "deep.loop_settings",
     "RedrawnAnswers": "deep.answer_source",
     "RedrawnByClass": "deep.answer_source",
     "Verdicts": "verdicts",

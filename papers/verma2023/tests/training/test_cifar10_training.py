@@ -10,7 +10,7 @@ import torch
 
 from defero import InputError
 from defero.nets import DeferralNet
-from defero.training import DeepFit, Recipe
+from defero.training import DeepFit, LoopSettings
 from defero_verma2023.experiments import EXPERIMENTS
 from defero_verma2023.figures.published import paper_folder
 from defero_verma2023.methods import ONE_CLASSIFIER
@@ -27,7 +27,7 @@ from defero_verma2023.training.picture_parts import Stock
 
 N = 120
 NET = "wrn-10-1"
-RECIPE = Recipe(epochs=3, batch_size=20, learning_rate=0.05, ema_decay=None)
+SETTINGS = LoopSettings(epochs=3, batch_size=20, learning_rate=0.05, ema_decay=None)
 POOL = EXPERIMENTS["sim2"].pool(0.95, 0, "as_published")
 
 
@@ -48,7 +48,7 @@ def parts() -> Cifar10Parts:
 @pytest.mark.parametrize("method", ["ova", "moe", ONE_CLASSIFIER])
 def test_each_way_of_training_once(parts: Cifar10Parts, method: str) -> None:
     pool = None if method == ONE_CLASSIFIER else POOL
-    team, _ = train_team(parts, pool, method, seed=0, net=NET, recipe=RECIPE)
+    team, _ = train_team(parts, pool, method, seed=0, net=NET, settings=SETTINGS)
     n_experts = 0 if pool is None else 4
     for part in ("validation", "test"):
         outputs = getattr(team, part)
@@ -61,7 +61,7 @@ def test_each_way_of_training_once(parts: Cifar10Parts, method: str) -> None:
 
 
 def test_all_methods_of_a_seed_meet_the_same_answers(parts: Cifar10Parts) -> None:
-    options: dict[str, Any] = {"seed": 1, "net": NET, "recipe": RECIPE}
+    options: dict[str, Any] = {"seed": 1, "net": NET, "settings": SETTINGS}
     first, second = (train_team(parts, POOL, method, **options)[0] for method in ("ova", "softmax"))
     np.testing.assert_array_equal(first.test.answers, second.test.answers)
     np.testing.assert_array_equal(first.validation.answers, second.validation.answers)
@@ -89,8 +89,8 @@ def test_figure_2_alone_trains_the_two_losses_from_scratch(name: str) -> None:
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Trainer:
-    monkeypatch.setattr(cifar10_training, "QUICK_RECIPE", RECIPE)
-    monkeypatch.setattr(cifar10_training, "QUICK_TUNING", replace(RECIPE, epochs=1, learning_rate=0.01))
+    monkeypatch.setattr(cifar10_training, "QUICK_SETTINGS", SETTINGS)
+    monkeypatch.setattr(cifar10_training, "QUICK_TUNING", replace(SETTINGS, epochs=1, learning_rate=0.01))
     return trainer(quick=True)
 
 
@@ -130,7 +130,7 @@ def test_one_classifier_is_trained_once_for_all_that_start_from_it(
     parts = replace(parts, stock=Stock())
     task = Task(None, ONE_CLASSIFIER, NET, 3)
     first = bench.train(parts, task)
-    plain, _ = train_team(parts, None, ONE_CLASSIFIER, seed=3, net=NET, recipe=RECIPE)
+    plain, _ = train_team(parts, None, ONE_CLASSIFIER, seed=3, net=NET, settings=SETTINGS)
     np.testing.assert_array_equal(first.test.class_logits, plain.test.class_logits)
     assert {**first.recipe, "first_step_seconds": 0.0} == {**plain.recipe, "first_step_seconds": 0.0}
     trained.clear()
@@ -139,7 +139,7 @@ def test_one_classifier_is_trained_once_for_all_that_start_from_it(
     assert not trained
     tuned = bench.train(parts, Task(POOL, "decoupled", *bench.nets_of("decoupled"), 3))
     assert len(trained) == 1
-    assert same(trained[0], classifier_trunk(parts, seed=3, net=NET, recipe=RECIPE))
+    assert same(trained[0], classifier_trunk(parts, seed=3, net=NET, settings=SETTINGS))
     assert tuned.recipe["epochs"] == 1
     assert tuned.recipe["start"] == "the trunk of one classifier of the same seed"
     assert tuned.recipe["start_accuracy"] == first.test.model_correct.mean()
@@ -150,7 +150,7 @@ def test_one_classifier_is_trained_once_for_all_that_start_from_it(
 def test_another_process_finds_the_classifier_and_what_is_true_of_its_training(
     parts: Cifar10Parts, tmp_path: Path, trained: list[dict[str, torch.Tensor]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options: dict[str, Any] = {"seed": 3, "net": NET, "recipe": RECIPE}
+    options: dict[str, Any] = {"seed": 3, "net": NET, "settings": SETTINGS}
     here = replace(parts, stock=Stock(tmp_path))
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(cifar10_classifier, "made_here", lambda: {"machine": {"gpu": "big"}})
@@ -169,10 +169,12 @@ def test_another_process_finds_the_classifier_and_what_is_true_of_its_training(
 
 
 @pytest.mark.parametrize(
-    "changed", [{"seed": 4}, {"recipe": replace(RECIPE, epochs=1)}, {"net": "wrn-10-2"}], ids=["seed", "recipe", "net"]
+    "changed",
+    [{"seed": 4}, {"settings": replace(SETTINGS, epochs=1)}, {"net": "wrn-10-2"}],
+    ids=["seed", "settings", "net"],
 )
-def test_another_seed_recipe_or_net_is_another_classifier(parts: Cifar10Parts, changed: dict[str, Any]) -> None:
-    options: dict[str, Any] = {"seed": 3, "net": NET, "recipe": RECIPE}
+def test_another_seed_setting_or_net_is_another_classifier(parts: Cifar10Parts, changed: dict[str, Any]) -> None:
+    options: dict[str, Any] = {"seed": 3, "net": NET, "settings": SETTINGS}
     one, other = (one_classifier(parts, **options | own) for own in ({}, changed))
     assert not np.array_equal(one.test.class_logits, other.test.class_logits)
     one_trunk, other_trunk = (classifier_trunk(parts, **options | own) for own in ({}, changed))
@@ -181,7 +183,7 @@ def test_another_seed_recipe_or_net_is_another_classifier(parts: Cifar10Parts, c
 
 def test_pictures_of_another_size_are_another_classifier(parts: Cifar10Parts) -> None:
     small = replace(parts, pictures={part: halved(own) for part, own in parts.pictures.items()})
-    one, other = (one_classifier(own, seed=3, net=NET, recipe=RECIPE) for own in (parts, small))
+    one, other = (one_classifier(own, seed=3, net=NET, settings=SETTINGS) for own in (parts, small))
     assert not np.array_equal(one.test.class_logits, other.test.class_logits)
 
 
@@ -191,8 +193,8 @@ def test_a_number_of_epochs_of_ones_own_is_that_of_the_classifier_beneath_too(
     parts = replace(parts, stock=Stock())
     tuned = bench.train(parts, Task(POOL, "moe", *bench.nets_of("moe"), 3, epochs=2))
     assert tuned.recipe["epochs"] == 2
-    short = replace(RECIPE, epochs=2)
-    assert same(trained[1], classifier_trunk(parts, seed=3, net=NET, recipe=short))
+    short = replace(SETTINGS, epochs=2)
+    assert same(trained[1], classifier_trunk(parts, seed=3, net=NET, settings=short))
     bench.train(parts, Task(POOL, "two-stage", *bench.nets_of("two-stage"), 3, epochs=2))
     alone = bench.train(parts, Task(None, ONE_CLASSIFIER, NET, 3, epochs=2))
     assert alone.recipe["epochs"] == 2
@@ -201,21 +203,21 @@ def test_a_number_of_epochs_of_ones_own_is_that_of_the_classifier_beneath_too(
 
 def test_what_cannot_be_trained_is_told(parts: Cifar10Parts) -> None:
     with pytest.raises(InputError, match=r"method must be one of ova, .*, one classifier, got 'two-stage'"):
-        train_team(parts, POOL, "two-stage", seed=0, net=NET, recipe=RECIPE)
+        train_team(parts, POOL, "two-stage", seed=0, net=NET, settings=SETTINGS)
     with pytest.raises(InputError, match="pool must be left out for one classifier and given for the others"):
-        train_team(parts, POOL, ONE_CLASSIFIER, seed=0, net=NET, recipe=RECIPE)
+        train_team(parts, POOL, ONE_CLASSIFIER, seed=0, net=NET, settings=SETTINGS)
 
 
-def test_the_runs_that_are_kept_are_of_the_recipes_that_the_command_has() -> None:
+def test_stored_runs_have_the_settings_of_the_command() -> None:
     home = paper_folder()
     if home is None:
         pytest.skip("the runs come with the sources alone")
-    wanted = {"wrn-28-4": cifar10_training.RECIPE, "wrn-28-4, tuned": cifar10_training.TUNING}
+    wanted = {"wrn-28-4": cifar10_training.SETTINGS, "wrn-28-4, tuned": cifar10_training.TUNING}
     for name in ("sim1", "sim2", "oracles", "noisy-oracles", "overlap"):
         for record in read_records(home / "results" / f"{name}.jsonl"):
             if record.net in wanted:
-                recipe = asdict(wanted[record.net])
-                assert {key: record.recipe[key] for key in recipe if key in record.recipe} == {
-                    key: value for key, value in recipe.items() if key in record.recipe
+                settings = asdict(wanted[record.net])
+                assert {key: record.recipe[key] for key in settings if key in record.recipe} == {
+                    key: value for key, value in settings.items() if key in record.recipe
                 }
                 assert {"epochs", "learning_rate", "optimiser"} <= record.recipe.keys()

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from defero import InputError
 from defero.datasets import hatespeech
-from defero.training import Recipe
+from defero.training import LoopSettings
 from defero_verma2023.experiments import EXPERIMENTS
 from defero_verma2023.measures.measure import measure
 from defero_verma2023.measures.team_outputs import TeamOutputs, outputs_from_scores
@@ -24,7 +24,7 @@ from defero_verma2023.training.hatespeech_parts import TweetParts, load
 DATA = Path(os.environ.get("DEFERO_DATA", "."))
 needs_tweets = pytest.mark.skipif(not (DATA / "hatespeech").is_dir(), reason="DEFERO_DATA holds no hatespeech")
 N = 600
-SHORT = Recipe(epochs=1, batch_size=64, optimiser="adamw", learning_rate=1e-3, ema_decay=None, compile="off")
+SHORT = LoopSettings(epochs=1, batch_size=64, optimiser="adamw", learning_rate=1e-3, ema_decay=None, compile="off")
 LOGITS = st.floats(-8, 8, allow_subnormal=False)
 
 
@@ -89,7 +89,7 @@ def test_numbers_of_texts_are_learned_from_the_training_part_alone(tweets, what)
 )
 def test_each_kind_of_method_once(tweets, net, method):
     experts = None if method == ONE_CLASSIFIER else pool(8)
-    team = train_team(tweets, experts, method, seed=0, net=net, recipe=SHORT)
+    team = train_team(tweets, experts, method, seed=0, net=net, settings=SHORT)
     n_experts = 0 if experts is None else 8
     for part in ("validation", "test"):
         outputs = getattr(team, part)

@@ -7,7 +7,7 @@ import torch
 from sklearn.decomposition import PCA
 
 from defero import InputError
-from defero.training import Augmentation, Recipe
+from defero.training import Augmentation, LoopSettings
 from defero_verma2023.experiments import EXPERIMENTS
 from defero_verma2023.pools.ham10000 import ham10000_pool
 from defero_verma2023.pools.pool import ExpertPool, PoolExpert
@@ -23,7 +23,7 @@ from defero_verma2023.training.picture_parts import PARTS, PictureParts, Stock
 from defero_verma2023.training.picture_training import train_picture_team
 
 NEEDS_DATA = pytest.mark.skipif(not os.environ.get("DEFERO_DATA"), reason="DEFERO_DATA names no data folder")
-RECIPE = Recipe(epochs=4, batch_size=16, learning_rate=0.05, ema_decay=None)
+SETTINGS = LoopSettings(epochs=4, batch_size=16, learning_rate=0.05, ema_decay=None)
 NET = "wrn-10-1"
 POOL = ExpertPool("two", (PoolExpert("guess", "label", guess_table(3)), PoolExpert("sure", "label", copy_table(3))))
 
@@ -41,7 +41,7 @@ def coloured(n_items: int = 180, *, stock: Stock | None = None) -> PictureParts:
 
 
 def trained(parts: PictureParts, pool: ExpertPool | None, method: str, net: str = NET):
-    return train_picture_team(parts, pool, method, seed=0, net=net, recipe=RECIPE, augmentation=Augmentation(pad=2))
+    return train_picture_team(parts, pool, method, seed=0, net=net, settings=SETTINGS, augmentation=Augmentation(pad=2))
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from defero.core.errors import InputError
 from defero.losses import DeferralLoss
 from defero.training.deep.evaluate import Quality, evaluate
 from defero.training.deep.feeds.feed import Feed
+from defero.training.deep.loop_settings import LoopSettings
 from defero.training.deep.machine import Machine, fast_kernels, start_machine
-from defero.training.deep.recipe import Recipe
 from defero.training.deep.run.checkpoint import FILE, make_folder
 from defero.training.deep.run.identity import RunIdentity
 from defero.training.deep.run.log import EpochLine, Journal
@@ -57,7 +57,7 @@ def fit_deep(
     train: Feed,
     held_out: Feed | None = None,
     *,
-    recipe: Recipe,
+    settings: LoopSettings,
     seed: int,
     folder: Path | None = None,
     resume: str = "auto",
@@ -79,7 +79,7 @@ def fit_deep(
     train : Feed
     held_out : Feed, optional
         Watched for the best epoch; without it the last weights are kept.
-    recipe : Recipe
+    settings : LoopSettings
     seed : int
         Of what the net draws itself; the feeds have seeds of their own.
     folder : Path, optional
@@ -102,16 +102,16 @@ def fit_deep(
     if folder is not None:
         make_folder(folder)
     devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
-    with explain_troubles(path, batch_size=recipe.batch_size), torch.random.fork_rng(devices):
-        machine = start_machine(recipe, device=device, fabric=fabric)
+    with explain_troubles(path, batch_size=settings.batch_size), torch.random.fork_rng(devices):
+        machine = start_machine(settings, device=device, fabric=fabric)
         for feed in (train, held_out):
             if feed is not None:
                 feed.place(machine.device)
         with fast_kernels(machine.device):
-            state = TrainingState(net, loss, train, recipe=recipe, machine=machine, seed=seed)
+            state = TrainingState(net, loss, train, settings=settings, machine=machine, seed=seed)
             files = None
             if path is not None:
-                same = RunIdentity.of(net, loss, train, held_out, recipe=recipe, seed=seed)
+                same = RunIdentity.of(net, loss, train, held_out, settings=settings, seed=seed)
                 files = _Files(path, same)
                 if resume == "auto" and _checkpoint_exists(path, machine):
                     state.load(path, same)
@@ -159,14 +159,14 @@ class _Run:
 
     def to_the_end(self, *, shown: bool) -> DeepFit:
         """Run the epochs that are left."""
-        state, recipe = self.state, self.state.recipe
-        total = recipe.epochs * state.steps_per_epoch
+        state, settings = self.state, self.state.settings
+        total = settings.epochs * state.steps_per_epoch
         with Interrupts() as interrupts, training_bar(total, done=state.steps_done, shown=shown) as tell:
-            while state.epoch < recipe.epochs and not state.stopped:
+            while state.epoch < settings.epochs and not state.stopped:
                 line = self._epoch(interrupts, tell)
                 self.journal.write(line)
                 tell(state.steps_done, system_accuracy=line.system_accuracy, ece=line.ece)
-                if state.epoch == recipe.epochs or state.stopped or self._save_is_due():
+                if state.epoch == settings.epochs or state.stopped or self._save_is_due():
                     self._save()
                 if interrupts.asked:
                     self._stop_here()
@@ -178,14 +178,14 @@ class _Run:
         return DeepFit(state.epoch, best, lines, state.seconds, self.first_step_seconds, path)
 
     def _epoch(self, interrupts: Interrupts, tell: Any) -> EpochLine:
-        state, recipe = self.state, self.state.recipe
+        state, settings = self.state, self.state.settings
         started, n_timed = self._train_epoch(interrupts, tell)
         rate = state.rate(state.steps_done - 1)
         loss = state.end_epoch()
         trained = time.monotonic()  # end_epoch read the loss, so the device is done
         speed = n_timed * self.machine.piece.world / (trained - started) if n_timed else math.nan
         if not math.isfinite(loss):
-            raise not_finite(state.epoch, recipe.learning_rate)
+            raise not_finite(state.epoch, settings.learning_rate)
         quality = self._look()
         seconds = time.monotonic() - started
         state.seconds += seconds
@@ -205,13 +205,13 @@ class _Run:
 
     def _train_epoch(self, interrupts: Interrupts, tell: Any) -> tuple[float, int]:
         """Run the steps that are left in the epoch; return since when and for how many items its speed counts."""
-        state, recipe = self.state, self.state.recipe
+        state, settings = self.state, self.state.settings
         state.net.train()
         started, n_timed = time.monotonic(), 0
         batches = self.train.batches(
             state.epoch,
-            batch_size=recipe.batch_size,
-            drop_last=recipe.drop_last,
+            batch_size=settings.batch_size,
+            drop_last=settings.drop_last,
             start=state.step,
             piece=self.machine.piece,
         )
@@ -235,13 +235,13 @@ class _Run:
         if loss is None:
             return
         if not math.isfinite(loss):
-            raise not_finite(self.state.epoch + 1, self.state.recipe.learning_rate)
+            raise not_finite(self.state.epoch + 1, self.state.settings.learning_rate)
         tell(self.state.steps_done, loss=loss)
 
     def _look(self) -> Quality | None:
         """Judge the held-out part where it is due, and take note of a better epoch."""
-        state, recipe = self.state, self.state.recipe
-        due = state.epoch % recipe.evaluate_every == 0 or state.epoch == recipe.epochs
+        state, settings = self.state, self.state.settings
+        due = state.epoch % settings.evaluate_every == 0 or state.epoch == settings.epochs
         if self.held_out is None or not due:
             return None
         if state.average is None:
@@ -250,16 +250,16 @@ class _Run:
             with state.average.applied():
                 quality = self._judge(self.held_out)
         if not math.isfinite(quality.loss):
-            raise not_finite(state.epoch, recipe.learning_rate)
-        value = quality.loss if recipe.watch == "loss" else quality.system_accuracy
+            raise not_finite(state.epoch, settings.learning_rate)
+        value = quality.loss if settings.watch == "loss" else quality.system_accuracy
         state.stopped = state.best.take(self.machine.agreed(value), state.judged_state(), epoch=state.epoch)
         return quality
 
     def _judge(self, held_out: Feed) -> Quality:
-        return evaluate(self.state.net, self.loss, held_out, self.machine, batch_size=self.state.recipe.batch_size)
+        return evaluate(self.state.net, self.loss, held_out, self.machine, batch_size=self.state.settings.batch_size)
 
     def _save_is_due(self) -> bool:
-        due = time.monotonic() - self.saved_at >= self.state.recipe.save_seconds
+        due = time.monotonic() - self.saved_at >= self.state.settings.save_seconds
         return self.files is not None and due
 
     def _save(self) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from defero.core.errors import InputError
 from defero.training.deep.feeds.feed import Piece
-from defero.training.deep.recipe import Recipe
+from defero.training.deep.loop_settings import LoopSettings
 
 
 class Machine:
@@ -54,7 +54,7 @@ class Machine:
         self.fabric.clip_gradients(model, optimiser, max_norm=max_norm, error_if_nonfinite=False)
 
     def autocast(self) -> AbstractContextManager[None]:
-        """Compute in the recipe's precision."""
+        """Compute in the settings's precision."""
         return self.fabric.autocast()
 
     def together(self, rows: Tensor) -> Tensor:
@@ -91,17 +91,17 @@ class Machine:
             torch.cuda.synchronize(self.device)
 
 
-def start_machine(recipe: Recipe, *, device: str | None = None, fabric: Any = None) -> Machine:
+def start_machine(settings: LoopSettings, *, device: str | None = None, fabric: Any = None) -> Machine:
     """Return the machine: the processes that `torchrun` started, the Fabric that is handed in, or this process alone.
 
     Parameters
     ----------
-    recipe : Recipe
+    settings : LoopSettings
         Says the precision.
     device : str, optional
         "cpu" or "cuda"; a GPU where there is one by default.
     fabric : lightning_fabric.Fabric, optional
-        One that was launched, for other ways to run; the recipe's precision is then not looked at.
+        One that was launched, for other ways to run; the settings's precision is then not looked at.
     """
     if fabric is not None:
         return Machine(fabric)
@@ -110,7 +110,7 @@ def start_machine(recipe: Recipe, *, device: str | None = None, fabric: Any = No
     except ImportError as error:
         raise InputError("deep networks need lightning-fabric: install defero with its train extra.") from error
     kind = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")).type
-    precision: Any = recipe.precision
+    precision: Any = settings.precision
     if precision == "auto":
         precision = "bf16-mixed" if kind == "cuda" else "32"
     world, here = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

@@ -5,37 +5,37 @@ import math
 import torch
 from torch import nn
 
+from defero.training.deep.loop_settings import LoopSettings
 from defero.training.deep.muon import Muon
-from defero.training.deep.recipe import Recipe
 
 
-def make_optimiser(net: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
-    """Return the recipe's optimiser for a net that is already on its device.
+def make_optimiser(net: nn.Module, settings: LoopSettings) -> torch.optim.Optimizer:
+    """Return the settings's optimiser for a net that is already on its device.
 
     On a GPU one fused kernel updates many parameters at once.
 
     >>> net = nn.Linear(2, 2)
-    >>> [len(group["params"]) for group in make_optimiser(net, Recipe(optimiser="adamw")).param_groups]
+    >>> [len(group["params"]) for group in make_optimiser(net, LoopSettings(optimiser="adamw")).param_groups]
     [1, 1]
     """
     learned = [parameter for parameter in net.parameters() if parameter.requires_grad]
     fused = all(parameter.is_cuda for parameter in learned)
-    if recipe.optimiser == "sgd":
+    if settings.optimiser == "sgd":
         return torch.optim.SGD(
             learned,
-            lr=recipe.learning_rate,
-            momentum=recipe.momentum,
-            weight_decay=recipe.weight_decay,
-            nesterov=recipe.momentum > 0,
+            lr=settings.learning_rate,
+            momentum=settings.momentum,
+            weight_decay=settings.weight_decay,
+            nesterov=settings.momentum > 0,
             fused=fused,
         )
-    if recipe.optimiser == "muon":
-        return Muon(learned, lr=recipe.learning_rate, momentum=recipe.momentum, weight_decay=recipe.weight_decay)
+    if settings.optimiser == "muon":
+        return Muon(learned, lr=settings.learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay)
     groups = [
-        {"params": [p for p in learned if p.ndim > 1], "weight_decay": recipe.weight_decay},
+        {"params": [p for p in learned if p.ndim > 1], "weight_decay": settings.weight_decay},
         {"params": [p for p in learned if p.ndim <= 1], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=recipe.learning_rate, fused=fused)
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=fused)
 
 
 def set_learning_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:

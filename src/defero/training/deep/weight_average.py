@@ -1,4 +1,4 @@
-"""A moving average of the weights: what is judged and own_weights, where the recipe asks for one."""
+"""A moving average of the weights: what is judged and own_weights, where the settings asks for one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

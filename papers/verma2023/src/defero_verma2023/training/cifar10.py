@@ -7,7 +7,7 @@ what it says.
 
 from dataclasses import replace
 
-from defero.training import Recipe
+from defero.training import LoopSettings
 from defero_verma2023.methods import FROZEN, ONE_CLASSIFIER, TUNED, TWO_LOSSES, root_of
 from defero_verma2023.runs.trained_team import TrainedTeam
 from defero_verma2023.runs.trainer import Task, Trainer
@@ -16,7 +16,7 @@ from defero_verma2023.training.cifar10_parts import Cifar10Parts, shared_parts
 from defero_verma2023.training.cifar10_team import train_team
 
 NET = "wrn-28-4"
-RECIPE = Recipe(
+SETTINGS = LoopSettings(
     epochs=18,
     batch_size=1024,
     optimiser="muon",
@@ -25,11 +25,11 @@ RECIPE = Recipe(
     warm_up=0.1,
     compile_part="trunk",
 )
-TUNING = replace(RECIPE, epochs=9)
+TUNING = replace(SETTINGS, epochs=9)
 """Of a network that starts from one classifier's trunk."""
 QUICK_NET = "wrn-10-1"
-QUICK_RECIPE = Recipe(epochs=12, batch_size=128, learning_rate=0.1)
-QUICK_TUNING = replace(QUICK_RECIPE, epochs=4, learning_rate=0.05)
+QUICK_SETTINGS = LoopSettings(epochs=12, batch_size=128, learning_rate=0.1)
+QUICK_TUNING = replace(QUICK_SETTINGS, epochs=4, learning_rate=0.05)
 N_QUICK = 4_000
 
 
@@ -48,33 +48,33 @@ def trainer(*, quick: bool) -> Trainer:
 
 
 def _train(parts: Cifar10Parts, task: Task) -> TrainedTeam:
-    return _trained(parts, task, recipe=RECIPE, tuning=TUNING)
+    return _trained(parts, task, settings=SETTINGS, tuning=TUNING)
 
 
 def _train_quick(parts: Cifar10Parts, task: Task) -> TrainedTeam:
-    return _trained(parts, task, recipe=QUICK_RECIPE, tuning=QUICK_TUNING)
+    return _trained(parts, task, settings=QUICK_SETTINGS, tuning=QUICK_TUNING)
 
 
-def _trained(parts: Cifar10Parts, task: Task, *, recipe: Recipe, tuning: Recipe) -> TrainedTeam:
+def _trained(parts: Cifar10Parts, task: Task, *, settings: LoopSettings, tuning: LoopSettings) -> TrainedTeam:
     """Train what the task asks for; its number of epochs, where it has one, is that of the classifier beneath too."""
     if task.epochs is not None:
-        recipe, tuning = (replace(one, epochs=task.epochs) for one in (recipe, tuning))
+        settings, tuning = (replace(one, epochs=task.epochs) for one in (settings, tuning))
     seed, net = task.seed, root_of(task.net)
     if task.method == ONE_CLASSIFIER:
-        return one_classifier(parts, seed=seed, net=net, recipe=recipe)
+        return one_classifier(parts, seed=seed, net=net, settings=settings)
     if task.net.endswith(FROZEN) and task.pool is not None:
         # Only now: it loads scikit-learn, which a machine that trains nets need not have.
         from defero_verma2023.training.two_stage import after_one_classifier
 
-        alone = one_classifier(parts, seed=seed, net=net, recipe=recipe)
+        alone = one_classifier(parts, seed=seed, net=net, settings=settings)
         return after_one_classifier(alone.validation, alone.test, task.pool, seed=seed)
     if task.net.endswith(TUNED):
-        start = classifier_trunk(parts, seed=seed, net=net, recipe=recipe)
-        team, _ = train_team(parts, task.pool, task.method, seed=seed, net=net, recipe=tuning, start=start)
-        alone = one_classifier(parts, seed=seed, net=net, recipe=recipe)
+        start = classifier_trunk(parts, seed=seed, net=net, settings=settings)
+        team, _ = train_team(parts, task.pool, task.method, seed=seed, net=net, settings=tuning, start=start)
+        alone = one_classifier(parts, seed=seed, net=net, settings=settings)
         start_facts = {
             "start": "the trunk of one classifier of the same seed",
             "start_accuracy": float(alone.test.model_correct.mean()),
         }
         return replace(team, recipe=team.recipe | start_facts)
-    return train_team(parts, task.pool, task.method, seed=seed, net=net, recipe=recipe)[0]
+    return train_team(parts, task.pool, task.method, seed=seed, net=net, settings=settings)[0]

@@ -10,7 +10,15 @@ from torch import Tensor
 from defero import InputError
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet, net_by_name
-from defero.training import AnswerSource, Augmentation, DeviceFeed, Recipe, RedrawnByClass, fit_deep, start_machine
+from defero.training import (
+    AnswerSource,
+    Augmentation,
+    DeviceFeed,
+    LoopSettings,
+    RedrawnByClass,
+    fit_deep,
+    start_machine,
+)
 from defero_verma2023.measures.team_outputs import TeamOutputs
 from defero_verma2023.methods import END_TO_END, LOSSES, check_pool
 from defero_verma2023.pools.pool import ExpertPool
@@ -31,7 +39,7 @@ def train_team(
     *,
     seed: int,
     net: str,
-    recipe: Recipe,
+    settings: LoopSettings,
     cutout: int = CUTOUT,
     start: Mapping[str, Tensor] | None = None,
 ) -> tuple[TrainedTeam, DeferralNet]:
@@ -51,7 +59,7 @@ def train_team(
         Of the weights, the order, the crops and the answers.
     net : str
         A name of `defero.nets.net_by_name`.
-    recipe : Recipe
+    settings : LoopSettings
     cutout : int
         Side of the square that is painted over in training; 0 for none.
     start : mapping, optional
@@ -76,12 +84,12 @@ def train_team(
     )
     if start is not None:
         module.trunk.load_state_dict(start)
-    fit = fit_deep(module, DeferralLoss(LOSSES[method]), feed, recipe=recipe, seed=seed)
+    fit = fit_deep(module, DeferralLoss(LOSSES[method]), feed, settings=settings, seed=seed)
     validation, test = (
         _outputs(module, parts, part, LOSSES[method], feed, pool, rng=np.random.default_rng([seed, number]))
         for number, part in enumerate(("validation", "test"), start=1)
     )
-    facts = asdict(recipe) | {"cutout": cutout, "n_train": len(labels), "first_step_seconds": fit.first_step_seconds}
+    facts = asdict(settings) | {"cutout": cutout, "n_train": len(labels), "first_step_seconds": fit.first_step_seconds}
     return TrainedTeam(validation, test, fit.seconds, facts), module
 
 
@@ -106,4 +114,4 @@ def _outputs(
     nothing = nothing_said(len(labels), n_experts=module.n_experts)
     feed = DeviceFeed(parts.pictures[part], torch.from_numpy(labels), nothing, seed=0, normalise=train.normalise)
     answers = np.empty((len(labels), 0), dtype=np.int64) if pool is None else pool.draw(labels, rng=rng)
-    return network_outputs(module, feed, start_machine(Recipe()), loss=loss, answers=answers, batch_size=N_LOOK)
+    return network_outputs(module, feed, start_machine(LoopSettings()), loss=loss, answers=answers, batch_size=N_LOOK)

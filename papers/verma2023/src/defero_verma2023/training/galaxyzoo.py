@@ -15,7 +15,7 @@ import torch
 from torch.nn.functional import interpolate
 
 from defero.datasets import galaxyzoo, split_rows
-from defero.training import Augmentation, Recipe
+from defero.training import Augmentation, LoopSettings
 from defero_verma2023.arrays import IntArray
 from defero_verma2023.pools.pool import Variant
 from defero_verma2023.pools.stand_in import stand_in_human
@@ -30,7 +30,7 @@ SIDE = 128
 N_PEOPLE = 10
 FULL = PictureRecipe(
     "efficientnet-lite0",
-    Recipe(
+    LoopSettings(
         epochs=12,
         batch_size=64,
         optimiser="adamw",

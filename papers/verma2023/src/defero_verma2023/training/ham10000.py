@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from defero.datasets import HAM10000_CLASSES, data_folder, ham10000, ham10000_metadata, split_groups
-from defero.training import Augmentation, Recipe
+from defero.training import Augmentation, LoopSettings
 from defero_verma2023.arrays import FloatArray, IntArray
 from defero_verma2023.runs.trainer import Trainer
 from defero_verma2023.training.mixer_expert import MixerCases, MixerRecipe, answers_of_mixer, mixer_facts
@@ -31,7 +31,7 @@ SIZE = (160, 120)
 """Width and height of the pictures."""
 FULL = PictureRecipe(
     "efficientnet-lite0",
-    Recipe(
+    LoopSettings(
         epochs=8,
         batch_size=128,
         optimiser="adamw",

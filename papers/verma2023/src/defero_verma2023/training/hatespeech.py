@@ -15,7 +15,7 @@ import torch
 from defero import InputError
 from defero.losses import DeferralLoss
 from defero.nets import net_by_name
-from defero.training import DeviceFeed, FixedAnswers, Recipe, Verdicts, fit_deep, start_machine
+from defero.training import DeviceFeed, FixedAnswers, LoopSettings, Verdicts, fit_deep, start_machine
 from defero_verma2023.arrays import IntArray
 from defero_verma2023.measures.team_outputs import TeamOutputs, outputs_from_scores
 from defero_verma2023.methods import LOSSES, TEXT_NETS, check_pool
@@ -26,7 +26,7 @@ from defero_verma2023.training.hatespeech_parts import N_CLASSES, TweetParts, lo
 from defero_verma2023.training.network_outputs import network_outputs
 
 TEXT_CNN, TFIDF = TEXT_NETS
-RECIPE = Recipe(
+SETTINGS = LoopSettings(
     epochs=15,
     batch_size=512,
     optimiser="adamw",
@@ -49,7 +49,7 @@ def train_team(
     *,
     seed: int,
     net: str = TFIDF,
-    recipe: Recipe = RECIPE,
+    settings: LoopSettings = SETTINGS,
 ) -> TrainedTeam:
     """Train one team and return what it says of the validation and the test tweets.
 
@@ -63,7 +63,7 @@ def train_team(
     seed : int
         Of weights, order and dropout.
     net : "text-cnn" or "tfidf"
-    recipe : Recipe
+    settings : LoopSettings
         For the text-cnn alone.
     """
     if method not in TEXT_NETS.get(net, ()):
@@ -72,7 +72,7 @@ def train_team(
     check_pool(method, pool)
     answers = data.answers(pool)
     if net == TEXT_CNN:
-        return _train_text_cnn(data, answers, method, seed=seed, recipe=recipe)
+        return _train_text_cnn(data, answers, method, seed=seed, settings=settings)
     return _train_on_words(data, answers, method, seed=seed)
 
 
@@ -80,8 +80,8 @@ def trainer(*, quick: bool) -> Trainer:
     """Return how the teams of HateSpeech are trained; quick: on words alone and a subset, for a laptop."""
 
     def train(data: TweetParts, task: Task) -> TrainedTeam:
-        recipe = RECIPE if task.epochs is None else replace(RECIPE, epochs=task.epochs)
-        return train_team(data, task.pool, task.method, seed=task.seed, net=task.net, recipe=recipe)
+        settings = SETTINGS if task.epochs is None else replace(SETTINGS, epochs=task.epochs)
+        return train_team(data, task.pool, task.method, seed=task.seed, net=task.net, settings=settings)
 
     limit = N_QUICK if quick else None
     nets = {TFIDF: TEXT_NETS[TFIDF]} if quick else TEXT_NETS
@@ -116,7 +116,9 @@ def _train_on_words(data: TweetParts, answers: IntArray, method: str, *, seed: i
     return TrainedTeam(said("validation"), said("test"), seconds, {"model": facts, "n_train": len(train)})
 
 
-def _train_text_cnn(data: TweetParts, answers: IntArray, method: str, *, seed: int, recipe: Recipe) -> TrainedTeam:
+def _train_text_cnn(
+    data: TweetParts, answers: IntArray, method: str, *, seed: int, settings: LoopSettings
+) -> TrainedTeam:
     vectors = torch.from_numpy(data.vectors).float()
 
     def feed(part: str) -> DeviceFeed:
@@ -135,17 +137,17 @@ def _train_text_cnn(data: TweetParts, answers: IntArray, method: str, *, seed: i
         generator=torch.Generator().manual_seed(seed),
     )
     loss = LOSSES[method]
-    fit = fit_deep(module, DeferralLoss(loss), feed("train"), recipe=recipe, seed=seed)
+    fit = fit_deep(module, DeferralLoss(loss), feed("train"), settings=settings, seed=seed)
     validation, test = (
         network_outputs(
             module,
             feed(part),
-            start_machine(recipe),
+            start_machine(settings),
             loss=loss,
             answers=answers[data.rows[part]],
             batch_size=N_LOOK,
         )
         for part in ("validation", "test")
     )
-    facts = asdict(recipe) | {"n_train": len(data.rows["train"]), "first_step_seconds": fit.first_step_seconds}
+    facts = asdict(settings) | {"n_train": len(data.rows["train"]), "first_step_seconds": fit.first_step_seconds}
     return TrainedTeam(validation, test, fit.seconds, facts)

@@ -19,8 +19,8 @@ from defero.training import (
     Augmentation,
     DeepFit,
     DeviceFeed,
+    LoopSettings,
     Machine,
-    Recipe,
     RedrawnAnswers,
     fit_deep,
     start_machine,
@@ -44,14 +44,14 @@ N_LOOK = 256
 
 @dataclass(frozen=True)
 class PictureRecipe:
-    """How the nets of one data set are trained: a name of `defero.nets.net_by_name`, a recipe and an augmentation."""
+    """How the nets of one data set are trained: a name of `defero.nets.net_by_name`, settings and an augmentation."""
 
     net: str
-    recipe: Recipe
+    settings: LoopSettings
     augmentation: Augmentation
 
 
-QUICK = PictureRecipe("wrn-10-1", Recipe(epochs=6, batch_size=32, learning_rate=0.05), Augmentation(pad=4))
+QUICK = PictureRecipe("wrn-10-1", LoopSettings(epochs=6, batch_size=32, learning_rate=0.05), Augmentation(pad=4))
 """A small net from scratch, for a first look on few pictures."""
 
 
@@ -69,8 +69,8 @@ def picture_trainer(load: Callable[[int, Variant, Path | None], PictureParts], c
     """
 
     def train(data: PictureParts, task: Task) -> TrainedTeam:
-        recipe = chosen.recipe if task.epochs is None else replace(chosen.recipe, epochs=task.epochs)
-        options: dict[str, Any] = {"recipe": recipe, "augmentation": chosen.augmentation}
+        settings = chosen.settings if task.epochs is None else replace(chosen.settings, epochs=task.epochs)
+        options: dict[str, Any] = {"settings": settings, "augmentation": chosen.augmentation}
         return train_picture_team(data, task.pool, task.method, seed=task.seed, net=task.net, **options)
 
     nets = {chosen.net: ("ova", "softmax", ONE_CLASSIFIER), chosen.net + FROZEN: FROZEN_METHODS}
@@ -84,7 +84,7 @@ def train_picture_team(
     *,
     seed: int,
     net: str,
-    recipe: Recipe,
+    settings: LoopSettings,
     augmentation: Augmentation,
 ) -> TrainedTeam:
     """Train one team and return what it says of the validation and the test pictures.
@@ -102,14 +102,14 @@ def train_picture_team(
     seed : int
     net : str
         A name of `defero.nets.net_by_name`; with ", frozen" behind it, see `train_frozen_team`.
-    recipe : Recipe
+    settings : LoopSettings
     augmentation : Augmentation
     """
     known = FROZEN_METHODS if net.endswith(FROZEN) else END_TO_END
     if method not in known:
         raise InputError(f"method must be one of {', '.join(known)} with the net {net}, got {method!r}.")
     check_pool(method, pool)
-    options: dict[str, Any] = {"seed": seed, "recipe": recipe, "augmentation": augmentation}
+    options: dict[str, Any] = {"seed": seed, "settings": settings, "augmentation": augmentation}
     if pool is None:
         return _one_classifier(parts, net=net, **options)
     if net.endswith(FROZEN):
@@ -122,7 +122,7 @@ def train_picture_team(
     module, fit, feed = _fitted(parts, pool, LOSSES[method], net=net, **options)
     look = _Look(module, feed, parts)
     validation, test = (look.outputs(part, pool, LOSSES[method], seed=seed) for part in ("validation", "test"))
-    return TrainedTeam(validation, test, fit.seconds, _facts(parts, recipe, augmentation, fit.first_step_seconds))
+    return TrainedTeam(validation, test, fit.seconds, _facts(parts, settings, augmentation, fit.first_step_seconds))
 
 
 def _fitted(
@@ -132,7 +132,7 @@ def _fitted(
     *,
     seed: int,
     net: str,
-    recipe: Recipe,
+    settings: LoopSettings,
     augmentation: Augmentation,
 ) -> tuple[DeferralNet, DeepFit, DeviceFeed]:
     learned = net.startswith("efficientnet")
@@ -155,7 +155,7 @@ def _fitted(
     for layer in module.modules():
         if isinstance(layer, nn.BatchNorm2d):
             layer.momentum = 0.1  # ImageNet's statistics must be forgotten within a few hundred steps
-    fit = fit_deep(module, DeferralLoss(loss), feed, recipe=recipe, seed=seed)
+    fit = fit_deep(module, DeferralLoss(loss), feed, settings=settings, seed=seed)
     return module, fit, feed
 
 
@@ -171,7 +171,7 @@ class _Look:
     def __init__(self, module: DeferralNet, train: DeviceFeed, parts: PictureParts) -> None:
         # A copy is not compiled: batches of other sizes, in eval mode, would each be compiled anew.
         self.module, self.train, self.parts = copy.deepcopy(module), train, parts
-        self.machine: Machine = start_machine(Recipe())
+        self.machine: Machine = start_machine(LoopSettings())
 
     def outputs(self, part: str, pool: ExpertPool | None, loss: str, *, seed: int) -> TeamOutputs:
         """Return what the net says of a part."""
@@ -212,14 +212,16 @@ def _one_classifier(parts: PictureParts, *, net: str, **options: Any) -> Trained
         for part in ("validation", "test")
         for rows, labels in [(parts.rows[part], parts.labels[parts.rows[part]])]
     )
-    facts = _facts(parts, options["recipe"], options["augmentation"], float(classifier["first_step_seconds"]))
+    facts = _facts(parts, options["settings"], options["augmentation"], float(classifier["first_step_seconds"]))
     return TrainedTeam(validation, test, float(classifier["seconds"]), facts, json.loads(str(classifier["made"])))
 
 
-def _classifier(parts: PictureParts, *, seed: int, net: str, recipe: Recipe, augmentation: Augmentation) -> Arrays:
+def _classifier(
+    parts: PictureParts, *, seed: int, net: str, settings: LoopSettings, augmentation: Augmentation
+) -> Arrays:
     def make() -> Arrays:
         module, fit, feed = _fitted(
-            parts, None, "softmax", seed=seed, net=net, recipe=recipe, augmentation=augmentation
+            parts, None, "softmax", seed=seed, net=net, settings=settings, augmentation=augmentation
         )
         features, logits = _Look(module, feed, parts).features_and_logits()
         return {
@@ -230,7 +232,7 @@ def _classifier(parts: PictureParts, *, seed: int, net: str, recipe: Recipe, aug
             "made": np.array(json.dumps(made_here())),
         }
 
-    facts = _facts(parts, recipe, augmentation, 0.0) | {
+    facts = _facts(parts, settings, augmentation, 0.0) | {
         "net": net,
         "split": parts.seed,
         "n": len(parts.labels),
@@ -239,8 +241,8 @@ def _classifier(parts: PictureParts, *, seed: int, net: str, recipe: Recipe, aug
     return parts.stock.take(f"{parts.name}-classifier-{seed}", facts, make)
 
 
-def _facts(parts: PictureParts, recipe: Recipe, augmentation: Augmentation, first: float) -> dict[str, Any]:
-    return asdict(recipe) | {
+def _facts(parts: PictureParts, settings: LoopSettings, augmentation: Augmentation, first: float) -> dict[str, Any]:
+    return asdict(settings) | {
         "augmentation": asdict(augmentation),
         "picture_size": list(parts.pictures.shape[1:3]),
         "n_train": len(parts.rows["train"]),

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss
 from defero.training.deep.feeds.feed import Feed
-from defero.training.deep.recipe import Recipe
+from defero.training.deep.loop_settings import LoopSettings
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,19 @@ class RunIdentity:
 
     @classmethod
     def of(
-        cls, net: nn.Module, loss: DeferralLoss, train: Feed, held_out: Feed | None, *, recipe: Recipe, seed: int
+        cls,
+        net: nn.Module,
+        loss: DeferralLoss,
+        train: Feed,
+        held_out: Feed | None,
+        *,
+        settings: LoopSettings,
+        seed: int,
     ) -> "RunIdentity":
         """Return the identity of a run that is about to begin; every number that it learns from is looked at."""
         change = train.augmentation
-        settings = {
-            **recipe.what_counts(),
+        values = {
+            **settings.what_counts(),
             "seed": seed,
             "loss": loss.name,
             "augmentation": None if change is None else asdict(change),
@@ -44,7 +51,7 @@ class RunIdentity:
         data = {"the layers of the net": zlib.crc32(repr(shapes).encode()), **train.check_sums()}
         if held_out is not None:
             data |= {f"{what} held out": value for what, value in held_out.check_sums().items()}
-        return cls(settings, data)
+        return cls(values, data)
 
     def check(self, stored: Mapping[str, Any], path: Path) -> None:
         """Refuse the checkpoint of another run, and say in what it differs."""

@@ -13,9 +13,9 @@ from defero.losses import DeferralLoss
 from defero.nets import DeferralNet
 from defero.training.deep.feeds.feed import Batch, Feed
 from defero.training.deep.learner import Learner
+from defero.training.deep.loop_settings import LoopSettings
 from defero.training.deep.machine import Machine
 from defero.training.deep.optimisers import learning_rate_at, make_optimiser, set_learning_rate
-from defero.training.deep.recipe import Recipe
 from defero.training.deep.run.checkpoint import (
     load_optimiser,
     named,
@@ -47,7 +47,7 @@ class TrainingState:
     loss : DeferralLoss
     train : Feed
         Placed on the device.
-    recipe : Recipe
+    settings : LoopSettings
     machine : Machine
     seed : int
 
@@ -60,18 +60,18 @@ class TrainingState:
     """
 
     def __init__(
-        self, net: nn.Module, loss: DeferralLoss, train: Feed, *, recipe: Recipe, machine: Machine, seed: int
+        self, net: nn.Module, loss: DeferralLoss, train: Feed, *, settings: LoopSettings, machine: Machine, seed: int
     ) -> None:
         placed: Any = net  # torch types no .to with a device and a memory format
         self.net: nn.Module = placed.to(device=machine.device, memory_format=torch.channels_last)
-        self.recipe, self.machine, self.seed = recipe, machine, seed
-        self.steps_per_epoch = train.steps(recipe.batch_size, drop_last=recipe.drop_last)
-        self.optimiser = make_optimiser(self.net, recipe)
+        self.settings, self.machine, self.seed = settings, machine, seed
+        self.steps_per_epoch = train.steps(settings.batch_size, drop_last=settings.drop_last)
+        self.optimiser = make_optimiser(self.net, settings)
         learner = Learner(self.net, train.prepare, loss)
-        trunks = compiled_parts(net) if recipe.compile_part == "trunk" else ()
-        self._model, self._wrapped = machine.ready(learner, self.optimiser, mode=recipe.compile, trunks=trunks)
-        self.average = None if recipe.ema_decay is None else WeightAverage(self.net, decay=recipe.ema_decay)
-        self.best = BestSoFar(recipe.watch, recipe.patience)
+        trunks = compiled_parts(net) if settings.compile_part == "trunk" else ()
+        self._model, self._wrapped = machine.ready(learner, self.optimiser, mode=settings.compile, trunks=trunks)
+        self.average = None if settings.ema_decay is None else WeightAverage(self.net, decay=settings.ema_decay)
+        self.best = BestSoFar(settings.watch, settings.patience)
         self.meter = LossMeter(machine.device)
         self.epoch, self.step, self.stopped, self.seconds = 0, 0, False, 0.0
 
@@ -82,13 +82,13 @@ class TrainingState:
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step."""
-        recipe = self.recipe
+        settings = self.settings
         return learning_rate_at(
             step,
-            total_steps=recipe.epochs * self.steps_per_epoch,
-            peak=recipe.learning_rate,
-            kind=recipe.schedule,
-            warm_up=recipe.warm_up,
+            total_steps=settings.epochs * self.steps_per_epoch,
+            peak=settings.learning_rate,
+            kind=settings.schedule,
+            warm_up=settings.warm_up,
         )
 
     def learn(self, batch: Batch) -> None:
@@ -100,8 +100,8 @@ class TrainingState:
         loss_sum = self._model(batch.inputs, batch.labels, verdicts.correct, verdicts.observed, verdicts.expert_idx)
         # The processes' gradients are averaged: times their number, over all items of the batch, it is the mean.
         self.machine.backward(loss_sum * (self.machine.piece.world / batch.n_together))
-        if self.recipe.clip_norm is not None:
-            self.machine.clip(self._model, self._wrapped, self.recipe.clip_norm)
+        if self.settings.clip_norm is not None:
+            self.machine.clip(self._model, self._wrapped, self.settings.clip_norm)
         self._wrapped.step()
         self._wrapped.zero_grad(set_to_none=True)
         if self.average is not None:
@@ -129,7 +129,7 @@ class TrainingState:
     def save(self, path: Path, same: RunIdentity) -> None:
         """Write a checkpoint, unless the weights are no numbers any more."""
         if not math.isfinite(float(self.meter.sum)):
-            raise not_finite(self.epoch + 1, self.recipe.learning_rate)
+            raise not_finite(self.epoch + 1, self.settings.learning_rate)
         tensors = {
             **named("net", self.net.state_dict()),
             **named("optimiser", optimiser_tensors(self.optimiser)),

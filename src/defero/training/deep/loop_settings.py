@@ -1,4 +1,4 @@
-"""How a deep network is trained: every number that the loop needs, checked once."""
+"""Settings of the training loop for deep networks."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
@@ -22,27 +22,27 @@ _CHOICES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """Numbers of one training.
+class LoopSettings:
+    """Settings of one training of a deep network.
 
     Attributes
     ----------
     epochs, batch_size : int
-        With several processes the batch is dealt to them: it does not grow with their number.
+        Items per step, over all processes together.
     optimiser : "sgd", "adamw" or "muon"
         SGD has Nesterov's momentum, and its weight decay is on every parameter, as in the paper; AdamW's is on
         matrices and kernels alone, not on biases and the scales of normalisations. Muon turns the kernels of
         convolutions and leaves the rest to SGD: see `Muon`.
     learning_rate, momentum, weight_decay : float
-        The rate is the largest of the schedule.
+        The learning rate is the largest of the schedule.
     schedule : "one-cycle", "cosine" or "constant"
         See `learning_rate_at`.
     warm_up : float
-        Share of all steps in which the rate rises.
+        Fraction of all steps in which the learning rate rises.
     clip_norm : float, optional
-        Gradients longer than this are shortened to it.
+        Largest norm of the gradient; longer ones are clipped.
     ema_decay : float, optional
-        Keep a moving average of the weights and judge that; None keeps the last weights.
+        Decay of a moving average of the weights, which is what is evaluated and returned; None uses the last weights.
     precision : "auto", "32" or "bf16-mixed"
         "auto" is bf16-mixed on a GPU and 32 elsewhere.
     compile : "auto", "off" or a mode of `torch.compile`
@@ -51,19 +51,20 @@ class Recipe:
         "trunk" leaves head and loss as they are: one compilation then serves trainings with other experts and losses
         in the same process.
     watch : "loss" or "system_accuracy"
-        What the held-out part is watched for: the surrogate loss, or how often the team is right.
+        What early stopping monitors on the held-out part: the surrogate loss, or the accuracy of the team.
     patience : int, optional
-        Epochs without a better value before training stops; None runs to the end. The best epoch is kept in any case.
+        Epochs without improvement before training stops; None trains for all epochs. The weights of the best epoch are
+        returned in either case.
     evaluate_every : int
-        Epochs between two looks at the held-out part; the last epoch is always looked at.
+        Epochs between two evaluations on the held-out part; the last epoch is always evaluated.
     drop_last : bool
-        Leave out the rows of an epoch that fill no batch.
+        Drop the last batch of an epoch if it is incomplete.
     save_seconds : float
-        Seconds between two checkpoints; one is also written at the end.
+        Seconds between two checkpoints. One is also written at the end.
 
     Examples
     --------
-    >>> Recipe(epochs=2, batch_size=64).optimiser
+    >>> LoopSettings(epochs=2, batch_size=64).optimiser
     'sgd'
     """
 
@@ -89,22 +90,26 @@ class Recipe:
     def __post_init__(self) -> None:
         for name, choice in _CHOICES.items():
             if getattr(self, name) not in get_args(choice):
-                raise InputError(f"{name} must be one of {', '.join(get_args(choice))}, got {getattr(self, name)!r}.")
+                raise InputError(
+                    f"must be one of {', '.join(get_args(choice))}, got {getattr(self, name)!r}.", argument=name
+                )
         for name in ("epochs", "batch_size", "evaluate_every", "patience"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise InputError(f"{name} must be a whole number of at least 1, got {value!r}.")
+                raise InputError(f"must be a whole number of at least 1, got {value!r}.", argument=name)
         for name in ("learning_rate", "momentum", "weight_decay", "save_seconds"):
             if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be a number of at least 0, got {getattr(self, name)!r}.")
+                raise InputError(f"must be a number of at least 0, got {getattr(self, name)!r}.", argument=name)
         if not 0 <= self.warm_up < 1:
-            raise InputError(f"warm_up must lie in [0, 1), a share of the steps, got {self.warm_up!r}.")
+            raise InputError(f"must lie in [0, 1), got {self.warm_up!r}.", argument="warm_up")
         if self.ema_decay is not None and not 0 <= self.ema_decay < 1:
-            raise InputError(f"ema_decay must lie in [0, 1), got {self.ema_decay!r}; None keeps the last weights.")
+            raise InputError(
+                f"must lie in [0, 1), got {self.ema_decay!r}; None keeps the last weights.", argument="ema_decay"
+            )
         if self.clip_norm is not None and not self.clip_norm > 0:
-            raise InputError(f"clip_norm must be positive, got {self.clip_norm!r}; None clips nothing.")
+            raise InputError(f"must be positive, got {self.clip_norm!r}; None does not clip.", argument="clip_norm")
 
     def what_counts(self) -> dict[str, Any]:
-        """Return what a checkpoint must agree on: all but how fast the same numbers are reached."""
+        """Return the settings on which a checkpoint must agree: all that change the result."""
         ignored = ("compile", "compile_part", "save_seconds")
         return {name: value for name, value in asdict(self).items() if name not in ignored}
