@@ -14,15 +14,18 @@ if TYPE_CHECKING:
     from defero.estimators.recipe import Recipe
     from defero.estimators.two_stage import TwoStageDeferral
     from defero.router import Router
+    from defero.study import Cases, Evaluation, Study, read_cases
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Answer": "defero.core",
     "BestExpert": "defero.estimators.baselines",
+    "Cases": "defero.study",
     "ConfidenceThreshold": "defero.estimators.baselines",
     "Decision": "defero.core",
     "DeferralClassifier": "defero.estimators.deferral",
+    "Evaluation": "defero.study",
     "ExpertSets": "defero.core",
     "ExpertTable": "defero.core",
     "InputError": "defero.core",
@@ -32,8 +35,10 @@ _HOMES = {
     "Recipe": "defero.estimators.recipe",
     "Router": "defero.router",
     "Scores": "defero.core",
+    "Study": "defero.study",
     "TableError": "defero.core",
     "TwoStageDeferral": "defero.estimators.two_stage",
+    "read_cases": "defero.study",
     "read_table": "defero.data",
 }
 _ROOMS = (
@@ -54,15 +59,18 @@ _ROOMS = (
     "report",
     "router",
     "scorers",
+    "study",
     "training",
 )
 
 __all__ = [
     "Answer",
     "BestExpert",
+    "Cases",
     "ConfidenceThreshold",
     "Decision",
     "DeferralClassifier",
+    "Evaluation",
     "ExpertSets",
     "ExpertTable",
     "InputError",
@@ -72,9 +80,11 @@ __all__ = [
     "Recipe",
     "Router",
     "Scores",
+    "Study",
     "TableError",
     "TwoStageDeferral",
     "__version__",
+    "read_cases",
     "read_table",
 ]
 

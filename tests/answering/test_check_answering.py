@@ -44,7 +44,7 @@ def test_label_dependent_answering_raises_the_warning():
         "Whether a case was answered depends on its label (p at most 0.01, adjusted for three questions): class 1 got"
     )
     assert words[0].startswith(told)
-    assert 'weight=answer_weights(..., by="label").' in words[1]
+    assert "answer_weights='label'." in words[1]
     after = found.words(weighted="label")
     assert (after[0], after[2:]) == (words[0], words[2:])
     assert after[1].endswith("The answers were weighted for that, which cures it where each class was answered.")
@@ -98,7 +98,7 @@ def test_answering_by_features_and_label_is_an_alarm():
     found = check_answering(item[kept], expert[kept], label, x, n_classes=n_classes, n_experts=n_experts)
     assert found.pool_depends
     assert found.depends_on_features
-    assert any('by="label+features"' in one for one in found.words())
+    assert any("answer_weights='label+features'" in one for one in found.words())
     assert "beyond what the features foretell of it" in found.words()[0]
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -107,20 +106,18 @@ def test_a_table_from_before_the_newcomer_is_judged_without_their_answers(folder
     assert "no column 'dr_b' for an expert; did you mean 'dr_" in run("evaluate", "more", "before.csv").err
 
 
-def test_a_model_that_does_not_know_who_came_later_guesses_at_no_name(folder):
+def test_whoever_joined_in_python_is_remembered_as_well(folder):
     assert run("add-expert", "model", "new.csv", *JOIN).code == 0
     more = Router.load("more")
-    assert more.notes["joined"] == ["dr_d"]
-    replace(more, notes={name: value for name, value in more.notes.items() if name != "joined"}).save("old")
+    assert more.facts.joined == ("dr_d",)
+    table = newcomers(seed=31)
+    with pytest.warns(UserWarning, match="drops the panel"):
+        joined = Router.load("model").add_expert("dr_x", table, table.truth, table.dr_d)
+    joined.save("python")
     lesions(80, seed=21).to_csv("before.csv", index=False)
-    outcome = run("evaluate", "old", "before.csv")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err == (
-        "defero: before.csv: no column 'dr_d' for an expert; if they joined the team later and answered none of these "
-        "cases, add an empty column dr_d.\n"
-    )
-    assert run("add-expert", "old", "new.csv", "--expert", "dr_e", "--answer", "dr_d", "--out", "older").code == 0
-    assert "joined" not in Router.load("older").notes
+    assert "no column dr_x; joined after fit" in run("evaluate", "python", "before.csv").err
+    assert joined.rename_expert("dr_x", "dr_y").facts.joined == ("dr_y",)
+    assert more.remove_expert("dr_d").facts.joined == ()
 
 
 def test_a_model_in_the_way_is_replaced_and_that_is_said(folder):
@@ -151,7 +148,7 @@ def test_an_expert_who_is_always_right_is_told(folder):
     assert (
         "\nAll their answers were right, so dr_d may get most of the work: judge them on others first.\n" in outcome.out
     )
-    assert outcome.err.startswith("note: all 40 answers of dr_d are right. They are drawn to the population: the model")
+    assert outcome.err.startswith("note: all 40 answers of dr_d are right. The model shrinks dr_d toward the average")
     assert json.loads(run("add-expert", "model", "new.csv", *JOIN, "--json").out)["notes"][0].startswith("all 40 answ")
 
 
@@ -198,11 +195,10 @@ def without(*columns):
         (
             None,
             ["--expert", "dr_a"],
-            "--expert dr_a: there is an expert 'dr_a' already; choose another name. To give more answers of theirs, "
-            "start again from the model before they joined, with all their answers; in Python: remove_expert, then",
+            "--expert: there is an expert 'dr_a' already; choose another name. To give more answers of theirs,",
         ),
-        (None, ["--expert", "model"], "--expert model: name must not be 'model': that word names the model"),
-        (None, ["--expert", " "], "--expert  : name must be a text that is not blank, got ' '."),
+        (None, ["--expert", "model"], "--expert must not be 'model': that word names the model"),
+        (None, ["--expert", " "], "--expert must be a text that is not blank, got ' '."),
         (None, ["--expert", "dr_x"], "new.csv: no column 'dr_x' for an expert"),
         (without("truth"), [], "new.csv: no column 'truth' for the label"),
         (without("site"), [], "new.csv: no column 'site' for a feature"),

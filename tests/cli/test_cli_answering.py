@@ -39,7 +39,7 @@ def test_answers_that_go_by_the_label_are_told_with_what_to_do(folder):
     assert "\nWho answered what, among the cases to learn from:\n  Whether a case was answered" in outcome.out
     assert FOUND.search(outcome.out)
     # What foretells the label foretells who was asked, so the features are weighed too.
-    assert "Known labels cure this where each class was answered: fit --answer-weights label+features.\n" in outcome.out
+    assert "Known labels cure this where each class was answered: --answer-weights label+features.\n" in outcome.out
     assert "answer_weights(" not in outcome.out
     assert "Recorded answers were not random" not in outcome.out
     told = json.loads(fit("--json").out)
@@ -72,17 +72,17 @@ def test_weights_are_handed_on_and_told(folder, weights):
     assert told["heads"] == "shrunk"
     *said, last = told["answering"]["said"]
     assert last == f"This model was fitted with --answer-weights {weights}."
-    advised = [sentence for sentence in said if "fit --answer-weights" in sentence]
+    advised = [sentence for sentence in said if "--answer-weights" in sentence]
     if weights == "label":  # which is not what the check advises here
         assert len(advised) == 1
         assert "weighted by the label alone, which does harm" in advised[0]
-        assert "better fit --answer-weights label+features." in advised[0]
+        assert "better --answer-weights label+features." in advised[0]
     else:
         assert not advised
         assert any("The answers were weighted for that, which cures it where each class" in one for one in said)
         assert any(one.endswith("The answers were weighted for that too.") for one in said)
-    kept = json.loads((folder / "model/model.json").read_text())["notes"]["parameters"]["answer_weights"]
-    assert kept == weights.replace("+", " and ")
+    kept = json.loads((folder / "model/model.json").read_text())["facts"]["parameters"]["answer_weights"]
+    assert kept == weights
 
 
 def test_answers_that_go_by_the_features_are_no_alarm(folder):
@@ -90,7 +90,7 @@ def test_answers_that_go_by_the_features_are_no_alarm(folder):
     outcome = fit("--json")
     told = json.loads(outcome.out)["answering"]
     assert (told["alarm"], told["depends_on_features"]) == (False, True)
-    assert "which fit --answer-weights label+features evens out." in told["said"][0]
+    assert "which --answer-weights label+features evens out." in told["said"][0]
 
 
 def test_nothing_found_is_nothing_said(folder):
@@ -130,4 +130,4 @@ def test_what_texts_say_is_read_by_others_than_the_text_itself(folder):
     cases[["case", "note", *DOCTORS, "truth"]].to_csv("cases.csv", index=False)
     told = json.loads(fit("--json", "--text", "note").out)["answering"]
     assert (told["alarm"], told["depends_on_features"]) == (True, False)
-    assert "where each class was answered: fit --answer-weights label." in " ".join(told["said"])
+    assert "where each class was answered: --answer-weights label." in " ".join(told["said"])

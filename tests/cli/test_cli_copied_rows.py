@@ -33,8 +33,8 @@ def test_a_table_written_twice_is_told():
     assert n_copies >= 600
     outcome = run("fit", "cases.csv", *FIT, "--out", "model")
     assert outcome.err == (
-        f"note: {n_copies} of 1,200 rows equal an earlier one: if they are copies, the held-out figures flatter; drop "
-        "them, or name a column with --group.\n"
+        f"note: {n_copies} of 1,200 rows equal an earlier one: if they are copies, the held-out figures are too "
+        "good; drop them, or name a column with --group.\n"
     )
 
 
@@ -66,6 +66,6 @@ def test_copies_inside_a_group_do_no_harm():
     assert notes_of(cases, "--group", "patient") == []
     cases["patient"] = [*range(160), *range(2), *range(50, 54)]
     assert notes_of(cases, "--group", "patient") == [
-        "4 of 166 rows equal an earlier one of another patient: if they are copies, the held-out figures flatter; drop "
-        "them."
+        "4 of 166 rows equal an earlier one of another patient: if they are copies, the held-out figures are too "
+        "good; drop them."
     ]

@@ -56,6 +56,6 @@ def test_a_crowd_on_film_reviews(tmp_path, monkeypatch):
     judged = run("report", "model", items, "--answers", answers, "--json")
     assert json.loads(judged.out)["test"]["team"] == test["team"]
     lines = run("evaluate", "model", items, "--answers", answers).out.splitlines()
-    assert "... and 183 experts who are asked less; --json tells of all." in lines
+    assert "... and 183 experts who are asked less; to_dict (--json) has all." in lines
     told = run("route", "model", items, "--out", "decisions.csv").out.splitlines()
     assert len(told) <= 23

@@ -92,7 +92,7 @@ def test_two_teams_are_compared_on_rows_that_neither_saw(folder):
     fresh = {}
     for name, experts in [("model", DOCTORS), ("other", DOCTORS[1:])]:
         router = Router.load(folder / name)
-        table = read_table("cases.csv", label="truth", experts=experts, features=router.notes["columns"])
+        table = read_table("cases.csv", label="truth", experts=experts, features=router.facts.columns)
         fresh[name] = router, table, held_out(router.all_seen(), row_fingerprints(table.features))
     common = fresh["model"][2] & fresh["other"][2]
     right = {}

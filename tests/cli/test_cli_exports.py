@@ -11,6 +11,7 @@ from crowd import annotation, tasks_of, write_tasks
 from defero import Router
 from defero.data.exports.label_studio import read_label_studio
 from defero.data.tables.read import read_frame
+from defero.router.facts import ControlFacts
 
 NAMES = ("2", "dr_a", "dr_c")  # dr_b is a number that nothing describes
 
@@ -37,8 +38,8 @@ def test_an_export_is_learned_from(folder):
     assert re.search(r"export\.json: \d+ answers were replaced by another of the same person", outcome.err)
     team, wide = Router.load("other"), Router.load("model")
     assert team.expert_names == NAMES
-    assert team.notes["control"] == {"from_name": "dx", "to_name": "photo", "kind": "choices"}
-    assert team.notes["columns"] == ["age", "size_mm", "site"]
+    assert team.facts.control == ControlFacts("dx", "photo", "choices")
+    assert team.facts.columns == ("age", "size_mm", "site")
     new = lesions(30, seed=5)
     theirs = wide.scores(new).expert_proba[:, [1, 0, 2]]
     np.testing.assert_allclose(team.scores(new).expert_proba, theirs, atol=1e-4)
@@ -81,7 +82,7 @@ def test_the_loop_closes(folder):
     assert decisions.route.tolist() == [task["data"]["defero_route"] for task in after.tasks]
     again = fit(table="routed.json", out="again")
     assert again.code == 0
-    assert Router.load("again").notes["columns"] == ["age", "size_mm", "site"]
+    assert Router.load("again").facts.columns == ("age", "size_mm", "site")
     assert (folder / "again/weights.safetensors").read_bytes() == (folder / "other/weights.safetensors").read_bytes()
 
 
@@ -137,7 +138,7 @@ def test_the_truth_can_be_a_data_field(folder):
     write_tasks(folder / "export.json", tasks)
     assert "no column 'bopsy' for the label; did you mean 'biopsy'?" in fit("--label", "bopsy").err
     assert fit("--label", "biopsy").code == 0
-    assert "biopsy" not in Router.load("other").notes["columns"]
+    assert "biopsy" not in Router.load("other").facts.columns
     assert json.loads(run("evaluate", "other", "export.json", "--json").out)["test"]["items"] == 32
 
 
@@ -149,7 +150,7 @@ def test_an_export_can_be_cut_by_a_field(folder):
     outcome = fit("--group", "patient")
     assert outcome.code == 0, outcome.err
     assert "no patient is in two parts." in outcome.out
-    assert "patient" not in Router.load("other").notes["columns"]
+    assert "patient" not in Router.load("other").facts.columns
 
 
 @pytest.mark.parametrize(

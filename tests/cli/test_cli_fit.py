@@ -42,7 +42,7 @@ def test_it_trains_judges_and_saves(tmp_path_factory):
     assert router.panel.predictor.alpha == 0.1
     assert router.expert_names == tuple(DOCTORS)
     assert router.classes.tolist() == ["benign", "malign"]
-    assert router.notes["label"] == "truth"
+    assert router.facts.label == "truth"
 
 
 def test_json_says_what_the_table_says(folder, tmp_path_factory):
@@ -109,26 +109,26 @@ def test_a_near_miss_is_offered(folder, cases):
         (["--test-share", "1.5"], "--test-share must lie between 0 and 1, got 1.5."),
         (
             ["--test-share", "0.0001"],
-            "cases.csv: 160 cases, so cut, leave 100 to learn from, 30 to calibrate, 30 to conformalise and 0 for the "
-            "test; expected at least 10 to learn from and one of each of the others. Pass more, or cut in another way.",
+            "cases.csv: 160 cases, so split, leave 100 to learn from, 30 to calibrate, 30 to conformalise and 0 for "
+            "the test; expected at least 10 to learn from",
         ),
         (["--alpha", "1"], "--alpha must lie between 0 and 1, got 1; for a promise of 90 % pass 0.1."),
         (["--target", "best"], "--target must be one of any-correct, all-correct, missed-share, got 'best'."),
         (["--target", "any_correct"], "got 'any_correct'; did you mean 'any-correct'?"),
         (["--net", "linaer"], "got 'linaer'; did you mean 'linear'?"),
         (["--loss", "softmx"], "moe, auto, got 'softmx'; did you mean 'softmax'?"),
-        (["--test-share", "0.95"], "cases.csv: 160 cases, so cut, leave 6 to learn from, 1 to "),
+        (["--test-share", "0.95"], "cases.csv: 160 cases, so split, leave 6 to learn from, 1 to "),
         (["--net", "deep"], "timm:<model>, got 'deep'."),
         (["--heads", "bald"], "--heads must be one of auto, shrunk, separate, got 'bald'."),
-        (["--heads", "shrunk", "--loss", "moe"], "--heads shrunk: needs --loss ova or decoupled or auto, got moe."),
+        (["--heads", "shrunk", "--loss", "moe"], "--heads shrunk: needs the loss ova or decoupled or auto, got moe."),
         (["--answer-weights", "all"], "--answer-weights must be one of label, label+features, got 'all'."),
         (
             ["--answer-weights", "label", "--loss", "softmax"],
-            "--answer-weights: needs --loss ova or decoupled or auto, got softmax.",
+            "--answer-weights label: needs the loss ova or decoupled or auto, got softmax.",
         ),
         (
             ["--answer-weights", "label", "--heads", "separate"],
-            "--answer-weights: needs shrunk heads, got --heads separate; leave one of them out.",
+            "--answer-weights label: needs shrunk heads, got --heads separate; leave one of them out.",
         ),
         (["--min-answers", "0"], "Invalid value for '--min-answers'"),
         (["--loss", "hinge"], "--loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
@@ -274,15 +274,15 @@ def test_a_copy_of_the_truth_is_noted_whatever_its_type(folder, cases):
 
 def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
     from defero.answering.weights import By
-    from defero.cli.fit_training import HEADS, NETS, WEIGHTS
     from defero.estimators import deferral
     from defero.estimators.expert_heads import HeadsOption
+    from defero.study.training import HEADS, NETS, WEIGHTS
 
-    assert tuple(HEADS) == tuple(HEADS.values()) == get_args(HeadsOption)
-    assert tuple(WEIGHTS.values()) == get_args(By)
+    assert set(HEADS) == set(get_args(HeadsOption))
+    assert get_args(By) == WEIGHTS
     for net in NETS:
         deferral.DeferralClassifier(net, loss="ova")._check_options()
-    monkeypatch.setattr("defero.data.cases.read_frame", None)
+    monkeypatch.setattr("defero.data.case_file.read_frame", None)
     assert fit("none.csv", "--net", "deep").err.startswith("defero: --net must be one of auto, linear, mlp, wrn-")
     assert fit("none.csv", "--loss", "hinge").err.startswith("defero: --loss must be one of softmax, ova,")
 
@@ -296,8 +296,8 @@ def test_options_without_effect_are_noted(folder):
 
 def test_fees_need_somebody_to_pay(folder):
     alone = ["--experts", "", "--features", "age"]
-    assert fit("cases.csv", *alone, "--cost", "a").err == (
-        "defero: --cost a: there are no experts to be paid; leave it out.\n"
+    assert fit("cases.csv", *alone, "--cost", "a=1").err == (
+        "defero: --cost: there are no experts to be paid; leave it out.\n"
     )
     assert fit("cases.csv", *alone).code == 0
     assert run("route", "other", "cases.csv", "--out", "d.csv", "--absent", "a").err == (

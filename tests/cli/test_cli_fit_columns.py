@@ -57,11 +57,11 @@ def test_ids_and_other_dates_are_not_called_texts(folder, cases):
     wide.to_csv("wide.csv", index=False)
     outcome = fit("wide.csv")
     assert outcome.code == 0
-    codes = "codes that hardly repeat; where they name the cases or a group, say so with --key or --group."
-    dates = "dates are not used; write them as 2024-05-01 to cut by them (--time)."
+    codes = "codes that hardly repeat; if they name cases or groups, name the column as the key or the groups."
+    dates = "dates are not used; write them as 2024-05-01 to split by them as the time."
     assert f"  uuid: not used, {codes}\n" in outcome.out
     assert f"  seen: not used, {dates}\n  said: not used, {dates}\n" in outcome.out
-    assert "  letter: not used, free text; name it with text= (--text) to use it.\n" in outcome.out
+    assert "  letter: not used, free text; name it as a text to use it.\n" in outcome.out
     assert "not used" not in outcome.err
 
 

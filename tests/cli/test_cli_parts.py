@@ -30,7 +30,7 @@ def test_a_column_called_split_is_no_feature_and_not_followed(folder):
         "pass --split split.\n"
     )
     assert "81 to learn from, 23 to calibrate, 24 to conformalise, 32 for the test." in outcome.out
-    assert "split" not in Router.load("other").notes["columns"]
+    assert "split" not in Router.load("other").facts.columns
     cases.assign(split=["north", "south"] * 80).to_csv("cases.csv", index=False)
     outcome = fit(*FIT, table="cases.csv", out="third")
     assert outcome.err == ""
@@ -57,7 +57,7 @@ def test_no_group_is_in_two_parts(folder):
     rest = np.setdiff1d(np.arange(200), np.concatenate(list(parts.values())))
     groups.append(set(cases.patient.iloc[rest]))
     assert sum(map(len, groups)) == cases.patient.nunique() == len(set.union(*groups))
-    assert "patient" not in Router.load("other").notes["columns"]
+    assert "patient" not in Router.load("other").facts.columns
     cases.assign(patient=cases.patient.where(cases.index != 4)).to_csv("cases.csv", index=False)
     assert fit(*FIT, "--group", "patient", table="cases.csv").err == (
         "defero: cases.csv: row 6, column patient: the group is blank; fill it in or drop the row.\n"
@@ -73,7 +73,7 @@ def test_no_group_is_in_two_parts(folder):
         "test has 1: of so few, another site may fare quite differently.\n"
     ) in few.err
     assert "values of patient" not in result.err
-    assert Router.load("few").notes["group"] == "site"
+    assert Router.load("few").facts.groups == "site"
 
 
 @pytest.mark.parametrize("kind", ["dates", "numbers"])

@@ -95,8 +95,8 @@ def test_without_matplotlib_it_says_what_to_install(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        ("model", r"--out: model is a folder; name a file in it, such as model/report.html\."),
-        ("no/such/page.html", r"--out: the folder .*no/such does not exist; make it first\."),
+        ("model", r"--out model: is a folder; name a file in it, such as model/report.html\."),
+        ("no/such/page.html", r"--out no/such/page.html: the folder .*no/such does not exist; make it first\."),
         ("cases.csv", r"--out cases\.csv: is the table of cases itself; choose another name\."),
         ("rep.pdf", r"--out rep\.pdf: the page is HTML; name it rep\.html\. For a PDF open it in a browser and .*\."),
         ("rep", r"--out rep: the page is HTML; name it rep\.html\. .*\."),
@@ -104,14 +104,14 @@ def test_without_matplotlib_it_says_what_to_install(folder, monkeypatch):
     ],
 )
 def test_a_page_that_cannot_be_written_is_told_before_any_work(folder, monkeypatch, out, said):
-    monkeypatch.setattr("defero.cli.report.judge_held_out", None)
+    monkeypatch.setattr("defero.router.Router.load", None)
     outcome = run("report", "model", "cases.csv", "--out", out)
     assert (outcome.code, outcome.out) == (2, "")
     assert re.fullmatch(rf"defero: {said}\n", outcome.err)
 
 
 def test_the_log_of_answers_is_no_page(folder, monkeypatch):
-    monkeypatch.setattr("defero.cli.report.judge_held_out", None)
+    monkeypatch.setattr("defero.router.Router.load", None)
     (folder / "log.csv").write_text("id,who,said\n", encoding="utf-8")
     outcome = run("report", "model", "cases.csv", "--answers", "log.csv", "--out", "log.csv")
     assert outcome.code == 2

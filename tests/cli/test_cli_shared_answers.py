@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from clinic import run
 
-from defero.cli import shared_answers
 from defero.core import ExpertTable
+from defero.study import shared_answers
 
 FIT = ["--answers", "log.csv", "--label", "truth", "--net", "linear", "--out", "model"]
 SAID = "In all answers of the table of fit: ann_00 and ann_01 err together: count them as one person."
@@ -76,7 +76,7 @@ def test_of_a_huge_table_some_cases_are_looked_at(monkeypatch):
     said[:, 3] = said[:, 0]
     table = ExpertTable(features=np.zeros((600, 1)), labels=truth, answers=said, experts=list("abcd"))
     monkeypatch.setattr(shared_answers, "MOST_CELLS", 1200)
-    found = shared_answers._found(table)
+    found = shared_answers._shared(table)
     assert found.n_shared.max() == 300
     assert found.group_names == (("a", "d"),)
 

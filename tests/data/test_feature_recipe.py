@@ -182,7 +182,7 @@ def test_the_median_of_huge_numbers_is_finite():
         ([f"1.{place + 100},50\u00a0€" for place in range(59)] + ["n/a"], "looks like numbers with a currency sign; w"),
         ([f"{place},5 %" for place in range(60)], "looks like numbers with a percent sign; write them as 1234.5"),
         ([f"12 {place + 100}" for place in range(60)], "looks like numbers with separators; write them as 1234.5"),
-        ([f"the patient said {place}" for place in range(60)], "free text; name it with text= (--text) to use it"),
+        ([f"the patient said {place}" for place in range(60)], "free text; name it as a text to use it"),
         ([f"{place / 7:.3f}" for place in range(60)], "numbers stored as text; convert them to numbers"),
         (
             ["NA"] + [f"{place / 7:.3f}" for place in range(60)],

@@ -124,7 +124,7 @@ def test_kinds_of_controls_there_and_back(export, kind, value, said):
 
 def test_several_choices_in_one_annotation(export):
     path = export([{"id": 1, "data": {}, "annotations": [annotation(1, "b", "a"), annotation(2, "a")]}])
-    with pytest.raises(TableError, match="task 1: expected one answer to 'mood', got 2: b, a; pass several='join'"):
+    with pytest.raises(TableError, match="task 1: expected one answer to 'mood', got 2: b, a; keep one"):
         read_label_studio(path)
     assert answers(read_label_studio(path, several="join")) == {"1": ["a; b"], "2": ["a"]}
     assert answers(read_label_studio(path, several="leave out")) == {"2": ["a"]}

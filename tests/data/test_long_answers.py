@@ -77,7 +77,7 @@ def test_columns_that_are_named():
         (
             ("item", "worker", "label", "answer"),
             {},
-            "'label', 'answer' may each be the answer; name the column with answer=",
+            "'label', 'answer' may each be the answer; name the column with answer",
         ),
         (("item", "worker", "label"), {"answer": "lable"}, "no column 'lable' for the answer; did you mean 'label'"),
         (("item", "worker", "label"), {"answer": "item"}, "'item' is named as the item and as the answer; choose one"),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from defero.data.case_file import CaseFile
-from defero.data.cases import read_cases
+from defero.data.case_file import CaseFile, TableSource
+from defero.data.cases import cases_in
 
 
 @pytest.fixture
@@ -11,22 +11,23 @@ def files(tmp_path):
     (tmp_path / "items.csv").write_text("item,size,truth\n1,0.5,a\n2,1.5,b\n3,2.5,a\n")
     rows = [f"{item},{who},a" for item in (1, 2, 3) for who in ("al", "bo", "cy")]
     (tmp_path / "log.csv").write_text("\n".join(["item,worker,label", *rows]))
-    return {"path": tmp_path / "items.csv", "answers": tmp_path / "log.csv", "label": "truth"}
+    items, log = (TableSource.of(tmp_path / name) for name in ("items.csv", "log.csv"))
+    return {"source": items, "answers": log, "label": "truth"}
 
 
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
-        ({"experts": ("al",)}, ": answers of 2 others are not looked at."),
-        ({"experts": ("al", "bo")}, ": answers of 1 other are not looked at."),
+        ({"expert_names": ("al",)}, ": answers of 2 others are not looked at."),
+        ({"expert_names": ("al", "bo")}, ": answers of 1 other are not looked at."),
         ({"team": ("al",)}, ": answers of 2 people who are not in the team are left out."),
         ({"team": ("al", "bo")}, ": answers of 1 person who is not in the team are left out."),
     ],
 )
 def test_others_are_counted(files, chosen, told):
-    notes = read_cases(CaseFile(**files, **chosen)).notes
-    assert notes == (f"{files['answers']}{told}",)
+    notes = cases_in(CaseFile(**files, **chosen)).notes
+    assert notes == (f"{files['answers'].name}{told}",)
 
 
 def test_nobody_else_is_not_told(files):
-    assert read_cases(CaseFile(**files, team=("al", "bo", "cy"))).notes == ()
+    assert cases_in(CaseFile(**files, team=("al", "bo", "cy"))).notes == ()

@@ -118,7 +118,7 @@ def test_another_key(export):
 
 def test_several_options(export):
     path = export([chosen(1, "ann", "b", "a"), chosen(1, "bo", "a")])
-    with pytest.raises(TableError, match="row 1: expected one answer to the choice, got 2: b, a; pass several='join'"):
+    with pytest.raises(TableError, match="row 1: expected one answer to the choice, got 2: b, a; keep one"):
         read_prodigy(path)
     assert read_prodigy(path, several="join").answers.answers.tolist() == ["a; b", "a"]
     assert read_prodigy(path, several="leave out").answers.expert_names == ("bo",)

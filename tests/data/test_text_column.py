@@ -151,7 +151,7 @@ def test_a_text_beside_other_columns():
     assert recipe.text == ("note",)
     assert recipe.categorical == ("note", "site")  # what a file's reader must leave as text
     assert recipe.describe()[1] == "note: 4 words of text, weighted by TF-IDF."
-    assert recipe.describe()[3] == "free: not used, free text; name it with text= (--text) to use it."
+    assert recipe.describe()[3] == "free: not used, free text; name it as a text to use it."
     columns = ["site", "free", "note", "age"]
     assert np.array_equal(recipe.apply(frame[columns]), recipe.apply(frame))
 

@@ -260,7 +260,7 @@ def test_weighted_answers_get_shrunk_heads_however_many():
         (DeferralClassifier("linear", loss="moe", answer_weights="label"), "got heads='auto' and 'moe'"),
         (
             linear(answer_weights="truth"),
-            "answer_weights must be None or one of label, label and features, got 'truth'",
+            "answer_weights must be None or one of label, label+features, got 'truth'",
         ),
         (TwoStageDeferral(answer_weights="truth"), "answer_weights must be None or one of label"),
         (
@@ -275,7 +275,7 @@ def test_what_is_wrong_is_said(team, message):
 
 
 def test_a_wrong_option_is_told_without_experts_too():
-    with pytest.raises(InputError, match="answer_weights must be None or one of label, label and features"):
+    with pytest.raises(InputError, match=r"answer_weights must be None or one of label, label\+features"):
         TwoStageDeferral(answer_weights="truth").fit(X, Y)
 
 

@@ -104,8 +104,8 @@ def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
     ("path", "value", "fact"),
     [
         (("min_answers",), None, "min_answers must be a whole number"),
-        (("notes",), [], "notes must be an object"),
-        (("notes", "x"), [[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]], "nested at most 20 deep"),
+        (("facts",), [], "facts must be an object"),
+        (("facts", "x"), [[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]], "nested at most 20 deep"),
         (("experts",), ["dr_a", 3], r"experts\[1\] must be a text, got 3"),
         (("n_features",), 10**10, "n_features must be a whole number"),
         (("item_shape",), [10**6, 10**6], "item_shape"),

@@ -54,6 +54,6 @@ def own_scorer(loss="decoupled"):
 def router_of(scorer):
     """Return a router that has seen the cases of seed 0."""
     X, y, said = cases(0)
-    plain = Router(scorer, CLASSES, NAMES, np.full(4, N), n_features=D, notes={"columns": None})
+    plain = Router(scorer, CLASSES, NAMES, np.full(4, N), n_features=D)
     answer_idx = plain.answer_numbers(said[:, :4], n_items=N)
     return plain.mark_seen("fit", X, np.searchsorted(CLASSES.astype(str), y.astype(str)), answer_idx)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from defero.core.errors import Argument, Message
 from defero.core.wording import list_in_words, round_percent
 
 if TYPE_CHECKING:
@@ -89,13 +90,17 @@ def _meaning(check: AnsweringCheck, weighted: By | None) -> str:
         "answered."
     )
     if weighted == "label" and by != "label":
-        return (
+        return Message(
             f"{as_they_are} The answers were weighted by the label alone, which does harm where features foretell it: "
-            f'better weight=answer_weights(..., by="{by}").'
+            "better ",
+            Argument("answer_weights", by),
+            ".",
         )
     if weighted is not None:
         return f"{as_they_are} The answers were weighted for that, which cures it where each class was answered."
-    return f'{as_they_are} Known labels cure this where each class was answered: weight=answer_weights(..., by="{by}").'
+    return Message(
+        f"{as_they_are} Known labels cure this where each class was answered: ", Argument("answer_weights", by), "."
+    )
 
 
 def _features(check: AnsweringCheck, weighted: By | None) -> str | None:
@@ -108,10 +113,11 @@ def _features(check: AnsweringCheck, weighted: By | None) -> str | None:
         return f"{found} The answers were weighted for that too."
     if weighted == "label":
         return found
-    return (
-        f"{found} Heads that read "
-        "these features need no weights for that; heads too simple for the truth are best where answers are many, "
-        'which weight=answer_weights(..., by="label+features") evens out.'
+    return Message(
+        f"{found} Heads that read these features need no weights for that; heads too simple for the truth are best "
+        "where answers are many, which ",
+        Argument("answer_weights", "label+features"),
+        " evens out.",
     )
 
 

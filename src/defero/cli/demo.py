@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from defero.cli.output import emit, percent, table
-from defero.cli.reading import MOST_SEED
+from defero.cli.options import MOST_SEED
+from defero.cli.output import emit
 
 if TYPE_CHECKING:
     from defero.core import ExpertTable
@@ -35,6 +35,7 @@ def demo(
     from defero import DeferralClassifier, Recipe
     from defero.core.errors import InputError
     from defero.datasets.digits import digits_team
+    from defero.study.summary import percent, table
 
     if seed + seeds - 1 > MOST_SEED:
         raise InputError(f"--seed must be at most {MOST_SEED - seeds + 1} with --seeds {seeds}, got {seed}.")
@@ -97,17 +98,18 @@ def _leave(router: "Router", test: "ExpertTable", *, out: Path, seed: int) -> in
     router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
     router = router.conformalize(panels.features, panels.labels, panels.answers, disjoint=True)
     out.mkdir(parents=True, exist_ok=True)
-    replace(router, notes={**router.notes, "label": "digit"}).save(out / "model")
+    replace(router, facts=replace(router.facts, label="digit")).save(out / "model")
     fresh.features.assign(digit=fresh.labels).join(fresh.answers).to_csv(out / "cases.csv", index=False)
     return len(fresh)
 
 
 def _report(out: Path, *, seed: int) -> Path | None:
     """Write the report of what was left in a folder; None where there is nothing to draw it with."""
-    from defero.cli.report import NEEDS_MATPLOTLIB, write_report
+    from defero.study import Study
+    from defero.study.page import NEEDS_MATPLOTLIB
 
     try:
-        write_report(out / "model", out / "cases.csv", out=out / "report.html", seed=seed)
+        Study.load(out / "model").report(out / "report.html", out / "cases.csv", random_state=seed)
     except ImportError as error:
         if str(error) != NEEDS_MATPLOTLIB:
             raise

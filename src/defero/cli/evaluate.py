@@ -5,24 +5,22 @@ from typing import Annotated
 
 import typer
 
-from defero.cli.against import compare_teams, show_rivals
-from defero.cli.answering import noted, show_answering
-from defero.cli.held_out import judge_held_out
-from defero.cli.output import emit, show_record
-from defero.cli.pictures import Images
-from defero.cli.reading import (
-    MOST_SEED,
+from defero.cli.options import (
     Answer,
     Answers,
+    AsJson,
     ControlName,
     Expert,
     FileFormat,
-    Given,
+    Images,
     Item,
     Key,
     Label,
     Majority,
+    Seed,
+    saved_study,
 )
+from defero.cli.output import emit, show_answering, show_notes, show_rivals, spelled
 
 
 def evaluate(
@@ -41,13 +39,13 @@ def evaluate(
     against: Annotated[
         list[Path] | None, typer.Option(help="Another model folder to compare with; repeat for several.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Settles the draws of the intervals.", min=0, max=MOST_SEED)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
-    """Judge a saved team on cases that its training did not see.
+    """Judge a saved team on cases with known labels and recorded answers.
 
-    Rows that `fit` saw are found by their fingerprints and left out, and so are rows of a group that it saw where it
-    was told --group; a table of nothing else is refused. An expert can only be asked where their answer is recorded.
+    Rows that `fit` saw are left out, and so are others of a group that it saw; an expert can only be asked where
+    their answer is recorded.
     With --against, the two teams are compared case by case on the rows that neither saw. Whatever is not said here,
     such as the label's column, is as in `fit`.
 
@@ -55,17 +53,27 @@ def evaluate(
 
     defero evaluate model new_cases.csv --against older_model
     """
-    given = Given(label, answers, item, expert, answer, key, majority_label, file_format, control, images)
-    judged = judge_held_out(model, table, given=given, seed=seed)
-    rivals = compare_teams(judged, against or [], given=given, seed=seed)
+    study = saved_study(model)
+    cases = study.read(
+        table,
+        label=label,
+        answers=answers,
+        item=item,
+        annotator=expert,
+        answer=answer,
+        key=key,
+        majority_label=majority_label,
+        format=file_format,
+        control=control,
+        images=images,
+    )
+    judged = study.evaluate(cases, against=against or [], random_state=seed)
     if as_json:
-        emit({**judged.to_dict(), "against": [rival.to_dict() for rival in rivals]})
+        emit(judged.to_dict())
         return
     if judged.left_out_sentence():
         typer.echo(f"{judged.left_out_sentence()}\n")
-    show_answering(noted(judged.router), when="when it was fitted")
-    show_record(judged.record)
-    for sentence in judged.notes:
-        typer.echo(f"note: {sentence}", err=True)
-    if rivals:
-        show_rivals(rivals)
+    show_answering(judged.router.facts.answering, when="when it was fitted")
+    typer.echo(spelled(judged.summary()))
+    show_notes(judged.notes)
+    show_rivals(judged.against)

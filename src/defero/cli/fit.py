@@ -1,64 +1,32 @@
 """`defero fit`: from a file of answers to a model folder."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from defero.cli.answering import Answering, answering_in, noted, show_answering
-from defero.cli.cautions import with_cautions
-from defero.cli.expert_evidence import mean_sd, record_dict
-from defero.cli.fit_checks import ALPHA, TARGET, check_options, checked_parts, without_effect
-from defero.cli.fit_notes import class_counts, few_groups, notes_on, sizes_sentence
-from defero.cli.fit_training import Training
-from defero.cli.fresh_cases import seen_keys
-from defero.cli.known_groups import seen_groups
-from defero.cli.output import emit, show_lines, show_record
-from defero.cli.pictures import (
-    AsOnnx,
-    Augmentation,
-    BatchSize,
-    Branches,
-    Checkpoints,
-    Deep,
-    Epochs,
-    ImageColumn,
-    ImageSize,
-    LearningRate,
-    TableOption,
-    check_picture_options,
-    in_onnx,
-    picture_recipe,
-)
-from defero.cli.reading import (
+from defero.cli.options import (
     MOST_SEED,
     Answer,
     Answers,
+    AsJson,
     ControlName,
+    Cost,
     Expert,
     FileFormat,
     Item,
     Key,
     Label,
     Majority,
-    format_of,
-    in_options,
-    listed,
+    fees_of,
+    split_names,
 )
-from defero.cli.remembered import LOG_COLUMNS, log_columns
-from defero.cli.route import fees_of
-from defero.cli.saved_team import replaced_sentence
-from defero.cli.shared_answers import shared_in
+from defero.cli.output import emit, show_answering, show_notes, spelled
 
 if TYPE_CHECKING:
-    from defero.core import ExpertTable
-    from defero.data.case_file import CaseFile, Cases
-    from defero.metrics.record.team import TeamRecord
-    from defero.router import Router
-
-MOST_SHOWN = 12
+    from defero.estimators.recipe import Recipe
+    from defero.study import Study
 
 
 def fit(
@@ -74,7 +42,8 @@ def fit(
     experts: Annotated[
         str | None,
         typer.Option(
-            help="The experts' columns, with commas between; blank cell = not asked. Of --answers: who counts."
+            help="The experts' columns, with commas between; quote a name that has a comma. Blank cell = not asked. Of "
+            "--answers: who counts."
         ),
     ] = None,
     answers: Answers = None,
@@ -88,7 +57,8 @@ def fit(
     key: Key = None,
     majority_label: Majority = False,
     group: Annotated[
-        str | None, typer.Option(help="A column, such as the patient, of which no value comes into two parts.")
+        str | None,
+        typer.Option(help="Column of group ids, such as patient ids. All rows of a group go to the same part."),
     ] = None,
     time: Annotated[
         str | None, typer.Option(help="A column of dates or numbers: learn from the earliest, test on the latest.")
@@ -98,9 +68,16 @@ def fit(
     ] = None,
     file_format: FileFormat = None,
     control: ControlName = None,
-    table_file: TableOption = None,
-    image_column: ImageColumn = None,
-    image_size: ImageSize = None,
+    table_file: Annotated[
+        Path | None, typer.Option("--table", help="The table of the cases, where TABLE is a folder of pictures.")
+    ] = None,
+    image_column: Annotated[
+        str | None, typer.Option(help="The column with the paths of pictures, as they stand in the folder.")
+    ] = None,
+    image_size: Annotated[
+        str | None,
+        typer.Option(help="Pixels, 32 or 32x48 (height x width). Default: the first picture's, at most 224x224."),
+    ] = None,
     net: Annotated[
         str,
         typer.Option(
@@ -108,19 +85,35 @@ def fit(
             "wrn-28-4 or resnet-18; of texts, or of their vectors, text-cnn."
         ),
     ] = "auto",
-    epochs: Epochs = None,
-    batch_size: BatchSize = None,
-    learning_rate: LearningRate = None,
-    branches: Branches = "one",
-    augmentation: Augmentation = "crop-and-flip",
-    checkpoints: Checkpoints = None,
-    onnx: AsOnnx = False,
+    epochs: Annotated[
+        int | None, typer.Option(help="Most passes of a deep net over the cases. Default: 30.", min=1)
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(help="Cases in a step of a deep net; halve it if memory is short.", min=1)
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="The largest step of a deep net's weights.", min=0)
+    ] = None,
+    branches: Annotated[
+        str | None,
+        typer.Option(help="one or two: do a deep net's experts share the trunk of the classes? Default: one."),
+    ] = None,
+    augmentation: Annotated[
+        str | None,
+        typer.Option(help="crop-and-flip (the default), crop or none: what is done to pictures in training."),
+    ] = None,
+    checkpoints: Annotated[
+        Path | None, typer.Option(help="A folder for a deep net's checkpoint: the same call goes on from there.")
+    ] = None,
+    onnx: Annotated[
+        bool, typer.Option("--onnx", help="Save a deep net as ONNX, which route runs without torch.")
+    ] = False,
     loss: Annotated[str, typer.Option(help="softmax, ova, decoupled, asymmetric, moe or auto.")] = "auto",
     heads: Annotated[
         str,
         typer.Option(
-            help="own: each expert is learned from their answers alone; shrunk: drawn to what they have in common, the "
-            "more so the fewer answers; auto: shrunk where half of them gave fewer than 200."
+            help="separate: each expert is learned from their answers alone; shrunk: shrunk toward the average expert, "
+            "the more so the fewer answers; auto: shrunk where half of them gave fewer than 200."
         ),
     ] = "auto",
     min_answers: Annotated[
@@ -133,14 +126,16 @@ def fit(
             "answered what depends on these."
         ),
     ] = None,
-    alpha: Annotated[float, typer.Option(help="How often a panel may break its promise.")] = ALPHA,
-    target: Annotated[str, typer.Option(help="A panel's promise: any-correct, all-correct or missed-share.")] = TARGET,
-    cost: Annotated[list[str] | None, typer.Option(help="NAME=FEE in units of one error; repeat for several.")] = None,
+    alpha: Annotated[float, typer.Option(help="How often a panel may break its promise.")] = 0.1,
+    target: Annotated[
+        str, typer.Option(help="A panel's promise: any-correct, all-correct or missed-share.")
+    ] = "any-correct",
+    cost: Cost = None,
     test_share: Annotated[
         float | None, typer.Option(help="Share of the cases kept for the test. Default: 0.2.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Makes the run repeatable.", min=0, max=MOST_SEED)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train, calibrate, conformalise and test on four disjoint parts of a file, and save the team.
 
@@ -159,150 +154,115 @@ def fit(
 
     defero fit scans --table cases.csv --image-column file --net wrn-28-4 --label truth --experts a,b --out model
     """
-    from defero.data.case_file import CaseFile
-    from defero.data.cases import read_cases
-    from defero.data.model_folder import check_writable
+    from defero.study import Study, read_cases
+    from defero.study.checks import check_test_share
+    from defero.study.team import writable
+    from defero.study.training import FitChoices
 
-    check_picture_options(
-        table, listed_in=table_file, column=image_column, size=image_size, net=net, features=features, text=text
-    )
-    deep = Deep.of(
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        branches=branches,
-        augmentation=augmentation,
-        checkpoints=checkpoints,
-    )
-    training = Training.of(
-        net=net, loss=loss, heads=heads, min_answers=min_answers, answer_weights=answer_weights, deep=deep, onnx=onnx
-    )
-    images, table = table, table_file or table
-    check_options(target=target, alpha=alpha, test_share=test_share, split=split)
-    check_writable(out)
-    apart = ((group, "the group"), (time, "the time"), (split, "the split"))
-    file = CaseFile(
-        path=table,
-        format=format_of(table, file_format),
+    _check_folder(table, table_file, image_column)
+    deep: dict[str, Any] = {
+        "max_epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "branches": branches,
+        "augmentation": augmentation,
+    }
+    choices: dict[str, Any] = {
+        "net": net,
+        "loss": loss,
+        "heads": heads,
+        "min_answers": min_answers,
+        "answer_weights": answer_weights,
+        "alpha": alpha,
+        "target": target,
+        "recipe": _recipe(deep),
+        "checkpoints": None if checkpoints is None else str(checkpoints),
+    }
+    checked = FitChoices(**choices)
+    for name in [*(name for name, value in deep.items() if value is not None), *(["onnx"] if onnx else [])]:
+        checked.check_deep(name)
+    checked.check_reads(pictures=image_column is not None)
+    check_test_share(test_share, split=split)
+    costs, replaced = fees_of(cost), writable(out)
+    cases = read_cases(
+        table_file or table,
         label=label,
-        majority=majority_label,
-        experts=listed(experts),
+        expert_names=split_names(experts),
         answers=answers,
         item=item,
         annotator=expert,
         answer=answer,
-        features=listed(features) if image_column is None else (image_column,),
-        text=tuple(text or ()),
+        features=split_names(features),
+        text=text or (),
         key=key,
-        apart=tuple((name, role) for name, role in apart if name is not None),
-        beside=() if key is None else (key,),
+        majority_label=majority_label,
+        format=file_format,
         control=control,
+        images=table if table_file is not None else None,
+        image_column=image_column,
+        image_size=_size(image_size),
     )
-    with in_options():
-        cases = read_cases(file)
-    fees = fees_of(cases.table.experts, cost or [])
-    cuts = {"group": group, "time": time, "split": split}
-    pictures = None
-    if image_column is not None:
-        pictures = picture_recipe(images, cases, column=image_column, size=image_size, source=str(table))
-    parts = checked_parts(cases, file, test_share=test_share, cuts=cuts, seed=seed, pictures=pictures)
-    groups = None if group is None else cases.apart.loc[parts[0].features.index, group].astype(str).to_numpy()
-    shown = sys.stderr.isatty() and not as_json
-    router = training.fit(parts[0], text=file.text, groups=groups, seed=seed, shown=shown, pictures=pictures)
-    weights = training.answer_weights
-    found = answering_in(parts[0], cases, router, text=file.text, groups=groups, weights=weights)
-    if loss != "moe":  # its weights are no probabilities
-        router = _honest(router, parts, alpha=alpha, target=target, fees=fees)
-    notes = {**router.notes, **_notes(file, cases, found, cuts=cuts, seed=seed)}
-    apart_from_features = {**seen_groups(cases, parts[:3], group=group), **seen_keys(router, cases, parts[:3])}
-    router = replace(router, notes=notes, seen={**router.seen, **apart_from_features})
-    said = [*without_effect(loss, alpha=alpha, target=target, fees=fees), *replaced_sentence(out)]
-    said += few_groups(cases, parts, group=group)
-    (in_onnx(router) if onnx else router).save(out)
-    _tell(file, cases, parts, router, training, out=out, cuts=cuts, said=said, as_json=as_json)
-
-
-def _honest(
-    router: "Router", parts: "tuple[ExpertTable, ...]", *, alpha: float, target: str, fees: list[float]
-) -> "Router":
-    _, held, panels, _ = parts
-    router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
-    if not router.expert_names:
-        return router
-    return router.conformalize(
-        panels.features,
-        panels.labels,
-        panels.answers,
-        alpha=alpha,
-        target=target,
-        costs=fees if any(fees) else None,
-        disjoint=True,
-    )
-
-
-def _notes(
-    file: "CaseFile", cases: "Cases", found: Answering | None, *, cuts: dict[str, str | None], seed: int
-) -> dict[str, Any]:
-    """Return what the model remembers of its file: how to read the next one, and what its labels are worth."""
-    control = cases.control
-    return {
-        "label": file.label,
-        "key": cases.key,
-        "seed": seed,
-        "format": file.format,
-        "answers": "long" if file.answers is not None else None,
-        LOG_COLUMNS: log_columns(file),
-        "majority_label": cases.n_majority > 0,
-        "control": None
-        if control is None
-        else {"from_name": control.from_name, "to_name": control.to_name, "kind": control.kind},
-        "answering": None if found is None else found.to_dict(),
-        "shared_errors": shared_in(cases),
-        **cuts,
-    }
-
-
-def _tell(
-    file: "CaseFile",
-    cases: "Cases",
-    parts: "tuple[ExpertTable, ...]",
-    router: "Router",
-    training: Training,
-    *,
-    out: Path,
-    cuts: dict[str, str | None],
-    said: list[str],
-    as_json: bool,
-) -> None:
-    from defero.router import judge
-
-    test = parts[3]
-    record = judge(router, test.features, test.labels, test.answers, disjoint=True)
-    record = with_cautions(record, router, majority=cases.majority_sentence())
-    uses = router.recipe.describe() if router.recipe is not None else []
-    honest = [] if router.calibrator is None else router.calibrator.describe(router.expert_names)
-    notes = [*cases.notes, *said, *notes_on(cases, router)]
+    study = Study(cases, groups=group, time=time, split=split, test_share=test_share, random_state=seed)
+    try:
+        study.fit(**choices, costs=costs, progress=sys.stderr.isatty() and not as_json)
+    except KeyboardInterrupt as stopped:  # the exit status is the shell's own, 130
+        typer.echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
+        raise
+    study.save(out, onnx=onnx)
+    study.notes += replaced
     if as_json:
-        names = ("train", "calibrate", "conformalize", "test")
-        told = {"model": str(out), "rows": dict(zip(names, map(len, parts), strict=True)), "features": uses}
-        told |= {**training.outcome(router), "calibration": honest, "answering": router.notes["answering"]}
-        told |= {"shared_errors": router.notes["shared_errors"]}
-        judged = record_dict(record, router, sd=mean_sd(router, test.features))
-        emit({**told, "notes": notes, "test": judged})
-        return
-    typer.echo(sizes_sentence(file, cases, parts, cuts))
-    _tell_more(cases, uses, [training.sentence(router), *honest], router, record)
-    for sentence in notes:
-        typer.echo(f"note: {sentence}", err=True)
-    typer.echo(f"\nSaved in {out}. Next: defero route {out} NEW_CASES --out decisions.csv")
+        emit(study.to_dict())
+    else:
+        _show(study)
 
 
-def _tell_more(cases: "Cases", uses: list[str], made: list[str], router: "Router", record: "TeamRecord") -> None:
-    from defero.core.wording import join_names
+def _show(study: "Study") -> None:
+    for line in study.describe():
+        typer.echo(line)
+    typer.echo("")
+    judged = study.evaluate()
+    show_answering(judged.router.facts.answering, when="among the cases to learn from")
+    typer.echo(spelled(judged.summary()))
+    show_notes(study.notes)
+    typer.echo(f"\nSaved in {study.name}. Next: defero route {study.name} NEW_CASES --out decisions.csv")
 
-    typer.echo(f"Classes: {join_names(f'{name} ({n})' for name, n in class_counts(cases.table).items())}.")
-    typer.echo("Features:")
-    show_lines([f"  {sentence}" for sentence in uses], most=MOST_SHOWN, what="columns")
-    typer.echo("".join(f"{sentence}\n" for sentence in made))
-    show_answering(noted(router), when="among the cases to learn from")
-    show_record(record)
+
+def _check_folder(table: Path, listed_in: Path | None, column: str | None) -> None:
+    """Refuse a folder without a table, and a table without a folder."""
+    from defero.core.errors import InputError
+
+    if column is None and listed_in is not None:
+        raise InputError(f"--table {listed_in}: is for pictures; name the column of their paths: --image-column.")
+    if column is None and table.is_dir():
+        raise InputError(f"{table}: is a folder; of pictures pass --table and --image-column too.")
+    if column is not None and (listed_in is None or not table.is_dir()):
+        raise InputError(
+            f"--image-column {column}: expected the folder of the pictures and --table FILE, got {table}; "
+            f"defero fit IMAGES --table cases.csv --image-column {column} ..."
+        )
+
+
+def _recipe(deep: dict[str, Any]) -> "Recipe | None":
+    """Return the settings that were given; None where there are none."""
+    given = {name: value for name, value in deep.items() if value is not None}
+    if not given:
+        return None
+    from defero.estimators.recipe import Recipe
+
+    return Recipe(**given)
+
+
+def _size(given: str | None) -> int | tuple[int, int] | None:
+    """Read a size.
+
+    >>> _size("32"), _size("32x48"), _size(None)
+    (32, (32, 48), None)
+    """
+    from defero.core.errors import InputError
+
+    if given is None:
+        return None
+    sides = given.lower().split("x")
+    if len(sides) > 2 or not all(side.isascii() and side.isdigit() for side in sides):
+        raise InputError(f"--image-size must be pixels, such as 32 or 32x48 (height x width), got {given!r}.")
+    return int(sides[0]) if len(sides) == 1 else (int(sides[0]), int(sides[1]))

@@ -13,6 +13,7 @@ from defero.cli.datasets import app as datasets_app
 from defero.cli.demo import demo
 from defero.cli.evaluate import evaluate
 from defero.cli.fit import fit
+from defero.cli.output import running, spelled
 from defero.cli.plugins import add_plugins
 from defero.cli.report import report
 from defero.cli.route import route
@@ -39,11 +40,13 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Learn from past cases who should decide the next one: the model, one expert, or a panel."""
+    running["command"] = context.invoked_subcommand
 
 
 def main() -> None:
@@ -61,7 +64,7 @@ def main() -> None:
 
         if not isinstance(error, InputError | OSError | ImportError):
             _defect()
-        typer.echo(f"defero: {error}", err=True)
+        typer.echo(f"defero: {spelled(error) if isinstance(error, InputError) else error}", err=True)
         sys.exit(2)
     except Exception:
         _defect()

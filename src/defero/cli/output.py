@@ -1,70 +1,40 @@
-"""What commands print: tables for people, JSON for machines."""
+"""What commands print: sentences for people, JSON for machines."""
 
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from defero.cli.options import spelling
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from defero.metrics.record.member import ExpertRecord, ModelCalibration
-    from defero.metrics.record.panel import PanelRecord
-    from defero.metrics.record.share import Share
-    from defero.metrics.record.team import TeamRecord
-    from defero.metrics.statistics.paired import Comparison
+    from defero.router.facts import AnsweringFacts
+    from defero.study.comparison import Rival
 
-_COLUMNS = """
-  right           on every case that they answered, were they alone
-  decides         the share of the cases that the team gives them
-  right there     on those cases"""
-_PROMISES = """\
-  promised there  the mean probability of being right that the team went by, on those cases
-  smooth error    how far such probabilities are from the truth, on every case that they answered;
-                  chance alone makes it large where these are few"""
-_WEIGHTS = """
-This team goes by weights, which are no probabilities: nothing is promised of anybody."""
+running: dict[str, str | None] = {"command": None}
+"""Which command runs: some have options of their own for the same argument."""
 
-MOST_ROWS = 20
+
+def spelled(value: Any) -> Any:
+    """Return messages with the options of the running command, wherever they stand in a value."""
+    if isinstance(value, dict):
+        return {name: spelled(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [spelled(one) for one in value]
+    return value.message(spelling(running["command"])) if hasattr(value, "message") else value
 
 
 def emit(value: dict[str, Any]) -> None:
     """Print one JSON object to standard output."""
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+    typer.echo(json.dumps(spelled(value), indent=1, ensure_ascii=False, allow_nan=False))
 
 
-def percent(value: float) -> str:
-    """Write a share as a percentage.
-
-    >>> percent(0.9666), percent(float("nan"))
-    ('96.7 %', '-')
-    """
-    return "-" if math.isnan(value) else f"{100 * value:.1f} %"
-
-
-def with_interval(share: "Share") -> str:
-    """Write a share with its interval."""
-    low, high = share.interval
-    return "-" if math.isnan(share.value) else f"{percent(share.value)}  ({100 * low:.1f} to {100 * high:.1f})"
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    """Lay out cells in columns: the first to the left, the others to the right.
-
-    >>> print(table(["who", "n"], [["ann", "12"], ["bob", "3"]]))
-    who   n
-    ann  12
-    bob   3
-    """
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    lines = [
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in [header, *rows]
-    ]
-    return "\n".join(line.rstrip() for line in lines)
+def show_notes(notes: "Iterable[str]") -> None:
+    """Print notes to standard error."""
+    for note in notes:
+        typer.echo(f"note: {spelled(note)}", err=True)
 
 
 def show_lines(lines: "Sequence[str]", *, most: int, what: str) -> None:
@@ -75,115 +45,28 @@ def show_lines(lines: "Sequence[str]", *, most: int, what: str) -> None:
         typer.echo(f"  ... and {len(lines) - len(shown)} more {what}; --json tells of all.")
 
 
-def points(gain: "Comparison") -> str:
-    """Write a difference of two shares in points, with its interval where there is one."""
-    if math.isnan(gain.difference):
-        return "-"
-    ends = "" if math.isnan(gain.low) else f"  ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
-    return f"{100 * gain.difference:+.1f}{ends}"
+def show_answering(facts: "AnsweringFacts | None", *, when: str) -> None:
+    """Print what was seen of who answered what; nothing where that is nothing."""
+    if facts is not None and facts.sentences:
+        lines = [f"  {spelled(sentence)}" for sentence in facts.sentences]
+        typer.echo("\n".join([f"Who answered what, {when}:", *lines]) + "\n")
 
 
-def show_record(record: "TeamRecord") -> None:
-    """Print a team's record for a person."""
-    typer.echo(f"On {record.team.total} held-out cases (95 % intervals):\n")
-    _show_members(record)
-    if record.experts:
-        typer.echo(
-            f"\nTeam minus model, in points: {points(record.gain)}; McNemar's p = {record.gain.p_value:.2g}.\n"
-            f"The team is right where the model alone is wrong on {record.only_team_right} cases, "
-            f"and wrong where it is right on {record.only_model_right}."
-        )
-    if record.recorded != len(record.experts):
-        typer.echo(
-            f"Only recorded answers can be asked for: {record.recorded:.1f} of {len(record.experts)} experts answered "
-            "a case on average, and the team chose among those."
-        )
-        if not math.isnan(record.coverage_with_all):
-            typer.echo(
-                f"So the model decides {percent(record.coverage)} here; it would decide "
-                f"{percent(record.coverage_with_all)} if everybody could be asked, as in route."
-            )
-    if record.panel is not None:
-        show_panel(record.panel)
-    if record.panel_note is not None:
-        typer.echo(f"\n{record.panel_note}")
-    _show_recall(record)
-    if record.cautions:
-        typer.echo("\n" + "\n".join(f"note: {sentence}" for sentence in record.cautions))
+def show_rivals(rivals: "Sequence[Rival]") -> None:
+    """Print comparisons with other teams."""
+    from defero.study.summary import percent, points, table
 
-
-def _show_members(record: "TeamRecord") -> None:
-    """Print the team, the model and the experts; of many experts those who are asked most."""
-    model = record.model_calibration
-    promising = record.estimates == "probabilities"
-    shown = _largest([expert.asked.total for expert in record.experts])
-    lines: list[tuple[str, Share, Share, ExpertRecord | ModelCalibration]]
-    lines = [("model", record.model, model.decided, model)]
-    lines += [(one.name, one.alone, one.asked, one) for one in (record.experts[j] for j in shown)]
-    rows = [["team", with_interval(record.team), "", "", *(["", ""] if promising else [])]]
-    for name, alone, there, member in lines:
-        decides = there.total / record.team.total if record.team.total else math.nan
-        told = [name, with_interval(alone), percent(decides), percent(there.value)]
-        rows.append([*told, percent(member.promised), _error(member)] if promising else told)
-    head = ["", "right", "decides", "right there", *(["promised there", "smooth error"] if promising else [])]
-    typer.echo(table(head, rows))
-    if len(shown) < len(record.experts):
-        typer.echo(f"... and {len(record.experts) - len(shown)} experts who are asked less; --json tells of all.")
-    typer.echo(_COLUMNS)
-    typer.echo(_PROMISES if promising else _WEIGHTS)
-
-
-def _show_recall(record: "TeamRecord") -> None:
-    """Print how much of each class is found; of many classes the most frequent."""
-    shown = _largest(record.class_counts)
-    rows = [
-        [str(found.label), str(found.team.total), with_interval(found.team), with_interval(found.model)]
-        for found in (record.recall[k] for k in shown)
-    ]
-    typer.echo("\n" + table(["class", "cases", "found by the team", "by the model"], rows))
-    if len(shown) < len(record.recall):
-        typer.echo(f"... and {len(record.recall) - len(shown)} rarer classes; --json tells of all.")
-
-
-def _largest(counts: "Sequence[int]") -> list[int]:
-    """Return which to show, in their own order: all, or of too many the largest.
-
-    >>> _largest([3, 1, 2])
-    [0, 1, 2]
-    """
-    order = sorted(range(len(counts)), key=lambda place: -counts[place])
-    return sorted(order[:MOST_ROWS]) if len(counts) > MOST_ROWS else list(range(len(counts)))
-
-
-def _error(member: "ExpertRecord | ModelCalibration") -> str:
-    """Write a smooth calibration error with its interval."""
-    if math.isnan(member.smooth_error):
-        return "-"
-    return f"{percent(member.smooth_error)}  ({100 * member.smooth_low:.1f} to {100 * member.smooth_high:.1f})"
-
-
-def show_panel(panel: "PanelRecord") -> None:
-    """Print what the panels promised and kept."""
-    kept = "-"
-    if not math.isnan(panel.kept):
-        kept = f"{percent(panel.kept)} ({100 * panel.low:.1f} to {100 * panel.high:.1f})"
-    typer.echo(f"\nPanels ({panel.target}). {panel.promise}")
-    typer.echo(
-        f"Promised {panel.bound} {percent(panel.asked_for)}, kept {kept}. {panel.deferred} cases would be deferred if "
-        f"everybody could be asked; these are the {panel.cases} of them that a recorded expert got right."
-    )
-    if panel.deferred:
-        typer.echo(
-            f"A panel has {_size(panel.raw_size, panel.raw_size_half)} experts on average, "
-            f"{_size(panel.filled_size, panel.filled_size_half)} once empty ones get the top expert. "
-            f"With panels voting the team is right on {with_interval(panel.accuracy)}."
-        )
-
-
-def _size(mean: float, half_width: float) -> str:
-    """Write how many experts a panel has; of one panel there is no spread.
-
-    >>> _size(1.5, 0.25), _size(2.0, float("nan"))
-    ('1.5 ± 0.2', '2.0')
-    """
-    return f"{mean:.1f}" if math.isnan(half_width) else f"{mean:.1f} ± {half_width:.1f}"
+    if not rivals:
+        return
+    several = len(rivals) > 1
+    rows = []
+    for rival in rivals:
+        one = rival.comparison
+        cells = [rival.model, str(one.n), percent(one.first), percent(one.second), points(one), f"{one.p_value:.3g}"]
+        rows.append([*cells, *([f"{rival.adjusted:.3g}"] if several else [])])
+    head = ["against", "cases", "this team", "the other", "difference, in points", "p"]
+    level = f"{100 * rivals[0].comparison.level:g} %"
+    typer.echo(f"\nOn the cases that neither team saw ({level} intervals, paired bootstrap; McNemar's exact p):\n")
+    typer.echo(table([*head, *(["p, adjusted"] if several else [])], rows))
+    if several:
+        typer.echo(f"\nThe p values are adjusted for being {len(rivals)} (Holm).")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from defero.core.errors import InputError
+from defero.core.wording import did_you_mean, join_names
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -221,5 +222,6 @@ def by_name(name: str, value: object, experts: tuple[str, ...], *, default: floa
         return value
     strangers = [str(who) for who in value if who not in experts]
     if strangers:
-        raise InputError(f"{name}: no expert {', '.join(strangers)}; there are {', '.join(experts)}.")
+        hint = did_you_mean(strangers[0], experts)
+        raise InputError(f": no expert {join_names(strangers)}{hint} There are {join_names(experts)}.", argument=name)
     return [value.get(who, default) for who in experts]

@@ -1,12 +1,12 @@
 """Errors of the input: which argument, what was expected, what came, what to do.
 
 The library names its arguments (`label`, `majority_label=True`). The command line has other spellings (`--label`,
-`--majority-label`): it asks an error for its words with its own spelling, and no text is searched or replaced.
+`--majority-label`): it asks a message for its words with its own spelling, and no text is searched or replaced.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from defero.core.wording import printable
 
@@ -33,6 +33,66 @@ class Argument:
         return f"{self.name}={self.value!r}" if self.has_value else self.name
 
 
+Spelling = Callable[[Argument], str]
+"""How a reader writes an argument: in Python, or on a command line."""
+
+
+class Message(str):
+    """A sentence that mentions arguments: a text in Python's spelling, which can be spelled in another way.
+
+    Examples
+    --------
+    >>> note = Message("no labels; pass ", Argument("majority_label", True), ".")
+    >>> note
+    'no labels; pass majority_label=True.'
+    >>> note.message(lambda argument: f"--{argument.name}")
+    'no labels; pass --majority_label.'
+    """
+
+    pieces: tuple[object, ...]
+    __slots__ = ("pieces",)
+
+    def __new__(cls, *pieces: object) -> Self:
+        """Join the pieces; those of another message are taken apart."""
+        flat = [part for piece in pieces for part in (piece.pieces if isinstance(piece, Message) else (piece,))]
+        sentence = super().__new__(cls, "".join(map(str, flat)))
+        sentence.pieces = tuple(flat)
+        return sentence
+
+    def message(self, spell: Spelling) -> str:
+        """Return the sentence with every argument spelled by `spell`."""
+        return "".join(spell(piece) if isinstance(piece, Argument) else str(piece) for piece in self.pieces)
+
+    def to_list(self) -> list[Any]:
+        """Return the pieces as plain values for JSON."""
+        return [
+            {"argument": piece.name, **({"value": piece.value} if piece.has_value else {})}
+            if isinstance(piece, Argument)
+            else str(piece)
+            for piece in self.pieces
+        ]
+
+    @classmethod
+    def from_list(cls, values: list[Any]) -> Self:
+        """Rebuild what `to_list` gave.
+
+        >>> Message.from_list(["pass ", {"argument": "label", "value": "truth"}])
+        "pass label='truth'"
+        """
+        pieces: list[object] = []
+        for value in values:
+            if isinstance(value, dict):
+                name, rest = value["argument"], [value["value"]] if "value" in value else []
+                if not isinstance(name, str):
+                    raise TypeError(f"argument must be a text, got {type(name).__name__}")
+                pieces.append(Argument(name, *rest))
+            elif isinstance(value, str):
+                pieces.append(value)
+            else:
+                raise TypeError(f"a piece of a message must be a text or an argument, got {type(value).__name__}")
+        return cls(*pieces)
+
+
 class InputError(ValueError):
     """The input is wrong. On the command line: one sentence and exit status 2.
 
@@ -55,18 +115,28 @@ class InputError(ValueError):
     """
 
     def __init__(self, *pieces: object, argument: str | None = None) -> None:
-        self.pieces = pieces
+        first = pieces[0] if pieces else ""
+        between = "" if str(first).startswith(":") else " "
+        self.sentence = Message(*([] if argument is None else [Argument(argument), between]), *pieces)
         self.argument = argument
-        super().__init__(self.message(str))
+        super().__init__(printable(self.sentence))
 
-    def message(self, spell: Callable[[Argument], str]) -> str:
+    @property
+    def pieces(self) -> tuple[object, ...]:
+        """The message, piece by piece."""
+        return self.sentence.pieces
+
+    def message(self, spell: Spelling) -> str:
         """Return the message with every argument spelled by `spell`."""
-        text = "".join(spell(piece) if isinstance(piece, Argument) else str(piece) for piece in self.pieces)
-        text = printable(text)
-        if self.argument is None:
-            return text
-        between = "" if text.startswith(":") else " "
-        return f"{spell(Argument(self.argument))}{between}{text}"
+        return printable(self.sentence.message(spell))
+
+    def within(self, *pieces: object) -> "InputError":
+        """Return the same error with more in front: the file, or the argument, that it came from.
+
+        >>> str(InputError("no such file.").within("against='other': "))
+        "against='other': no such file."
+        """
+        return type(self)(*pieces, *self.pieces)
 
 
 class TableError(InputError):

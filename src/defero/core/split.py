@@ -12,6 +12,19 @@ from defero.core.errors import InputError
 from defero.core.group_deal import deal_groups
 from defero.core.lookup import is_missing
 
+
+class SplitError(InputError):
+    """Rows cannot be split as asked: what stands in the way, apart from what to do about it.
+
+    >>> str(SplitError("groups", "3 groups cannot fill 4 parts", advice="ask for fewer parts"))
+    'groups: 3 groups cannot fill 4 parts; ask for fewer parts.'
+    """
+
+    def __init__(self, argument: str, reason: str, *, advice: str | None = None) -> None:
+        super().__init__(f": {reason}{'' if advice is None else f'; {advice}'}.", argument=argument)
+        self.reason, self.advice = reason, advice
+
+
 Parts = tuple[IntArray, ...]
 Column = NDArray[Any]
 
@@ -77,14 +90,18 @@ def split_groups(groups: Column, strata: IntArray, fractions: tuple[float, ...],
     group_idx = _numbered("groups", groups)
     n_groups = int(group_idx.max(initial=-1)) + 1
     if n_groups < len(fractions):
-        raise InputError(f"groups: {n_groups} groups cannot fill {len(fractions)} parts; ask for fewer parts.")
+        raise SplitError(
+            "groups", f"{n_groups} groups cannot fill {len(fractions)} parts", advice="ask for fewer parts"
+        )
     part_of = deal_groups(group_idx, strata, fractions, rng=rng)
     parts = tuple(np.flatnonzero(part_of[group_idx] == part) for part in range(len(fractions)))
     empty = next((place for place, part in enumerate(parts) if not len(part)), None)
     if empty is not None:
-        raise InputError(
-            f"groups: {n_groups} groups, the largest of {np.bincount(group_idx).max()} rows, left none for part "
-            f"{empty + 1} of size {fractions[empty]:g}; ask for larger or fewer parts."
+        raise SplitError(
+            "groups",
+            f"{n_groups} groups, the largest of {np.bincount(group_idx).max()} rows, left none for part {empty + 1} of "
+            f"size {fractions[empty]:g}",
+            advice="ask for larger or fewer parts",
         )
     return parts
 
@@ -120,10 +137,11 @@ def split_by_time(times: Column, fractions: tuple[float, ...]) -> Parts:
     edges = [0, *cuts, len(moments)]
     empty = next((part for part in range(len(fractions)) if edges[part] >= edges[part + 1]), None)
     if empty is not None:
-        raise InputError(
-            f"times: rows of equal time stay together, which leaves none for part {empty + 1} of size "
-            f"{fractions[empty]:g} ({len(times)} rows have {len(moments)} different times); ask for larger or fewer "
-            "parts, or pass finer times."
+        raise SplitError(
+            "times",
+            f"rows of equal time stay together, which leaves none for part {empty + 1} of size {fractions[empty]:g} "
+            f"({len(times)} rows have {len(moments)} different times)",
+            advice="ask for larger or fewer parts, or pass finer times",
         )
     return tuple(np.flatnonzero((moment_idx >= low) & (moment_idx < high)) for low, high in pairwise(edges))
 
@@ -137,8 +155,9 @@ def refuse_shared_groups(groups: Column, parts: Parts) -> None:
     for place, part in enumerate(parts):
         for group in dict.fromkeys(groups[part].tolist()):
             if seen.setdefault(group, place) != place:
-                raise InputError(
-                    f"groups: {group} is in parts {seen[group] + 1} and {place + 1}; a group must be in one part only."
+                raise SplitError(
+                    "groups",
+                    f"{group} is in parts {seen[group] + 1} and {place + 1}; a group must be in one part only",
                 )
 
 

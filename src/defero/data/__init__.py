@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from defero.data.answers.long_answers import LongAnswers
     from defero.data.answers.long_table import table_from_long
     from defero.data.answers.majority import majority_labels
-    from defero.data.case_file import CaseFile, Cases
-    from defero.data.cases import read_cases
     from defero.data.exports.export import EXPORTS, Export, ExportedCases, OpenCases
     from defero.data.exports.label_studio import read_label_studio
     from defero.data.exports.label_studio_tasks import tasks_with_decisions, write_label_studio
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "EXPORTS",
     "TABLE_FORMATS",
-    "CaseFile",
-    "Cases",
     "DecisionWriter",
     "Export",
     "ExportedCases",
@@ -49,7 +45,6 @@ __all__ = [
     "known_labels",
     "majority_labels",
     "open_text",
-    "read_cases",
     "read_chunks",
     "read_frame",
     "read_label_studio",
@@ -71,8 +66,6 @@ _HOME = {
     "ExportedCases": "exports.export",
     "OpenCases": "exports.export",
     "TABLE_FORMATS": "tables.formats",
-    "CaseFile": "case_file",
-    "Cases": "case_file",
     "DecisionWriter": "tables.write",
     "FeatureRecipe": "recipes.recipe",
     "LongAnswers": "answers.long_answers",
@@ -86,7 +79,6 @@ _HOME = {
     "known_labels": "exports.labels",
     "majority_labels": "answers.majority",
     "open_text": "tables.formats",
-    "read_cases": "cases",
     "read_chunks": "tables.read",
     "read_frame": "tables.read",
     "read_label_studio": "exports.label_studio",

@@ -1,19 +1,69 @@
 """Which file holds past cases, and which of its columns is what."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from defero.core.errors import InputError, TableError
+from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.labels import Labels
 from defero.core.table import ExpertTable
 from defero.data.exports.export import EXPORTS, TABLE, Export
 from defero.data.exports.label_studio_results import Control
+from defero.data.recipes.picture_recipe import PictureRecipe
 from defero.data.tables.columns import no_such_column
+from defero.data.tables.formats import first_row, table_format
+from defero.data.tables.read import read_chunks, read_frame
 from defero.data.tables.roles import feature_columns, split_like
 
-Format = str
+Table = str | PathLike[str] | pd.DataFrame
+"""A table as somebody passes it: the name of a file, or a frame."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """A file, or a frame at hand, with what a message calls it."""
+
+    given: Path | pd.DataFrame
+    name: str
+
+    @classmethod
+    def of(cls, table: Table, *, name: str = "table") -> "TableSource":
+        """Take what somebody passed; `name` is what a message calls a frame."""
+        if isinstance(table, pd.DataFrame):
+            return cls(table.reset_index(drop=True).rename(columns=str), name)
+        return cls(Path(table), str(table))
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None for a frame."""
+        return self.given if isinstance(self.given, Path) else None
+
+    @property
+    def first_row(self) -> int:
+        """The number of the row whose index is 0."""
+        return first_row(self.given) if isinstance(self.given, Path) else 0
+
+    @property
+    def is_text(self) -> bool:
+        """Whether cells are text until they are read as numbers."""
+        return isinstance(self.given, Path) and not table_format(self.given).typed
+
+    def read(self, *, as_text: list[str | None]) -> pd.DataFrame:
+        """Return the whole table, the columns of `as_text` as they are written."""
+        if isinstance(self.given, Path):
+            return read_frame(self.given, as_text=[name for name in as_text if name is not None])
+        return self.given
+
+    def head(self) -> pd.DataFrame:
+        """Return the first row."""
+        return next(iter(read_chunks(self.given, rows=1))) if isinstance(self.given, Path) else self.given.iloc[:1]
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns."""
+        return list(map(str, self.head().columns))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -22,19 +72,19 @@ class CaseFile:
 
     Attributes
     ----------
-    path : Path
+    source : TableSource
         A table with one row per case, or the export of an annotation tool.
     format : "table", "label-studio", "prodigy", or another name of `EXPORTS`
     label : str, optional
         The column (in an export: the data field) with the truth.
     majority : bool
         Cases without a label get the most frequent answer.
-    experts : names, optional
+    expert_names : names, optional
         The experts' columns of a wide table; of long answers and exports those people whose answers count, everybody
         by default.
     team : names, optional
         The experts of a trained team, in its order: who is not in it is left out, who said nothing is silent.
-    answers : Path, optional
+    answers : TableSource, optional
         Long answers, one per row, to the cases of a table.
     item, annotator, answer : str, optional
         Columns of the long answers; else found by name.
@@ -43,22 +93,22 @@ class CaseFile:
     key : str, optional
         The column that names the cases.
     apart : (column, role) pairs
-        Columns that are no features, such as ("patient", "the group").
+        Columns that are no features, such as ("patient", "the groups").
     beside : names
-        Columns to keep beside the features where the file has them, such as the group of an earlier cut.
+        Columns to keep beside the features where the file has them, such as the groups of an earlier split.
     control : str, optional
         The question of a Label Studio export.
     classes : (K,), optional
         All classes, where they are known already.
     """
 
-    path: Path
-    format: Format = TABLE
+    source: TableSource
+    format: str = TABLE
     label: str | None = None
     majority: bool = False
-    experts: tuple[str, ...] | None = None
+    expert_names: tuple[str, ...] | None = None
     team: tuple[str, ...] | None = None
-    answers: Path | None = None
+    answers: TableSource | None = None
     item: str | None = None
     annotator: str | None = None
     answer: str | None = None
@@ -71,42 +121,37 @@ class CaseFile:
     classes: Labels | None = None
 
     @property
+    def name(self) -> str:
+        """What a message calls the file."""
+        return self.source.name
+
+    @property
     def apart_columns(self) -> list[str]:
         """Names of the columns that are no features."""
         return [name for name, _ in self.apart]
 
     def columns_apart(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns that are no features, and those to be kept beside them that are there."""
-        found = [name for name in self.beside if name in frame.columns and name not in self.apart_columns]
-        return frame[[*self.apart_columns, *found]]
-
-    def named(self, *, label: str | None, key: str | None, experts: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-        """Return the columns that have a role, with the role in words."""
-        found = [] if label is None else [(label, "the label")]
-        found += [(name, "an expert") for name in experts]
-        found += [] if key is None else [(key, "the key")]
-        return [*found, *self.apart]
+        beside = [name for name in self.beside if name in frame.columns and name not in self.apart_columns]
+        return frame[[*self.apart_columns, *beside]]
 
     def choose(self, frame: pd.DataFrame, named: list[tuple[str, str]]) -> tuple[list[str], tuple[str, ...]]:
-        """Return the feature columns of a frame, and a sentence about each that is left out for its looks."""
-        columns, source = list(map(str, frame.columns)), str(self.path)
+        """Return the feature columns of a frame, and those that are left out as they look like a split.
+
+        `named` are (column, role) pairs.
+        """
+        columns = list(map(str, frame.columns))
         features = None
         if self.features is not None:
             features = [*self.features, *(name for name in self.text if name not in self.features)]
         roles = dict(named)
         for name in self.text:
             if name not in columns:
-                raise no_such_column(name, columns, source=source, role="the text")
+                raise no_such_column(name, columns, source=self.name, role="the text")
             if name in roles:
-                raise TableError(f"{source}: column {name!r} is named as {roles[name]} and as the text; choose one.")
-        left_out = [] if features is not None else [name for name in split_like(frame) if name not in roles]
-        chosen = feature_columns(columns, source=source, named=named, features=features, leave_out=left_out)
-        notes = tuple(
-            f"{source}: column {name} says which part a case is in and is no feature; to cut the table as it says, "
-            f"pass --split {name}."
-            for name in left_out
-        )
-        return chosen, notes
+                raise TableError(f"{self.name}: column {name!r} is named as {roles[name]} and as the text; choose one.")
+        left_out = tuple(name for name in split_like(frame) if name not in roles) if features is None else ()
+        return feature_columns(columns, source=self.name, named=named, features=features, leave_out=left_out), left_out
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -121,24 +166,64 @@ class Cases:
         The columns that are no features, of the same rows.
     key : str or None
         The column that names the cases.
+    file : CaseFile
+        How it was read.
+    frame : (n, ...) DataFrame
+        All columns of the same rows.
+    named : (column, role) pairs
+        The columns that have a role.
+    left_out : names
+        Columns that say which part a case is in.
     n_majority, n_tied : int
         How many labels are the majority of the answers, and in how many of these a tie was broken.
     control : Control or None
         The question of a Label Studio export.
+    pictures : PictureRecipe or None
+        How the column of paths becomes pictures.
     first_row : int
         The number of the row whose index is 0.
-    notes : sentences
-        What was left out, and why.
+    remarks : sentences
+        What else was left out, and why.
     """
 
     table: ExpertTable
     apart: pd.DataFrame
     key: str | None
+    file: CaseFile
+    frame: pd.DataFrame
+    named: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
     n_majority: int = 0
     n_tied: int = 0
     control: Control | None = None
+    pictures: PictureRecipe | None = None
     first_row: int = 1
-    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"Cases of {self.source}: {self.table!r}".removesuffix("\n")
+
+    @property
+    def source(self) -> str:
+        """What a message calls the file."""
+        return self.file.name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out while reading, and why."""
+        parts = (
+            Message(
+                f"{self.source}: column {name} says which part a case is in and is no feature; to split the table as "
+                "it says, pass ",
+                Argument("split", name),
+                ".",
+            )
+            for name in self.left_out
+        )
+        return (*parts, *self.remarks)
 
     def majority_sentence(self) -> str | None:
         """Say that there is no truth but a majority, and what that means; None where all labels are known."""
@@ -151,39 +236,97 @@ class Cases:
             "their own majority, so each looks better than they are."
         )
 
+    def taking_apart(self, apart: tuple[tuple[str, str], ...]) -> "Cases":
+        """Return the cases with more columns that are no features.
+
+        Parameters
+        ----------
+        apart : (column, role) pairs
+            Such as ("patient", "the groups").
+        """
+        if not apart:
+            return self
+        file = replace(self.file, apart=(*self.file.apart, *apart))
+        named = (*self.named, *apart)
+        chosen, left_out = file.choose(self.frame, list(named))
+        columns = {name: self._as_written(name, role) for name, role in apart}
+        table = self.table
+        return replace(
+            self,
+            file=file,
+            named=named,
+            left_out=left_out,
+            apart=self.apart.assign(**columns),
+            table=ExpertTable(
+                table.labels, table.answers, features=self.frame[chosen], classes=table.classes, experts=table.experts
+            ),
+        )
+
+    def _as_written(self, name: str, role: str) -> "pd.Series[Any]":
+        """Return a column; ids that were read as numbers are read again as text, so that 007 stays 007."""
+        if name in self.apart.columns:
+            return self.apart[name]
+        if role == "the groups" and self.file.source.is_text and self.frame[name].dtype.kind in "iufb":
+            return self.file.source.read(as_text=[name])[name].loc[self.frame.index]
+        return self.frame[name]
+
 
 def check_case_file(file: CaseFile) -> None:
     """Refuse what contradicts itself, before anything is read."""
     export = None if file.format == TABLE else EXPORTS.find(file.format, also=(TABLE,))
-    _check_options(file, export)
+    _check_arguments(file, export)
     if export is not None:
         if file.answers is not None:
-            raise InputError(f"{file.path}: an export holds its answers itself; leave out --answers.")
+            raise InputError(f"{file.name}: an export holds its answers itself; leave out ", Argument("answers"), ".")
+        if file.source.path is None:
+            raise InputError(f"{file.name}: is a DataFrame; the export of a tool is a file, so pass its path.")
         if export.key is not None and file.key not in (None, export.key):
             raise InputError(
-                f"{file.path}: the cases of a {export.title} export are named by {export.key}; leave out --key."
+                f"{file.name}: the cases of a {export.title} export are named by {export.key}; leave out ",
+                Argument("key"),
+                ".",
             )
         return
-    if file.answers is None and file.experts is None and file.team is None:
+    if file.answers is None and file.expert_names is None and file.team is None:
         raise InputError(
-            f"{file.path}: say who answered: --experts A,B,... names their columns, --answers FILE the file with one "
-            "row per answer; --experts '' learns a model alone."
+            f"{file.name}: who answered? ",
+            Argument("expert_names"),
+            " names the experts' columns, ",
+            Argument("answers"),
+            " the log with one row per answer; ",
+            Argument("expert_names", []),
+            " learns a model alone.",
         )
     if file.label is None and not file.majority:
         raise InputError(
-            f"{file.path}: name the column with the truth with --label, or pass --majority-label to take the most "
-            "frequent answer for it."
+            f"{file.name}: name the column with the truth with ",
+            Argument("label"),
+            ", or pass ",
+            Argument("majority_label", True),
+            " to take the most frequent answer for it.",
         )
 
 
-def _check_options(file: CaseFile, export: Export | None) -> None:
-    """Refuse an option that this kind of file has no use for: whoever passed it means another file."""
-    of_answers = {"--item": file.item, "--expert": file.annotator, "--answer": file.answer}
-    named = next((f"{option} {column}" for option, column in of_answers.items() if column is not None), None)
-    if named is not None and file.answers is None:
-        raise InputError(f"{named}: names a column of the long answers, and there are none; pass --answers FILE.")
-    if file.control is not None and not (export is not None and export.has_control):
+def _check_arguments(file: CaseFile, export: Export | None) -> None:
+    """Refuse an argument that this kind of file has no use for: whoever passed it means another file."""
+    of_answers = {"item": file.item, "annotator": file.annotator, "answer": file.answer}
+    name = next((name for name, column in of_answers.items() if column is not None), None)
+    if name is not None and file.answers is None:
         raise InputError(
-            f"--control {file.control}: is a question of a Label Studio export, and {file.path} is read as "
-            f"{file.format}; leave it out, or pass --format label-studio."
+            Argument(name, of_answers[name]),
+            ": names a column of the log of answers, and there is none; pass ",
+            Argument("answers"),
+            ".",
         )
+    if file.control is not None and not (export is not None and export.has_control):
+        raise no_question(file.control, file.name, file.format)
+
+
+def no_question(control: str, name: str, kind: str) -> InputError:
+    """Return the error for a question that is asked of something else than an export of Label Studio."""
+    return InputError(
+        Argument("control", control),
+        f": is a question of a Label Studio export, and {name} is read as {kind}; leave it out, or pass ",
+        Argument("format", "label-studio"),
+        ".",
+    )

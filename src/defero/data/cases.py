@@ -1,15 +1,16 @@
 """Past cases from any kind of file: a wide table, a table with long answers, or the export of an annotation tool."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from defero.core.checks import BoolArray
-from defero.core.errors import TableError
+from defero.core.errors import Argument, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.class_codes import as_meant, class_codes
-from defero.data.answers.long import read_long
+from defero.data.answers.long import join_answers
 from defero.data.answers.long_answers import LongAnswers, answers_of_columns
 from defero.data.answers.long_columns import key_column, long_columns
 from defero.data.answers.long_table import table_from_long
@@ -19,8 +20,6 @@ from defero.data.exports.label_studio_results import Control
 from defero.data.exports.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
 from defero.data.tables.cells import is_blank
 from defero.data.tables.columns import no_such_column
-from defero.data.tables.formats import first_row, table_format
-from defero.data.tables.read import read_chunks, read_frame
 from defero.data.tables.wide import table_from_frame
 
 
@@ -38,20 +37,10 @@ class _Record:
     notes: tuple[str, ...] = ()
 
 
-def read_cases(file: CaseFile) -> Cases:
-    r"""Read past cases with their labels and what each expert answered.
+def cases_in(file: CaseFile) -> Cases:
+    """Read past cases with their labels and what each expert answered.
 
     Cases without a label are left out, and the notes say how many; in a wide table a blank label is an error.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "items.csv").write_text("item,size,truth\n1,0.5,a\n2,1.5,b\n3,2.5,a\n")
-    >>> _ = (folder / "log.csv").write_text("item,worker,label\n1,al,a\n3,al,b\n3,bo,a\n")
-    >>> cases = read_cases(CaseFile(path=folder / "items.csv", answers=folder / "log.csv", label="truth"))
-    >>> cases.key, cases.table.experts, list(cases.table.features)
-    ('item', ('al', 'bo'), ['size'])
     """
     check_case_file(file)
     if file.format != "table":
@@ -62,18 +51,19 @@ def read_cases(file: CaseFile) -> Cases:
 
 
 def _from_wide(file: CaseFile) -> Cases:
-    experts = file.experts if file.team is None else file.team
+    experts = file.expert_names if file.team is None else file.team
     assert experts is not None  # check_case_file
-    source, first = str(file.path), first_row(file.path)
-    written = [file.label, *experts, file.key, *file.apart_columns, *file.beside]
-    frame = read_frame(file.path, as_text=[name for name in written if name is not None])
-    chosen, notes = file.choose(frame, file.named(label=file.label, key=file.key, experts=experts))
+    source, first = file.name, file.source.first_row
+    frame = file.source.read(as_text=[file.label, *experts, file.key, *file.apart_columns, *file.beside])
+    named = _named(file, label=file.label, key=file.key, experts=experts)
+    chosen, left_out = file.choose(frame, named)
     label, filled = file.label, None
+    remarks: tuple[str, ...] = ()
     if file.majority:
         frame, label, filled = _with_majority(frame, file, experts)
-        notes = (*notes, *_left_out(_labelled(filled), source))
+        remarks = _left_out(_labelled(filled), source)
     assert label is not None  # check_case_file
-    if not table_format(file.path).typed:
+    if file.source.is_text:
         frame = frame.copy(deep=False)
         frame[label] = as_meant(frame[label])
     table = table_from_frame(
@@ -90,10 +80,14 @@ def _from_wide(file: CaseFile) -> Cases:
         table=table,
         apart=file.columns_apart(frame),
         key=file.key,
+        file=file,
+        frame=frame,
+        named=tuple(named),
+        left_out=left_out,
         n_majority=0 if filled is None else int((filled.sources == MAJORITY).sum()),
         n_tied=0 if filled is None else filled.n_tied,
         first_row=first,
-        notes=notes,
+        remarks=remarks,
     )
 
 
@@ -101,7 +95,7 @@ def _with_majority(
     frame: pd.DataFrame, file: CaseFile, experts: tuple[str, ...]
 ) -> tuple[pd.DataFrame, str, KnownLabels]:
     """Return the rows that have a label once blank ones are filled, the label's column, and all labels (n,)."""
-    source, first = str(file.path), first_row(file.path)
+    source, first = file.name, file.source.first_row
     if file.classes is not None:  # an answer that is no class is told with its own column
         for name in experts:
             class_codes(frame, name, file.classes, source=source, what="answer", first_row=first)
@@ -115,59 +109,71 @@ def _with_majority(
     return filled, label, known
 
 
+def _named(
+    file: CaseFile, *, label: str | None, key: str | None, experts: tuple[str, ...] = ()
+) -> list[tuple[str, str]]:
+    """Return the columns that have a role, with the role in words."""
+    roles = [*([] if label is None else [(label, "the label")]), *((name, "an expert") for name in experts)]
+    return [*roles, *([] if key is None else [(key, "the key")]), *file.apart]
+
+
 def _labelled(known: KnownLabels) -> BoolArray:
     return np.array([one is not None for one in known.sources.tolist()], dtype=np.bool_)
 
 
 def _from_long(file: CaseFile) -> _Record:
     assert file.answers is not None
-    source, first = str(file.path), first_row(file.path)
-    said = long_columns(
-        next(iter(read_chunks(file.answers, rows=1))),
+    source, first = file.name, file.source.first_row
+    columns = long_columns(
+        file.answers.head(),
         item=file.item,
         annotator=file.annotator,
         answer=file.answer,
         time=None,
-        source=str(file.answers),
+        source=file.answers.name,
     )
-    head = next(iter(read_chunks(file.path, rows=1)))
-    key = key_column(head, file.key, item=said.item, source=source)
-    written = [file.label, key, *file.apart_columns, *file.beside]
-    items = read_frame(file.path, as_text=[name for name in written if name is not None])
+    key = key_column(file.source.head(), file.key, item=columns.item, source=source)
+    items = file.source.read(as_text=[file.label, key, *file.apart_columns, *file.beside])
+    log = file.answers.read(as_text=[columns.item, columns.annotator, columns.answer])
     if file.label is not None and file.label not in items.columns:
         raise no_such_column(file.label, list(map(str, items.columns)), source=source, role="the label")
 
-    def joined(unknown: str) -> LongAnswers:
-        return read_long(
-            str(file.answers),
-            items,
-            key=key,
-            item=said.item,
-            annotator=said.annotator,
-            answer=said.answer,
-            unknown="ignore" if unknown == "ignore" else "error",
-            items_source=source,
-            items_first_row=first,
-        )
-
-    answers = joined("ignore")
+    join = partial(
+        join_answers,
+        items,
+        log,
+        key=key,
+        item=columns.item,
+        annotator=columns.annotator,
+        answer=columns.answer,
+        source=file.answers.name,
+        items_source=source,
+        first_row=file.answers.first_row,
+        items_first_row=first,
+    )
+    answers = join(unknown="ignore")
     if answers.n_unknown and not len(answers):
-        joined("error")  # tells which row, and what it may have meant
+        join(unknown="error")  # tells which row, and what it may have meant
     known = _labels(answers, items, file)
     return _Record(items, answers, known, key, first, file.label, notes=answers.notes())
 
 
 def _from_export(file: CaseFile) -> _Record:
+    path = file.source.path
+    assert path is not None  # check_case_file
     without: LabelChoice = "majority" if file.majority else "leave out"
     export = EXPORTS.find(file.format)
-    cases = export.read(file.path, label=file.label, without_label=without, key=file.key, control=file.control)
+    cases = export.read(path, label=file.label, without_label=without, key=file.key, control=file.control)
     known = KnownLabels(cases.labels, cases.label_sources, cases.n_tied)
     record = _Record(cases.items, cases.answers, known, cases.key, 1, None, cases.control, cases.notes)
     if not file.majority and MAJORITY in known.sources.tolist():
         ground = f"{export.way_to_label}, " if export.way_to_label else ""
         raise TableError(
-            f"{file.path}: no item has a label; {ground}name a field that holds it with --label, or pass "
-            "--majority-label to take the most frequent answer."
+            f"{file.name}: no item has a label; {ground}name a field that holds it with ",
+            Argument("label"),
+            ", or pass ",
+            Argument("majority_label", True),
+            " to take the most frequent answer.",
         )
     return record
 
@@ -176,18 +182,23 @@ def _labels(answers: LongAnswers, items: pd.DataFrame, file: CaseFile) -> KnownL
     """Take the labels (n,) from their column and, where that is wanted, from the majority."""
     given = None if file.label is None else items[file.label].tolist()
     if not file.majority and all(is_blank(cell) for cell in given or ()):
-        raise TableError(f"{file.path}: column {file.label}: no row has a label; fill it in, or pass --majority-label.")
+        raise TableError(
+            f"{file.name}: column {file.label}: no row has a label; fill it in, or pass ",
+            Argument("majority_label", True),
+            ".",
+        )
     return known_labels(answers, ("the column", given), without_label="majority" if file.majority else "leave out")
 
 
 def _joined(file: CaseFile, record: _Record) -> Cases:
     """Put items, labels and the answers of the experts who count together."""
-    chosen, notes = file.choose(record.items, file.named(label=record.label_column, key=record.key))
+    named = _named(file, label=record.label_column, key=record.key)
+    chosen, left_out = file.choose(record.items, named)
     kept = _labelled(record.known)
     items = record.items[kept]
     labels = as_meant(pd.Series(record.known.labels[kept], index=items.index, dtype=object))
     if file.classes is not None:  # a label that is no class is told with its own row
-        name, source = record.label_column or "label", str(file.path)
+        name, source = record.label_column or "label", file.name
         class_codes(labels.to_frame(name), name, file.classes, source=source, what="label", first_row=record.first_row)
     answers, strangers = _of_experts(file, record.answers)
     table = table_from_long(
@@ -203,19 +214,23 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
         table=table,
         apart=file.columns_apart(items),
         key=record.key,
+        file=file,
+        frame=items,
+        named=tuple(named),
+        left_out=left_out,
         n_majority=int((record.known.sources == MAJORITY).sum()),
         n_tied=record.known.n_tied,
         control=record.control,
         first_row=record.first_row,
-        notes=(*notes, *record.notes, *strangers, *(_left_out(kept, str(file.path)))),
+        remarks=(*record.notes, *strangers, *(_left_out(kept, file.name))),
     )
 
 
 def _of_experts(file: CaseFile, answers: LongAnswers) -> tuple[LongAnswers, tuple[str, ...]]:
     """Keep the answers of those who count; say who else answered."""
-    if file.team is None and file.experts is None:
+    if file.team is None and file.expert_names is None:
         return answers, ()
-    wanted = file.experts if file.team is None else file.team
+    wanted = file.expert_names if file.team is None else file.team
     known = set(answers.expert_names)
     if file.team is None:
         stranger = next((name for name in wanted or () if name not in known), None)

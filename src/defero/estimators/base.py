@@ -33,7 +33,7 @@ from defero.estimators.lesson import (
     with_answer_weights,
 )
 from defero.estimators.recipe import Recipe
-from defero.router import Router
+from defero.router import FitFacts, Router
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
 
@@ -121,6 +121,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 matrix, recipe = read_texts(
                     recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=together
                 )
+                self._text_features = matrix  # for checks that must not look at a text's own label either
         lesson = Lesson(
             features=matrix,
             labels=labels,
@@ -145,11 +146,11 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             recipe=recipe,
             n_features=matrix.shape[1] if matrix.ndim == 2 else None,
             item_shape=None if matrix.ndim == 2 else tuple(matrix.shape[1:]),
-            notes={
-                "estimator": type(self).__name__,
-                "parameters": _plain(self.get_params(deep=False)),
-                "columns": None if recipe is None else [str(name) for name in X.columns],
-            },
+            facts=FitFacts(
+                estimator=type(self).__name__,
+                parameters=_plain(self.get_params(deep=False)),
+                columns=None if recipe is None else tuple(str(name) for name in X.columns),
+            ),
         )
         return self._adopt(router.mark_seen("fit", X, label_idx, answers))
 
@@ -330,12 +331,12 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     def load(cls, folder: str | Path) -> Self:
         """Read a model folder that this class wrote."""
         router = Router.load(folder)
-        wrote = router.notes.get("estimator")
+        wrote = router.facts.estimator
         if wrote != cls.__name__:
             raise ModelFolderError(
                 f"{folder}: was written by {wrote}, not {cls.__name__}; use {wrote}.load or Router.load."
             )
-        known = {key: value for key, value in router.notes["parameters"].items() if key in cls._get_param_names()}
+        known = {key: value for key, value in router.facts.parameters.items() if key in cls._get_param_names()}
         if isinstance(known.get("recipe"), dict):
             known["recipe"] = Recipe.from_dict(known["recipe"])
         estimator = cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in known.items()})
@@ -347,7 +348,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self.expert_names_ = router.expert_names
         self.n_experts_ = len(router.expert_names)
         self.dropped_columns_ = dict(getattr(router.recipe, "dropped", {}))
-        columns = router.notes["columns"]
+        columns = router.facts.columns
         self.n_features_in_ = router.n_features if columns is None else len(columns)
         if columns is not None:
             self.feature_names_in_ = np.array(columns, dtype=object)

@@ -204,10 +204,10 @@ class DeferralClassifier(DeferralEstimator):
         It needs the extra "onnx". Calibration, panels and newcomers are written as `save` writes them.
         """
         router = self._ready()
-        parameters = dict(router.notes["parameters"])
+        parameters = dict(router.facts.parameters)
         if not isinstance(self.net, str):
             parameters["net"] = f"{type(self.net).__name__}, exported"
-        exported = replace(router, scorer=as_onnx(router.scorer), notes={**router.notes, "parameters": parameters})
+        exported = replace(router, scorer=as_onnx(router.scorer), facts=replace(router.facts, parameters=parameters))
         exported.save(folder)
 
     def _check_options(self) -> None:

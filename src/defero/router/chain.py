@@ -23,6 +23,7 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule, decide
 from defero.router import roster, stages
 from defero.router.doubt import expert_sd
+from defero.router.facts import FitFacts
 from defero.router.panel import Panel
 from defero.router.scoring import feature_matrix, honest_scores
 from defero.router.seen import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
@@ -67,8 +68,8 @@ class Router:
         features, and with labels and answers.
     rows_key : str, optional
         None where `seen` was made with this user's key; else the id of another key, or "forgotten".
-    notes : mapping
-        What else model.json tells: the label's column, the loss, the seed.
+    facts : FitFacts
+        What the team remembers of its making: the label's column, the loss, the seed.
     """
 
     scorer: Scorer
@@ -84,7 +85,7 @@ class Router:
     panel: Panel | None = None
     seen: Mapping[str, Fingerprints] = field(default_factory=dict)
     rows_key: str | None = None
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    facts: FitFacts = field(default_factory=FitFacts)
 
     def __post_init__(self) -> None:
         count = len(self.answer_counts)

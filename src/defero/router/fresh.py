@@ -40,10 +40,14 @@ class Fresh:
         Not seen before.
     alike : int
         How many of them have the features of a row seen before, and another key.
+    renumbered : int
+        How many of the others have another key than the row that they equal: more of them than chance would have it,
+        so that the cases were numbered anew.
     """
 
     rows: BoolArray
     alike: int
+    renumbered: int = 0
 
 
 def fresh_rows(
@@ -82,8 +86,10 @@ def fresh_rows(
     fresh = known & ~answered if answered.sum() > by_chance else known
     features = fresh & _shared(rows.features, seen.features, among=known)
     if features.sum() > _expected(fresh, seen.features, same_features, where=features):
-        return Fresh(fresh & ~features, 0)
-    return Fresh(fresh, int(features.sum()))
+        new, n_alike = fresh & ~features, 0
+    else:
+        new, n_alike = fresh, int(features.sum())
+    return Fresh(new, n_alike, renumbered=int((known & ~new).sum()))
 
 
 def _shared(rows: Fingerprints, seen: Fingerprints, *, among: BoolArray) -> BoolArray:

@@ -51,7 +51,7 @@ def add_expert(router: "Router", name: str, X: Any, y: ArrayLike | None, answers
         marks = row_fingerprints(told_apart_by(rows, router.recipe))
         _tell_of_learned_from(name, router, scorer, marks)
         seen = moved_here(seen, marks)
-        _tell_of_nobody_wrong(name, right, joined, features)
+        _tell_of_nobody_wrong(name, right)
     else:
         joined = _with_unknown(scorer, router)
     if router.panel is not None:
@@ -68,6 +68,7 @@ def add_expert(router: "Router", name: str, X: Any, y: ArrayLike | None, answers
         calibrator=calibrator,
         panel=None,
         seen=seen,
+        facts=router.facts.with_expert(name),
     )
 
 
@@ -86,6 +87,7 @@ def remove_expert(router: "Router", name: str) -> "Router":
         calibrator=None if router.calibrator is None else router.calibrator.take(stay),
         panel=None,
         seen=of_other_experts(router.seen),
+        facts=router.facts.without_expert(name),
     )
 
 
@@ -96,7 +98,7 @@ def rename_expert(router: "Router", old: str, new: str) -> "Router":
         return router
     check_name(router, new)
     changed = (*router.expert_names[:place], new, *router.expert_names[place + 1 :])
-    return replace(router, expert_names=changed)
+    return replace(router, expert_names=changed, facts=router.facts.renamed(old, new))
 
 
 _DROPS = "{} drops the panel's thresholds; call conformalize again."
@@ -113,12 +115,14 @@ def place_of(router: "Router", name: str) -> int:
 def check_name(router: "Router", name: object) -> None:
     """Raise unless an expert of this team may be called so."""
     if not isinstance(name, str) or not name.strip():
-        raise InputError(f"name must be a text that is not blank, got {name!r}.")
+        raise InputError(f"must be a text that is not blank, got {name!r}.", argument="name")
     if name == "model":
-        raise InputError("name must not be 'model': that word names the model in every decision.")
+        raise InputError("must not be 'model': that word names the model in every decision.", argument="name")
     if name in router.expert_names:
         raise InputError(
-            f"there is an expert {name!r} already; choose another name, or call remove_expert({name!r}) first."
+            f": there is an expert {name!r} already; choose another name. To give more answers of theirs, start again "
+            "from the team before they joined, with all their answers, or call remove_expert, then add_expert.",
+            argument="name",
         )
 
 
@@ -191,14 +195,13 @@ def _with_unknown(scorer: TeamScorer, router: "Router") -> TeamScorer:
     return scorer.with_unknown()
 
 
-def _tell_of_nobody_wrong(name: str, right: BoolArray, joined: TeamScorer, features: Any) -> None:
+def _tell_of_nobody_wrong(name: str, right: BoolArray) -> None:
     """Warn where no answer is wrong: a copy of the labels looks like that."""
     if len(right) > 1 and right.all():
-        believed = float(joined.score(features).expert_proba[:, -1].mean())
         warnings.warn(
-            f"all {len(right)} answers of {name} are right. They are drawn to the population: the model takes them to "
-            f"be right with probability {believed:.2f} on such cases, and wrong answers are needed to tell where they "
-            "are weak. If these are copies of the labels, remove the expert again.",
+            f"all {len(right)} answers of {name} are right. The model shrinks {name} toward the average expert; wrong "
+            "answers are needed to tell where they are weak. If these are copies of the labels, remove the expert "
+            "again.",
             stacklevel=4,
         )
 

@@ -15,6 +15,7 @@ from defero.data.recipes.picture_recipe import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.rows_key import key_id, known_key_id, rows_key
 from defero.decisions.rules import rule_from_settings, rule_settings
+from defero.router.facts import FitFacts
 from defero.router.panel import Panel
 from defero.router.schema import check_manifest
 from defero.scorers import Packed, unpack_scorer
@@ -45,7 +46,7 @@ def write_router(router: "Router", folder: Path) -> None:
         "scorer": packed.settings,
         "calibrator": None if router.calibrator is None else router.calibrator.settings(),
         "panel": None if router.panel is None else router.panel.settings(),
-        "notes": dict(router.notes),
+        "facts": router.facts.to_dict(),
     }
     arrays = {**packed.arrays, **{f"seen.{stage}": rows for stage, rows in router.seen.items()}}
     write_folder(folder, ModelFiles(manifest, arrays, dict(packed.files)))
@@ -73,7 +74,7 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
             panel=None if panel is None else Panel.from_settings(panel),
             seen={name.removeprefix("seen."): rows for name, rows in arrays.items() if name.startswith("seen.")},
             rows_key=None if manifest["rows_key"] == known_key_id() else manifest["rows_key"],
-            notes=manifest["notes"],
+            facts=FitFacts.from_dict(manifest["facts"]),
         )
         _check_parts(router)
         return router

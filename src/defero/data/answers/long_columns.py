@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from defero.core.errors import TableError
+from defero.core.errors import Argument, TableError
 from defero.core.wording import join_names
 from defero.data.tables.columns import column_names, no_such_column
 
@@ -76,14 +76,16 @@ def _chosen(names: list[str], given: str | None, *, words: tuple[str, ...], role
         found = [name for name in names if plain[name] in {"id", "key"}]
     if len(found) == 1:
         return found[0]
-    option = "key" if role == "key" else role
     if found:
         raise TableError(
-            f"{source}: {join_names(map(repr, found))} may each be the {role}; name the column with {option}=."
+            f"{source}: {join_names(map(repr, found))} may each be the {role}; name the column with ",
+            Argument(role),
+            ".",
         )
     raise TableError(
-        f"{source}: no column is called as the {role} usually is ({join_names(words)}); name it with {option}=. "
-        f"The columns are {join_names(names, most=30)}."
+        f"{source}: no column is called as the {role} usually is ({join_names(words)}); name it with ",
+        Argument(role),
+        f". The columns are {join_names(names, most=30)}.",
     )
 
 

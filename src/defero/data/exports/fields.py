@@ -27,7 +27,7 @@ def one_answer(values: Sequence[Any], *, several: Several, what: str, source: st
         return _JOINT.join(sorted({str(value) for value in values}))
     raise TableError(
         f"{source}: {place}: expected one answer to {what}, got {len(values)}: {join_names(values, most=5)}; "
-        "pass several='join' to make one class of them, or several='leave out'."
+        "keep one. In Python several='join' makes one class of them, and several='leave out' leaves them out."
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from defero.core.errors import TableError
+from defero.core.errors import Argument, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.exports.fields import Several, number_or_nan, one_answer
 from defero.data.tables.json_lines import typed
@@ -78,7 +78,9 @@ def find_control(results: Iterable[Mapping[str, Any]], *, name: str | None, sour
         raise TableError(f"{source}: expected results of type {join_names(KINDS)}{seen}.")
     if name is None and len(found) > 1:
         shown = join_names(f"{one} ({times[one]} answers)" for one in found)
-        raise TableError(f"{source}: several controls ask for a class: {shown}; name one with control=.")
+        raise TableError(
+            f"{source}: several controls ask for a class: {shown}; name one with ", Argument("control"), "."
+        )
     return found[name if name is not None else next(iter(found))]
 
 

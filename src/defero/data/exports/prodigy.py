@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.errors import TableError
+from defero.core.errors import Argument, TableError
 from defero.core.wording import join_names
 from defero.data.answers.long_answers import LongAnswers, triplets
 from defero.data.exports.export import Export, ExportedCases, OpenCases
@@ -140,7 +140,9 @@ def items_of(records: Sequence[Record], *, key: str, source: str) -> tuple[Any, 
         cell = record.fields.get(key)
         if is_blank(cell) or isinstance(cell, list | dict | bool):
             raise TableError(
-                f"{source}: {record.place}: {key!r} must name the item, got {cell!s:.40}; name a field with key=."
+                f"{source}: {record.place}: {key!r} must name the item, got {cell!s:.40}; name a field with ",
+                Argument("key"),
+                ".",
             )
         item_idx[number] = known.setdefault(name_text(cell), len(known))
         if len(firsts) < len(known):

@@ -16,7 +16,7 @@ from defero.data.recipes.text_column import TextColumn
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.tables.cells import number_of, shown, shown_few
 
-FREE_TEXT = "free text; name it with text= (--text) to use it"
+FREE_TEXT = "free text; name it as a text to use it"
 """Why a column of texts that nobody named is left out."""
 SAME, BLANK = "the same in every row", "blank in every row"
 SAYS_NOTHING = (SAME, BLANK)
@@ -144,9 +144,9 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
         if _mostly(_AMOUNT, counts):
             return _amounts(counts)
         if _mostly(_DATE, counts):
-            return "dates are not used; write them as 2024-05-01 to cut by them (--time)"
+            return "dates are not used; write them as 2024-05-01 to split by them as the time"
         if _mostly(_CODE, counts):  # one word of plain signs each: ids, links, mail addresses
-            return "codes that hardly repeat; where they name the cases or a group, say so with --key or --group"
+            return "codes that hardly repeat; if they name cases or groups, name the column as the key or the groups"
         return FREE_TEXT
     ranked = sorted(counts, key=lambda level: (-counts[level], level))
     return CategoricalColumn(name, tuple(ranked[:max_categories]), len(ranked) > max_categories, missing)

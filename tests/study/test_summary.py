@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from defero.cli.output import points, show_panel, show_record
 from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trial import Trial
 from defero.metrics import compare, team_record
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.record.share import Share
+from defero.study.summary import panel_lines, points, record_text
 
 PANEL = PanelRecord(
     "A promise.", "any-correct", 0.1, 0.9, 1.0, 0.2, 1.0, 1, 1, 1.0, 2.0, *[np.nan] * 2, Share(3, 4), None
@@ -29,38 +29,36 @@ def trial():
     return Trial(np.array(["no", "yes"]), label_idx, label_idx[:, None], scores, decision, scores)
 
 
-def shown(trial, capsys):
-    show_record(team_record(trial, rng=np.random.default_rng(0)))
-    return capsys.readouterr().out
+def shown(trial):
+    return record_text(team_record(trial, rng=np.random.default_rng(0))) + "\n"
 
 
-def test_classes_have_intervals(trial, capsys):
-    out = shown(trial, capsys)
+def test_classes_have_intervals(trial):
+    out = shown(trial)
     assert "no        20  100.0 %  (83.9 to 100.0)  100.0 %  (83.9 to 100.0)\n" in out
     assert "yes       20  100.0 %  (83.9 to 100.0)      0.0 %  (0.0 to 16.1)\n" in out
 
 
-def test_weights_are_not_shown_as_promises(trial, capsys):
+def test_weights_are_not_shown_as_promises(trial):
     weights = replace(trial.scores, link="weight")
-    out = shown(replace(trial, scores=weights, uncalibrated=weights), capsys)
+    out = shown(replace(trial, scores=weights, uncalibrated=weights))
     assert "This team goes by weights, which are no probabilities: nothing is promised of anybody." in out
     assert "promised there" not in out
     assert "smooth error" not in out
-    assert "promised there" in shown(trial, capsys)
+    assert "promised there" in shown(trial)
 
 
-def test_panels_that_were_not_judged_are_told(trial, capsys):
-    out = shown(replace(trial, panel_note="Its panels are not judged here."), capsys)
+def test_panels_that_were_not_judged_are_told(trial):
+    out = shown(replace(trial, panel_note="Its panels are not judged here."))
     assert "\nIts panels are not judged here.\n" in out
 
 
-def test_the_size_of_one_panel_has_no_spread(capsys):
-    show_panel(PANEL)
-    out = capsys.readouterr().out
+def test_the_size_of_one_panel_has_no_spread():
+    out = "\n".join(panel_lines(PANEL))
     assert "A panel has 1.0 experts on average, 2.0 once empty ones get the top expert." in out
     assert "nan" not in out
-    show_panel(replace(PANEL, raw_size_half=0.25, filled_size_half=0.5))
-    assert "A panel has 1.0 ± 0.2 experts on average, 2.0 ± 0.5 once" in capsys.readouterr().out
+    out = "\n".join(panel_lines(replace(PANEL, raw_size_half=0.25, filled_size_half=0.5)))
+    assert "A panel has 1.0 ± 0.2 experts on average, 2.0 ± 0.5 once" in out
 
 
 def test_a_difference_without_an_interval():

@@ -1,12 +1,23 @@
-"""What `fit` says of a table: its parts, its columns, and what looks like a mistake."""
+"""What `Study.fit` tells of a table: its parts, its columns, and what looks like a mistake."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from defero.core import ExpertTable
-    from defero.data.case_file import CaseFile, Cases
-    from defero.data.recipes.columns import Column
-    from defero.router import Router
+from defero.core import ExpertTable
+from defero.core.errors import Argument, Message
+from defero.core.wording import join_names
+from defero.data.answers.class_codes import NO_CLASS, matching_codes
+from defero.data.case_file import Cases
+from defero.data.fingerprint import row_fingerprints
+from defero.data.recipes.columns import CategoricalColumn, Column
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.tables.cells import shown
+from defero.data.tables.columns import row_number
+from defero.data.tables.item_keys import plain_name
+from defero.data.tables.named_columns import odd_cells
+from defero.router import Router
+from defero.router.seen import told_apart_by, with_answers
 
 FEW_ROWS = 5
 FEW_GROUPS = 5
@@ -18,23 +29,21 @@ LEAST_COPIES, COPIED = 2, 0.01
 """From so many rows, and from this share of all, rows that equal an earlier one are told."""
 
 
-def sizes_sentence(
-    file: "CaseFile", cases: "Cases", parts: "tuple[ExpertTable, ...]", cuts: dict[str, str | None]
-) -> str:
-    """Say how many cases there are, how they were cut, and which columns have a role."""
+def sizes_sentence(cases: Cases, parts: tuple[ExpertTable, ...], cuts: dict[str, str | None]) -> str:
+    """Say how many cases there are, how they were split, and which columns have a role."""
     table = cases.table
     learn, held, panels, test = map(len, parts)
     how = {
-        "group": "no {} is in two parts",
-        "time": "cut by {}, the latest for the test",
-        "split": "cut as {} says",
+        "groups": "no {} is in two parts",
+        "time": "split by {}, the latest for the test",
+        "split": "split as {} says",
     }
     cut = [how[name].format(column) for name, column in cuts.items() if column is not None]
     sizes = (
-        f"{len(table)} cases of {file.path}: {learn} to learn from, {held} to calibrate, {panels} to conformalise, "
+        f"{len(table)} cases of {cases.source}: {learn} to learn from, {held} to calibrate, {panels} to conformalise, "
         f"{test} for the test{''.join(f'; {one}' for one in cut)}."
     )
-    label = "the majority of the answers" if file.label is None and cases.n_majority else file.label
+    label = "the majority of the answers" if cases.file.label is None and cases.n_majority else cases.file.label
     roles = [f"Label: {label}." if label else "Label: the ground truth.", f"Key: {cases.key}." if cases.key else ""]
     if table.n_experts:
         each = table.n_answers / len(table)
@@ -42,10 +51,11 @@ def sizes_sentence(
     return f"{sizes}\n{' '.join(role for role in roles if role)}"
 
 
-def notes_on(cases: "Cases", router: "Router") -> list[str]:
+def notes_on(cases: Cases, router: Router) -> list[str]:
     """Return a sentence for each thing that looks like a mistake."""
     table = cases.table
     return [
+        *_alike_names(table.experts),
         *_rare_labels(table),
         *_odd_cells(cases, router),
         *_like_ids(table),
@@ -54,33 +64,47 @@ def notes_on(cases: "Cases", router: "Router") -> list[str]:
     ]
 
 
-def few_groups(cases: "Cases", parts: "tuple[ExpertTable, ...]", *, group: str | None) -> list[str]:
+def few_groups(cases: Cases, parts: tuple[ExpertTable, ...], *, groups: str | None) -> list[str]:
     """Return a sentence if a part has few groups: its figures tell little of others."""
-    if group is None:
+    if groups is None:
         return []
-    from defero.data.tables.item_keys import plain_name
 
-    names = [{*map(plain_name, cases.apart.loc[part.features.index, group].tolist())} for part in parts]
+    names = [{*map(plain_name, cases.apart.loc[part.features.index, groups].tolist())} for part in parts]
     learn, held, panels, test = map(len, names)
     if min(learn, held, panels, test) >= FEW_GROUPS:
         return []
     return [
-        f"of {len(set().union(*names))} values of {group}, the cases to learn from have {learn}, those to calibrate "
-        f"{held}, to conformalise {panels}, and the test has {test}: of so few, another {group} may fare quite "
+        f"of {len(set().union(*names))} values of {groups}, the cases to learn from have {learn}, those to calibrate "
+        f"{held}, to conformalise {panels}, and the test has {test}: of so few, another {groups} may fare quite "
         "differently."
     ]
 
 
-def class_counts(table: "ExpertTable") -> dict[str, int]:
+def class_counts(table: ExpertTable) -> dict[str, int]:
     """Return how many cases each class has."""
     counts = [int((table.label_idx == k).sum()) for k in range(table.n_classes)]
     return dict(zip(map(str, table.classes.tolist()), counts, strict=True))
 
 
-def _rare_labels(table: "ExpertTable") -> list[str]:
-    """Return a sentence for each label that a few rows have: a typo makes a class of its own."""
-    from difflib import get_close_matches
+def _alike_names(experts: Iterable[str]) -> list[str]:
+    """Return a sentence for experts whose names differ in spaces, marks or capitals alone.
 
+    >>> _alike_names(["Dr Chen", "dr_chen", "bo"])
+    ['the experts Dr Chen, dr_chen may be one person: their names differ in capitals, spaces or marks alone.']
+    """
+    spellings: dict[str, list[str]] = {}
+    for name in experts:
+        plain = "".join(letter for letter in name.casefold() if letter not in " _-.")
+        spellings.setdefault(plain or name, []).append(name)
+    return [
+        f"the experts {join_names(names)} may be one person: their names differ in capitals, spaces or marks alone."
+        for names in spellings.values()
+        if len(names) > 1
+    ]
+
+
+def _rare_labels(table: ExpertTable) -> list[str]:
+    """Return a sentence for each label that a few rows have: a typo makes a class of its own."""
     counts = class_counts(table)
     sentences = []
     for name, count in counts.items():
@@ -92,17 +116,11 @@ def _rare_labels(table: "ExpertTable") -> list[str]:
     return sentences
 
 
-def _odd_cells(cases: "Cases", router: "Router") -> list[str]:
+def _odd_cells(cases: Cases, router: Router) -> list[str]:
     """Return a sentence for each column of numbers that a few cells keep from being read as such.
 
     Where the cases to learn from show all such values, and all are categories, the list of the features names them.
     """
-    from defero.data.recipes.columns import CategoricalColumn
-    from defero.data.recipes.recipe import FeatureRecipe
-    from defero.data.tables.cells import shown
-    from defero.data.tables.columns import row_number
-    from defero.data.tables.named_columns import odd_cells
-
     if not isinstance(router.recipe, FeatureRecipe):
         return []
     frame, sentences = cases.table.features, []
@@ -120,37 +138,40 @@ def _odd_cells(cases: "Cases", router: "Router") -> list[str]:
     return sentences
 
 
-def _like_ids(table: "ExpertTable") -> list[str]:
+def _like_ids(table: ExpertTable) -> list[str]:
     """Return a sentence for each column of whole numbers in which no two rows are equal."""
     frame = table.features
     columns = [name for name in frame.columns if frame[name].dtype.kind in "iu" and len(frame) >= MANY_ROWS]
     same = [name for name in columns if frame[name].nunique() == len(frame)]
-    return [f"{name} differs in every row; if it names the cases, pass --key {name}." for name in same]
+    return [
+        Message(f"{name} differs in every row; if it names the cases, pass ", Argument("key", name), ".")
+        for name in same
+    ]
 
 
-def _copied_rows(cases: "Cases", router: "Router") -> list[str]:
+def _copied_rows(cases: Cases, router: Router) -> list[str]:
     """Return a sentence if many rows equal an earlier one in all columns but the key, in their label and all answers.
 
     Columns that are not used tell cases apart as well: few others can. Rows of one group are never in two parts: they
     count once.
     """
-    from defero.data.fingerprint import row_fingerprints
-    from defero.data.recipes.recipe import FeatureRecipe
-    from defero.data.tables.item_keys import plain_name
-    from defero.router.seen import told_apart_by, with_answers
-
-    table, group = cases.table, router.notes.get("group")
+    table, groups = cases.table, router.facts.groups
     recipe = None if isinstance(router.recipe, FeatureRecipe) else router.recipe
     features = row_fingerprints(told_apart_by(table.features, recipe))
     rows = with_answers(features, table.label_idx, table.coded).tolist()
-    units = range(len(rows)) if group is None else map(plain_name, cases.apart[group].tolist())
+    units = range(len(rows)) if groups is None else map(plain_name, cases.apart[groups].tolist())
     n_copies = len(set(zip(rows, units, strict=True))) - len(set(rows))
     if n_copies < max(LEAST_COPIES, COPIED * len(rows)):
         return []
-    where = ("", ", or name a column with --group") if group is None else (f" of another {group}", "")
+    other = "" if groups is None else f" of another {groups}"
+    instead = (", or name a column with ", Argument("groups")) if groups is None else ()
     return [
-        f"{n_copies:,} of {len(rows):,} rows equal an earlier one{where[0]}: if they are copies, the held-out figures "
-        f"flatter; drop them{where[1]}."
+        Message(
+            f"{n_copies:,} of {len(rows):,} rows equal an earlier one{other}: if they are copies, the held-out figures "
+            "are too good; drop them",
+            *instead,
+            ".",
+        )
     ]
 
 
@@ -162,38 +183,41 @@ class _Likeness(NamedTuple):
     equal: float
 
 
-def _like_labels(table: "ExpertTable", router: "Router") -> list[str]:
+def _like_labels(table: ExpertTable, router: Router) -> list[str]:
     """Return a sentence for each copy of the truth, and one for all experts whom nobody named."""
-    from defero.core.wording import join_names
-
-    found = [_likeness(table, column.name) for column in _plain_columns(router)]
-    copies = [
-        f"{one.name} equals the label in {100 * one.equal:.3g} % of the rows and is used as a feature; if it is a copy "
-        "of the truth, every figure here is too good: leave it out with --features."
-        for one in found
+    likenesses = [_likeness(table, column.name) for column in _plain_columns(router)]
+    copies: list[str] = [
+        Message(
+            f"{one.name} equals the label in {100 * one.equal:.3g} % of the rows and is used as a feature; if it is a "
+            "copy of the truth, every figure here is too good: leave it out with ",
+            Argument("features"),
+            ".",
+        )
+        for one in likenesses
         if one.equal >= COPY
     ]
-    answers = [one.name for one in found if one.holds_labels and one.equal < COPY]
+    answers = [one.name for one in likenesses if one.holds_labels and one.equal < COPY]
     if not answers:
         return copies
     verb, what, them = ("holds", "is used as a feature", "it")
     if len(answers) > 1:
         verb, what, them = ("hold", "are used as features", "them")
-    sentence = (
-        f"{join_names(answers)} {verb} labels and {what}; name an expert's column in --experts, or "
-        f"leave {them} out with "
-        "--features."
+    sentence = Message(
+        f"{join_names(answers)} {verb} labels and {what}; name an expert's column in ",
+        Argument("expert_names"),
+        f", or leave {them} out with ",
+        Argument("features"),
+        ".",
     )
     return [*copies, sentence]
 
 
-def _plain_columns(router: "Router") -> "list[Column]":
+def _plain_columns(router: Router) -> list[Column]:
     """Return the columns of numbers and of categories in use."""
     return [] if router.recipe is None else [one for one in router.recipe.columns if one.name not in router.recipe.text]
 
 
-def _likeness(table: "ExpertTable", name: str) -> _Likeness:
-    from defero.data.answers.class_codes import NO_CLASS, matching_codes
+def _likeness(table: ExpertTable, name: str) -> _Likeness:
 
     codes = matching_codes(table.features[name], table.classes)
     return _Likeness(name, not (codes == NO_CLASS).any(), float((codes == table.label_idx).mean()))

@@ -1,54 +1,47 @@
-"""What a command adds to a record's cautions, and what it leaves out because it is said in better words elsewhere."""
+"""What is added to a record's cautions, and what is left out because it is said in better words elsewhere."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from defero.cli.answering import noted
-from defero.cli.shared_answers import shared_caution
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from defero.metrics.record.member import ExpertRecord
-    from defero.metrics.record.team import TeamRecord
-    from defero.router import Router
+from defero.core.wording import join_names
+from defero.metrics.record import cautions as doubts
+from defero.metrics.record.member import ExpertRecord
+from defero.metrics.record.team import TeamRecord
+from defero.router import Router
+from defero.study.shared_answers import shared_caution
 
 NAMED = 3
 """How many experts a sentence names before it counts the others."""
 
 
-def with_cautions(record: "TeamRecord", router: "Router", *, majority: str | None) -> "TeamRecord":
+def with_cautions(record: TeamRecord, router: Router, *, majority: str | None) -> TeamRecord:
     """Return the record with everything a reader should know, once.
 
     First comes what a majority for a truth does to every figure, where one was taken. Experts of too few answers are
     named. What `fit` found of who answered what is told on its own; the record's sentence on the cases at hand is then
     left out, for it asks the same question less thoroughly.
     """
-    from defero.metrics.record import cautions as doubts
-
-    said = list(record.cautions)
-    found = noted(router)
-    if found is not None and found.said:
+    cautions = list(record.cautions)
+    answering = router.facts.answering
+    if answering is not None and answering.sentences:
         names = [expert.name for expert in record.experts]
-        _drop(said, doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes))
+        _drop(cautions, doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes))
     together = shared_caution(router, known=record.shared_errors)
     if together is not None:
         here = record.shared_errors.caution
-        said.insert(said.index(here) + 1 if here in said else len(said), together)
+        cautions.insert(cautions.index(here) + 1 if here in cautions else len(cautions), together)
     unproven = insufficient_evidence(record.experts, least=router.min_answers)
     if unproven is not None:
         thin = doubts.thin_evidence(record.experts)
-        place = said.index(thin) if thin in said else len(said)
+        place = cautions.index(thin) if thin in cautions else len(cautions)
         if not _some_between(record.experts, router.min_answers, doubts.FEW_ANSWERS):
-            _drop(said, thin)
-        said.insert(place, unproven)
-    return replace(record, cautions=(*([] if majority is None else [majority]), *said))
+            _drop(cautions, thin)
+        cautions.insert(place, unproven)
+    return replace(record, cautions=(*([] if majority is None else [majority]), *cautions))
 
 
-def insufficient_evidence(experts: "Sequence[ExpertRecord]", *, least: int) -> str | None:
+def insufficient_evidence(experts: Sequence[ExpertRecord], *, least: int) -> str | None:
     """Name the experts who are not asked alone, and say how many answers of theirs were learned from."""
-    from defero.core.wording import join_names
-
     few = [one for one in experts if one.training_answers is not None and one.training_answers < least]
     if not few:
         return None
@@ -57,11 +50,11 @@ def insufficient_evidence(experts: "Sequence[ExpertRecord]", *, least: int) -> s
     return f"Insufficient evidence: never asked alone, with fewer than {least} answers to learn from: {who}."
 
 
-def _some_between(experts: "Sequence[ExpertRecord]", least: int, enough: int) -> bool:
+def _some_between(experts: Sequence[ExpertRecord], least: int, enough: int) -> bool:
     """Tell whether somebody has enough answers to be asked, but not many."""
     return any(one.training_answers is not None and least <= one.training_answers < enough for one in experts)
 
 
-def _drop(said: list[str], sentence: str | None) -> None:
-    if sentence in said:
-        said.remove(sentence)
+def _drop(cautions: list[str], sentence: str | None) -> None:
+    if sentence in cautions:
+        cautions.remove(sentence)

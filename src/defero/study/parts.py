@@ -8,8 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from defero.core.checks import BoolArray, IntArray
-from defero.core.errors import InputError, TableError
-from defero.core.split import Parts, refuse_shared_groups, split_by_time, split_groups, split_rows
+from defero.core.errors import Argument, InputError, TableError
+from defero.core.split import Parts, SplitError, refuse_shared_groups, split_by_time, split_groups, split_rows
 from defero.core.table import ExpertTable
 from defero.core.wording import join_names
 from defero.data.case_file import Cases
@@ -26,25 +26,22 @@ TEST = 0.2
 def four_parts(
     cases: Cases,
     *,
-    source: str,
     test_share: float = TEST,
-    group: str | None = None,
+    groups: str | None = None,
     time: str | None = None,
     split: str | None = None,
     random_state: int,
 ) -> tuple[ExpertTable, ExpertTable, ExpertTable, ExpertTable]:
-    """Cut cases into parts to learn from, to calibrate, to conformalise and to test.
+    """Split cases into parts to learn from, to calibrate, to conformalise and to test.
 
     Parameters
     ----------
     cases : Cases
         Its `apart` has the columns named here.
-    source : str
-        What a message calls the table.
     test_share : float
         Share of the cases for the test; a split column says itself which these are.
-    group : str, optional
-        No value of this column is in two parts.
+    groups : str, optional
+        Column of group ids, such as patient ids. All rows of a group go to the same part.
     time : str, optional
         The earliest cases are learned from, the latest are the test.
     split : str, optional
@@ -52,11 +49,17 @@ def four_parts(
         calibrating and conformalising; a part that it does not name is cut from the cases to learn from.
     random_state : int
     """
-    if group is not None and time is not None:
-        raise InputError("--group and --time cannot both be kept: a group may go on for long; pass one of them.")
+    source = cases.source
+    if groups is not None and time is not None:
+        raise InputError(
+            Argument("groups"),
+            " and ",
+            Argument("time"),
+            " cannot both be kept: a group may go on for long; pass one of them.",
+        )
     cutter = _Cutter(
         label_idx=cases.table.label_idx,
-        groups=None if group is None else _names(cases, group, what="group", source=source),
+        groups=None if groups is None else _names(cases, groups, what="group", source=source),
         times=None if time is None else _times(cases, time, source=source),
         rng=np.random.default_rng(random_state),
     )
@@ -68,8 +71,10 @@ def four_parts(
             rows = _as_the_column_says(_roles(cases, split, source=source), cutter, source=source, column=split)
             if cutter.groups is not None:
                 refuse_shared_groups(cutter.groups, rows)
-    except InputError as error:
-        raise type(error)(_in_the_users_words(str(error), source=source, group=group, time=time)) from error
+    except SplitError as error:
+        column = groups if error.argument == "groups" else time
+        advice = () if error.advice is None else _other_columns("groups" if error.argument == "groups" else "time")
+        raise TableError(f"{source}: column {column}: {error.reason}", *advice, ".") from error
     learn, calibrate, conformalize, test = (cases.table.take(part) for part in rows)
     return learn, calibrate, conformalize, test
 
@@ -192,19 +197,15 @@ def _refuse_mixture(cases: Cases, column: str, number: BoolArray, *, source: str
     )
 
 
-def _in_the_users_words(message: str, *, source: str, group: str | None, time: str | None) -> str:
-    """Name the file and the column where the core names its argument."""
-    for argument, column, instead in (("groups: ", group, _OTHER_GROUPS), ("times: ", time, _OTHER_TIMES)):
-        if column is not None and message.startswith(argument):
-            what, _, advice = message.removeprefix(argument).partition("; ask for ")
-            return f"{source}: column {column}: {what}{instead if advice else ''}"
-    return message
-
-
-_OTHER_GROUPS = (
-    "; pass --group a column of smaller groups, or name the part of each row in a column for --split, or leave --group "
-    "out."
-)
-_OTHER_TIMES = (
-    "; pass --time a column of finer times, or name the part of each row in a column for --split, or leave --time out."
-)
+def _other_columns(argument: str) -> tuple[object, ...]:
+    """Say what to do about a column that leaves a part empty."""
+    smaller = "smaller groups" if argument == "groups" else "finer times"
+    return (
+        "; pass ",
+        Argument(argument),
+        f" a column of {smaller}, or name the part of each row in a column for ",
+        Argument("split"),
+        ", or leave ",
+        Argument(argument),
+        " out",
+    )

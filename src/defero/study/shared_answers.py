@@ -1,65 +1,64 @@
-"""Who errs with whom in all the answers of `fit`'s table: what is said of it, and what the model remembers.
+"""Experts who make the same mistakes, in all the answers of the table of `Study.fit`.
 
 A crowd shares few answers among the held-out cases alone. No model is judged here, so every part of the table counts.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-    from defero.core import ExpertTable
-    from defero.core.checks import FloatArray
-    from defero.data.case_file import Cases
-    from defero.metrics.shared.shared_errors import SharedErrors
-    from defero.router import Router
+from defero.core import ExpertTable
+from defero.core.checks import FloatArray
+from defero.core.labels import MISSING
+from defero.data.case_file import Cases
+from defero.metrics import shared_errors
+from defero.metrics.shared.shared_errors import SharedErrors
+from defero.router import Router
+from defero.router.facts import SharedErrorFacts
 
 MOST_CELLS = 20_000_000
 """Of a larger table as many cases are looked at, drawn among those that two experts answered."""
-MOST_SAID = 3
+MOST_GROUPS = 3
 _DRAWN = 2.0
 """How many answers an expert's share in one class borrows from their share in all."""
 
 
-def shared_in(cases: "Cases") -> dict[str, Any] | None:
+def shared_in(cases: Cases) -> SharedErrorFacts | None:
     """Return what the model is to remember; None where nobody can be compared.
 
     A majority of the same answers is no truth to err from: two who agree would make it, and seem to be right.
     """
     if cases.table.n_experts < 2 or cases.n_majority:
         return None
-    found = _found(cases.table)
-    return {"said": list(_said(found)), "groups": [list(group) for group in found.group_names]}
+    together = _shared(cases.table)
+    return SharedErrorFacts(_sentences(together), tuple(map(tuple, together.group_names)))
 
 
-def shared_caution(router: "Router", *, known: "SharedErrors") -> str | None:
+def shared_caution(router: Router, *, known: SharedErrors) -> str | None:
     """Repeat what was found; None where the record at hand names the same groups itself."""
-    kept = router.notes.get("shared_errors") or {}
-    if not kept.get("said") or {frozenset(group) for group in kept["groups"]} <= set(map(frozenset, known.group_names)):
+    kept = router.facts.shared_errors
+    if kept is None or not kept.sentences or set(map(frozenset, kept.groups)) <= set(map(frozenset, known.group_names)):
         return None
-    return f"In all answers of the table of fit: {' '.join(kept['said'])}"
+    return f"In all answers of the table of fit: {' '.join(kept.sentences)}"
 
 
-def _said(found: "SharedErrors") -> tuple[str, ...]:
+def _sentences(together: SharedErrors) -> tuple[str, ...]:
     """Name the groups of near-copies, and what shows it."""
-    sentences = found.sentences
+    sentences = together.sentences
     if not sentences:
         return ()
-    alike = [pair for pair in found.pairs if pair.near_copies]
+    alike = [pair for pair in together.pairs if pair.near_copies]
     first = alike[0]
     shown = (
         f"The most alike are {first.names[0]} and {first.names[1]}: the same answer to {100 * first.agreement:.0f} % "
         f"of {first.n_shared} shared cases."
     )
-    left = len(sentences) - MOST_SAID
+    left = len(sentences) - MOST_GROUPS
     more = (f"So do {left} more group{'s' if left > 1 else ''} of experts.",) if left > 0 else ()
-    return (*sentences[:MOST_SAID], *more, shown)
+    return (*sentences[:MOST_GROUPS], *more, shown)
 
 
-def _found(table: "ExpertTable") -> "SharedErrors":
-    import numpy as np
-
-    from defero.metrics import shared_errors
+def _shared(table: ExpertTable) -> SharedErrors:
 
     most = MOST_CELLS // table.n_experts
     if len(table) > most:
@@ -70,12 +69,8 @@ def _found(table: "ExpertTable") -> "SharedErrors":
     return shared_errors(given, table.label_idx, shares, expert_names=table.experts)
 
 
-def _class_shares(given: "np.ndarray[Any, Any]", labels: "np.ndarray[Any, Any]", *, n_classes: int) -> "FloatArray":
-    """Return P(expert j is right) by the true class of each item, (n, J): shares drawn to each expert's own."""
-    import numpy as np
-
-    from defero.core.labels import MISSING
-
+def _class_shares(given: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, n_classes: int) -> FloatArray:
+    """Return P(expert j is right) by the true class of each item, (n, J): shares shrunk toward each expert's own."""
     answered, right = given != MISSING, given == labels[:, None]
     own = (right.sum(axis=0) + 1) / (answered.sum(axis=0) + 2)
     shares = np.empty((n_classes, given.shape[1]))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
-from defero.data.case_file import Cases
-from defero.data.parts import four_parts
+from defero.data.case_file import CaseFile, Cases, TableSource
 from defero.data.tables.roles import PARTS
+from defero.study.parts import four_parts
 
 
 def cases_of(n, *, seed=0, **apart):
@@ -22,7 +22,9 @@ def cases_of(n, *, seed=0, **apart):
     labels = np.random.default_rng(seed).integers(0, 2, n)
     labels[:2] = 0, 1
     table = ExpertTable(labels, labels[:, None], features=pd.DataFrame({"number": np.arange(n)}))
-    return Cases(table=table, apart=pd.DataFrame(apart, index=range(n)), key=None, first_row=2)
+    file = CaseFile(source=TableSource(pd.DataFrame(), "a.csv"))
+    frame = pd.DataFrame(apart, index=range(n))
+    return Cases(table=table, apart=frame, frame=frame, file=file, key=None, first_row=2)
 
 
 def numbers_of(parts):
@@ -30,14 +32,14 @@ def numbers_of(parts):
 
 
 def cut(cases, **options):
-    return four_parts(cases, source="a.csv", random_state=0, **options)
+    return four_parts(cases, random_state=0, **options)
 
 
 @given(st.integers(40, 120), st.integers(0, 99), st.sampled_from(["row", "group", "time"]))
 def test_every_case_is_in_one_part(n, seed, kind):
     rng = np.random.default_rng(seed)
     cases = cases_of(n, seed=seed, who=rng.integers(0, n // 2, n), when=rng.permutation(n))
-    rule = {"row": {}, "group": {"group": "who"}, "time": {"time": "when"}}[kind]
+    rule = {"row": {}, "group": {"groups": "who"}, "time": {"time": "when"}}[kind]
     parts = numbers_of(cut(cases, **rule))
     assert sorted(row for part in parts for row in part) == list(range(n))
     if kind == "group":
@@ -74,7 +76,9 @@ def test_the_sizes_are_those_asked_for():
 def test_a_column_beside_groups_and_times():
     who = np.repeat(np.arange(30), 4)
     part = np.where(who < 22, "train", "test")
-    learn, calibrate, conformalize, test = numbers_of(cut(cases_of(120, who=who, part=part), split="part", group="who"))
+    learn, calibrate, conformalize, test = numbers_of(
+        cut(cases_of(120, who=who, part=part), split="part", groups="who")
+    )
     assert test == list(range(88, 120))
     assert all(not set(who[a]) & set(who[b]) for a, b in [(learn, calibrate), (calibrate, conformalize)])
     when = np.arange(120)[::-1]
@@ -83,7 +87,7 @@ def test_a_column_beside_groups_and_times():
     assert max(when[parts[0]]) < min(when[parts[1]])
     torn = cases_of(120, who=who % 3, part=part)
     with pytest.raises(InputError, match=r"a\.csv: column who: "):
-        cut(torn, split="part", group="who")
+        cut(torn, split="part", groups="who")
 
 
 @pytest.mark.parametrize("dates", [True, False])
@@ -95,16 +99,14 @@ def test_dates_and_their_texts_are_times(dates):
 
 
 def test_what_cannot_be_cut_is_told():
-    with pytest.raises(InputError, match="--group and --time cannot both be kept"):
-        cut(cases_of(9, a=1, b=2), group="a", time="b")
+    with pytest.raises(InputError, match="groups and time cannot both be kept"):
+        cut(cases_of(9, a=1, b=2), groups="a", time="b")
     with pytest.raises(InputError, match=r"a\.csv: column a: 1 groups cannot fill 4 parts"):
-        cut(cases_of(9, a=1), group="a")
-    instead = (
-        "a column of (smaller groups|finer times), or name the part of each row in a column for --split, or leave --"
-    )
-    with pytest.raises(InputError, match=rf"2 groups cannot fill 4 parts; pass --group {instead}group out\.$"):
-        cut(cases_of(9, a=[1, 1, 1, 1, 1, 2, 2, 2, 2]), group="a")
-    with pytest.raises(InputError, match=rf"different times\); pass --time {instead}time out\.$"):
+        cut(cases_of(9, a=1), groups="a")
+    instead = "a column of (smaller groups|finer times), or name the part of each row in a column for split, or leave "
+    with pytest.raises(InputError, match=rf"2 groups cannot fill 4 parts; pass groups {instead}groups out\.$"):
+        cut(cases_of(9, a=[1, 1, 1, 1, 1, 2, 2, 2, 2]), groups="a")
+    with pytest.raises(InputError, match=rf"different times\); pass time {instead}time out\.$"):
         cut(cases_of(9, a=1), time="a")
     with pytest.raises(TableError, match=r"a\.csv: row 4, column a: 'soon' is no time; expected a number, or a"):
         cut(cases_of(3, a=["1", "2", "soon"]), time="a")

@@ -1,0 +1,117 @@
+"""The options that several commands have, and how an argument of the library is spelled as an option."""
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from defero.core.errors import Argument
+    from defero.study import Study
+
+Label = Annotated[str | None, typer.Option(help="The column with the truth.")]
+Answers = Annotated[
+    Path | None, typer.Option(help="Long answers, one per row, to the cases of the table: item, expert, answer.")
+]
+Item = Annotated[str | None, typer.Option(help="Their column of the item. Default: found by name.")]
+Expert = Annotated[str | None, typer.Option(help="Their column of the expert. Default: found by name.")]
+Answer = Annotated[str | None, typer.Option(help="Their column of the answer. Default: found by name.")]
+Key = Annotated[str | None, typer.Option(help="A column that names the cases; never a feature.")]
+Majority = Annotated[
+    bool, typer.Option("--majority-label", help="Take the most frequent answer where no label is recorded.")
+]
+FileFormat = Annotated[
+    str | None,
+    typer.Option("--format", help="table, label-studio or prodigy. Default: label-studio for .json, else table."),
+]
+ControlName = Annotated[
+    str | None, typer.Option("--control", help="The question of a Label Studio export, where it has several.")
+]
+Images = Annotated[
+    Path | None, typer.Option(help="Where relative paths of pictures start. Default: the folder of the table.")
+]
+Cost = Annotated[list[str] | None, typer.Option(help="NAME=FEE in units of one error; repeat for several.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+MOST_SEED = 2**32 - 1
+"""What NumPy's older generators take, which scikit-learn draws from."""
+Seed = Annotated[int, typer.Option(help="Settles the draws of the intervals.", min=0, max=MOST_SEED)]
+UnusedSeed = Annotated[int, typer.Option(help="Taken by every command; nothing is drawn at random here.")]
+
+_SPELLINGS = {
+    "annotator": "--expert",
+    "costs": "--cost",
+    "expert_names": "--experts",
+    "groups": "--group",
+    "max_epochs": "--epochs",
+    "random_state": "--seed",
+}
+_SPELLINGS_OF = {
+    "add-expert": {"annotator": "--expert-column", "name": "--expert"},
+    "fit": {"images": "TABLE"},
+}
+
+
+def spelling(command: str | None) -> "Any":
+    """Return a function that writes an argument as the option of a command.
+
+    >>> from defero.core.errors import Argument
+    >>> spell = spelling("route")
+    >>> spell(Argument("majority_label", True)), spell(Argument("costs", {"ann": 0.5}))
+    ('--majority-label', '--cost ann=0.5')
+    >>> spell(Argument("expert_names", [])), spelling("add-expert")(Argument("annotator"))
+    ("--experts ''", '--expert-column')
+    """
+    known = {**_SPELLINGS, **_SPELLINGS_OF.get(command or "", {})}
+
+    def spell(argument: "Argument") -> str:
+        option = known.get(argument.name, f"--{argument.name.replace('_', '-')}")
+        value = argument.value if argument.has_value else True
+        if value is True:
+            return option
+        if isinstance(value, dict):
+            return " ".join(f"{option} {name}={number:g}" for name, number in value.items())
+        if isinstance(value, list | tuple):
+            return " ".join(f"{option} {one}" for one in value) or f"{option} ''"
+        return f"{option} {value}"
+
+    return spell
+
+
+def split_names(names: str | None) -> tuple[str, ...] | None:
+    """Return names that stand with commas between; None where nothing is said. A name with a comma is quoted.
+
+    >>> split_names("a, b,"), split_names(""), split_names(None)
+    (('a', 'b'), (), None)
+    >>> split_names('a,"Chen, Li"')
+    ('a', 'Chen, Li')
+    """
+    if names is None:
+        return None
+    rows = list(csv.reader([names], skipinitialspace=True))
+    return tuple(name.strip() for name in (rows[0] if rows else []) if name.strip())
+
+
+def fees_of(entries: list[str] | None) -> dict[str, float] | None:
+    """Read NAME=FEE entries; None where there are none."""
+    from defero.core.errors import InputError
+
+    fees: dict[str, float] = {}
+    for entry in entries or []:
+        name, equals, fee = entry.partition("=")
+        try:
+            fees[name] = float(fee if equals else "none")
+        except ValueError:
+            raise InputError(f"--cost {entry}: expected NAME=FEE with a number, such as {name}=0.05.") from None
+    return fees or None
+
+
+def saved_study(model: Path) -> "Study":
+    """Load the team that a command names before its table; where that is a file, the two were swapped."""
+    from defero.core.errors import InputError
+    from defero.study import Study
+
+    if model.is_file():
+        raise InputError(f"{model}: is a file and not a model folder; the model comes first, then the table of cases.")
+    return Study.load(model)

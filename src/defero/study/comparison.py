@@ -1,0 +1,89 @@
+"""A judged team beside other teams, case by case, on rows that neither has seen."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from defero.core.errors import Argument, InputError, TableError
+from defero.core.wording import join_names
+from defero.data.tables.cells import text_of
+from defero.metrics.statistics.paired import Comparison, compare, holm
+from defero.router import Router
+from defero.study.evaluation import Evaluation, evaluate_cases
+from defero.study.team_cases import Reading, read_for_team
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another team, and the comparison with it: ours is the first.
+
+    Attributes
+    ----------
+    model : str
+        Its folder.
+    comparison : Comparison
+        On the rows that neither team saw.
+    adjusted : float
+        Its p value, adjusted for all comparisons of this run (Holm).
+    """
+
+    model: str
+    comparison: Comparison
+    adjusted: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"model": self.model, **self.comparison.to_dict(), "p_value_adjusted": self.adjusted}
+
+
+def compare_teams(
+    ours: Evaluation, reading: Reading, others: Sequence[str], *, load: Callable[[str], Router]
+) -> tuple[Rival, ...]:
+    """Compare a team with other saved ones on the same table."""
+    routers = {other: load(other) for other in others}
+    for other, router in routers.items():  # what is wrong with any of them shows before the first is tried
+        _check_alike(ours, other, router, label=reading.label)
+    named = replace(reading, label=reading.label or ours.router.facts.label)
+    comparisons = [_comparison(ours, other, routers[other], named) for other in others]
+    adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
+    return tuple(map(Rival, others, comparisons, adjusted))
+
+
+def _check_alike(ours: Evaluation, other: str, router: Router, *, label: str | None) -> None:
+    """Refuse a team that decides something else."""
+    mine, theirs = ours.router.facts.label, router.facts.label
+    if label is None and theirs is not None and theirs != mine:
+        raise InputError(
+            Argument("against", other),
+            f": was fitted on the label column {theirs!r}, {ours.model} on {mine!r}; if one column holds the truth "
+            "for both, name it with ",
+            Argument("label"),
+            ".",
+        )
+    classes = [[text_of(one) for one in team.classes.tolist()] for team in (ours.router, router)]
+    if set(classes[0]) != set(classes[1]):
+        raise InputError(
+            Argument("against", other),
+            f": has the classes {join_names(classes[1])}, {ours.model} has {join_names(classes[0])}; only teams with "
+            "the same classes can be compared, so fit one of them anew.",
+        )
+
+
+def _comparison(ours: Evaluation, other: str, router: Router, reading: Reading) -> Comparison:
+    """Compare two teams on the rows that are fresh to both; the frames' index is the rows' place in the table."""
+    try:
+        read = read_for_team(router, reading, model=other)
+        theirs = evaluate_cases(read, model=other, random_state=ours.random_state)
+    except InputError as error:
+        raise error.within(Argument("against", other), ": ") from error
+    mine, others = (np.asarray(side.cases.features.index) for side in (ours, theirs))
+    common, first, second = np.intersect1d(mine, others, assume_unique=True, return_indices=True)
+    if not len(common):
+        raise TableError(
+            Argument("against", other),
+            f": no row of {ours.table} is new to both {ours.model} and {other}; pass other cases.",
+        )
+    rng = np.random.default_rng(ours.random_state)
+    return compare(ours.trial.team_correct[first], theirs.trial.team_correct[second], rng=rng)

@@ -1,0 +1,123 @@
+"""The table of decisions, and how decisions are written: as a table, or as tasks to import into Label Studio."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.util import hash_pandas_object
+
+from defero.core import Decision, Scores
+from defero.core.checks import BoolArray, FloatArray
+from defero.core.labels import Labels
+from defero.data.exports.export import EXPORTS, OpenCases, writes
+from defero.data.tables.write import write_decisions
+
+Columns = dict[str, Any]
+
+
+def decision_columns(
+    scores: Scores,
+    decision: Decision,
+    panels: BoolArray | None,
+    classes: Labels,
+    *,
+    sd: FloatArray | None = None,
+) -> Columns:
+    """Lay out the decisions: route, panel, the model's answer, probabilities, expected cost, reason.
+
+    Parameters
+    ----------
+    scores, decision : of n cases
+    panels : (n, J) bool, optional
+        Who is on each panel.
+    classes : (K,)
+    sd : (n, J), optional
+        The standard deviation of each expert's probability, to stand beside it.
+    """
+    who = decision.name
+    asked = who.tolist() if panels is None else _joined(panels, decision.expert_names)
+    return {
+        "route": who.tolist(),
+        "panel": ["" if name == "model" else panel for name, panel in zip(who, asked, strict=True)],
+        "model_says": classes[scores.class_idx].tolist(),
+        "p_model": _rounded(scores.model_proba),
+        **_expert_columns(scores, decision.expert_names, sd),
+        "expected_cost": _rounded(decision.expected_cost),
+        "reason": decision.reason,
+    }
+
+
+def _expert_columns(scores: Scores, names: tuple[str, ...], sd: FloatArray | None) -> dict[str, list[float]]:
+    columns = {}
+    for j, name in enumerate(names):
+        columns[f"p_{name}"] = _rounded(scores.expert_proba[:, j])
+        if sd is not None:
+            columns[f"sd_{name}"] = _rounded(sd[:, j])
+    return columns
+
+
+def _joined(panels: BoolArray, names: tuple[str, ...]) -> list[str]:
+    known: dict[bytes, str] = {}
+    joined = []
+    for row in panels:
+        mark = row.tobytes()
+        if mark not in known:  # many cases have the same panel
+            known[mark] = "; ".join(name for name, inside in zip(names, row, strict=True) if inside)
+        joined.append(known[mark])
+    return joined
+
+
+def _rounded(values: FloatArray) -> list[float]:
+    """Six digits are more than anybody can know of a probability, and keep the file readable."""
+    rounded: list[float] = values.round(6).tolist()
+    return rounded
+
+
+def is_tasks(path: Path) -> bool:
+    """Tell a file of tasks from a table of decisions by its ending.
+
+    >>> is_tasks(Path("tasks.json")), is_tasks(Path("decisions.jsonl"))
+    (True, False)
+    """
+    return path.name.lower().removesuffix(".gz").endswith(".json")
+
+
+@contextmanager
+def decisions_to(
+    out: Path | None, pieces: list[pd.DataFrame], *, file_format: str, cases: OpenCases | None
+) -> Iterator[Callable[[Columns], None]]:
+    """Give a function that takes decisions column by column; without a file they are collected in `pieces`.
+
+    Tasks are written when all decisions have come.
+    """
+    if out is not None and (cases is None or not writes(file_format, out)):
+        with write_decisions(out) as decisions:
+            yield decisions.write
+        return
+    yield lambda columns: pieces.append(pd.DataFrame(columns))
+    if out is not None and cases is not None:
+        EXPORTS.find(file_format).write(out, cases, pd.concat(pieces, ignore_index=True))
+
+
+class RepeatedKeys:
+    """Count rows whose key stood in an earlier row; eight bytes are kept of each, whatever the keys are."""
+
+    def __init__(self) -> None:
+        self._marks: list[Any] = []
+
+    def add(self, keys: "pd.Series[Any]") -> None:
+        """Take the keys of the next rows; blank ones are nobody's."""
+        texts = keys.dropna().astype(str)
+        self._marks.append(hash_pandas_object(texts, index=False, categorize=False).to_numpy())
+
+    def sentence(self, key: str | None) -> list[str]:
+        """Say how many there are; nothing where every key stands once."""
+        if not self._marks:
+            return []
+        marks = np.concatenate(self._marks)
+        count = len(marks) - len(np.unique(marks))
+        rows = "1 row has" if count == 1 else f"{count} rows have"
+        return [f"column {key}: {rows} a key that an earlier row has too; each row has a decision."] if count else []

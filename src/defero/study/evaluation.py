@@ -1,0 +1,230 @@
+"""A team on cases that it has not seen."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from defero.core import ExpertTable
+from defero.core.errors import TableError
+from defero.core.trial import Trial
+from defero.data.fingerprint import combined, row_fingerprints
+from defero.metrics.record.team import TeamRecord
+from defero.router import Router, record_of, try_out
+from defero.router.fresh import Fresh
+from defero.router.roster import STAGE
+from defero.study.cautions import with_cautions
+from defero.study.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
+from defero.study.summary import record_text
+from defero.study.team_cases import TeamCases
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from defero.study.comparison import Rival
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """How good a team is on cases that it has not seen.
+
+    Attributes
+    ----------
+    model, table : str
+        What messages call the team and the table.
+    router : Router
+    cases : ExpertTable
+        The cases that were judged.
+    rows, seen_by_fit : int
+        Of the whole table, and how many of them training had seen.
+    of_seen_groups : int
+        How many more were left out: new, but of a group, such as a patient, that training had seen.
+    trial : Trial
+        What the team did there.
+    random_state : int
+        Of the intervals that are drawn.
+    majority : sentence, optional
+        What a majority for a truth does to every figure.
+    notes : sentences
+        What was left out or filled in while reading.
+    against : tuple of Rival
+        Comparisons with other teams.
+    """
+
+    model: str
+    table: str
+    router: Router
+    cases: ExpertTable
+    rows: int
+    seen_by_fit: int
+    of_seen_groups: int
+    trial: Trial
+    random_state: int = 0
+    majority: str | None = None
+    notes: tuple[str, ...] = ()
+    renumbered: int = 0
+    against: "tuple[Rival, ...]" = ()
+
+    @cached_property
+    def record(self) -> TeamRecord:
+        """The figures; made when they are asked for, as a rival's never are."""
+        record = record_of(self.router, self.trial, random_state=self.random_state)
+        return with_cautions(record, self.router, majority=self.majority)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a reader of the figures should know."""
+        return self.record.cautions
+
+    @cached_property
+    def expert_sd(self) -> tuple[float, ...]:
+        """How unsure each expert's probability is, (J,): the mean standard deviation over these cases, or nan."""
+        means: list[float] = self.router.expert_sd(self.cases.features).mean(axis=0).tolist()
+        return tuple(means)
+
+    def left_out_sentence(self) -> str:
+        """Say how many rows were left out, and why; nothing where all are judged."""
+        who, groups = learners(self.router), self.router.facts.groups
+        sentences = []
+        if self.seen_by_fit:
+            sentences.append(f"{self.seen_by_fit} of {self.rows} rows were seen by {who} and are left out.")
+        if self.renumbered:
+            sentences.append(
+                f"{self.renumbered} of these have another key, but equal rows that {who} saw more often than chance "
+                "would have it: they look like the same cases, numbered anew."
+            )
+        if self.of_seen_groups:
+            sentences.append(
+                f"{self.of_seen_groups} of {self.rows} rows are of a {groups} that {who} saw and are left out."
+            )
+        return " ".join(sentences)
+
+    def summary(self) -> str:
+        """Return the figures as text, with intervals and cautions."""
+        return record_text(self.record)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for the team, the model and each expert: shares of right answers, with intervals."""
+        import pandas as pd
+
+        record = self.record
+        members = [("team", record.team, None), ("model", record.model, record.model_calibration.decided)]
+        members += [(one.name, one.alone, one.asked) for one in record.experts]
+        return pd.DataFrame(
+            [
+                {
+                    "name": name,
+                    "answers": right.total,
+                    "right": right.value,
+                    "low": right.interval[0],
+                    "high": right.interval[1],
+                    "decides": math.nan if asked is None else asked.total / record.team.total,
+                    "right_there": math.nan if asked is None else asked.value,
+                }
+                for name, right, asked in members
+            ]
+        ).set_index("name")
+
+    def record_dict(self) -> dict[str, Any]:
+        """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""
+        values = self.record.to_dict()
+        values["experts"] = [
+            {**expert, "probability_sd": None if math.isnan(sd) else sd, "asked_alone": enough}
+            for expert, sd, enough in zip(values["experts"], self.expert_sd, self.router.proven.tolist(), strict=True)
+        ]
+        return values
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: what `defero evaluate --json` prints."""
+        facts = self.router.facts
+        return {
+            "model": self.model,
+            "rows": self.rows,
+            "seen_by_fit": self.seen_by_fit,
+            "of_seen_groups": self.of_seen_groups,
+            "notes": list(self.notes),
+            "answering": None if facts.answering is None else facts.answering.to_dict(),
+            "shared_errors": None if facts.shared_errors is None else facts.shared_errors.to_dict(),
+            "test": self.record_dict(),
+            "against": [rival.to_dict() for rival in self.against],
+        }
+
+    def fingerprint(self) -> str:
+        """Return one text for the rows that were judged, whatever their order."""
+        return combined(row_fingerprints(self.cases.features))
+
+    def __repr__(self) -> str:
+        team, model = self.record.team, self.record.model
+        return (
+            f"Evaluation of {self.model} on {team.total} cases of {self.table}: team {100 * team.value:.1f} %, "
+            f"model alone {100 * model.value:.1f} % right; summary() has the figures."
+        )
+
+
+def evaluate_cases(read: TeamCases, *, model: str, random_state: int) -> Evaluation:
+    """Judge a team on the cases that it has not seen; refuse a table of nothing else."""
+    router, cases = read.router, read.cases
+    fresh = fresh_cases(router, cases, key=read.key_column)
+    judged = fresh.rows & ~of_seen_groups(router, cases)
+    if not judged.any():
+        raise _nothing_new(read, any_fresh=bool(fresh.rows.any()))
+    test = cases.table.take(judged)
+    trial = try_out(
+        router,
+        test.features,
+        test.labels,
+        test.answers,
+        source=cases.source,
+        first_row=cases.first_row,
+        disjoint=True,
+    )
+    return Evaluation(
+        model=model,
+        table=cases.source,
+        router=router,
+        cases=test,
+        rows=len(cases.table),
+        seen_by_fit=int((~fresh.rows).sum()),
+        of_seen_groups=int((fresh.rows & ~judged).sum()),
+        trial=trial,
+        random_state=random_state,
+        majority=cases.majority_sentence(),
+        notes=(
+            *cases.notes,
+            *no_groups_sentence(router, cases),
+            *_alike_sentence(router, fresh),
+            *_gaps(router, test),
+        ),
+        renumbered=fresh.renumbered,
+    )
+
+
+def learners(router: Router) -> str:
+    """Name what has used rows."""
+    return "fit or add-expert" if STAGE in router.seen else "fit"
+
+
+def _nothing_new(read: TeamCases, *, any_fresh: bool) -> TableError:
+    who = learners(read.router)
+    of_group = f", or are of a {read.router.facts.groups} that it saw" if any_fresh else ""
+    return TableError(
+        f"{read.cases.source}: all {len(read.cases)} rows were seen by {who}{of_group}, and a team cannot be judged on "
+        "what it learned from; pass other cases."
+    )
+
+
+def _alike_sentence(router: Router, fresh: Fresh) -> tuple[str, ...]:
+    """Say that cases with other keys have the features of rows that were seen."""
+    if not fresh.alike:
+        return ()
+    equal = "1 case equals a row" if fresh.alike == 1 else f"{fresh.alike} cases equal rows"
+    return (
+        f"{equal} that {learners(router)} saw in every feature, but not in the key, and are judged as other cases: "
+        "if they are the same, the figures are too good.",
+    )
+
+
+def _gaps(router: Router, test: ExpertTable) -> tuple[str, ...]:
+    """Say where cells are blank, or hold something that training has not seen."""
+    remarks = {} if router.recipe is None else router.recipe.remarks(test.features)
+    return tuple(f"{clause}, in {count} rows." for clause, count in remarks.items())

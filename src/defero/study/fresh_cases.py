@@ -1,0 +1,129 @@
+"""Which cases are new to a team: told by features, labels and answers, by keys and by groups where `fit` kept them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from defero.core import ExpertTable
+from defero.core.checks import BoolArray
+from defero.data.case_file import Cases
+from defero.data.fingerprint import HashArray, row_fingerprints, text_fingerprints
+from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.tables.cells import is_blank
+from defero.data.tables.item_keys import plain_name
+from defero.router import Router
+from defero.router.fresh import CaseMarks, Fresh, fresh_rows
+from defero.router.seen import (
+    ANSWERED,
+    KEYED,
+    chance_alike,
+    check_rows_known,
+    equal_pairs,
+    told_apart_by,
+    with_answers,
+)
+
+_STAGES = ("fit", "calibrate", "conformalize")
+_GROUPS = "groups" + ANSWERED
+"""Under this name a router keeps groups; by its ending they are no fingerprints of features."""
+
+
+def seen_keys(router: Router, cases: Cases, parts: Sequence[ExpertTable]) -> dict[str, HashArray]:
+    """Return fingerprints of key and features of the rows that the stages saw, as a router keeps them.
+
+    Parameters
+    ----------
+    router : Router
+        Has been through its stages, with the parts in this order.
+    cases : Cases
+        Have the key beside their features; there is nothing to return where they have none.
+    parts : the parts of the stages
+    """
+    if cases.key is None or cases.key not in cases.apart.columns:
+        return {}
+    marks = [
+        _with_key(cases.apart[cases.key].loc[part.features.index], router.seen[stage])
+        for stage, part in zip(_STAGES, parts, strict=False)
+        if stage in router.seen
+    ]
+    return {KEYED: np.concatenate(marks)}
+
+
+def fresh_cases(router: Router, cases: Cases, *, key: str | None) -> Fresh:
+    """Tell which cases are new to a team; `key` is the column that names them, where they have it."""
+    table = cases.table
+    answers = table.coded
+    features = _marks_of_rows(router, cases)
+    keyed = _with_key(cases.apart[key], features) if key in cases.apart.columns else None
+    return fresh_rows(
+        CaseMarks(features, with_answers(features, table.label_idx, answers), keyed),
+        _marks_seen(router),
+        same_features=lambda: chance_alike(told_apart_by(table.features, router.recipe)),
+        same_answers=lambda: equal_pairs(with_answers(np.zeros_like(features), table.label_idx, answers)),
+    )
+
+
+def _marks_of_rows(router: Router, cases: Cases) -> HashArray:
+    """Return one fingerprint per row, (n,), as the model keeps them of the rows that it saw."""
+    features = cases.table.features
+    if isinstance(router.recipe, PictureRecipe):
+        files = router.recipe.apply(features, source=cases.source, first_row=cases.first_row)
+        return row_fingerprints(files.identities())
+    return row_fingerprints(features)
+
+
+def _marks_seen(router: Router) -> CaseMarks:
+    """Return the marks of the rows that a team has seen."""
+    check_rows_known(router.rows_key)
+    stages = [name for name in router.seen if name + ANSWERED in router.seen]
+    answered = [np.empty(0, np.uint64), *(router.seen[name + ANSWERED] for name in stages)]
+    return CaseMarks(router.all_seen(), np.concatenate(answered), router.seen.get(KEYED))
+
+
+def _with_key(keys: "pd.Series[Any]", marks: HashArray) -> HashArray:
+    """Return fingerprints (n,) of keys and features together: numbers that begin anew name other cases."""
+    named = text_fingerprints("" if is_blank(cell) else plain_name(cell) for cell in keys.tolist())
+    halves = [half for both in (named, marks) for half in (both >> np.uint64(32), both & np.uint64(0xFFFFFFFF))]
+    return row_fingerprints(np.column_stack(halves).astype(np.float64))
+
+
+def seen_groups(cases: Cases, parts: Sequence[ExpertTable], *, groups: str | None) -> dict[str, HashArray]:
+    """Return the fingerprints of the groups in these parts of the cases, as a router keeps them; none without any."""
+    if groups is None:
+        return {}
+    rows = [place for part in parts for place in part.features.index]
+    names = {plain_name(cell) for cell in cases.apart[groups].loc[rows].tolist()}
+    return {_GROUPS: np.unique(text_fingerprints(names))}
+
+
+def of_seen_groups(router: Router, cases: Cases) -> BoolArray:
+    """Tell which cases (n,) are of a group that `fit` saw; none where it kept no groups or the file names none."""
+    known, groups = router.seen.get(_GROUPS), router.facts.groups
+    if known is None or groups not in cases.apart.columns:
+        return np.zeros(len(cases.table), dtype=np.bool_)
+    cells = cases.apart[groups].tolist()
+    names = ["" if is_blank(cell) else plain_name(cell) for cell in cells]  # no group is called so
+    return np.isin(text_fingerprints(names), known)
+
+
+def no_groups_sentence(router: Router, cases: Cases) -> tuple[str, ...]:
+    """Say that groups cannot be told, where `fit` kept them together and the file does not name them."""
+    groups = router.facts.groups
+    if router.seen.get(_GROUPS) is None or groups in cases.apart.columns:
+        return ()
+    return (f"{cases.source}: no column {groups}, so cases of a {groups} that fit saw cannot be told and are judged.",)
+
+
+def with_groups_of(newcomer: Router, cases: Cases) -> dict[str, HashArray]:
+    """Return what has been seen, with the groups of the cases that a newcomer answered, where groups are kept."""
+    groups = newcomer.facts.groups
+    if groups is None or groups not in cases.apart.columns:
+        return dict(newcomer.seen)
+    named = cases.table.take((cases.table.answered > 0) & cases.apart[groups].notna().to_numpy())
+    seen = seen_groups(cases, [named], groups=groups) if len(named) else {}
+    return {
+        **newcomer.seen,
+        **{name: np.union1d(rows, newcomer.seen.get(name, rows[:0])) for name, rows in seen.items()},
+    }

@@ -1,0 +1,145 @@
+"""A new expert from a few dozen answers, and panels of the larger team."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+from defero.core import ExpertTable
+from defero.core.wording import count_of, join_names
+from defero.data.case_file import Cases
+from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.router import Router
+from defero.study.fresh_cases import with_groups_of
+from defero.study.summary import percent
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """What is known of a new expert; means are over the cases of their table.
+
+    Attributes
+    ----------
+    name : str
+    others : names
+        Who was in the team before.
+    table : str
+    rows, answers, right : int
+        Cases of the table, how many of them the newcomer answered, and how many of those right.
+    believed, population : (mean, sd)
+        P(right) of the newcomer, and of somebody of whom nothing is known.
+    min_answers : int
+        With fewer answers nobody is asked alone.
+    panels : "none", "dropped" or "new"
+    notes : sentences
+    """
+
+    name: str
+    others: tuple[str, ...]
+    table: str
+    rows: int
+    answers: int
+    right: int
+    believed: tuple[float, float]
+    population: tuple[float, float]
+    min_answers: int
+    panels: str
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: what `defero add-expert --json` prints."""
+        return {
+            "expert": self.name,
+            "rows": self.rows,
+            "answers": self.answers,
+            "right": self.right,
+            "believed": dict(zip(("mean", "sd"), self.believed, strict=True)),
+            "population": dict(zip(("mean", "sd"), self.population, strict=True)),
+            "asked_alone": self.answers >= self.min_answers,
+            "panel_dropped": self.panels == "dropped",
+            "new_panels": self.panels == "new",
+            "used": self.answers,
+            "notes": list(self.notes),
+        }
+
+    def summary(self) -> str:
+        """Return the same for a person."""
+        beside = f" joins {join_names(self.others, most=6)}" if self.others else " joins"
+        share = f", {self.right} of them right ({percent(self.right / self.answers)})" if self.answers else ""
+        gave = count_of(self.answers, "answer")
+        here, anybody = (f"{mean:.2f}, give or take {sd:.2f}" for mean, sd in (self.believed, self.population))
+        lines = [
+            f"{self.name}{beside}: {gave} to the {self.rows} cases of {self.table}{share}.",
+            f"On these cases the model takes them to be right with probability {here} a case; somebody of whom "
+            f"nothing is known, {anybody}.",
+            "They can be asked from now on."
+            if self.answers >= self.min_answers
+            else f"With fewer than {self.min_answers} answers they are not asked alone; add more to change that.",
+            *self._used(),
+        ]
+        if self.panels == "dropped":
+            lines.append(
+                "The panels are dropped, as their promise was for the experts before: pass other cases for new "
+                "panels, or go on without."
+            )
+        elif self.panels == "new":
+            lines.append("The panels are new: their promise is for the team with the new expert.")
+        return "\n".join(lines)
+
+    def _used(self) -> list[str]:
+        """Say which cases cannot judge them, and warn of somebody who was never wrong."""
+        if not self.answers:
+            return []
+        cases, count = ("case", "counts") if self.answers == 1 else ("cases", "count")
+        used = (
+            f"{self.answers} {cases} that they answered now {count} as used, and evaluate and report leave them out: "
+            f"keep other answers of {self.name} back to judge them by."
+        )
+        most = f"All their answers were right, so {self.name} may get most of the work: judge them on others first."
+        return [used, *([most] if self.right == self.answers >= self.min_answers else [])]
+
+
+def join_team(router: Router, name: str, cases: Cases) -> tuple[Router, list[str]]:
+    """Return the team with the new expert, who answered these cases, and what there is to say of the answers."""
+    table = cases.table
+    asked = table.take(table.answered > 0)
+    # A bad cell is told with its row in the file, and so is a picture that cannot be read.
+    features = router.features(asked.features, source=cases.source, first_row=cases.first_row)
+    if isinstance(router.recipe, PictureRecipe):
+        features.check()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answers = asked.classes[asked.answer_idx[:, 0]] if len(asked) else None
+        joined = router.add_expert(name, asked.features, asked.labels, answers)
+    notes = [str(one.message) for one in caught if "drops the panel" not in str(one.message)]
+    return replace(joined, seen=with_groups_of(joined, cases)), notes
+
+
+def describe_newcomer(
+    before: Router, after: Router, name: str, cases: Cases, *, panels: str, notes: list[str]
+) -> Newcomer:
+    """Return what is known of the new expert now."""
+    table = cases.table
+    n_answers = int(table.answer_counts[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        anybody = before.add_expert(name, None, None, None)
+    majority = cases.majority_sentence()
+    return Newcomer(
+        name=name,
+        others=before.expert_names,
+        table=cases.source,
+        rows=len(table),
+        answers=n_answers,
+        right=round(n_answers * float(table.expert_accuracy[0])) if n_answers else 0,
+        believed=_last(after, table),
+        population=_last(anybody, table),
+        min_answers=after.min_answers,
+        panels=panels,
+        notes=(*cases.notes, *notes, *([] if majority is None else [majority])),
+    )
+
+
+def _last(router: Router, table: ExpertTable) -> tuple[float, float]:
+    """Return the mean probability of the last expert's being right, and its mean standard deviation."""
+    proba, sd = router.scores(table.features).expert_proba[:, -1], router.expert_sd(table.features)[:, -1]
+    return float(proba.mean()), float(sd.mean())

@@ -1,0 +1,78 @@
+"""The report of an evaluation: one page to pass on."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from defero.core.errors import Argument, InputError
+from defero.data.case_file import Table, TableSource
+from defero.data.model_folder import library_versions
+from defero.study.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from defero.report.provenance import Provenance
+
+PAGES = (".html", ".htm")
+NEEDS_MATPLOTLIB = "the report needs matplotlib: pip install 'defero[report]'"
+
+
+def check_page(out: Path, *, model: Path | None, tables: tuple[Table | None, ...] = ()) -> None:
+    """Raise before any work where the page cannot be written, or would replace what it is made of."""
+    named = Argument("out", str(out))
+    if out.is_dir():
+        raise InputError(named, f": is a folder; name a file in it, such as {out / 'report.html'}.")
+    if not out.resolve().parent.is_dir():
+        raise InputError(named, f": the folder {out.resolve().parent} does not exist; make it first.")
+    for table, what in zip(tables, ("the table of cases", "the log of answers"), strict=False):
+        path = None if table is None else TableSource.of(table).path
+        if path is not None and out.exists() and path.exists() and out.samefile(path):
+            raise InputError(named, f": is {what} itself; choose another name.")
+    if model is not None and out.resolve().parent == model.resolve():
+        raise InputError(named, ": lies in the model's folder, which stays as it is; choose another folder.")
+    if out.suffix.lower() not in PAGES:
+        raise InputError(
+            named,
+            f": the page is HTML; name it {out.with_suffix('.html').name}. For a PDF open it in a browser and print "
+            "it there.",
+        )
+    check_drawing()
+
+
+def check_drawing() -> None:
+    """Raise, with what to install, where the page's pictures cannot be drawn."""
+    try:
+        import defero.report.page  # noqa: F401
+    except ImportError as error:
+        if "matplotlib" not in str(error):
+            raise
+        raise ImportError(NEEDS_MATPLOTLIB) from error
+
+
+def write_page(evaluation: Evaluation, out: Path, *, command: str | None) -> None:
+    """Write the page; `command` is the line that makes it again."""
+    from defero.report.evidence import Evidence
+    from defero.report.page import report_page
+
+    evidence = Evidence(expert_sd=evaluation.expert_sd, min_answers=evaluation.router.min_answers)
+    provenance = _provenance(evaluation, out=out, command=command)
+    out.write_text(report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence), encoding="utf-8")
+
+
+def _provenance(evaluation: Evaluation, *, out: Path, command: str | None) -> "Provenance":
+    from defero.report.provenance import Provenance
+
+    calibrator, answering = evaluation.router.calibrator, evaluation.router.facts.answering
+    return Provenance(
+        model=evaluation.model,
+        table=evaluation.table,
+        rows=evaluation.rows,
+        left_out=evaluation.seen_by_fit + evaluation.of_seen_groups,
+        seed=evaluation.random_state,
+        fingerprint=evaluation.fingerprint(),
+        command=command or f"Study.load({evaluation.model!r}).report({str(out)!r}, {evaluation.table!r})",
+        made=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        versions=library_versions(),
+        notes=evaluation.router.facts.settings(),
+        calibration=() if calibrator is None else tuple(calibrator.describe(evaluation.router.expert_names)),
+        answering=() if answering is None else answering.sentences,
+    )

@@ -1,0 +1,169 @@
+"""Read past cases: a wide table, a table with a log of answers, or the export of an annotation tool."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+from defero.core.errors import Argument, InputError
+from defero.data.case_file import CaseFile, Cases, Table, TableSource
+from defero.data.cases import cases_in
+from defero.data.exports import export
+from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.recipes.pictures import usual_size
+
+LARGEST_SIDE = 4096
+
+
+def read_cases(
+    table: Table,
+    *,
+    label: str | None = None,
+    expert_names: Sequence[str] | None = None,
+    answers: Table | None = None,
+    item: str | None = None,
+    annotator: str | None = None,
+    answer: str | None = None,
+    features: Sequence[str] | None = None,
+    text: str | Sequence[str] = (),
+    key: str | None = None,
+    majority_label: bool = False,
+    format: str | None = None,
+    control: str | None = None,
+    images: str | PathLike[str] | None = None,
+    image_column: str | None = None,
+    image_size: int | tuple[int, int] | None = None,
+) -> Cases:
+    r"""Read past cases with their labels and what each expert answered.
+
+    Cases without a label are left out, and `notes` say how many; in a wide table a blank label is an error.
+
+    Parameters
+    ----------
+    table : path or DataFrame
+        One row per case: CSV, TSV, JSON lines (each also .gz) or Parquet; or an export of Label Studio or Prodigy.
+    label : str, optional
+        The column (in an export: the data field) with the truth.
+    expert_names : names, optional
+        The experts' columns of a wide table, blank = not asked; of a log or an export those people whose answers
+        count, everybody by default. An empty list: a model alone.
+    answers : path or DataFrame, optional
+        A log of answers, one per row, to the cases of the table.
+    item, annotator, answer : str, optional
+        The columns of the log; else found by name.
+    features : names, optional
+        Feature columns; else all that are left.
+    text : name or names
+        Feature columns that are texts.
+    key : str, optional
+        The column that names the cases; never a feature.
+    majority_label : bool
+        Take the most frequent answer where no label is recorded.
+    format : "table", "label-studio" or "prodigy", optional
+        Else "label-studio" for .json, and "table" for others.
+    control : str, optional
+        The question of a Label Studio export, where it has several.
+    images : path, optional
+        The folder in which the paths of pictures start; by default that of the table.
+    image_column : str, optional
+        The column with the paths of pictures, which are then the only feature.
+    image_size : int or (height, width), optional
+        Pixels; by default those of the first picture, at most 224 x 224.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "items.csv").write_text("item,size,truth\n1,0.5,a\n2,1.5,b\n3,2.5,a\n")
+    >>> _ = (folder / "log.csv").write_text("item,worker,label\n1,al,a\n3,al,b\n3,bo,a\n")
+    >>> cases = read_cases(folder / "items.csv", answers=folder / "log.csv", label="truth")
+    >>> cases.key, cases.table.experts, list(cases.table.features)
+    ('item', ('al', 'bo'), ['size'])
+    """
+    texts = (text,) if isinstance(text, str) else tuple(text)
+    _check_pictures(images, column=image_column, size=image_size, features=features, text=texts)
+    source = TableSource.of(table)
+    file = CaseFile(
+        source=source,
+        format=format_of(source, format),
+        label=label,
+        majority=majority_label,
+        expert_names=_names(expert_names, "expert_names"),
+        answers=None if answers is None else TableSource.of(answers, name="answers"),
+        item=item,
+        annotator=annotator,
+        answer=answer,
+        features=_names(features, "features") if image_column is None else (image_column,),
+        text=texts,
+        key=key,
+        beside=() if key is None else (key,),
+        control=control,
+    )
+    cases = cases_in(file)
+    if image_column is None:
+        return cases
+    folder = Path(images) if images is not None else (source.path or Path()).parent
+    return replace(cases, pictures=_picture_recipe(folder, cases, column=image_column, size=image_size))
+
+
+def format_of(source: TableSource, given: str | None, *, remembered: str | None = None) -> str:
+    """Return the format of a file: as given, else by its ending, else, for lines of JSON, as the model was fitted."""
+    if source.path is None and given is None:
+        return export.TABLE
+    return export.format_of(source.path or Path(source.name), given, remembered=remembered)
+
+
+def _names(names: Sequence[str] | None, argument: str) -> tuple[str, ...] | None:
+    if isinstance(names, str):
+        raise InputError(f"must be a list of column names, got the text {names!r}.", argument=argument)
+    return None if names is None else tuple(names)
+
+
+def _check_pictures(
+    images: str | PathLike[str] | None,
+    *,
+    column: str | None,
+    size: int | tuple[int, int] | None,
+    features: Sequence[str] | None,
+    text: tuple[str, ...],
+) -> None:
+    """Refuse arguments that do not go together, before anything is read."""
+    if column is None:
+        for argument, given in (("images", images), ("image_size", size)):
+            if given is not None:
+                raise InputError(
+                    Argument(argument, str(given)),
+                    ": is for pictures; name the column of their paths with ",
+                    Argument("image_column"),
+                    ".",
+                )
+        return
+    if images is not None and not Path(images).is_dir():
+        raise InputError(Argument("images", str(images)), ": expected the folder of the pictures.")
+    if features is not None or text:
+        raise InputError(
+            Argument("image_column"),
+            ": a deep net reads the pictures alone; leave ",
+            Argument("features"),
+            " and ",
+            Argument("text"),
+            " out.",
+        )
+    sides = (size,) if isinstance(size, int) else size or ()
+    if len(sides) > 2 or not all(0 < side <= LARGEST_SIDE for side in sides):
+        raise InputError(
+            f"must be pixels, one side or (height, width), from 1 to {LARGEST_SIDE}, got {size!r}.",
+            argument="image_size",
+        )
+
+
+def _picture_recipe(folder: Path, cases: Cases, *, column: str, size: int | tuple[int, int] | None) -> PictureRecipe:
+    """Return how the cases' pictures are read, after every one of them has been read once."""
+    features = cases.table.features
+    unsized = PictureRecipe(column, (1, 1)).inside(folder)
+    files = unsized.apply(features, source=cases.source, first_row=cases.first_row)
+    files.take(slice(0, 1)).check()
+    sides = usual_size(files.paths[0]) if size is None else (size, size) if isinstance(size, int) else size
+    recipe = replace(unsized, size=sides)
+    recipe.apply(features, source=cases.source, first_row=cases.first_row).check()
+    return recipe

@@ -1,0 +1,253 @@
+"""Who should decide each case of a file; tables are read, decided and written piece by piece."""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from defero.core.errors import Argument, InputError, Message
+from defero.core.wording import did_you_mean, join_names
+from defero.data.case_file import TableSource, no_question
+from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
+from defero.data.exports.label_studio_results import Control
+from defero.data.tables.columns import no_such_column
+from defero.data.tables.read import read_chunks
+from defero.router import Router
+from defero.router.doubt import expert_sd
+from defero.router.panel import with_decider
+from defero.study.decisions import Columns, RepeatedKeys, decision_columns, decisions_to, is_tasks
+from defero.study.reading import format_of
+from defero.study.team_cases import Reading, with_folder
+from defero.study.training import fees_by_name
+
+
+@dataclass(eq=False)
+class Routing:
+    """What was decided for the cases of a file.
+
+    Attributes
+    ----------
+    out : Path or None
+        The file of decisions.
+    expert_names : J names
+    load : Counter
+        How many cases the model and each expert get.
+    remarks : Counter
+        Clauses on blank or unknown cells, with the number of rows.
+    ignored_columns : names
+        Columns that the team does not know.
+    cautions : sentences
+    promise_holds : bool
+        Whether the panels keep what they promised in `fit`.
+    """
+
+    out: Path | None
+    expert_names: tuple[str, ...]
+    load: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[str] = field(default_factory=Counter)
+    ignored_columns: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    promise_holds: bool = False
+    any_doubt: bool = False
+
+    @property
+    def rows(self) -> int:
+        """How many cases were decided."""
+        return self.load.total()
+
+    @property
+    def notes(self) -> list[str]:
+        """Everything a reader should know, a sentence each."""
+        columns = ", ".join(self.ignored_columns)
+        ignored = [f"columns that the model does not know are ignored: {columns}."] if columns else []
+        remarks = [f"{clause}, in {count} rows." for clause, count in self.remarks.items()]
+        return [*ignored, *remarks, *self.cautions]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: what `defero route --json` prints."""
+        return {
+            "decisions": None if self.out is None else str(self.out),
+            "promise_holds": self.promise_holds,
+            "rows": self.rows,
+            "load": {name: self.load[name] for name in ("model", *self.expert_names)},
+            "ignored_columns": list(self.ignored_columns),
+            "notes": dict(self.remarks),
+            "cautions": list(self.cautions),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Arrivals:
+    """Cases to be decided: pieces of a table, and of an export the tasks and their question."""
+
+    pieces: Iterator[pd.DataFrame]
+    source: str
+    first_row: int
+    key: str | None
+    format: str = TABLE
+    cases: OpenCases | None = None
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """Fees (J,), who is there (J,), and whether each probability gets its standard deviation."""
+
+    costs: list[float]
+    available: list[bool]
+    uncertainty: bool
+
+
+def route_cases(
+    router: Router,
+    reading: Reading,
+    out: Path | None,
+    *,
+    model: str,
+    costs: Any,
+    absent: Sequence[str],
+    uncertainty: bool,
+    progress: Callable[[int], None] | None,
+) -> tuple[Routing, list[pd.DataFrame]]:
+    """Decide the cases of a file; the arguments are those of `Study.route`. Without `out` return the decisions too."""
+    router = with_folder(router, reading)
+    if router.recipe is None:
+        raise InputError(f"{model}: was fitted on a matrix, not on a table; call its decide in Python.")
+    path = reading.source.path
+    if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
+        raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
+    terms = _terms(router, costs, absent, uncertainty=uncertainty)
+    arrivals = _arrivals(router, reading, out)
+    routing, repeated, key = Routing(out, router.expert_names), RepeatedKeys(), None
+    decided: list[pd.DataFrame] = []
+    with decisions_to(out, decided, file_format=arrivals.format, cases=arrivals.cases) as write:
+        for piece in arrivals.pieces:
+            key = _own_key(piece, arrivals, key=reading.key)
+            if key is not None:
+                repeated.add(piece[key])
+            write(_decided(router, piece, arrivals, terms=terms, key=key, routing=routing))
+            if progress is not None:
+                progress(routing.rows)
+    voided = _voided(router, terms)
+    routing.cautions = (*repeated.sentence(key), *voided, *_no_doubt(router, routing, terms))
+    routing.promise_holds = router.panel is not None and not router.panel.grouped and not voided
+    return routing, decided
+
+
+def _terms(router: Router, costs: Any, absent: Sequence[str], *, uncertainty: bool) -> _Terms:
+    fees = fees_by_name(costs, router.expert_names)
+    if not costs and router.panel is not None and router.panel.costs is not None:
+        fees = list(router.panel.costs)
+    for name in absent:
+        if not router.expert_names:
+            raise InputError(Argument("absent", [name]), ": the model knows no experts; leave it out.")
+        if name not in router.expert_names:
+            hint = did_you_mean(name, router.expert_names)
+            raise InputError(
+                Argument("absent", [name]),
+                f": no such expert{hint} The model knows {join_names(router.expert_names)}.",
+            )
+    return _Terms(fees, [name not in absent for name in router.expert_names], uncertainty)
+
+
+def _arrivals(router: Router, reading: Reading, out: Path | None) -> _Arrivals:
+    assert router.recipe is not None
+    source, facts, key, control = reading.source, router.facts, reading.key, reading.control
+    kind = format_of(source, reading.format, remembered=facts.format)
+    if control is not None and not takes_control(kind):
+        raise no_question(control, source.name, kind)
+    if out is not None and is_tasks(out) and not writes(kind, out):
+        raise InputError(
+            Argument("out", str(out)),
+            ": only the tasks of a Label Studio export are written as .json; for a table of decisions name it "
+            f"{out.name.split('.')[0]}.csv.",
+        )
+    if kind == TABLE:
+        texts = [*router.recipe.categorical, *(name for name in (key or facts.key,) if name is not None)]
+        return _Arrivals(_pieces(source, texts), source.name, source.first_row, facts.key)
+    if source.path is None:
+        raise InputError(f"{source.name}: is a DataFrame; the export of a tool is a file, so pass its path.")
+    known = facts.control
+    asked = None if control is not None or known is None else Control(known.from_name, known.to_name, known.kind)
+    cases = EXPORTS.find(kind).read_open(
+        source.path, key=key, control=control, known_key=facts.key, known_control=asked
+    )
+    if out is not None and writes(kind, out) and takes_control(kind) and cases.control is None:
+        raise InputError(
+            f"{source.name}: nothing tells which question the model answers; no task has an answer, and the model was "
+            "not fitted on an export. Write a table of decisions instead, such as ",
+            Argument("out", "decisions.csv"),
+            ".",
+        )
+    return _Arrivals(iter([cases.items]), source.name, 1, cases.key, kind, cases)
+
+
+def _pieces(source: TableSource, as_text: list[str]) -> Iterator[pd.DataFrame]:
+    return iter([source.read(as_text=[])]) if source.path is None else read_chunks(source.path, as_text=as_text)
+
+
+def _own_key(piece: pd.DataFrame, arrivals: _Arrivals, *, key: str | None) -> str | None:
+    """Return the column to copy; the one that `fit` had need not be there."""
+    names = list(map(str, piece.columns))
+    if key is not None and key not in names:
+        raise no_such_column(key, names, source=arrivals.source, role="the key")
+    chosen = key or arrivals.key
+    return chosen if chosen in names else None
+
+
+def _decided(
+    router: Router, piece: pd.DataFrame, arrivals: _Arrivals, *, terms: _Terms, key: str | None, routing: Routing
+) -> Columns:
+    """Decide the cases of a piece; return the columns of the table of decisions."""
+    assert router.recipe is not None
+    features = router.features(piece, source=arrivals.source, first_row=arrivals.first_row)
+    scores = router.score_features(features)
+    decision = router.decide_scores(scores, costs=terms.costs, available=terms.available)
+    panels = None
+    if router.panel is not None and not router.panel.grouped:
+        with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
+            warnings.filterwarnings("ignore", "the panel's promise does not hold")
+            sets = router.sets_of(scores, costs=terms.costs, available=terms.available)
+        panels = with_decider(sets, decision)
+    sd = expert_sd(router, features) if terms.uncertainty else None
+    routing.any_doubt |= sd is not None and bool((sd == sd).any())
+    columns = decision_columns(scores, decision, panels, router.classes, sd=sd)
+    if key in columns:
+        raise InputError(
+            Argument("key", key), ": the decisions have a column of that name of their own; rename the key."
+        )
+    routing.load.update(decision.name.tolist())
+    routing.remarks.update(router.recipe.remarks(piece))
+    facts = router.facts
+    ours = {facts.label, facts.key, facts.groups, facts.time, facts.split, key, *router.expert_names}
+    routing.ignored_columns = tuple(name for name in router.recipe.extra(piece) if name not in ours)
+    first = {key: piece[key].tolist()} if key else {"row": (piece.index + arrivals.first_row).tolist()}
+    return {**first, **columns}
+
+
+def _voided(router: Router, terms: _Terms) -> list[str]:
+    """Say that the panels were calibrated for other fees or other experts, and what to do."""
+    if router.panel is None or router.panel.grouped:
+        return []
+    before = router.panel.costs or (0.0,) * len(terms.costs)
+    present = router.panel.available or (True,) * len(terms.available)
+    why: list[object] = []
+    if tuple(terms.costs) != tuple(before):
+        paid = {name: fee for name, fee in zip(router.expert_names, terms.costs, strict=True) if fee}
+        how = ("with ", Argument("costs", paid)) if paid else ("without ", Argument("costs"))
+        why += [" and ", "other fees than in fit (fit ", *how, " for panels that keep it)"]
+    if any(was and not now for was, now in zip(present, terms.available, strict=True)):
+        why += [" and ", "absent experts (fit without them for panels that keep it)"]
+    return [Message("the panels' promise does not hold with ", *why[1:], ".")] if why else []
+
+
+def _no_doubt(router: Router, routing: Routing, terms: _Terms) -> list[str]:
+    """Say that there are no standard deviations, where they were asked for."""
+    if not terms.uncertainty or routing.any_doubt or not router.expert_names:
+        return []
+    return [
+        Message("no standard deviations: this model has no shrunk heads; fit with ", Argument("heads", "shrunk"), ".")
+    ]

@@ -1,0 +1,229 @@
+"""Study: from past cases to a team that is fitted, calibrated, conformalised, tested, saved and used."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from defero.core import ExpertTable
+from defero.core.errors import InputError
+from defero.core.wording import join_names
+from defero.data.case_file import Cases
+from defero.router import Router, try_out
+from defero.study.checks import check_test_share, checked_parts
+from defero.study.evaluation import Evaluation
+from defero.study.fitting import fit_team
+from defero.study.notes import class_counts, sizes_sentence
+from defero.study.team import TeamAtWork
+from defero.study.training import ALPHA, TARGET, FitChoices, fees_by_name
+
+if TYPE_CHECKING:
+    from defero.estimators.recipe import Recipe
+
+PARTS = ("train", "calibrate", "conformalize", "test")
+
+
+class Study(TeamAtWork):
+    """Past cases in four disjoint parts, and the team that is made of them.
+
+    Parameters
+    ----------
+    cases : Cases, optional
+        What `read_cases` returned. None: a team without the cases that it was made of, as `Study.load` gives it.
+    groups : str, optional
+        Column of group ids, such as patient ids. All rows of a group go to the same part.
+    time : str, optional
+        Column of dates or numbers: learn from the earliest cases, test on the latest.
+    split : str, optional
+        Column that says train, test, val, ...: which part a case is in.
+    test_share : float, optional
+        Share of the cases that are kept for the test; 0.2 by default.
+    random_state : int
+        Makes the run repeatable.
+    team : Router, optional
+        A fitted team.
+    name : str
+        What messages call the team.
+
+    Attributes
+    ----------
+    cases : Cases or None
+        Without the columns that the table is split by among their features.
+    parts : four ExpertTable
+        To learn from, to calibrate, to conformalise, for the test.
+    team : Router or None
+    notes : list of str
+        What looked like a mistake, or was left out; after `fit`.
+
+    Examples
+    --------
+    >>> from defero.datasets import wedge
+    >>> table = wedge(400, random_state=0)
+    >>> frame = pd.DataFrame(table.features, columns=["x", "y"]).assign(truth=table.labels)
+    >>> for place, name in enumerate(table.experts):
+    ...     frame[name] = table.answers[:, place]
+    >>> from defero import read_cases
+    >>> study = Study(read_cases(frame, label="truth", expert_names=table.experts))
+    >>> [len(part) for part in study.parts]
+    [200, 60, 60, 80]
+    """
+
+    def __init__(
+        self,
+        cases: Cases | None = None,
+        *,
+        groups: str | None = None,
+        time: str | None = None,
+        split: str | None = None,
+        test_share: float | None = None,
+        random_state: int = 0,
+        team: Router | None = None,
+        name: str = "team",
+    ) -> None:
+        check_test_share(test_share, split=split)
+        self.team, self.name, self.random_state = team, name, random_state
+        self.cuts = {"groups": groups, "time": time, "split": split}
+        self.notes: list[str] = []
+        self.parts: tuple[ExpertTable, ...] = ()
+        self.cases = None
+        if cases is not None:
+            roles = {"groups": "the groups", "time": "the time", "split": "the split"}
+            self.cases = cases.taking_apart(
+                tuple((column, roles[cut]) for cut, column in self.cuts.items() if column is not None)
+            )
+            self.parts = checked_parts(self.cases, test_share=test_share, cuts=self.cuts, random_state=random_state)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{len(part)} {name}" for name, part in zip(PARTS, self.parts, strict=False))
+        cases = "no cases" if self.cases is None else f"{len(self.cases)} cases of {self.cases.source} ({sizes})"
+        who = (
+            "no team yet" if self.team is None else f"a team with {join_names(self.team.expert_names) or 'no experts'}"
+        )
+        return f"Study: {cases}, {who}."
+
+    def fit(
+        self,
+        net: str = "auto",
+        *,
+        loss: str = "auto",
+        heads: str = "auto",
+        min_answers: int = 5,
+        answer_weights: str | None = None,
+        alpha: float = ALPHA,
+        target: str = TARGET,
+        costs: Mapping[str, float] | Sequence[float] | None = None,
+        recipe: "Recipe | None" = None,
+        checkpoints: str | None = None,
+        progress: bool = False,
+    ) -> Router:
+        """Train on the first part, calibrate on the second and find panels on the third.
+
+        Parameters
+        ----------
+        net, loss, heads, min_answers, answer_weights
+            As in `DeferralClassifier`. "auto": what the docs advise.
+        alpha : float
+            How often a panel may break its promise.
+        target : "any-correct", "all-correct" or "missed-share"
+            What a panel promises.
+        costs : {name: fee} or (J,), optional
+            What asking each expert costs, in units of one error.
+        recipe, checkpoints
+            Settings of the training, and a folder for a deep net's checkpoint, as in `DeferralClassifier`.
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        Router
+            The team, fitted, calibrated and with panels.
+        """
+        choices = FitChoices(
+            net=net,
+            loss=loss,
+            heads=heads,
+            min_answers=min_answers,
+            answer_weights=answer_weights,
+            alpha=alpha,
+            target=target,
+            recipe=recipe,
+            checkpoints=checkpoints,
+        )
+        fees = fees_by_name(costs, self._own_cases("fit").table.experts)
+        self.team, self.notes = fit_team(
+            self._own_cases("fit"),
+            self.parts,
+            choices,
+            cuts=self.cuts,
+            fees=fees,
+            random_state=self.random_state,
+            progress=progress,
+        )
+        self._choices = choices
+        return self.team
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> "Study":
+        """Read the team in a model folder."""
+        path = Path(folder)
+        if path.is_file():
+            raise InputError(f"{folder}: is a file and not a model folder; name the folder that save or fit wrote.")
+        return cls(team=Router.load(path), name=str(folder))
+
+    def describe(self, *, most_features: int = 12) -> list[str]:
+        """Return what `fit` did: the parts, the classes, the features, the network, the calibration."""
+        cases, team = self._own_cases("describe"), self._ready()
+        classes = join_names(f"{name} ({count})" for name, count in class_counts(cases.table).items())
+        calibration = [] if team.calibrator is None else team.calibrator.describe(team.expert_names)
+        features = self._features()
+        more = len(features) - most_features
+        return [
+            sizes_sentence(cases, self.parts, self.cuts),
+            f"Classes: {classes}.",
+            "Features:",
+            *(f"  {sentence}" for sentence in features[:most_features]),
+            *([f"  ... and {more} more columns; to_dict (--json) has all."] if more > 0 else []),
+            self._choices.sentence(team),
+            *calibration,
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: what `defero fit --json` prints."""
+        team, facts = self._ready(), self._ready().facts
+        return {
+            "model": self.name,
+            "rows": dict(zip(PARTS, map(len, self.parts), strict=True)),
+            "features": self._features(),
+            **self._choices.outcome(team),
+            "calibration": [] if team.calibrator is None else team.calibrator.describe(team.expert_names),
+            "answering": None if facts.answering is None else facts.answering.to_dict(),
+            "shared_errors": None if facts.shared_errors is None else facts.shared_errors.to_dict(),
+            "notes": list(self.notes),
+            "test": self.evaluate().record_dict(),
+        }
+
+    def _features(self) -> list[str]:
+        recipe = self._ready().recipe
+        return [] if recipe is None else recipe.describe()
+
+    def _own_cases(self, method: str) -> Cases:
+        if self.cases is None:
+            raise InputError(f"{method}: this study has a team but no cases; make one with Study(read_cases(...)).")
+        return self.cases
+
+    def _evaluate_test(self, *, random_state: int) -> Evaluation:
+        if self.cases is None:
+            return super()._evaluate_test(random_state=random_state)
+        router, cases, test = self._ready(), self.cases, self.parts[3]
+        return Evaluation(
+            model=self.name,
+            table=cases.source,
+            router=router,
+            cases=test,
+            rows=len(test),
+            seen_by_fit=0,
+            of_seen_groups=0,
+            trial=try_out(router, test.features, test.labels, test.answers, disjoint=True),
+            random_state=random_state,
+            majority=cases.majority_sentence(),
+        )

@@ -1,0 +1,169 @@
+"""The figures of a team as text."""
+
+import math
+from collections.abc import Sequence
+
+from defero.metrics.record.member import ExpertRecord, ModelCalibration
+from defero.metrics.record.panel import PanelRecord
+from defero.metrics.record.share import Share
+from defero.metrics.record.team import TeamRecord
+from defero.metrics.statistics.paired import Comparison
+
+_COLUMNS = """
+  right           on every case that they answered, were they alone
+  decides         the share of the cases that the team gives them
+  right there     on those cases"""
+_PROMISES = """\
+  promised there  the mean probability of being right that the team went by, on those cases
+  smooth error    how far such probabilities are from the truth, on every case that they answered;
+                  chance alone makes it large where these are few"""
+_WEIGHTS = """
+This team goes by weights, which are no probabilities: nothing is promised of anybody."""
+
+MOST_ROWS = 20
+
+
+def percent(value: float) -> str:
+    """Write a share as a percentage.
+
+    >>> percent(0.9666), percent(float("nan"))
+    ('96.7 %', '-')
+    """
+    return "-" if math.isnan(value) else f"{100 * value:.1f} %"
+
+
+def with_interval(share: Share) -> str:
+    """Write a share with its interval."""
+    low, high = share.interval
+    return "-" if math.isnan(share.value) else f"{percent(share.value)}  ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """Lay out cells in columns: the first to the left, the others to the right.
+
+    >>> print(table(["who", "n"], [["ann", "12"], ["bob", "3"]]))
+    who   n
+    ann  12
+    bob   3
+    """
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = [
+        "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [header, *rows]
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def points(gain: Comparison) -> str:
+    """Write a difference of two shares in points, with its interval where there is one."""
+    if math.isnan(gain.difference):
+        return "-"
+    ends = "" if math.isnan(gain.low) else f"  ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
+    return f"{100 * gain.difference:+.1f}{ends}"
+
+
+def record_text(record: TeamRecord) -> str:
+    """Return a team's record as text for a person."""
+    lines = [f"On {record.team.total} held-out cases (95 % intervals):\n", *_member_lines(record)]
+    if record.experts:
+        lines.append(
+            f"\nTeam minus model, in points: {points(record.gain)}; McNemar's p = {record.gain.p_value:.2g}.\n"
+            f"The team is right where the model alone is wrong on {record.only_team_right} cases, "
+            f"and wrong where it is right on {record.only_model_right}."
+        )
+    if record.recorded != len(record.experts):
+        lines.append(
+            f"Only recorded answers can be asked for: {record.recorded:.1f} of {len(record.experts)} experts answered "
+            "a case on average, and the team chose among those."
+        )
+        if not math.isnan(record.coverage_with_all):
+            lines.append(
+                f"So the model decides {percent(record.coverage)} here; it would decide "
+                f"{percent(record.coverage_with_all)} if everybody could be asked, as in route."
+            )
+    if record.panel is not None:
+        lines += panel_lines(record.panel)
+    if record.panel_note is not None:
+        lines.append(f"\n{record.panel_note}")
+    lines += _recall_lines(record)
+    if record.cautions:
+        lines.append("\n" + "\n".join(f"note: {sentence}" for sentence in record.cautions))
+    return "\n".join(lines)
+
+
+def _member_lines(record: TeamRecord) -> list[str]:
+    """Return the team, the model and the experts; of many experts those who are asked most."""
+    model = record.model_calibration
+    promising = record.estimates == "probabilities"
+    shown = _largest([expert.asked.total for expert in record.experts])
+    lines: list[tuple[str, Share, Share, ExpertRecord | ModelCalibration]]
+    lines = [("model", record.model, model.decided, model)]
+    lines += [(one.name, one.alone, one.asked, one) for one in (record.experts[j] for j in shown)]
+    rows = [["team", with_interval(record.team), "", "", *(["", ""] if promising else [])]]
+    for name, alone, there, member in lines:
+        decides = there.total / record.team.total if record.team.total else math.nan
+        told = [name, with_interval(alone), percent(decides), percent(there.value)]
+        rows.append([*told, percent(member.promised), _error(member)] if promising else told)
+    head = ["", "right", "decides", "right there", *(["promised there", "smooth error"] if promising else [])]
+    more = len(record.experts) - len(shown)
+    others = [f"... and {more} experts who are asked less; to_dict (--json) has all."] if more else []
+    return [table(head, rows), *others, _COLUMNS, _PROMISES if promising else _WEIGHTS]
+
+
+def _recall_lines(record: TeamRecord) -> list[str]:
+    """Return how much of each class is found; of many classes the most frequent."""
+    shown = _largest(record.class_counts)
+    rows = [
+        [str(found.label), str(found.team.total), with_interval(found.team), with_interval(found.model)]
+        for found in (record.recall[k] for k in shown)
+    ]
+    more = len(record.recall) - len(shown)
+    others = [f"... and {more} rarer classes; to_dict (--json) has all."] if more else []
+    return ["\n" + table(["class", "cases", "found by the team", "by the model"], rows), *others]
+
+
+def _largest(counts: Sequence[int]) -> list[int]:
+    """Return which to show, in their own order: all, or of too many the largest.
+
+    >>> _largest([3, 1, 2])
+    [0, 1, 2]
+    """
+    order = sorted(range(len(counts)), key=lambda place: -counts[place])
+    return sorted(order[:MOST_ROWS]) if len(counts) > MOST_ROWS else list(range(len(counts)))
+
+
+def _error(member: ExpertRecord | ModelCalibration) -> str:
+    """Write a smooth calibration error with its interval."""
+    if math.isnan(member.smooth_error):
+        return "-"
+    return f"{percent(member.smooth_error)}  ({100 * member.smooth_low:.1f} to {100 * member.smooth_high:.1f})"
+
+
+def panel_lines(panel: PanelRecord) -> list[str]:
+    """Return what the panels promised and kept."""
+    kept = "-"
+    if not math.isnan(panel.kept):
+        kept = f"{percent(panel.kept)} ({100 * panel.low:.1f} to {100 * panel.high:.1f})"
+    lines = [
+        f"\nPanels ({panel.target}). {panel.promise}",
+        f"Promised {panel.bound} {percent(panel.asked_for)}, kept {kept}. {panel.deferred} cases would be deferred if "
+        f"everybody could be asked; these are the {panel.cases} of them that a recorded expert got right.",
+    ]
+    if panel.deferred:
+        lines.append(
+            f"A panel has {_size(panel.raw_size, panel.raw_size_half)} experts on average, "
+            f"{_size(panel.filled_size, panel.filled_size_half)} once empty ones get the top expert. "
+            f"With panels voting the team is right on {with_interval(panel.accuracy)}."
+        )
+    return lines
+
+
+def _size(mean: float, half_width: float) -> str:
+    """Write how many experts a panel has; of one panel there is no spread.
+
+    >>> _size(1.5, 0.25), _size(2.0, float("nan"))
+    ('1.5 ± 0.2', '2.0')
+    """
+    return f"{mean:.1f}" if math.isnan(half_width) else f"{mean:.1f} ± {half_width:.1f}"

@@ -1,0 +1,299 @@
+"""A fitted team at work: other cases are read, judged, reported and routed, and experts join."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import overload
+
+import pandas as pd
+
+from defero.core.errors import Argument, InputError
+from defero.data.case_file import Table
+from defero.data.model_folder import check_writable
+from defero.router import Router
+from defero.router.roster import check_name
+from defero.study.comparison import compare_teams
+from defero.study.evaluation import Evaluation, evaluate_cases
+from defero.study.newcomer import Newcomer, describe_newcomer, join_team
+from defero.study.page import check_page, write_page
+from defero.study.panels import with_new_panels
+from defero.study.routing import Routing, route_cases
+from defero.study.team_cases import Reading, TeamCases, read_for_team
+
+
+class TeamAtWork:
+    """What can be done with a fitted team; `Study` adds the cases that it is made of.
+
+    Attributes
+    ----------
+    team : Router or None
+    name : str
+        What messages call the team: its folder, once it is saved.
+    """
+
+    team: Router | None
+    name: str
+
+    def read(
+        self,
+        table: Table,
+        *,
+        newcomer: str | None = None,
+        label: str | None = None,
+        answers: Table | None = None,
+        item: str | None = None,
+        annotator: str | None = None,
+        answer: str | None = None,
+        key: str | None = None,
+        majority_label: bool = False,
+        format: str | None = None,
+        control: str | None = None,
+        images: str | PathLike[str] | None = None,
+    ) -> TeamCases:
+        """Read other cases for this team: whatever is not said here is as in the table of `fit`.
+
+        Parameters
+        ----------
+        table : path or DataFrame
+        newcomer : str, optional
+            Read the answers of this person alone, for `add_expert`; `answer` is then their column in a wide table.
+        label, answers, item, annotator, answer, key, majority_label, format, control, images
+            As in `read_cases`.
+        """
+        reading = Reading(
+            table=table,
+            label=label,
+            answers=answers,
+            item=item,
+            annotator=annotator,
+            answer=answer,
+            key=key,
+            majority_label=majority_label,
+            format=format,
+            control=control,
+            images=images,
+        )
+        return read_for_team(self._ready(), reading, model=self.name, newcomer=newcomer)
+
+    def evaluate(
+        self,
+        table: Table | TeamCases | None = None,
+        *,
+        against: Sequence[str | PathLike[str]] = (),
+        random_state: int = 0,
+    ) -> Evaluation:
+        """Judge the team on cases that it has not seen.
+
+        Parameters
+        ----------
+        table : path, DataFrame or what `read` returned, optional
+            Rows that the team has seen, or of a group that it has seen, are left out. By default the test part.
+        against : paths
+            Model folders of other teams to compare with, case by case, on the rows that no team saw.
+        random_state : int
+            Of the intervals that are drawn.
+        """
+        self._ready()
+        if table is None:
+            if against:
+                raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
+            return self._evaluate_test(random_state=random_state)
+        read = self._read(table)
+        judged = evaluate_cases(read, model=self.name, random_state=random_state)
+        if not against:
+            return judged
+        rivals = compare_teams(judged, read.reading, [str(other) for other in against], load=_load_rival)
+        return replace(judged, against=rivals)
+
+    def report(
+        self,
+        out: str | PathLike[str] = "report.html",
+        table: Table | TeamCases | None = None,
+        *,
+        random_state: int = 0,
+        command: str | None = None,
+    ) -> Evaluation:
+        """Judge the team as `evaluate` does, and write a page that needs no network.
+
+        Parameters
+        ----------
+        out : path
+            A name that ends in .html.
+        table, random_state
+            As in `evaluate`.
+        command : str, optional
+            The line that makes the page again, to be shown there.
+        """
+        page = Path(out)
+        model = Path(self.name) if Path(self.name).is_dir() else None
+        tables = (table.reading.table, table.reading.answers) if isinstance(table, TeamCases) else (table, None)
+        check_page(page, model=model, tables=tables)
+        judged = self.evaluate(table, random_state=random_state)
+        write_page(judged, page, command=command)
+        return judged
+
+    @overload
+    def route(
+        self,
+        table: Table,
+        out: None = None,
+        *,
+        key: str | None = None,
+        costs: Mapping[str, float] | Sequence[float] | None = None,
+        absent: Sequence[str] = (),
+        uncertainty: bool = False,
+        format: str | None = None,
+        control: str | None = None,
+        images: str | PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> pd.DataFrame: ...
+
+    @overload
+    def route(
+        self,
+        table: Table,
+        out: str | PathLike[str],
+        *,
+        key: str | None = None,
+        costs: Mapping[str, float] | Sequence[float] | None = None,
+        absent: Sequence[str] = (),
+        uncertainty: bool = False,
+        format: str | None = None,
+        control: str | None = None,
+        images: str | PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Routing: ...
+
+    def route(
+        self,
+        table: Table,
+        out: str | PathLike[str] | None = None,
+        *,
+        key: str | None = None,
+        costs: Mapping[str, float] | Sequence[float] | None = None,
+        absent: Sequence[str] = (),
+        uncertainty: bool = False,
+        format: str | None = None,
+        control: str | None = None,
+        images: str | PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> pd.DataFrame | Routing:
+        """Say for each case who should decide it, with probabilities and the reason.
+
+        Parameters
+        ----------
+        table : path or DataFrame
+            Larger than memory is fine. Columns are found by name; those that the team does not know are ignored.
+        out : path, optional
+            The decisions: .csv, .tsv, .jsonl (each also .gz) or .parquet; .json for tasks of Label Studio.
+        key : str, optional
+            A column to copy, that names the cases; by default that of `fit`.
+        costs : {name: fee} or (J,), optional
+            What asking each expert costs, in units of one error; by default as in `fit`.
+        absent : names
+            Experts who cannot be asked.
+        uncertainty : bool
+            Beside each p_<expert>, sd_<expert>: the standard deviation of that probability.
+        format, control, images
+            As in `read_cases`.
+        progress : callable, optional
+            Called with the number of rows decided so far.
+
+        Returns
+        -------
+        DataFrame or Routing
+            The decisions, with what there is to know of them in `attrs["notes"]`; or, where they are in a file, who
+            got how many.
+        """
+        reading = Reading(table=table, key=key, format=format, control=control, images=images)
+        routing, decided = route_cases(
+            self._ready(),
+            reading,
+            None if out is None else Path(out),
+            model=self.name,
+            costs=costs,
+            absent=absent,
+            uncertainty=uncertainty,
+            progress=progress,
+        )
+        if out is not None:
+            return routing
+        frame = pd.concat(decided, ignore_index=True)
+        frame.attrs["notes"] = routing.notes
+        return frame
+
+    def add_expert(
+        self,
+        name: str,
+        table: Table | TeamCases,
+        *,
+        panels: Table | None = None,
+    ) -> Newcomer:
+        """Add an expert to the team from a few answers, without a new training.
+
+        Parameters
+        ----------
+        name : str
+        table : path, DataFrame or what `read(..., newcomer=name)` returned
+            Cases with labels, some of which the new expert answered, in a column of that name.
+        panels : path or DataFrame, optional
+            Other cases, with labels and everybody's answers, on which new panels are found. Without them a team that
+            had panels has none afterwards: their promise was for the experts before.
+        """
+        before = self._ready()
+        self.check_name(name)
+        read = table if isinstance(table, TeamCases) else self.read(table, newcomer=name)
+        joined, notes = join_team(read.router, name, read.cases)
+        state = "none" if before.panel is None else "dropped"
+        if panels is not None:
+            joined, more = with_new_panels(before, joined, panels, read.reading, model=self.name)
+            state, notes = "new", [*notes, *more]
+        told = describe_newcomer(read.router, joined, name, read.cases, panels=state, notes=notes)
+        self.team = joined
+        return told
+
+    def check_name(self, name: str) -> None:
+        """Raise unless a new expert may be called so."""
+        check_name(self._ready(), name)
+
+    def save(self, folder: str | PathLike[str], *, onnx: bool = False) -> None:
+        """Write the model folder: model.json and weights.safetensors, no pickle.
+
+        With `onnx` a deep net is an ONNX file, which `route` runs without torch.
+        """
+        router = self._ready()
+        if onnx:
+            from defero.estimators.onnx_form import as_onnx
+
+            router = replace(router, scorer=as_onnx(router.scorer))
+        router.save(Path(folder))
+        self.name = str(folder)
+
+    def _ready(self) -> Router:
+        if self.team is None:
+            raise InputError("no team yet: call fit first, or Study.load.")
+        return self.team
+
+    def _read(self, table: Table | TeamCases) -> TeamCases:
+        return table if isinstance(table, TeamCases) else self.read(table)
+
+    def _evaluate_test(self, *, random_state: int) -> Evaluation:
+        """Judge the team on the cases that were kept for the test."""
+        raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
+
+
+def _load_rival(folder: str) -> Router:
+    if Path(folder).is_file():
+        raise InputError(
+            f"{folder}: is a file and not a model folder; ", Argument("against"), " takes a folder that fit wrote."
+        )
+    return Router.load(folder)
+
+
+def writable(folder: str | PathLike[str]) -> list[str]:
+    """Raise unless a model may be written there; return a sentence where one is replaced."""
+    path = Path(folder)
+    check_writable(path)
+    occupied = path.is_dir() and any(path.iterdir())
+    return [f"{folder}: there was a model already; the new one has replaced it."] if occupied else []

@@ -1,0 +1,193 @@
+"""Cases read for a team: as its own table was read, where nothing else is said."""
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+
+from defero.core import ExpertTable
+from defero.core.errors import Argument, InputError
+from defero.core.wording import join_names
+from defero.data.case_file import CaseFile, Cases, Table, TableSource
+from defero.data.cases import cases_in
+from defero.data.exports.export import takes_control
+from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.router import Router
+from defero.study.reading import format_of
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A table and how it is read; None: as the team's own table was read. The names are those of `read_cases`."""
+
+    table: Table
+    label: str | None = None
+    answers: Table | None = None
+    item: str | None = None
+    annotator: str | None = None
+    answer: str | None = None
+    key: str | None = None
+    majority_label: bool = False
+    format: str | None = None
+    control: str | None = None
+    images: str | PathLike[str] | None = None
+
+    @property
+    def source(self) -> TableSource:
+        """The table with its name."""
+        return TableSource.of(self.table)
+
+
+@dataclass(frozen=True, eq=False)
+class TeamCases:
+    """Cases read for a team.
+
+    Attributes
+    ----------
+    cases : Cases
+    router : Router
+        The team, which knows the folder of their pictures.
+    reading : Reading
+        What was said of the table.
+    """
+
+    cases: Cases
+    router: Router
+    reading: Reading
+
+    @property
+    def key_column(self) -> str | None:
+        """The column that names the cases: as said now, else as in `fit`."""
+        return self.reading.key or self.router.facts.key
+
+
+def read_for_team(router: Router, reading: Reading, *, model: str, newcomer: str | None = None) -> TeamCases:
+    """Read cases with the columns that a team knows.
+
+    Parameters
+    ----------
+    router : Router
+    reading : Reading
+    model : str
+        What a message calls the team.
+    newcomer : str, optional
+        Read the answers of this person alone, who is not in the team yet.
+    """
+    router = with_folder(router, reading)
+    if reading.answers is not None:
+        reading = _with_log_columns(router, reading)
+    file = _team_file(router, reading, model=model, newcomer=newcomer)
+    cases = cases_in(file)
+    if newcomer is None:
+        silent = tuple(name for name in router.expert_names if name not in (file.team or ()))
+        cases = _with_silent(cases, router, silent)
+    return TeamCases(cases, router, reading)
+
+
+def with_folder(router: Router, reading: Reading) -> Router:
+    """Return the router with the folder in which the paths of a table's pictures start."""
+    if isinstance(router.recipe, PictureRecipe):
+        beside = (reading.source.path or Path()).parent
+        return replace(router, recipe=router.recipe.inside(beside if reading.images is None else Path(reading.images)))
+    if reading.images is not None:
+        raise InputError(Argument("images", str(reading.images)), ": this model reads no pictures; leave it out.")
+    return router
+
+
+def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | None) -> CaseFile:
+    """Describe a file as `fit` was told to read its own, where nothing else is said now."""
+    facts, source = router.facts, reading.source
+    if router.recipe is None:
+        method = "score" if newcomer is None else "add_expert"
+        raise InputError(f"{model}: was fitted on a matrix, not on a table; call its {method} in Python.")
+    kind = format_of(source, reading.format, remembered=facts.format)
+    label = reading.label
+    if label is None and (kind == "table") == ((facts.format or "table") == "table"):
+        label = facts.label
+    wide = kind == "table" and reading.answers is None
+    if newcomer is None:
+        majority = reading.majority_label or (reading.label is None and facts.majority_label)
+    else:  # one person's own majority is always right: a wide table, which shows nobody else, must have a label
+        majority = label is None and not wide and facts.majority_label
+    if label is None and not majority and kind == "table":
+        raise _no_label(router, source, model=model, newcomer=newcomer)
+    if wide and newcomer is None and facts.log_columns is not None:
+        _check_wide(router, source, model=model)
+    silent = () if newcomer is not None or not wide else _without_column(router, source)
+    control = reading.control
+    if control is None and takes_control(kind) and facts.control is not None:
+        control = facts.control.from_name
+    named = (facts.groups, reading.key or facts.key if newcomer is None else None)
+    key = reading.key
+    if key is None and reading.answers is not None and facts.key in source.columns():
+        key = facts.key
+    own_column = newcomer is not None and wide
+    return CaseFile(
+        source=source,
+        format=kind,
+        label=label,
+        majority=majority,
+        expert_names=None if newcomer is None else ((reading.answer or newcomer) if own_column else newcomer,),
+        team=tuple(name for name in router.expert_names if name not in silent) if newcomer is None else None,
+        answers=None if reading.answers is None else TableSource.of(reading.answers, name="answers"),
+        item=reading.item,
+        annotator=reading.annotator,
+        answer=None if own_column else reading.answer,
+        features=router.recipe.inputs,
+        text=router.recipe.text,
+        key=key,
+        beside=tuple(name for name in named if name is not None),
+        control=control,
+        classes=router.classes,
+    )
+
+
+def _no_label(router: Router, source: TableSource, *, model: str, newcomer: str | None) -> InputError:
+    if newcomer is not None:
+        why = f"{source.name}: without labels nobody can say which answers are right; name the column with the truth "
+        return InputError(f"{why}with ", Argument("label"), ".")
+    how = "on an export" if router.facts.format is not None else "in Python"
+    return InputError(
+        f"{model}: was fitted {how} and does not know the label's column; name it with ", Argument("label"), "."
+    )
+
+
+def _check_wide(router: Router, source: TableSource, *, model: str) -> None:
+    """Ask for the log of answers, unless this table has the experts' columns itself."""
+    if router.expert_names and set(source.columns()).isdisjoint(router.expert_names):
+        raise InputError(
+            f"{model}: was fitted with a log of answers, and {source.name} has no column of an expert; pass ",
+            Argument("answers"),
+            ", with one row per answer.",
+        )
+
+
+def _with_log_columns(router: Router, reading: Reading) -> Reading:
+    """Name the columns of a log as `fit` was told, where nothing else is said now and this log has them too."""
+    remembered = router.facts.log_columns or {}
+    if reading.answers is None or not remembered:
+        return reading
+    given = {"item": reading.item, "annotator": reading.annotator, "answer": reading.answer}
+    free = {name for name in TableSource.of(reading.answers).columns() if name not in given.values()}
+    known = {role: name for role, name in remembered.items() if name in free}
+    item, annotator, answer = (given[role] or known.get(role) for role in given)
+    return replace(reading, item=item, annotator=annotator, answer=answer)
+
+
+def _without_column(router: Router, source: TableSource) -> tuple[str, ...]:
+    """Return the experts who joined later and of whom a wide table has no column; one of `fit` must have one."""
+    if not router.facts.joined:
+        return ()
+    columns = source.columns()
+    return tuple(name for name in router.facts.joined if name not in columns)
+
+
+def _with_silent(cases: Cases, router: Router, silent: tuple[str, ...]) -> Cases:
+    """Let experts who have no column stand in the table as people who were asked nothing, and say so."""
+    if not silent:
+        return cases
+    table, names = cases.table, list(router.expert_names)
+    answers = table.answers.reindex(columns=names).astype(object)
+    whole = ExpertTable(table.labels, answers, features=table.features, classes=table.classes, experts=names)
+    who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"
+    remark = f"{cases.source}: no {who}; joined after fit, so read as no answers of theirs."
+    return replace(cases, table=whole, remarks=(*cases.remarks, remark))

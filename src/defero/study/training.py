@@ -1,0 +1,240 @@
+"""What `Study.fit` trains: the network, the loss and the experts' heads, checked before anything is learned."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from defero.core.checks import by_name
+from defero.core.errors import Argument, InputError, Message
+from defero.core.targets import TARGETS
+from defero.core.wording import did_you_mean, join_names
+from defero.data.case_file import Cases
+from defero.losses import LOSSES
+from defero.router import Router
+from defero.scorers.network import NetworkScorer
+from defero.scorers.team import TeamScorer
+
+if TYPE_CHECKING:
+    from defero.core import ExpertTable
+    from defero.estimators.lesson import AnswerWeights
+    from defero.estimators.recipe import Recipe
+
+NETS = ("auto", "linear", "mlp")
+HEADS = ("auto", "shrunk", "separate")
+WEIGHTS = ("label", "label+features")
+_PICTURES = ("wrn-", "resnet-", "efficientnet-")
+ALPHA, TARGET = 0.1, "any-correct"
+
+
+@dataclass(frozen=True)
+class FitChoices:
+    """How a team is trained and what its panels promise; see `Study.fit`. Checked when it is made."""
+
+    net: str = "auto"
+    loss: str = "auto"
+    heads: str = "auto"
+    min_answers: int = 5
+    answer_weights: str | None = None
+    recipe: "Recipe | None" = None
+    checkpoints: str | None = None
+    alpha: float = ALPHA
+    target: str = TARGET
+
+    def __post_init__(self) -> None:
+        _one_of("target", self.target, TARGETS)
+        if not 0 < self.alpha < 1:
+            raise InputError(
+                f"must lie between 0 and 1, got {self.alpha:g}; for a promise of 90 % pass 0.1.", argument="alpha"
+            )
+        _one_of("loss", self.loss, (*LOSSES, "auto"))
+        _one_of("heads", self.heads, HEADS)
+        if self.answer_weights is not None:
+            _one_of("answer_weights", self.answer_weights, WEIGHTS)
+        _check_net(self.net)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Refuse what only deep nets have, or only others, and weights or shrinking that the loss cannot take."""
+        weights = Argument("answer_weights", self.answer_weights)
+        wanted = Argument("heads", "shrunk") if self.heads == "shrunk" else weights if weights.value else None
+        if self.checkpoints is not None:
+            self.check_deep("checkpoints")
+        if self.is_deep and wanted is not None:
+            raise InputError(wanted, f": is for the nets linear, mlp or auto, got {self.net}; leave it out.")
+        if wanted is not None and self.loss != "auto" and not LOSSES[self.loss].shrinkable:
+            shrinkable = [*(name for name, one in LOSSES.items() if one.shrinkable), "auto"]
+            raise InputError(wanted, f": needs the loss {' or '.join(shrinkable)}, got {self.loss}.")
+        if weights.value is not None and self.heads == "separate":
+            raise InputError(
+                weights, ": needs shrunk heads, got ", Argument("heads", "separate"), "; leave one of them out."
+            )
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether the net is a deep one; told by its name, without loading torch."""
+        return "-" in self.net or ":" in self.net
+
+    def check_deep(self, argument: str) -> None:
+        """Refuse an argument that is for deep nets alone."""
+        if not self.is_deep:
+            raise InputError(
+                Argument(argument), ": is for deep nets, got ", Argument("net", self.net), "; leave it out."
+            )
+
+    def check_reads(self, *, pictures: bool) -> None:
+        """Refuse a net that reads something else than the cases are."""
+        if not pictures and self.net.startswith(_PICTURES):
+            raise InputError(
+                Argument("net", self.net),
+                ": reads pictures; name their folder with ",
+                Argument("images"),
+                " and the column of their paths with ",
+                Argument("image_column"),
+                ".",
+            )
+        if pictures and self.net in (*NETS, "text-cnn"):
+            raise InputError(
+                Argument("net", self.net),
+                ": reads no pictures; name a net that does, such as wrn-28-4 or resnet-18.",
+            )
+
+    def train(
+        self, learn: "ExpertTable", cases: Cases, *, groups: Any, random_state: int, progress: bool
+    ) -> tuple[Router, Any]:
+        """Learn from these cases; `groups` (n,) are rows that belong together.
+
+        Returns
+        -------
+        router : Router
+        text_features : (n, d) or None
+            The features of these cases where texts are summed up in scores, each by folds that did not see the text.
+        """
+        # Only now: torch takes seconds to load, and most mistakes have shown.
+        from defero.estimators.deferral import DeferralClassifier
+
+        team = DeferralClassifier(
+            self.net,
+            loss=self.loss,
+            heads=cast(Literal["auto", "shrunk", "separate"], self.heads),
+            min_answers=self.min_answers,
+            answer_weights=self.weights,
+            text=list(cases.file.text) or None,
+            recipe=self.recipe,
+            checkpoints=self.checkpoints,
+            random_state=random_state,
+            progress=progress,
+        )
+        if cases.pictures is not None:
+            files = cases.pictures.apply(learn.features)
+            router = team.fit(files, learn.labels, experts=learn.answers, groups=groups).router_
+            return replace(router, recipe=cases.pictures), None
+        with warnings.catch_warnings():  # the list of the features says it
+            warnings.filterwarnings("ignore", r"X: \d+ columns? (is|are) not used")
+            team.fit(learn.features, learn.labels, experts=learn.answers, groups=groups)
+        return team.router_, getattr(team, "_text_features", None)
+
+    @property
+    def weights(self) -> "AnswerWeights | None":
+        """What answers are weighted by."""
+        return cast("AnswerWeights | None", self.answer_weights)
+
+    def finish(self, router: Router, parts: "tuple[ExpertTable, ...]", *, fees: list[float]) -> Router:
+        """Calibrate, and find panels; a mixture's weights are no probabilities and promise nothing."""
+        if self.loss == "moe":
+            return router
+        _, held, panels, _ = parts
+        router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
+        if not router.expert_names:
+            return router
+        return router.conformalize(
+            panels.features,
+            panels.labels,
+            panels.answers,
+            alpha=self.alpha,
+            target=self.target,
+            costs=fees if any(fees) else None,
+            disjoint=True,
+        )
+
+    def without_effect(self, fees: list[float]) -> list[str]:
+        """Return a sentence on what this loss has no use for."""
+        changed = {"alpha": self.alpha != ALPHA, "target": self.target != TARGET, "costs": any(fees)}
+        named = [Argument(name) for name, is_changed in changed.items() if is_changed]
+        if self.loss != "moe" or not named:
+            return []
+        pieces = [piece for one in named for piece in (", ", one)][1:]
+        verb = "has" if len(named) == 1 else "have"
+        return [
+            Message(
+                *pieces,
+                f" {verb} no effect with ",
+                Argument("loss", "moe"),
+                ": its weights promise nothing, so there are no panels.",
+            )
+        ]
+
+    def outcome(self, router: Router) -> dict[str, str]:
+        """Return which network and which heads there are now, where "auto" had the choice too."""
+        scorer = router.scorer
+        base = scorer.base if isinstance(scorer, TeamScorer) else scorer
+        deep = isinstance(base, NetworkScorer) and bool(base.branches["class"])
+        if self.is_deep:
+            return {"net": self.net, "heads": "separate"}
+        shrunk = isinstance(scorer, TeamScorer) and scorer.n_own == 0 and bool(router.expert_names)
+        return {"net": "mlp" if deep else "linear", "heads": "shrunk" if shrunk else "separate"}
+
+    def sentence(self, router: Router) -> str:
+        """Say the same for a person, and by what it was chosen."""
+        outcome = self.outcome(router)
+        how = ", the better of linear and mlp on held-out labels" if self.net == "auto" else ""
+        network = f"Network: {outcome['net']}{how}."
+        if not router.expert_names:
+            return network
+        heads = {
+            "shrunk": "each shrunk toward the average expert, the more so the fewer answers they gave",
+            "separate": "each learned from their own answers alone",
+        }
+        return f"{network} Experts: {heads[outcome['heads']]}."
+
+
+def fees_by_name(costs: Any, expert_names: tuple[str, ...]) -> list[float]:
+    """Return fees (J,) in the experts' order, 0 for whoever is not named."""
+    if costs is None:
+        return [0.0] * len(expert_names)
+    if len(costs) and not expert_names:
+        raise InputError(": there are no experts to be paid; leave it out.", argument="costs")
+    fees = [float(fee) for fee in by_name("costs", costs, expert_names, default=0.0)]
+    if len(fees) != len(expert_names):
+        raise InputError(f"must name a fee for each of {len(expert_names)} experts, got {len(fees)}.", argument="costs")
+    for name, fee in zip(expert_names, fees, strict=True):
+        if fee < 0:
+            raise InputError(Argument("costs", {name: fee}), ": a fee must not be negative.")
+        if not fee < float("inf"):
+            raise InputError(
+                Argument("costs", {name: fee}),
+                ": the fee must be finite; to rule an expert out pass ",
+                Argument("absent", [name]),
+                ".",
+            )
+    return fees
+
+
+def _check_net(net: str) -> None:
+    """Refuse a net that is not known."""
+    if net in NETS:
+        return
+    from defero.nets.named import NET_NAMES, is_net_name, meant_net
+
+    if not is_net_name(net):
+        raise InputError(
+            f"must be one of {', '.join((*NETS, *NET_NAMES))}, got {net!r}{meant_net(net, NETS)}", argument="net"
+        )
+
+
+def _one_of(argument: str, value: str, known: Iterable[str]) -> None:
+    names = list(known)
+    if value not in names:
+        raise InputError(
+            f"must be one of {join_names(names)}, got {value!r}{did_you_mean(str(value), names)}", argument=argument
+        )

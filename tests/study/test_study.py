@@ -1,0 +1,225 @@
+"""`Study` does what each command does: equal decisions, records and cautions; in at most five lines."""
+
+import inspect
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from clinic import DOCTORS, lesions, run
+from crowd import tasks_of, write_log, write_tasks
+
+from defero import InputError, Router, Study, read_cases
+
+WORDS = ["pale", "dark", "smooth", "ragged", "flat", "round"]
+
+
+def write_cases(folder):
+    """Write the same lesions as a wide table, a log of answers with a remark, an export, and with patients and days."""
+    rng = np.random.default_rng(5)
+    cases = lesions(120)
+    cases["remark"] = [f"{first} {second}" for first, second in rng.choice(WORDS, (120, 2))]
+    cases.drop(columns="remark").to_csv(folder / "wide.csv", index=False)
+    write_log(folder, cases)
+    write_tasks(folder / "export.json", tasks_of(cases.drop(columns="remark")))
+    patients = [f"{number // 2:03d}" for number in range(120)]
+    days = pd.date_range("2025-01-01", periods=120).strftime("%Y-%m-%d")
+    cases.drop(columns="remark").assign(patient=patients).to_csv(folder / "groups.csv", index=False)
+    cases.drop(columns="remark").assign(day=days).to_csv(folder / "times.csv", index=False)
+    new = lesions(60, seed=8).assign(
+        remark="pale arm", patient=[f"x{number}" for number in range(60)], day="2026-01-01"
+    )
+    new.to_csv(folder / "new.csv", index=False)
+    write_tasks(folder / "new_export.json", tasks_of(new))
+    new.drop(columns=DOCTORS).to_csv(folder / "new_items.csv", index=False)
+    log = new.melt(id_vars="case", value_vars=DOCTORS, var_name="reader", value_name="answer")
+    log.dropna().to_csv(folder / "new_log.csv", index=False)
+
+
+WIDE = (["--label", "truth", "--experts", ",".join(DOCTORS)], {"label": "truth", "expert_names": DOCTORS})
+KINDS = {
+    "wide": ("wide.csv", *WIDE, [], {}),
+    "log": (
+        "items.csv",
+        ["--label", "truth", "--answers", "log.csv", "--text", "remark", "--key", "case"],
+        {"label": "truth", "answers": "log.csv", "text": "remark", "key": "case"},
+        [],
+        {},
+    ),
+    "export": ("export.json", [], {}, [], {}),
+    "groups": ("groups.csv", *WIDE, ["--group", "patient"], {"groups": "patient"}),
+    "times": ("times.csv", *WIDE, ["--time", "day"], {"time": "day"}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_python_and_the_command_line_agree(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_cases(tmp_path)
+    table, options, words, cut_options, cuts = KINDS[kind]
+
+    fitted = run("fit", table, *options, *cut_options, "--net", "linear", "--out", "by_command", "--json")
+    assert fitted.code == 0, fitted.err
+    study = Study(read_cases(table, **words), **cuts)
+    study.fit(net="linear")
+    study.save("by_python")
+    ours = spelled_like_a_command(study.to_dict()) | {"model": "by_command"}
+    assert json.loads(fitted.out) == json.loads(json.dumps(ours))
+    assert study.evaluate().cautions == tuple(json.loads(fitted.out)["test"]["cautions"])
+
+    assert run("route", "by_command", "new.csv", "--key", "case", "--out", "decisions.csv").code == 0
+    decided = study.route("new.csv", key="case")
+    written = pd.read_csv("decisions.csv", keep_default_na=False)
+    pd.testing.assert_frame_equal(decided, written, check_dtype=False, rtol=1e-9)
+
+    if kind == "export":
+        told = run("evaluate", "by_command", "new_export.json", "--json")
+        judged = study.evaluate("new_export.json")
+    elif kind == "log":
+        told = run("evaluate", "by_command", "new_items.csv", "--answers", "new_log.csv", "--json")
+        judged = study.evaluate(study.read("new_items.csv", answers="new_log.csv"))
+    else:
+        told = run("evaluate", "by_command", "new.csv", "--json")
+        judged = study.evaluate("new.csv")
+    assert told.code == 0, told.err
+    ours = spelled_like_a_command(judged.to_dict()) | {"model": "by_command"}
+    assert json.loads(told.out) == json.loads(json.dumps(ours))
+
+
+def spelled_like_a_command(values):
+    from defero.cli.output import running, spelled
+
+    running["command"] = "fit"
+    return spelled(values)
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory):
+    """Return a folder with the clinic's files, and a study that was fitted there."""
+    folder = tmp_path_factory.mktemp("study")
+    write_cases(folder)
+    study = Study(read_cases(folder / "wide.csv", label="truth", expert_names=DOCTORS, key="case"), random_state=0)
+    study.fit(net="linear")
+    study.save(folder / "model")
+    return folder, study
+
+
+def test_five_lines_are_enough(clinic, tmp_path, monkeypatch):
+    folder, _ = clinic
+    monkeypatch.chdir(folder)
+    program = """
+cases = read_cases("wide.csv", label="truth", expert_names=DOCTORS)
+study = Study(cases, random_state=0)
+team = study.fit(net="linear")
+evaluation = study.evaluate()
+routing = study.route("new.csv", out="routed.csv")
+"""
+    names = {"read_cases": read_cases, "Study": Study, "DOCTORS": DOCTORS}
+    exec(program, names)
+    assert len(program.strip().splitlines()) == 5
+    assert isinstance(names["team"], Router)
+    assert names["team"].panel is not None
+    assert names["evaluation"].to_frame().loc["team", "right"] == names["evaluation"].record.team.value
+    assert names["evaluation"].summary().startswith("On 24 held-out cases")
+    assert names["routing"].rows == len(pd.read_csv("routed.csv")) == 60
+
+
+def test_a_frame_is_taken_as_well_as_a_file(clinic):
+    folder, study = clinic
+    frame = pd.read_csv(folder / "wide.csv")
+    again = Study(read_cases(frame, label="truth", expert_names=DOCTORS, key="case"))
+    assert [part.labels.tolist() for part in again.parts] == [part.labels.tolist() for part in study.parts]
+    new = pd.read_csv(folder / "new.csv")
+    by_frame, by_file = study.evaluate(new), study.evaluate(folder / "new.csv")
+    assert by_frame.record.to_dict() == by_file.record.to_dict()
+    pd.testing.assert_frame_equal(study.route(new, key="case"), study.route(folder / "new.csv", key="case"))
+
+
+def test_numbers_of_groups_are_read_as_written(tmp_path):
+    cases = lesions(40).assign(patient=["007", "7"] * 20)
+    cases.to_csv(tmp_path / "cases.csv", index=False)
+    read = read_cases(tmp_path / "cases.csv", label="truth", expert_names=DOCTORS)
+    assert "patient" in read.table.features.columns
+    apart = read.taking_apart((("patient", "the groups"),))
+    assert "patient" not in apart.table.features.columns
+    assert set(apart.apart.patient) == {"007", "7"}
+
+
+def test_a_loaded_team_leaves_out_what_it_has_seen(clinic):
+    folder, study = clinic
+    judged = Study.load(folder / "model").evaluate(folder / "wide.csv")
+    assert judged.seen_by_fit == 120 - len(study.parts[3])
+    assert judged.record.team.total == len(study.parts[3])
+    assert "rows were seen by fit and are left out." in judged.left_out_sentence()
+
+
+def test_a_report_and_a_comparison(clinic, tmp_path):
+    pytest.importorskip("matplotlib")
+    folder, study = clinic
+    judged = study.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"{len(study.parts[3])} rows" in page
+    assert judged.record.to_dict() == study.evaluate().record.to_dict()
+    rivals = study.evaluate(folder / "new.csv", against=[folder / "model"]).against
+    assert rivals[0].comparison.difference == 0
+
+
+def test_a_newcomer_gets_panels_where_cases_are_left(clinic):
+    folder, _ = clinic
+    table = lesions(90, seed=9)
+    table = table.assign(dr_d=table.truth.where(table.index % 9 > 0, "benign"))
+    without, with_panels = Study.load(folder / "model"), Study.load(folder / "model")
+    newcomer = without.add_expert("dr_d", table.iloc[:40])
+    assert (newcomer.panels, without.team.panel) == ("dropped", None)
+    newcomer = with_panels.add_expert("dr_d", table.iloc[:40], panels=table.iloc[30:])
+    assert newcomer.panels == "new"
+    assert any("10 rows were seen" in note for note in newcomer.notes)
+    before = Study.load(folder / "model").team.panel
+    panel = with_panels.team.panel
+    assert (panel.predictor.alpha, panel.predictor.target) == (before.predictor.alpha, before.predictor.target)
+    assert "dr_d" in "; ".join(with_panels.route(folder / "new.csv").panel)
+    with pytest.raises(InputError, match="seen all 40 rows"):
+        Study.load(folder / "model").add_expert("dr_d", table.iloc[:40], panels=table.iloc[:40])
+
+
+def test_errors_name_arguments_in_python(clinic):
+    _, study = clinic
+    with pytest.raises(InputError, match="alpha must lie between 0 and 1") as caught:
+        study.fit(alpha=2)
+    assert caught.value.argument == "alpha"
+    with pytest.raises(InputError, match=r"absent=\['dr_z'\]: no such expert; did you mean"):
+        study.route(lesions(5), absent=["dr_z"])
+    with pytest.raises(InputError, match="majority_label=True"):
+        read_cases(lesions(5), expert_names=DOCTORS)
+    with pytest.raises(InputError, match="call fit first"):
+        Study(read_cases(lesions(40), label="truth", expert_names=DOCTORS)).evaluate()
+
+
+def test_two_spellings_of_a_name_get_a_note():
+    cases = lesions().rename(columns={"dr_a": "Dr Chen", "dr_b": "dr chen"})
+    study = Study(read_cases(cases, label="truth", expert_names=["Dr Chen", "dr chen", "dr_c"], key="case"))
+    study.fit(net="linear", heads="shrunk")
+    assert any("Dr Chen, dr chen may be one person" in note for note in study.notes)
+
+
+def test_every_choice_of_fit_is_checked_before_training():
+    from defero.study.training import FitChoices
+
+    choices = set(inspect.signature(FitChoices).parameters)
+    assert set(inspect.signature(Study.fit).parameters) - choices == {"self", "costs", "progress"}
+
+
+def test_no_torch_until_fit(tmp_path):
+    lesions(40).to_csv(tmp_path / "cases.csv", index=False)
+    program = f"""
+import sys
+import defero.study
+from defero import Study, read_cases
+Study(read_cases({str(tmp_path / "cases.csv")!r}, label="truth", expert_names={DOCTORS!r}))
+heavy = {{"torch", "matplotlib", "typer", "rich"}} & set(sys.modules)
+sys.exit(f"imported: {{sorted(heavy)}}" if heavy else 0)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
