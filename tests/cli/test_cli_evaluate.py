@@ -146,7 +146,7 @@ def test_teams_that_cannot_be_compared_are_told(folder, cases):
     assert (missing.code, missing.out) == (2, "")
     assert "none: no such model folder" in missing.err
     assert run("evaluate", "model", "fresh.csv", "--against", "fresh.csv").err == (
-        "defero: fresh.csv: is a file and not a model folder; --against takes a folder that `defero fit` wrote.\n"
+        "defero: fresh.csv: is a file and not a model folder; --against takes a folder that fit wrote.\n"
     )
 
 

@@ -129,7 +129,7 @@ def test_few_cases_are_refused_with_what_the_parts_need(folder, cases):
 
 
 def test_what_auto_chose_is_told(folder, tmp_path_factory):
-    assert "Network: linear. Experts: drawn to what the experts have in common" in trained(tmp_path_factory)[1]
+    assert "Network: linear. Experts: each shrunk toward the average expert" in trained(tmp_path_factory)[1]
     told = json.loads(fit("cases.csv", "--json", "--heads", "separate").out)
     assert (told["net"], told["heads"]) == ("linear", "separate")
     assert [one["probability_sd"] for one in told["test"]["experts"]] == [None, None, None]

@@ -252,14 +252,14 @@ def test_a_team_of_a_log_asks_for_the_log(folder):
     assert fit(*LONG).code == 0
     for command in ("evaluate", "report"):
         assert run(command, "other", "items.csv").err == (
-            "defero: other: was fitted with --answers, and items.csv has no column of an expert; pass --answers FILE, "
-            "with one row per answer.\n"
+            "defero: other: was fitted with a log of answers, and items.csv has no column of an expert; pass "
+            "--answers, with one row per answer.\n"
         )
 
 
 @pytest.mark.parametrize("option", ["--item", "--expert", "--answer"])
 def test_columns_of_a_log_need_the_log(folder, option):
-    message = f"defero: {option} case: names a column of the long answers, and there are none; pass --answers FILE.\n"
+    message = f"defero: {option} case: names a column of the log of answers, and there is none; pass --answers.\n"
     assert fit(*FIT, option, "case", table="cases.csv").err == message
     assert run("evaluate", "model", "cases.csv", option, "case").err == message
     assert fit(*FIT, "--control", "dx", table="cases.csv").err == (

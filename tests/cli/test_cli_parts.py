@@ -26,7 +26,7 @@ def test_a_column_called_split_is_no_feature_and_not_followed(folder):
     cases.to_csv("cases.csv", index=False)
     outcome = fit(*FIT, table="cases.csv")
     assert outcome.err == (
-        "note: cases.csv: column split says which part a case is in and is no feature; to cut the table as it says, "
+        "note: cases.csv: column split says which part a case is in and is no feature; to split the table as it says, "
         "pass --split split.\n"
     )
     assert "81 to learn from, 23 to calibrate, 24 to conformalise, 32 for the test." in outcome.out
@@ -63,7 +63,7 @@ def test_no_group_is_in_two_parts(folder):
         "defero: cases.csv: row 6, column patient: the group is blank; fill it in or drop the row.\n"
     )
     assert (
-        "no column 'patent' for the group; did you mean 'patient'?"
+        "no column 'patent' for the groups; did you mean 'patient'?"
         in fit(*FIT, "--group", "patent", table="cases.csv").err
     )
     few = fit(*FIT, "--group", "site", table="cases.csv", out="few")
@@ -84,7 +84,7 @@ def test_the_latest_cases_are_the_test(folder, kind):
     cases.to_csv("cases.csv", index=False)
     result = fit(*FIT, "--time", "visit", table="cases.csv")
     assert result.code == 0, result.err
-    assert "for the test; cut by visit, the latest for the test." in result.out
+    assert "for the test; split by visit, the latest for the test." in result.out
     parts = seen_of(cases)
     rest = np.setdiff1d(np.arange(160), np.concatenate(list(parts.values())))
     edges = [(day[rows].min(), day[rows].max()) for rows in (*parts.values(), rest)]
@@ -170,7 +170,7 @@ def test_a_class_that_is_not_learned_is_told(folder, option, row):
         2,
         "",
         f"defero: cases.csv: column truth: no case to learn from has the label 'odd' (2 have it, the first in row "
-        f"{row + 2}), as {option} cuts them; leave those rows out, or cut in another way.\n",
+        f"{row + 2}), as {option} splits them; leave those rows out, or split in another way.\n",
     )
 
 

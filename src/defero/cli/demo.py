@@ -109,7 +109,10 @@ def _report(out: Path, *, seed: int) -> Path | None:
     from defero.study.page import NEEDS_MATPLOTLIB
 
     try:
-        Study.load(out / "model").report(out / "report.html", out / "cases.csv", random_state=seed)
+        command = f"defero report {out}/model {out}/cases.csv --out {out}/report.html"
+        command += "" if seed == 0 else f" --seed {seed}"
+        page = out / "report.html"
+        Study.load(out / "model").report(page, out / "cases.csv", random_state=seed, command=command)
     except ImportError as error:
         if str(error) != NEEDS_MATPLOTLIB:
             raise

@@ -68,7 +68,7 @@ def report(
     }
     study = saved_study(model)
     command = _command(model, table, out=out, words=words, seed=seed)
-    judged = study.report(out, study.read(table, **words), random_state=seed, command=command)
+    judged = study.report(out, study.read(table, **words), random_state=seed, command=command, spell=spelling("report"))
     if as_json:
         values = judged.to_dict()
         del values["against"]

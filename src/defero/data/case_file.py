@@ -266,7 +266,8 @@ class Cases:
         """Return a column; ids that were read as numbers are read again as text, so that 007 stays 007."""
         if name in self.apart.columns:
             return self.apart[name]
-        if role == "the groups" and self.file.source.is_text and self.frame[name].dtype.kind in "iufb":
+        is_number = self.frame[name].dtype.kind in "iufb"
+        if role == "the groups" and is_number and self.file.format == TABLE and self.file.source.is_text:
             return self.file.source.read(as_text=[name])[name].loc[self.frame.index]
         return self.frame[name]
 

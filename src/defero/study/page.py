@@ -4,7 +4,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from defero.core.errors import Argument, InputError
+from defero.core.errors import Argument, InputError, Spelling
 from defero.data.case_file import Table, TableSource
 from defero.data.model_folder import library_versions
 from defero.study.evaluation import Evaluation
@@ -48,17 +48,17 @@ def check_drawing() -> None:
         raise ImportError(NEEDS_MATPLOTLIB) from error
 
 
-def write_page(evaluation: Evaluation, out: Path, *, command: str | None) -> None:
-    """Write the page; `command` is the line that makes it again."""
+def write_page(evaluation: Evaluation, out: Path, *, command: str | None, spell: Spelling) -> None:
+    """Write the page; `command` is the line that makes it again, and `spell` writes the arguments it mentions."""
     from defero.report.evidence import Evidence
     from defero.report.page import report_page
 
     evidence = Evidence(expert_sd=evaluation.expert_sd, min_answers=evaluation.router.min_answers)
-    provenance = _provenance(evaluation, out=out, command=command)
+    provenance = _provenance(evaluation, out=out, command=command, spell=spell)
     out.write_text(report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence), encoding="utf-8")
 
 
-def _provenance(evaluation: Evaluation, *, out: Path, command: str | None) -> "Provenance":
+def _provenance(evaluation: Evaluation, *, out: Path, command: str | None, spell: Spelling) -> "Provenance":
     from defero.report.provenance import Provenance
 
     calibrator, answering = evaluation.router.calibrator, evaluation.router.facts.answering
@@ -74,5 +74,5 @@ def _provenance(evaluation: Evaluation, *, out: Path, command: str | None) -> "P
         versions=library_versions(),
         notes=evaluation.router.facts.settings(),
         calibration=() if calibrator is None else tuple(calibrator.describe(evaluation.router.expert_names)),
-        answering=() if answering is None else answering.sentences,
+        answering=() if answering is None else tuple(one.message(spell) for one in answering.sentences),
     )

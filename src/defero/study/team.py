@@ -8,7 +8,7 @@ from typing import overload
 
 import pandas as pd
 
-from defero.core.errors import Argument, InputError
+from defero.core.errors import Argument, InputError, Spelling
 from defero.data.case_file import Table
 from defero.data.model_folder import check_writable
 from defero.router import Router
@@ -113,6 +113,7 @@ class TeamAtWork:
         *,
         random_state: int = 0,
         command: str | None = None,
+        spell: Spelling = str,
     ) -> Evaluation:
         """Judge the team as `evaluate` does, and write a page that needs no network.
 
@@ -124,13 +125,15 @@ class TeamAtWork:
             As in `evaluate`.
         command : str, optional
             The line that makes the page again, to be shown there.
+        spell : callable
+            Writes the arguments that the page mentions.
         """
         page = Path(out)
         model = Path(self.name) if Path(self.name).is_dir() else None
         tables = (table.reading.table, table.reading.answers) if isinstance(table, TeamCases) else (table, None)
         check_page(page, model=model, tables=tables)
         judged = self.evaluate(table, random_state=random_state)
-        write_page(judged, page, command=command)
+        write_page(judged, page, command=command, spell=spell)
         return judged
 
     @overload

@@ -111,7 +111,7 @@ class FitChoices:
             The features of these cases where texts are summed up in scores, each by folds that did not see the text.
         """
         # Only now: torch takes seconds to load, and most mistakes have shown.
-        from defero.estimators.deferral import DeferralClassifier
+        from defero import DeferralClassifier
 
         team = DeferralClassifier(
             self.net,
