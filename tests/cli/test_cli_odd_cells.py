@@ -96,7 +96,7 @@ def test_few_categories_are_told_of_odd_values_that_training_did_not_see(folder)
     ("cells", "why"),
     [
         (lambda k: f"2024-05-{k % 28 + 1:02d}", "row 2, column extra: got '2024-05-01'; .* dates are not used"),
-        (lambda k: f"the {k}th note", "row 2, column extra: got 'the 0th note'; .* free text; name it with"),
+        (lambda k: f"the {k}th note", "row 2, column extra: got 'the 0th note'; .* free text; name it as"),
     ],
 )
 def test_a_chosen_column_of_another_kind_is_refused(folder, cells, why):
