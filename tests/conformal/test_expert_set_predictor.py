@@ -61,14 +61,14 @@ def test_filling_only_adds_the_top_expert_to_empty_sets(make, problem, alpha):
 
 
 @pytest.mark.parametrize("make", PREDICTORS)
-def test_each_group_is_calibrated_as_if_it_were_alone(make):
+def test_each_stratum_is_calibrated_as_if_it_were_alone(make):
     proba, correct = draw_team(300)
-    groups = np.array(["north", "south", "west"])[np.arange(300) % 3]
+    strata = np.array(["north", "south", "west"])[np.arange(300) % 3]
     new = draw_team(90, seed=1)[0]
-    together = make(0.2).fit(proba, correct, groups=groups).predict(new, groups=groups[:90]).mask
-    for group in ("north", "south", "west"):
-        alone = make(0.2).fit(proba[groups == group], correct[groups == group])
-        assert np.array_equal(together[groups[:90] == group], alone.predict(new[groups[:90] == group]).mask)
+    together = make(0.2).fit(proba, correct, strata=strata).predict(new, strata=strata[:90]).mask
+    for stratum in ("north", "south", "west"):
+        alone = make(0.2).fit(proba[strata == stratum], correct[strata == stratum])
+        assert np.array_equal(together[strata[:90] == stratum], alone.predict(new[strata[:90] == stratum]).mask)
 
 
 @pytest.mark.parametrize("make", PREDICTORS)
@@ -80,21 +80,21 @@ def test_answers_that_were_not_observed_do_not_count(make):
     assert found.n_rows_ == {None: int((correct & observed).any(axis=1).sum())}
 
 
-def test_a_group_that_calibration_did_not_see_gets_full_sets():
+def test_a_stratum_that_calibration_did_not_see_gets_full_sets():
     proba, correct = draw_team(100)
-    predictor = ExpertSetPredictor(target="any-correct", alpha=0.2).fit(proba, correct, groups=[1, 2] * 50)
-    with pytest.warns(UserWarning, match="groups 3 did not occur in calibration: their items get the full set"):
-        sets = predictor.predict([[0.9, 0.1, 0.1, 0.1]] * 2, groups=[3, 1])
+    predictor = ExpertSetPredictor(target="any-correct", alpha=0.2).fit(proba, correct, strata=[1, 2] * 50)
+    with pytest.warns(UserWarning, match="strata 3 did not occur in calibration: their items get the full set"):
+        sets = predictor.predict([[0.9, 0.1, 0.1, 0.1]] * 2, strata=[3, 1])
     assert sets.mask.tolist() == [[True] * 4, [True, False, False, False]]
 
 
-def test_groups_belong_to_both_calls_or_to_neither():
+def test_strata_belong_to_both_calls_or_to_neither():
     proba, correct = draw_team(100)
-    predictor = ExpertSetPredictor(target="any-correct", alpha=0.2).fit(proba, correct, groups=[1, 2] * 50)
-    with pytest.raises(InputError, match="groups were given to fit but not to predict"):
+    predictor = ExpertSetPredictor(target="any-correct", alpha=0.2).fit(proba, correct, strata=[1, 2] * 50)
+    with pytest.raises(InputError, match="strata were given to fit but not to predict"):
         predictor.predict(proba)
-    with pytest.raises(InputError, match="groups were given to predict but not to fit"):
-        predictor.fit(proba, correct).predict(proba, groups=[1, 2] * 50)
+    with pytest.raises(InputError, match="strata were given to predict but not to fit"):
+        predictor.fit(proba, correct).predict(proba, strata=[1, 2] * 50)
 
 
 @pytest.mark.parametrize("make", PREDICTORS[:4])
@@ -105,14 +105,14 @@ def test_too_few_rows_warn_of_how_many_it_takes(make):
     assert predictor.predict([[0.0, 0.0]]).mask.all()
 
 
-def test_too_few_rows_in_one_group_warn_of_that_group():
-    groups = ["large"] * 20 + ["small"] * 3
-    with pytest.warns(UserWarning, match="needs 9 calibration rows .* got 3 in group small: full sets there"):
+def test_too_few_rows_in_one_stratum_warn_of_that_stratum():
+    strata = ["large"] * 20 + ["small"] * 3
+    with pytest.warns(UserWarning, match="needs 9 calibration rows .* got 3 in stratum small: full sets there"):
         predictor = ExpertSetPredictor(target="all-correct", alpha=0.1).fit(
-            np.ones((23, 2)), np.ones((23, 2)), None, groups
+            np.ones((23, 2)), np.ones((23, 2)), None, strata
         )
     assert predictor.thresholds_ == {"large": 1.0, "small": -math.inf}
-    assert predictor.predict([[0.5, 0.5]] * 2, groups=["large", "small"], fill_empty=False).size.tolist() == [0, 2]
+    assert predictor.predict([[0.5, 0.5]] * 2, strata=["large", "small"], fill_empty=False).size.tolist() == [0, 2]
 
 
 def test_absent_experts_are_left_out_and_the_top_one_present_fills():
@@ -145,17 +145,17 @@ def test_one_expert_and_no_expert():
 
 @pytest.mark.parametrize("target", TARGETS)
 @given(problems(), alphas, st.booleans())
-def test_settings_survive_json(target, problem, alpha, grouped):
+def test_settings_survive_json(target, problem, alpha, stratified):
     scores, right = problem
-    groups = np.arange(len(scores)) % 3 if grouped else None
-    predictor = quietly_fitted(ExpertSetPredictor(target=target, alpha=alpha), scores, right, right, groups)
+    strata = np.arange(len(scores)) % 3 if stratified else None
+    predictor = quietly_fitted(ExpertSetPredictor(target=target, alpha=alpha), scores, right, right, strata)
     again = ExpertSetPredictor.from_settings(json.loads(json.dumps(predictor.settings(), allow_nan=False)))
     assert again.__dict__ == predictor.__dict__
     assert again.promise() == predictor.promise()
 
 
 @pytest.mark.parametrize(
-    "change", [{"target": "best"}, {"alpha": 2}, {"groups": 3}, {"groups": [{}]}, {"n_experts": None}]
+    "change", [{"target": "best"}, {"alpha": 2}, {"strata": 3}, {"strata": [{}]}, {"n_experts": None}]
 )
 def test_damaged_settings_are_refused(change):
     good = ExpertSetPredictor(target="any-correct", alpha=0.2).fit(*draw_team(100)).settings()
@@ -172,21 +172,21 @@ def test_the_promise_is_one_sentence():
         "missed-share": start + "the expected share of the right experts who are left out of the set is at most 0.1.",
         "any-correct": start + "with probability at least 0.9 at least one expert who is right is in the set.",
     }
-    observed, groups = np.tile([[True, False]], (20, 1)), ["a", "b"] * 10
-    partial = ExpertSetPredictor(target="any-correct", alpha=0.1).fit(proba, correct, observed, groups)
+    observed, strata = np.tile([[True, False]], (20, 1)), ["a", "b"] * 10
+    partial = ExpertSetPredictor(target="any-correct", alpha=0.1).fit(proba, correct, observed, strata)
     assert partial.promise() == (
         "For new items like the 20 it was calibrated on, which some observed expert gets right, "
-        "inside each of the groups a, b: "
+        "inside each of the strata a, b: "
         "with probability at least 0.9 at least one observed expert who is right is in the set."
     )
 
 
 @given(arrays(np.int64, st.integers(1, 20), elements=st.integers(0, 5)))
-def test_groups_may_be_of_any_type(codes):
+def test_strata_may_be_of_any_type(codes):
     proba, correct = np.ones((len(codes), 2)), np.ones((len(codes), 2))
     made = [
-        quietly_fitted(ExpertSetPredictor(target="any-correct", alpha=0.4), proba, correct, None, groups).n_rows_
-        for groups in (codes, codes.tolist(), codes.astype(str), codes.astype(str).astype(object))
+        quietly_fitted(ExpertSetPredictor(target="any-correct", alpha=0.4), proba, correct, None, strata).n_rows_
+        for strata in (codes, codes.tolist(), codes.astype(str), codes.astype(str).astype(object))
     ]
     assert made[0] == made[1] == {int(k): int((codes == k).sum()) for k in codes}
     assert made[2] == made[3] == {str(k): n for k, n in made[0].items()}
@@ -202,9 +202,9 @@ BAD_FITS = [
     ({"correct": [[2, 0]]}, r"correct must be True or False \(or 1 or 0\) in each cell"),
     ({"correct": [["yes", "no"]]}, r"correct must be True or False \(or 1 or 0\) in each cell"),
     ({"observed": [True, True]}, r"observed must have the shape \(1, 2\) of the other arguments, got \(2,\)"),
-    ({"groups": ["a", "b"]}, r"groups must have shape \(1,\), one group per item, got \(2,\)"),
-    ({"groups": [None]}, "groups must name a group for each item, got None for item 0"),
-    ({"groups": [math.nan]}, "groups must name a group for each item, got nan for item 0"),
+    ({"strata": ["a", "b"]}, r"strata must have shape \(1,\), one stratum per item, got \(2,\)"),
+    ({"strata": [None]}, "strata must name a stratum for each item, got None for item 0"),
+    ({"strata": [math.nan]}, "strata must name a stratum for each item, got nan for item 0"),
 ]
 
 

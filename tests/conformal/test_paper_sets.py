@@ -175,9 +175,9 @@ def test_at_most_a_share_alpha_of_right_scores_lies_below_kappa(values, alpha):
 
 def test_no_rows_at_all_give_full_sets():
     for sets in (RegularizedExpertSets(0.1), RegularizedExpertSets(0.1, exact=True)):
-        with pytest.warns(UserWarning, match="no lambda keeps the promise in group a"):
-            sets.fit([[0.5, 0.5]], [[False, False]], groups=["a"])
-        assert sets.predict([[0.1, 0.9]], groups=["a"]).mask.all()
+        with pytest.warns(UserWarning, match="no lambda keeps the promise in stratum a"):
+            sets.fit([[0.5, 0.5]], [[False, False]], strata=["a"])
+        assert sets.predict([[0.1, 0.9]], strata=["a"]).mask.all()
 
 
 def test_c_lambda_need_not_lie_inside_c_2():

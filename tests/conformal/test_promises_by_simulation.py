@@ -79,23 +79,23 @@ def test_the_promise_is_kept_for_observed_experts_only(half_observed, target, al
 
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.2])
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_promise_is_kept_inside_each_group(target, alpha):
-    """Two groups with other laws: calibrated together, one of them is failed; with groups, none."""
+def test_the_promise_is_kept_inside_each_stratum(target, alpha):
+    """Two strata with other laws: calibrated together, one of them is failed; with strata, none."""
     rng = np.random.default_rng(3)
     found = {power: [] for power in (0.5, 3.0)}
     pooled = {power: [] for power in found}
-    groups = np.repeat(list(found), N), np.repeat(list(found), N_FRESH)
+    strata = np.repeat(list(found), N), np.repeat(list(found), N_FRESH)
     for _ in range(REPETITIONS):
         parts = [draw(rng, power=power) for power in found]
         scores, correct = (
             [np.concatenate([part[k][rows] for part in parts]) for rows in (slice(N), slice(N, None))] for k in (0, 1)
         )
         predictor = ExpertSetPredictor(target=target, alpha=alpha)
-        by_group = predictor.fit(scores[0], correct[0], groups=groups[0]).predict(scores[1], groups=groups[1])
+        by_stratum = predictor.fit(scores[0], correct[0], strata=strata[0]).predict(scores[1], strata=strata[1])
         together = predictor.fit(scores[0], correct[0]).predict(scores[1], fill_empty=False)
         for power in found:
-            rows = groups[1] == power
-            found[power].append(kept(target, by_group.raw_mask[rows], correct[1][rows]))
+            rows = strata[1] == power
+            found[power].append(kept(target, by_stratum.raw_mask[rows], correct[1][rows]))
             pooled[power].append(kept(target, together.mask[rows], correct[1][rows]))
     for means in found.values():
         check(target, alpha, means)

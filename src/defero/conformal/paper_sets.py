@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from defero.conformal.base import ConformalSets, in_group
+from defero.conformal.base import ConformalSets, in_stratum
 from defero.conformal.quantile import SLACK, conformal_quantile
 from defero.conformal.targets import missed_share_threshold
 from defero.core.checks import BoolArray, FloatArray
@@ -132,10 +132,10 @@ class RegularizedExpertSets(ConformalSets[RegularizedCut]):
         return 1 - stretched <= cut.lambda_ if self.exact else 1 - stretched < cut.lambda_
 
     def _warn_of_full_sets(self) -> None:
-        for group, cut in self.thresholds_.items():
+        for stratum, cut in self.thresholds_.items():
             if cut.lambda_ == math.inf:
                 warnings.warn(
-                    f"no lambda keeps the promise{in_group(group)} (beta={cut.beta:g}, kappa={cut.kappa:g}, "
+                    f"no lambda keeps the promise{in_stratum(stratum)} (beta={cut.beta:g}, kappa={cut.kappa:g}, "
                     f"alpha={self.alpha:g}): full sets there. Give more rows, a larger alpha, or exact=True.",
                     UserWarning,
                     stacklevel=3,

@@ -8,7 +8,7 @@ import numpy as np
 from defero.conformal.base import ConformalSets
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.errors import InputError
-from defero.core.expert_checks import Group
+from defero.core.expert_checks import Stratum
 from defero.core.targets import TARGETS
 from defero.core.wording import join_names
 
@@ -70,7 +70,7 @@ class ExpertSetPredictor(ConformalSets[float]):
         target = TARGETS.find(self.target)
         what = target.promise.format(level=target.level(self.alpha), expert=expert)
         n_rows = sum(self.n_rows_.values())
-        inside = "" if None in self.n_rows_ else f", inside each of the groups {join_names(self.n_rows_)}"
+        inside = "" if None in self.n_rows_ else f", inside each of the strata {join_names(self.n_rows_)}"
         whom = "some observed expert" if self.partly_observed_ else "some expert"
         return f"For new items like the {n_rows} it was calibrated on, which {whom} gets right{inside}: {what}."
 
@@ -78,8 +78,8 @@ class ExpertSetPredictor(ConformalSets[float]):
         """Return everything that was fitted, in types that JSON knows; infinite thresholds as text.
 
         >>> few = ExpertSetPredictor(target="any-correct", alpha=0.5).fit([[0.25]], [[True]])
-        >>> few.settings()["groups"]
-        [{'group': None, 'threshold': 0.25, 'n_rows': 1}]
+        >>> few.settings()["strata"]
+        [{'stratum': None, 'threshold': 0.25, 'n_rows': 1}]
         """
         self._check_fitted()
         return {
@@ -87,9 +87,9 @@ class ExpertSetPredictor(ConformalSets[float]):
             "alpha": self.alpha,
             "n_experts": self.n_experts_,
             "partly_observed": self.partly_observed_,
-            "groups": [
-                {"group": group, "threshold": tau if np.isfinite(tau) else str(tau), "n_rows": self.n_rows_[group]}
-                for group, tau in self.thresholds_.items()
+            "strata": [
+                {"stratum": name, "threshold": tau if np.isfinite(tau) else str(tau), "n_rows": self.n_rows_[name]}
+                for name, tau in self.thresholds_.items()
             ],
         }
 
@@ -103,13 +103,13 @@ class ExpertSetPredictor(ConformalSets[float]):
         """
         try:
             made = cls(target=settings["target"], alpha=settings["alpha"])
-            found: list[tuple[Group, float, int]] = [
-                (one["group"], float(one["threshold"]), int(one["n_rows"])) for one in settings["groups"]
+            found: list[tuple[Stratum, float, int]] = [
+                (one["stratum"], float(one["threshold"]), int(one["n_rows"])) for one in settings["strata"]
             ]
             made.n_experts_ = int(settings["n_experts"])
             made.partly_observed_ = bool(settings["partly_observed"])
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"settings must be what settings() returns, got something else: {error!r}.") from error
-        made.thresholds_ = {group: tau for group, tau, _ in found}
-        made.n_rows_ = {group: n for group, _, n in found}
+        made.thresholds_ = {stratum: tau for stratum, tau, _ in found}
+        made.n_rows_ = {stratum: n for stratum, _, n in found}
         return made

@@ -10,8 +10,8 @@ from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, as_column, is_missing
 from defero.core.results import MODEL, Decision
 
-Group = Hashable
-"""A group's name: text or a number. None where there are no groups."""
+Stratum = Hashable
+"""A stratum's name: text or a number. None where there are no strata."""
 
 
 def answer_numbers(answers: ArrayLike, *, n_classes: int) -> IntArray:
@@ -97,20 +97,20 @@ def complete_labels(name: str, value: ArrayLike, *, n_items: int) -> Labels:
     return labels
 
 
-def group_names(groups: ArrayLike, *, n_items: int) -> list[Group]:
-    """Return the group of each item, n names.
+def stratum_names(strata: ArrayLike, *, n_items: int) -> list[Stratum]:
+    """Return the stratum of each item, n names.
 
-    >>> group_names(np.array([1, 2]), n_items=2)
+    >>> stratum_names(np.array([1, 2]), n_items=2)
     [1, 2]
     """
-    array = np.asarray(groups)
+    array = np.asarray(strata)
     if array.shape != (n_items,):
-        raise InputError(f"must have shape ({n_items},), one group per item, got {array.shape}.", argument="groups")
+        raise InputError(f"must have shape ({n_items},), one stratum per item, got {array.shape}.", argument="strata")
     names = [one.item() if isinstance(one, np.generic) else one for one in array.tolist()]
     for one in dict.fromkeys(names):
         if is_missing(one):
             raise InputError(
-                f"must name a group for each item, got {one} for item {names.index(one)}.", argument="groups"
+                f"must name a stratum for each item, got {one} for item {names.index(one)}.", argument="strata"
             )
     return names
 

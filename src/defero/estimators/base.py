@@ -208,7 +208,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         target: str = "any-correct",
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
     ) -> Self:
         """Calibrate panels of experts on rows that neither `fit` nor `calibrate` saw; others raise.
 
@@ -224,8 +224,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             The fees that `decide` will be called with.
         available : (J,) bool, optional
             Who will be there to be asked, where that is not everybody.
-        groups : (n,), optional
-            The same promise inside each group.
+        strata : (n,), optional
+            The same promise inside each stratum.
 
         Returns
         -------
@@ -239,7 +239,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             target=target,
             costs=costs,
             available=available,
-            groups=groups,
+            strata=strata,
         )
         return self
 
@@ -250,11 +250,11 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         fill_empty: bool = True,
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
     ) -> ExpertSets:
         """Return whom to ask for each item, should it be deferred; `fill_empty` adds the top expert to an empty set."""
         return self._ready().predict_set(
-            self._checked(X), fill_empty=fill_empty, costs=costs, available=available, groups=groups
+            self._checked(X), fill_empty=fill_empty, costs=costs, available=available, strata=strata
         )
 
     def answer(
@@ -265,7 +265,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         vote: str | None = None,
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
     ) -> Answer:
         """Give the team's label for each item, hearing only experts whose answer is recorded in `answers`.
 
@@ -275,11 +275,11 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         answers : (n, J)
         vote : "bayes", "confusion", "weighted", "majority", "sequential" or "expert", optional
             How answers are put together: see `Router.answer`. "bayes" by default after `conformalize`, else "expert".
-        costs, available, groups
+        costs, available, strata
             As in `decide` and `predict_set`.
         """
         return self._ready().answer(
-            self._checked(X), answers, vote=vote, costs=costs, available=available, groups=groups
+            self._checked(X), answers, vote=vote, costs=costs, available=available, strata=strata
         )
 
     def score(self, X: Any, y: ArrayLike, experts: object = None, sample_weight: ArrayLike | None = None) -> float:

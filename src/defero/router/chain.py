@@ -177,7 +177,7 @@ class Router:
         fill_empty: bool = True,
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
     ) -> ExpertSets:
         """Return whom to ask for each item, should it be deferred.
 
@@ -188,10 +188,10 @@ class Router:
             Add the top expert to an empty set.
         costs, available
             As in `decide`. Other fees than in `conformalize`, or absent experts, void the promise: a warning says so.
-        groups : (n,), optional
+        strata : (n,), optional
             As in `conformalize`.
         """
-        return self.sets_of(self.scores(X), fill_empty=fill_empty, costs=costs, available=available, groups=groups)
+        return self.sets_of(self.scores(X), fill_empty=fill_empty, costs=costs, available=available, strata=strata)
 
     def sets_of(
         self,
@@ -200,7 +200,7 @@ class Router:
         fill_empty: bool = True,
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
     ) -> ExpertSets:
         """Return the sets for scores already at hand."""
         costs, available = self._terms(costs, available)
@@ -211,7 +211,7 @@ class Router:
             fill_empty=fill_empty,
             costs=costs,
             available=available,
-            groups=groups,
+            strata=strata,
         )
 
     def answer(
@@ -222,7 +222,7 @@ class Router:
         vote: str | None = None,
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
     ) -> Answer:
         """Give the team's label: the model's own, the panel's vote, or that of the expert who decides.
 
@@ -240,11 +240,11 @@ class Router:
             ("confusion", which looks at the class and not at the item). "sequential" asks one expert after the
             other, while the expected gain is worth the fee, and "expert" one alone; both need no panel. "bayes" by
             default once there is a panel, else "expert".
-        costs, available, groups
+        costs, available, strata
             As in `decide` and `predict_set`.
         """
         costs, available = self._terms(costs, available)
-        return team_answer(self, X, answers, vote=vote, costs=costs, available=available, groups=groups)
+        return team_answer(self, X, answers, vote=vote, costs=costs, available=available, strata=strata)
 
     def _terms(self, costs: Any, available: Any) -> tuple[Any, Any]:
         """Take fees and absences by the experts' names as well as in their order."""
@@ -279,7 +279,7 @@ class Router:
         target: str = "any-correct",
         costs: ArrayLike | None = None,
         available: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
         disjoint: bool = False,
     ) -> "Router":
         """Return a router that chooses panels with a promise, calibrated on the deferred ones of rows not seen before.
@@ -297,7 +297,7 @@ class Router:
             target=target,
             costs=costs,
             available=available,
-            groups=groups,
+            strata=strata,
             disjoint=disjoint,
         )
 

@@ -14,7 +14,7 @@ from defero.router.seen import check_rows_known, seen_after, told_apart_by
 from defero.router.voting import panel_answer
 from defero.scorers.given import ArrayScorer, FunctionScorer
 
-NO_GROUPS = "Its panels were calibrated inside groups and are not judged here: no groups were given."
+NO_STRATA = "Its panels were calibrated inside strata and are not judged here: no strata were given."
 
 
 def judge(
@@ -23,7 +23,7 @@ def judge(
     y: ArrayLike,
     answers: object,
     *,
-    groups: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
     source: str = "X",
     first_row: int = 0,
     disjoint: bool = False,
@@ -33,7 +33,7 @@ def judge(
 
     The arguments are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
     """
-    trial = try_out(router, X, y, answers, groups=groups, source=source, first_row=first_row, disjoint=disjoint)
+    trial = try_out(router, X, y, answers, strata=strata, source=source, first_row=first_row, disjoint=disjoint)
     return record_of(router, trial, random_state=random_state)
 
 
@@ -55,14 +55,14 @@ def try_out(
     y: ArrayLike,
     answers: object,
     *,
-    groups: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
     source: str = "X",
     first_row: int = 0,
     disjoint: bool = False,
 ) -> Trial:
     """Let a router decide cases whose labels and recorded answers are known, asking only experts who answered.
 
-    Fees and absences are those of `conformalize`. Panels that were calibrated inside groups are tried where `groups`
+    Fees and absences are those of `conformalize`. Panels that were calibrated inside strata are tried where `strata`
     is given. `source` and `first_row` are what a message calls the table, and the number of its first row. Rows that
     an earlier stage has used are refused, unless the caller vouches with `disjoint` that there are none.
     """
@@ -80,10 +80,10 @@ def try_out(
     recorded = answer_idx != MISSING
     present = recorded if terms["available"] is None else recorded & np.array(terms["available"])
     heard = None
-    if panel is not None and (groups is not None or not panel.grouped):
+    if panel is not None and (strata is not None or not panel.stratified):
         # Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
         decision = router.decide_scores(scores, **terms)
-        sets = router.sets_of(scores, **terms, groups=groups)
+        sets = router.sets_of(scores, **terms, strata=strata)
         vote = panel_answer(router, features, scores, answer_idx, with_decider(sets, decision), vote="bayes")
         heard = PanelTrial(
             sets=sets,
@@ -102,5 +102,5 @@ def try_out(
         decision=router.decide_scores(scores, costs=terms["costs"], available=present),
         uncalibrated=scores if router.calibrator is None else router.scorer.score(features),
         panel=heard,
-        panel_note=None if panel is None or heard is not None else NO_GROUPS,
+        panel_note=None if panel is None or heard is not None else NO_STRATA,
     )

@@ -13,7 +13,7 @@ from defero.conformal.predictor import ExpertSetPredictor
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
-from defero.core.expert_checks import group_names
+from defero.core.expert_checks import stratum_names
 from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
@@ -57,7 +57,7 @@ class Panel:
         costs: ArrayLike | None,
         available: ArrayLike | None,
         proven: BoolArray,
-        groups: ArrayLike | None,
+        strata: ArrayLike | None,
     ) -> "Panel":
         """Calibrate on the deferred ones of n items; votes are discounted on all of them.
 
@@ -68,7 +68,7 @@ class Panel:
         for name, value in (("costs", costs), ("available", available)):
             if value is not None and np.shape(value) != (scores.n_experts,):
                 raise InputError(f"{name} must have one entry per expert (J,) here: the promise is for those.")
-        named = None if groups is None else np.array(group_names(groups, n_items=len(scores)), dtype=object)
+        named = None if strata is None else np.array(stratum_names(strata, n_items=len(scores)), dtype=object)
         present = None if available is None else tuple(bool(one) for one in np.asarray(available))
         eligible = proven if present is None else proven & np.array(present)
         correct, observed = answer_idx == label_idx[:, None], (answer_idx != MISSING) & eligible
@@ -76,7 +76,7 @@ class Panel:
             scores.expert_proba[deferred],
             correct[deferred],
             observed=observed[deferred],
-            groups=None if named is None else named[deferred],
+            strata=None if named is None else named[deferred],
         )
         fees_then = None if costs is None else tuple(float(fee) for fee in np.asarray(costs))
         discount = vote_discount(answer_idx, label_idx, scores.expert_proba)
@@ -84,8 +84,8 @@ class Panel:
         return cls(predictor, fees_then, present, discount, confusion)
 
     @property
-    def grouped(self) -> bool:
-        """Was the promise made inside groups?"""
+    def stratified(self) -> bool:
+        """Was the promise made inside strata?"""
         return None not in self.predictor.n_rows_
 
     def promise(self) -> str:
@@ -101,7 +101,7 @@ class Panel:
         fill_empty: bool,
         costs: ArrayLike | None,
         available: ArrayLike | None,
-        groups: ArrayLike | None,
+        strata: ArrayLike | None,
     ) -> ExpertSets:
         """Return whom to ask for each item; warns where the promise does not hold.
 
@@ -122,7 +122,7 @@ class Panel:
             )
         raw = self.predictor.predict(
             scores.expert_proba,
-            groups=groups,
+            strata=strata,
             fill_empty=False,
             available=can & can_then & proven,
             expert_names=expert_names,

@@ -38,7 +38,7 @@ def conformalize(
     target: str,
     costs: Any,
     available: Any,
-    groups: ArrayLike | None,
+    strata: ArrayLike | None,
     disjoint: bool,
 ) -> "Router":
     """Return a router that chooses panels with a promise; see `Router.conformalize`."""
@@ -56,6 +56,6 @@ def conformalize(
         costs=costs,
         available=available,
         proven=router.proven,
-        groups=groups,
+        strata=strata,
     )
     return replace(marked, panel=panel)

@@ -25,7 +25,7 @@ _NUMBERS_AT_ONCE = 20_000_000
 
 
 def team_answer(
-    router: "Router", X: Any, answers: object, *, vote: str | None, costs: Any, available: Any, groups: Any
+    router: "Router", X: Any, answers: object, *, vote: str | None, costs: Any, available: Any, strata: Any
 ) -> Answer:
     """Give the team's label; see `Router.answer`."""
     if vote is not None and vote not in WAYS_TO_ASK:
@@ -56,7 +56,7 @@ def team_answer(
             ),
         )
     decision = router.decide_scores(scores, costs=costs, available=available)
-    sets = router.sets_of(scores, costs=costs, available=available, groups=groups)
+    sets = router.sets_of(scores, costs=costs, available=available, strata=strata)
     return panel_answer(router, features, scores, answer_idx, with_decider(sets, decision), vote=chosen)
 
 

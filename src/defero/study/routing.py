@@ -133,7 +133,7 @@ def route_cases(
                 progress(routing.rows)
     voided = _voided(router, terms)
     routing.cautions = (*repeated.sentence(key), *voided, *_no_doubt(router, routing, terms))
-    routing.promise_holds = router.panel is not None and not router.panel.grouped and not voided
+    routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
     return routing, decided
 
 
@@ -207,7 +207,7 @@ def _decided(
     scores = router.score_features(features)
     decision = router.decide_scores(scores, costs=terms.costs, available=terms.available)
     panels = None
-    if router.panel is not None and not router.panel.grouped:
+    if router.panel is not None and not router.panel.stratified:
         with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
             warnings.filterwarnings("ignore", "the panel's promise does not hold")
             sets = router.sets_of(scores, costs=terms.costs, available=terms.available)
@@ -230,7 +230,7 @@ def _decided(
 
 def _voided(router: Router, terms: _Terms) -> list[str]:
     """Say that the panels were calibrated for other fees or other experts, and what to do."""
-    if router.panel is None or router.panel.grouped:
+    if router.panel is None or router.panel.stratified:
         return []
     before = router.panel.costs or (0.0,) * len(terms.costs)
     present = router.panel.available or (True,) * len(terms.available)
