@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from defero.answering import answer_weights
+from defero.answering.inputs import who_answered
 from defero.answering.weights import _class_shares, _pool_log_odds
-from defero.answering.who import who_answered
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from defero.answering import shuffles
-from defero.answering.features import basis, directions, standardised
-from defero.answering.left_over import _PENALTIES, LeftOver, _smoothed, expert_chances, label_left_over
-from defero.answering.who import who_answered
+from defero.answering import chances
+from defero.answering.chances import _PENALTIES, LeftOver, _smoothed, expert_chances, label_left_over
+from defero.answering.inputs import basis, directions, standardised, who_answered
 
 
 def test_sums_equal_a_loop():
@@ -83,8 +82,8 @@ def test_bennett_by_hand():
 
 @pytest.fixture
 def many_shuffles(monkeypatch):
-    monkeypatch.setattr(shuffles, "N_SHUFFLES", 4_000)
-    monkeypatch.setattr(shuffles, "ENOUGH", 10**9)
+    monkeypatch.setattr(chances, "N_SHUFFLES", 4_000)
+    monkeypatch.setattr(chances, "ENOUGH", 10**9)
 
 
 def test_shuffling_the_pool_equals_all_permutations(many_shuffles):
@@ -97,7 +96,7 @@ def test_shuffling_the_pool_equals_all_permutations(many_shuffles):
 
     every = np.array([distance(order) for order in permutations(range(6))])
     exact = (every >= every[0] * (1 - 1e-9)).mean()
-    found = shuffles.pool_chance(per_item, values, rng=np.random.default_rng(0))
+    found = chances.pool_chance(per_item, values, rng=np.random.default_rng(0))
     assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 4_000))
 
 
@@ -113,7 +112,7 @@ def test_shuffling_from_expert_to_expert_equals_all_permutations(many_shuffles):
     every = np.array([statistic(order) for order in permutations(range(6))])
     exact = (every >= every[0] * (1 - 1e-9)).mean()
     who = who_answered(*np.nonzero(observed), [1, 1, 0, 1, 0, 0], n_classes=2, n_experts=4)
-    found, nothing = shuffles.spread_chances(who, [values, np.empty((6, 0))], rng=np.random.default_rng(0))
+    found, nothing = chances.spread_chances(who, [values, np.empty((6, 0))], rng=np.random.default_rng(0))
     assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 4_000))
     assert np.isnan(nothing)
 
@@ -122,7 +121,7 @@ def test_stopping_early_keeps_the_level():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(60, 1))
     values -= values.mean()
-    found = np.array([shuffles.pool_chance(rng.integers(4, size=60), values, rng=rng) for _ in range(600)])
+    found = np.array([chances.pool_chance(rng.integers(4, size=60), values, rng=rng) for _ in range(600)])
     for level in (0.02, 0.1, 0.5):
         assert (found <= level).mean() <= level + 3 * np.sqrt(level * (1 - level) / 600)
 
@@ -132,14 +131,14 @@ def test_many_answers_are_thinned(monkeypatch):
     label = rng.integers(2, size=2_000)
     item, expert = np.nonzero(rng.random((2_000, 6)) < np.where(label[:, None] == np.arange(6) % 2, 0.6, 0.4))
     who = who_answered(item, expert, label, n_classes=2, n_experts=6)
-    monkeypatch.setattr(shuffles, "MOST_ANSWERS", 1_000)
-    kept = shuffles.some_items(2_000, 300, rng=rng)
+    monkeypatch.setattr(chances, "MOST_ANSWERS", 1_000)
+    kept = chances.some_items(2_000, 300, rng=rng)
     part = who.part(kept)
     assert len(kept) == 300
     assert part.label_idx.tolist() == label[kept].tolist()
     assert part.per_item.tolist() == who.per_item[kept].tolist()
     left = label_left_over(label, np.empty((2_000, 0)))
-    assert shuffles.spread_chances(who, [left.residual], rng=rng)[0] < 0.01
+    assert chances.spread_chances(who, [left.residual], rng=rng)[0] < 0.01
 
 
 def test_directions_are_level_and_few():

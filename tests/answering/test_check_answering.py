@@ -21,8 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.answering import AnsweringCheck, check_answering
-from defero.answering.left_over import expert_chances, label_left_over
-from defero.answering.who import who_answered
+from defero.answering.chances import expert_chances, label_left_over
+from defero.answering.inputs import who_answered
 from defero.answering.wording import UNSEEN
 from defero.core.errors import InputError
 

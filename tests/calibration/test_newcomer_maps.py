@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.calibration import Calibrator
-from defero.calibration.chosen import ChosenMaps, with_newcomer
+from defero.calibration.choice import ChosenMaps, with_newcomer
 from defero.calibration.isotonic import fit_isotonic
 from defero.calibration.maps import Untouched
 from defero.calibration.platt import PlattMaps, fit_platt

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from defero.conformal import conformal_quantile
-from defero.conformal.quantile import rows_needed
+from defero.conformal.thresholds import rows_needed
 from defero.core import InputError
 
 score = st.one_of(st.integers(0, 4).map(float), st.floats(-1e6, 1e6))  # the integers make ties

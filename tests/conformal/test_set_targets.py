@@ -9,7 +9,7 @@ from conformal_problems import problems
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.conformal.quantile import rows_needed
+from defero.conformal.thresholds import rows_needed
 from defero.core.targets import TARGETS as REGISTRY
 from defero.metrics import missed_share, set_coverage
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.experts import annotator_flip, annotator_mixture, oracle, specialist, uniform_guess
-from defero.experts.draws import other_class, right_with
+from defero.experts.specialists import other_class, right_with
 
 K = 5
 labels_and_seed = given(

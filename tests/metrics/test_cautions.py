@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, chi2_contingency
 
-from defero.metrics.recall import ClassRecall
+from defero.metrics.accuracy import ClassRecall
 from defero.metrics.record.cautions import (
     _chance_of_at_least,
     broken_panel,
     broken_promises,
+    chance_of_choice,
     chosen_cases,
     dishonest_estimates,
     few_cases,
@@ -27,8 +28,7 @@ from defero.metrics.record.cautions import (
 )
 from defero.metrics.record.member import ExpertRecord, ModelCalibration, kept_promise
 from defero.metrics.record.panel import PanelRecord
-from defero.metrics.record.share import Share
-from defero.metrics.statistics.chi_square import chance_of_choice
+from defero.metrics.statistics.intervals import Share
 from defero.metrics.statistics.paired import Comparison, compare
 
 GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)

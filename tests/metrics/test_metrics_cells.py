@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from defero.core import InputError
-from defero.metrics.record.cells import forecast_cells
+from defero.metrics.probabilities.cells import forecast_cells
 
 
 def brier(confidence, correct):

@@ -15,10 +15,10 @@ from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trial import Trial
 from defero.metrics import clopper_pearson_interval, expected_calibration_error, holm, wilson_interval
-from defero.metrics.record.budget import deferral_points, trial_curve
+from defero.metrics.deferral import deferral_points, trial_curve
 from defero.metrics.record.member import kept_promise
-from defero.metrics.record.share import Share
 from defero.metrics.record.team import team_record
+from defero.metrics.statistics.intervals import Share
 
 
 def trial_of(label_idx, class_proba, expert_proba, answer_idx):

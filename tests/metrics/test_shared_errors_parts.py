@@ -10,7 +10,7 @@ from pools_of_experts import pool
 from scipy.optimize import minimize
 from scipy.stats import binom, combine_pvalues
 
-from defero.metrics.shared.chance import (
+from defero.metrics.shared_chance import (
     MOST,
     SPREAD,
     Products,
@@ -20,7 +20,7 @@ from defero.metrics.shared.chance import (
     common_correlation,
     explained_chance,
 )
-from defero.metrics.shared.pair import Wrongs
+from defero.metrics.shared_pairs import Wrongs
 
 EVERYBODY = np.ones((6, 6), dtype=bool)
 

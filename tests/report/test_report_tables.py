@@ -8,7 +8,7 @@ from report_trials import Reader, page_of, trial_and_record
 
 from defero.core.scores import Scores
 from defero.metrics.probabilities.smooth import smooth_calibration_error
-from defero.metrics.record.share import Share
+from defero.metrics.statistics.intervals import Share
 from defero.report.sections.honesty import honesty
 from defero.report.sections.skill import skill
 from defero.report.whisker import Scale, whisker

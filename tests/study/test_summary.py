@@ -10,7 +10,7 @@ from defero.core.scores import Scores
 from defero.core.trial import Trial
 from defero.metrics import compare, team_record
 from defero.metrics.record.panel import PanelRecord
-from defero.metrics.record.share import Share
+from defero.metrics.statistics.intervals import Share
 from defero.study.summary import panel_lines, points, record_text
 
 PANEL = PanelRecord(

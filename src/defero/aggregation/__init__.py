@@ -5,8 +5,7 @@ from defero.aggregation.confusion import ConfusionMatrices
 from defero.aggregation.correlation import vote_discount
 from defero.aggregation.majority import majority_vote
 from defero.aggregation.sequential import PanelAnswer, expected_gain, sequential_panel
-from defero.aggregation.single import answer_of_decider
-from defero.aggregation.votes import VOTES, Ballot, Vote
+from defero.aggregation.votes import VOTES, Ballot, Vote, answer_of_decider
 from defero.aggregation.weighted import log_odds_weights, weighted_vote
 from defero.core.class_skill import ClassSkill
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.answering.features import directions
-from defero.answering.left_over import LeftOver, expert_chances, label_left_over
-from defero.answering.shuffles import pool_chance, some_items, spread_chances
+from defero.answering.chances import LeftOver, expert_chances, label_left_over, pool_chance, some_items, spread_chances
+from defero.answering.inputs import WhoAnswered, directions, known_features, who_answered
 from defero.answering.weights import By
-from defero.answering.who import WhoAnswered, known_features, who_answered
 from defero.answering.wording import tell
 from defero.core.checks import FloatArray, IntArray, frozen, names
 from defero.core.errors import InputError

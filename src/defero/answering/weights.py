@@ -5,8 +5,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.answering.features import directions
-from defero.answering.who import WhoAnswered, known_features, who_answered
+from defero.answering.inputs import WhoAnswered, directions, known_features, who_answered
 from defero.core.checks import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.option_checks import one_of

@@ -2,7 +2,7 @@
 
 from defero.conformal.paper_sets import NaiveExpertSets, RegularizedExpertSets
 from defero.conformal.predictor import ExpertSetPredictor
-from defero.conformal.quantile import conformal_quantile
+from defero.conformal.thresholds import conformal_quantile
 from defero.core.targets import TARGETS, Target
 
 __all__ = [

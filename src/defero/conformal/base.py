@@ -8,7 +8,7 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.conformal.quantile import check_alpha, rows_needed
+from defero.conformal.thresholds import check_alpha, rows_needed
 from defero.core.checks import BoolArray, FloatArray, IntArray, availability, names, probabilities, true_or_false
 from defero.core.errors import InputError
 from defero.core.expert_checks import Stratum, stratum_names

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from defero.conformal.base import ConformalSets, in_stratum
-from defero.conformal.quantile import SLACK, conformal_quantile
-from defero.conformal.targets import missed_share_threshold
+from defero.conformal.thresholds import SLACK, conformal_quantile, missed_share_threshold
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.errors import InputError
 

@@ -47,6 +47,6 @@ class Target:
 
 
 TARGETS: Registry[Target] = Registry("target", group="defero.targets")
-TARGETS.register_lazily("any-correct", "defero.conformal.targets:ANY_CORRECT")
-TARGETS.register_lazily("all-correct", "defero.conformal.targets:ALL_CORRECT")
-TARGETS.register_lazily("missed-share", "defero.conformal.targets:MISSED_SHARE")
+TARGETS.register_lazily("any-correct", "defero.conformal.thresholds:ANY_CORRECT")
+TARGETS.register_lazily("all-correct", "defero.conformal.thresholds:ALL_CORRECT")
+TARGETS.register_lazily("missed-share", "defero.conformal.thresholds:MISSED_SHARE")

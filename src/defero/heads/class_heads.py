@@ -17,6 +17,11 @@ from defero.heads.heads import Heads, fit_heads
 MOST_LOG_ODDS = 7.0
 """A model surer than 0.999 is taken at that: one rash posterior must not carry a head away."""
 
+MOST_CLASSES = 32
+"""With more classes than this no expert has a skill of their own in each: that the class is likely is all they see."""
+AS_ALIKE = 2.0
+"""So many errors of each class, alike over the others, stand beside those on record."""
+
 
 def class_features(class_proba: ArrayLike) -> FloatArray:
     """Return features of a class posterior: signed beliefs, on which each expert's leaning to a class shows, and doubt.
@@ -49,12 +54,6 @@ def class_features(class_proba: ArrayLike) -> FloatArray:
         log_odds = np.clip(np.log(proba) - np.log1p(-proba), -MOST_LOG_ODDS, MOST_LOG_ODDS)
     each = log_odds[:, :1] if n_classes == 2 else log_odds
     return np.column_stack([proba[:, :-1], each, log_odds.max(axis=1)])
-
-
-MOST_CLASSES = 32
-"""With more classes than this no expert has a skill of their own in each: that the class is likely is all they see."""
-AS_ALIKE = 2.0
-"""So many errors of each class, alike over the others, stand beside those on record."""
 
 
 @dataclass(frozen=True, eq=False)

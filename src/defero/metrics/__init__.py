@@ -14,8 +14,8 @@ from defero.metrics.probabilities.reliability import ReliabilityBins, reliabilit
 from defero.metrics.probabilities.smooth import SmoothCalibration, smooth_calibration_error, smooth_calibration_interval
 from defero.metrics.record.team import TeamRecord, team_record
 from defero.metrics.sets import missed_share, set_coverage, set_size
-from defero.metrics.shared.pair import SharedPair
-from defero.metrics.shared.shared_errors import SharedErrors, shared_errors
+from defero.metrics.shared_errors import SharedErrors, shared_errors
+from defero.metrics.shared_pairs import SharedPair
 from defero.metrics.statistics.intervals import clopper_pearson_interval, wilson_interval
 from defero.metrics.statistics.paired import Comparison, compare, holm, mcnemar, paired_bootstrap
 from defero.metrics.statistics.resampled import ResampledMean, nadeau_bengio

@@ -1,6 +1,8 @@
 """How often the team is right: what it said, its accuracy, and its recall."""
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +12,10 @@ from defero.core.errors import InputError
 from defero.core.expert_checks import answer_columns, asked_answers, check_same_form, chosen_experts, complete_labels
 from defero.core.labels import Labels, as_column
 from defero.core.results import Decision
+from defero.core.trial import Trial
 from defero.core.wording import join_names
+from defero.metrics.statistics.intervals import Share, number
+from defero.metrics.statistics.paired import holm, mcnemar
 
 
 def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike | Decision) -> Labels:
@@ -132,3 +137,60 @@ def _weighted_share(is_right: ArrayLike, sample_weight: ArrayLike | None) -> flo
         item = int(np.argmax((weight < 0) | ~np.isfinite(weight)))
         raise InputError(f"sample_weight must be finite and not negative, got {weight[item]:g} for item {item}.")
     return float(right @ weight / weight.sum()) if weight.sum() > 0 else math.nan
+
+
+@dataclass(frozen=True)
+class ClassRecall:
+    """The cases that truly belong to one class: how many the team calls so, and how many the model alone.
+
+    Attributes
+    ----------
+    label : object
+        The class.
+    team, model : Share
+        Found, of all cases of the class.
+    p_value : float
+        McNemar's, on those cases: is one better at finding them?
+    adjusted : float
+        The same, adjusted for being one of several classes (Holm).
+    """
+
+    label: object
+    team: Share
+    model: Share
+    p_value: float
+    adjusted: float
+
+    @property
+    def lost(self) -> bool:
+        """Does the team find the class less often than the model, beyond chance (5 %, over all classes)?"""
+        return self.adjusted <= 0.05 and self.team.right < self.model.right
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        told: dict[str, Any] = {"class": self.label, "n": self.team.total}
+        for name, found in (("team", self.team), ("model", self.model)):
+            low, high = found.interval
+            told |= {name: number(found.value), f"{name}_low": number(low), f"{name}_high": number(high)}
+        return {**told, "p_value": self.p_value, "p_value_adjusted": self.adjusted}
+
+
+def class_recalls(trial: Trial) -> tuple[ClassRecall, ...]:
+    """Return the recall of each class of a trial, in the classes' order; a class without cases is not tested."""
+    team_right, model_right = trial.team_correct, trial.model_correct
+    members = [trial.label_idx == k for k in range(len(trial.classes))]
+    p_values = [mcnemar(team_right[rows], model_right[rows]) for rows in members]
+    seen = [k for k, rows in enumerate(members) if rows.any()]
+    adjusted = [1.0] * len(members)
+    for k, p_value in zip(seen, holm([p_values[k] for k in seen]).tolist(), strict=True):
+        adjusted[k] = p_value
+    return tuple(
+        ClassRecall(
+            label,
+            team=Share(int(team_right[rows].sum()), int(rows.sum())),
+            model=Share(int(model_right[rows].sum()), int(rows.sum())),
+            p_value=p_values[k],
+            adjusted=adjusted[k],
+        )
+        for k, (label, rows) in enumerate(zip(trial.classes.tolist(), members, strict=True))
+    )

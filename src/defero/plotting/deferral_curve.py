@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks import BoolArray, flags
 from defero.core.trial import Trial
 from defero.metrics import DeferralCurve, deferral_curve, wilson_interval
-from defero.metrics.record.budget import trial_curve
+from defero.metrics.deferral import trial_curve
 from defero.plotting import style
 from defero.plotting.display import Display, check_cases
 

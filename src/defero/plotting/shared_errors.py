@@ -69,7 +69,7 @@ class SharedErrorsDisplay(Display):
         names: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> "SharedErrorsDisplay":
-        """Draw from arrays: see `defero.metrics.shared.shared_errors`."""
+        """Draw from arrays: see `defero.metrics.shared_errors`."""
         check_cases(len(np.asarray(labels)))
         return cls.from_errors(shared_errors(answers, labels, expert_proba, expert_names=names), ax=ax)
 

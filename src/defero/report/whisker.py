@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from defero.metrics.record.share import Share
+from defero.metrics.statistics.intervals import Share
 from defero.plotting.style import whole_percent
 from defero.report.html import Cell, Html, tag
 

@@ -4,7 +4,7 @@ import math
 import re
 
 from defero.core import wording
-from defero.metrics.record.share import Share
+from defero.metrics.statistics.intervals import Share
 from defero.metrics.statistics.paired import Comparison
 from defero.plotting.style import NO_BREAK
 

@@ -12,7 +12,7 @@ from defero.core.checks import FloatArray
 from defero.core.labels import MISSING
 from defero.data.case_file import Cases
 from defero.metrics import shared_errors
-from defero.metrics.shared.shared_errors import SharedErrors
+from defero.metrics.shared_errors import SharedErrors
 from defero.router import Router
 from defero.router.facts import SharedErrorFacts
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from defero.metrics.record.member import ExpertRecord, ModelCalibration
 from defero.metrics.record.panel import PanelRecord
-from defero.metrics.record.share import Share
 from defero.metrics.record.team import TeamRecord
+from defero.metrics.statistics.intervals import Share
 from defero.metrics.statistics.paired import Comparison
 
 _COLUMNS = """

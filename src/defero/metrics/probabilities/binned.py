@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.option_checks import whole_number
+from defero.metrics.probabilities.cells import Average, forecast_cells
 from defero.metrics.probabilities.reliability import BinSums, bin_sums, equal_count_edges, equal_width_edges
-from defero.metrics.record.cells import Average, forecast_cells
 
 
 @overload

@@ -9,9 +9,8 @@ from defero.core.checks import FloatArray, IntArray, frozen
 from defero.core.errors import InputError
 from defero.core.expert_checks import chosen_experts
 from defero.core.results import Decision
-from defero.metrics.record.cells import forecast_cells
-from defero.metrics.record.share import counts_by_expert
-from defero.metrics.statistics.intervals import Interval, share_intervals
+from defero.metrics.probabilities.cells import forecast_cells
+from defero.metrics.statistics.intervals import Interval, counts_by_expert, share_intervals
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from defero.core.errors import InputError
 from defero.core.expert_checks import complete_labels
 from defero.core.labels import Labels
 from defero.core.option_checks import whole_number
-from defero.metrics.record.cells import Cells, forecast_cells
+from defero.metrics.probabilities.cells import Cells, forecast_cells
 from defero.metrics.statistics.intervals import share_intervals
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, FloatArray
 from defero.core.errors import InputError
-from defero.metrics.record.cells import Average, forecast_cells
+from defero.metrics.probabilities.cells import Average, forecast_cells
 
 Value = TypeVar("Value", float, FloatArray)
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, FloatArray, IntArray, frozen
 from defero.core.option_checks import whole_number
-from defero.metrics.record.cells import forecast_cells
+from defero.metrics.probabilities.cells import forecast_cells
 from defero.metrics.statistics.intervals import check_level, share_intervals, simultaneous_level
 
 

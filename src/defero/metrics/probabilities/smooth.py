@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.core.option_checks import whole_number
-from defero.metrics.record.cells import Average, forecast_cells
+from defero.metrics.probabilities.cells import Average, forecast_cells
 from defero.metrics.statistics.intervals import check_level
 
 Value = TypeVar("Value", float, FloatArray)

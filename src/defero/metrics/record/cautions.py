@@ -4,16 +4,19 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import chdtrc
 
-from defero.core.checks import IntArray
+from defero.core.checks import FloatArray, IntArray
 from defero.core.targets import TARGETS
 from defero.core.wording import list_in_words
-from defero.metrics.recall import ClassRecall
+from defero.metrics.accuracy import ClassRecall
 from defero.metrics.record.member import SMALL_GAP, ExpertRecord, ModelCalibration, kept_promise
 from defero.metrics.record.panel import PanelRecord
-from defero.metrics.record.share import Share
-from defero.metrics.statistics.chi_square import chance_of_choice
+from defero.metrics.statistics.intervals import Share
 from defero.metrics.statistics.paired import Comparison, holm
+
+LEAST_EXPECTED = 5
+"""Of fewer expected cases the chi-square law fails."""
 
 FEW_CASES = 50
 FEW_ANSWERS = 30
@@ -28,6 +31,26 @@ RISK = 0.05
 """How often a sentence about several experts may be a false alarm."""
 FEW_PANEL_CASES = 100
 """From fewer cases the threshold of a panel is little more than a guess on the safe side."""
+
+
+def chance_of_choice(answered: IntArray, counts: FloatArray) -> float:
+    """Return how likely such classes are among cases drawn at random without putting back: a chi-square test.
+
+    Classes with fewer than five expected cases are taken as one, for the chi-square law fails them.
+    """
+    n_items, n_answered = counts.sum(), float(answered.sum())
+    share = n_answered / n_items
+    if n_answered in (0, n_items):
+        return 1.0
+    large = np.minimum(share, 1 - share) * counts >= LEAST_EXPECTED
+    seen = np.append(answered[large], answered[~large].sum())
+    expected = share * np.append(counts[large], counts[~large].sum())
+    seen, expected = seen[expected > 0], expected[expected > 0]
+    if len(seen) < 2:
+        return 1.0
+    # Drawing without putting back narrows the spread by (1 - share) n / (n - 1).
+    distance = float(((seen - expected) ** 2 / expected).sum() * (n_items - 1) / (n_items * (1 - share)))
+    return float(chdtrc(len(seen) - 1, distance))
 
 
 def few_cases(n_items: int) -> str | None:

@@ -11,8 +11,7 @@ from defero.core.trial import Trial
 from defero.metrics.probabilities.binned import expected_calibration_error
 from defero.metrics.probabilities.decision_calibration import decision_calibration
 from defero.metrics.probabilities.smooth import smooth_calibration_interval
-from defero.metrics.record.share import Share, number
-from defero.metrics.statistics.intervals import clopper_pearson_interval, simultaneous_level
+from defero.metrics.statistics.intervals import Share, clopper_pearson_interval, number, simultaneous_level
 from defero.metrics.statistics.paired import Comparison, compare
 
 Kept = Literal["less", "more", "as promised", "too few"]

@@ -11,9 +11,8 @@ from defero.core.errors import InputError
 from defero.core.targets import TARGETS
 from defero.core.trial import Trial
 from defero.metrics.record.member import FEW, SMALL_GAP, VERY_FEW, Kept
-from defero.metrics.record.share import Share, number
 from defero.metrics.sets import judge_sets
-from defero.metrics.statistics.intervals import clopper_pearson_interval, wilson_interval
+from defero.metrics.statistics.intervals import Share, clopper_pearson_interval, number, wilson_interval
 
 
 @dataclass(frozen=True)

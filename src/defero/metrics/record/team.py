@@ -8,16 +8,16 @@ from typing import Any, Literal
 import numpy as np
 
 from defero.core.trial import Trial
+from defero.metrics.accuracy import ClassRecall, class_recalls
+from defero.metrics.deferral import DeferralPoint, deferral_points
 from defero.metrics.probabilities.binned import expected_calibration_error
+from defero.metrics.probabilities.cells import mean_of_known
 from defero.metrics.probabilities.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
-from defero.metrics.recall import ClassRecall, class_recalls
 from defero.metrics.record import cautions as doubts
-from defero.metrics.record.budget import DeferralPoint, deferral_points
-from defero.metrics.record.cells import mean_of_known
 from defero.metrics.record.member import ExpertRecord, ModelCalibration, expert_records, model_calibration
 from defero.metrics.record.panel import PanelRecord, panel_record
-from defero.metrics.record.share import Share, number
-from defero.metrics.shared.shared_errors import SharedErrors, shared_errors
+from defero.metrics.shared_errors import SharedErrors, shared_errors
+from defero.metrics.statistics.intervals import Share, number
 from defero.metrics.statistics.paired import Comparison, compare
 
 

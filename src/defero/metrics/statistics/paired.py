@@ -12,8 +12,7 @@ from defero.core.checks import FloatArray, flags, numbers
 from defero.core.errors import InputError
 from defero.core.option_checks import whole_number
 from defero.core.several_tests import holm_adjusted
-from defero.metrics.record.share import number
-from defero.metrics.statistics.intervals import check_level
+from defero.metrics.statistics.intervals import check_level, number
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from scipy.special import stdtr, stdtrit
 from defero.core.checks import numbers
 from defero.core.errors import InputError
 from defero.core.option_checks import one_of
-from defero.metrics.record.share import number
-from defero.metrics.statistics.intervals import check_level
+from defero.metrics.statistics.intervals import check_level, number
 
 Alternative = Literal["two-sided", "greater", "less"]
 

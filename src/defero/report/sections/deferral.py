@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from defero.core.results import MODEL
 from defero.core.trial import Trial
-from defero.metrics.record.budget import DeferralPoint
+from defero.metrics.deferral import DeferralPoint
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import DeferralCurveDisplay
 from defero.plotting.style import whole_percent

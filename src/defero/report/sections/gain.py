@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from defero.core.trial import Trial
 from defero.core.wording import count_of
-from defero.metrics.recall import ClassRecall
-from defero.metrics.record.share import Share
+from defero.metrics.accuracy import ClassRecall
 from defero.metrics.record.team import TeamRecord
+from defero.metrics.statistics.intervals import Share
 from defero.metrics.statistics.paired import Comparison
 from defero.plotting import AgreementDisplay
 from defero.report.html import Cell, Html, joined, paragraph, section, table, tag

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from defero.core.trial import Trial
 from defero.core.wording import count_of
 from defero.metrics.record.member import FEW, VERY_FEW, ExpertRecord, Kept, ModelCalibration
-from defero.metrics.record.share import Share
 from defero.metrics.record.team import TeamRecord
+from defero.metrics.statistics.intervals import Share
 from defero.plotting import ExpertLoadDisplay
 from defero.report.html import Cell, Html, folded, joined, paragraph, section, table, tag
 from defero.report.sections.many import in_parts, most_asked_first, too_many

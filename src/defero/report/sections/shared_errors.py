@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from defero.metrics.record.team import TeamRecord
-from defero.metrics.shared.pair import SharedPair
-from defero.metrics.shared.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors
+from defero.metrics.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors
+from defero.metrics.shared_pairs import SharedPair
 from defero.plotting import SharedErrorsDisplay
 from defero.plotting.shared_errors import MOST_EXPERTS, SHOWN
 from defero.report.html import Html, listed, paragraph, section, table, tag

@@ -8,7 +8,7 @@ import numpy as np
 
 from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.core.labels import MISSING
-from defero.metrics.shared.chance import both_unlikely, chance_of_same, chance_together
+from defero.metrics.shared_chance import both_unlikely, chance_of_same, chance_together
 
 COPY = 0.6
 """From this correlation on two experts are near-copies: together they are worth 1.25 voices at most."""

@@ -10,10 +10,9 @@ from defero.core.checks import BoolArray, FloatArray, IntArray, expert_rows, fro
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.wording import list_in_words
-from defero.metrics.record.share import number
-from defero.metrics.shared.chance import Common, Products, common_correlation, explained_chance
-from defero.metrics.shared.pair import SharedPair, Wrongs, groups_of, judge_pair
-from defero.metrics.statistics.intervals import check_level
+from defero.metrics.shared_chance import Common, Products, common_correlation, explained_chance
+from defero.metrics.shared_pairs import SharedPair, Wrongs, groups_of, judge_pair
+from defero.metrics.statistics.intervals import check_level, number
 
 LEAST_SHARED = 20
 """Of fewer shared answers nothing is said."""

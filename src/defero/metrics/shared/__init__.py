@@ -1,1 +1,0 @@
-"""Which experts make the same mistakes?"""
