@@ -53,8 +53,8 @@ def test_skill_alike_for_all_classes_changes_nothing(panel, cost):
     assert np.array_equal(plain.label, told.label)
     assert plain.confidence == pytest.approx(told.confidence)
     fee = np.full(answers.shape[1], cost)
-    one = sequential_panel(answers, experts, model, costs=fee, available=mask)
-    other = sequential_panel(answers, experts, model, costs=fee, available=mask, skill=skill)
+    one = sequential_panel(answers, experts, model, fees=fee, available=mask)
+    other = sequential_panel(answers, experts, model, fees=fee, available=mask, skill=skill)
     # Of experts worth the same to the last digit, rounding may take the other one.
     same = (one.heard == other.heard).all(axis=1)
     assert np.array_equal(one.label[same], other.label[same])
@@ -84,7 +84,7 @@ def test_sequential_panel_is_the_slow_twin(seed, cost):
     answers, skill, model, rng = drawn(seed)
     can, fee = rng.random(answers.shape) < 0.8, cost * rng.random(answers.shape[1])
     unheeded = rng.random(answers.shape)
-    panel = sequential_panel(answers, unheeded, model, costs=fee, available=can, skill=skill)
+    panel = sequential_panel(answers, unheeded, model, fees=fee, available=can, skill=skill)
     for i in range(len(answers)):
         asked, belief = slow_panel(answers, skill, model, fee, can, i)
         assert np.flatnonzero(panel.heard[i]).tolist() == asked
@@ -138,7 +138,7 @@ def test_discount_weighs_it_and_a_confusion_matrix_replaces_it():
     "vote",
     [
         lambda skill: bayes_vote([[0]], [[True]], [0.8], [[0.5, 0.5]], skill=skill),
-        lambda skill: sequential_panel([[0]], [0.8], [[0.5, 0.5]], costs=None, skill=skill),
+        lambda skill: sequential_panel([[0]], [0.8], [[0.5, 0.5]], fees=None, skill=skill),
     ],
 )
 def test_skill_of_other_items_is_refused(vote):

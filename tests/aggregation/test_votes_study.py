@@ -69,7 +69,7 @@ def test_a_confidence_of_the_bayes_vote_is_the_share_right(team):
 
 def test_one_by_one_two_questions_do(team):
     labels, answers, experts, model = team
-    panel = sequential_panel(answers, experts, model, costs=np.full(10, 0.01))
+    panel = sequential_panel(answers, experts, model, fees=np.full(10, 0.01))
     assert right(panel, labels) >= 0.95
     assert panel.n_asked.mean() <= 2
     assert (right(panel, labels), panel.n_asked.mean()) == pytest.approx((0.959, 1.66), abs=0.02)

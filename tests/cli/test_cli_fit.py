@@ -288,16 +288,16 @@ def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
 
 
 def test_options_without_effect_are_noted(folder):
-    outcome = fit("cases.csv", "--loss", "moe", "--alpha", "0.2", "--cost", "dr_a=0.1")
+    outcome = fit("cases.csv", "--loss", "moe", "--alpha", "0.2", "--fee", "dr_a=0.1")
     assert outcome.code == 0
-    assert "note: --alpha, --cost have no effect with --loss moe: its weights promise nothing" in outcome.err
+    assert "note: --alpha, --fee have no effect with --loss moe: its weights promise nothing" in outcome.err
     assert "no effect" not in fit("cases.csv", "--loss", "moe").err
 
 
 def test_fees_need_somebody_to_pay(folder):
     alone = ["--experts", "", "--features", "age"]
-    assert fit("cases.csv", *alone, "--cost", "a=1").err == (
-        "defero: --cost: there are no experts to be paid; leave it out.\n"
+    assert fit("cases.csv", *alone, "--fee", "a=1").err == (
+        "defero: --fee: there are no experts to be paid; leave it out.\n"
     )
     assert fit("cases.csv", *alone).code == 0
     assert run("route", "other", "cases.csv", "--out", "d.csv", "--absent", "a").err == (

@@ -75,8 +75,8 @@ def test_in_python_a_text_that_is_not_read_is_warned_of(cases):
 
 
 def test_fees_at_fit_are_those_of_route(folder):
-    assert fit("cases.csv", "--cost", "dr_a=0.2").code == 0
-    assert Router.load("other").panel.costs == (0.2, 0.0, 0.0)
+    assert fit("cases.csv", "--fee", "dr_a=0.2").code == 0
+    assert Router.load("other").panel.fees == (0.2, 0.0, 0.0)
     told = run("route", "other", "cases.csv", "--out", "d.csv", "--json")
     assert json.loads(told.out)["promise_holds"]
     assert told.err == ""

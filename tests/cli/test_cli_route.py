@@ -166,7 +166,7 @@ def test_another_key_can_be_named(new):
 def test_fees_and_absences_enter_here(new):
     plain = json.loads(route("new.csv", "--json").out)["load"]
     assert min(plain.values()) > 0
-    dear = json.loads(route("new.csv", "--json", "--cost", "dr_a=1.5").out)["load"]
+    dear = json.loads(route("new.csv", "--json", "--fee", "dr_a=1.5").out)["load"]
     assert dear["dr_a"] == 0
     away = json.loads(route("new.csv", "--json", "--absent", "dr_a").out)["load"]
     assert away == dear
@@ -178,16 +178,16 @@ def test_fees_and_absences_enter_here(new):
     assert set(decisions.reason) == {"no expert available"}
 
 
-FEES = "other fees than in fit (fit with --cost dr_a=0.1 for panels that keep it)"
+FEES = "other fees than in fit (fit with --fee dr_a=0.1 for panels that keep it)"
 ABSENT = "absent experts (fit without them for panels that keep it)"
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--cost", "dr_a=0.1"], FEES),
+        (["--fee", "dr_a=0.1"], FEES),
         (["--absent", "dr_b"], ABSENT),
-        (["--cost", "dr_a=0.1", "--absent", "dr_b"], f"{FEES} and {ABSENT}"),
+        (["--fee", "dr_a=0.1", "--absent", "dr_b"], f"{FEES} and {ABSENT}"),
     ],
 )
 def test_what_voids_the_promise_is_said_once_with_what_to_do(new, options, why, monkeypatch):
@@ -202,9 +202,9 @@ def test_what_voids_the_promise_is_said_once_with_what_to_do(new, options, why, 
 
 
 def test_fees_that_are_left_out_again_are_said(folder, new):
-    assert run("fit", "cases.csv", *FIT, "--cost", "dr_a=0.2", "--out", "dear").code == 0
-    outcome = run("route", "dear", "new.csv", "--out", "d.csv", "--cost", "dr_a=0")
-    assert "with other fees than in fit (fit without --cost for panels that keep it)." in outcome.err
+    assert run("fit", "cases.csv", *FIT, "--fee", "dr_a=0.2", "--out", "dear").code == 0
+    outcome = run("route", "dear", "new.csv", "--out", "d.csv", "--fee", "dr_a=0")
+    assert "with other fees than in fit (fit without --fee for panels that keep it)." in outcome.err
 
 
 @pytest.mark.parametrize("rows", [7, 160])
@@ -260,11 +260,11 @@ def test_a_reader_who_has_had_enough_is_no_error(folder, new, arguments):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--cost", "dr_x=1"], "--cost: no expert dr_x; did you mean 'dr_c'? There are dr_a, dr_b, dr_c."),
-        (["--cost", "dr_a=-1"], "--cost dr_a=-1: a fee must not be negative."),
-        (["--cost", "dr_a"], "--cost dr_a: expected NAME=FEE with a number, such as dr_a=0.05."),
-        (["--cost", "dr_a=much"], "--cost dr_a=much: expected NAME=FEE with a number, such as dr_a=0.05."),
-        (["--cost", "dr_a=nan"], "--cost dr_a=nan: the fee must be finite; to rule an expert out pass --absent dr_a."),
+        (["--fee", "dr_x=1"], "--fee: no expert dr_x; did you mean 'dr_c'? There are dr_a, dr_b, dr_c."),
+        (["--fee", "dr_a=-1"], "--fee dr_a=-1: a fee must not be negative."),
+        (["--fee", "dr_a"], "--fee dr_a: expected NAME=FEE with a number, such as dr_a=0.05."),
+        (["--fee", "dr_a=much"], "--fee dr_a=much: expected NAME=FEE with a number, such as dr_a=0.05."),
+        (["--fee", "dr_a=nan"], "--fee dr_a=nan: the fee must be finite; to rule an expert out pass --absent dr_a."),
         (["--absent", "dr_x"], "--absent dr_x: no such expert; did you mean 'dr_c'? The model knows dr_a, dr_b, dr_c."),
         (["--control", "dx"], "--control dx: is a question of a Label Studio export, and new.csv is read as table"),
         (["--out", "new.csv"], "--out new.csv: is the table of cases itself; choose another name."),

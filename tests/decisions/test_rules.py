@@ -68,7 +68,7 @@ def test_the_slow_twin_agrees(situation):
         team(model, experts),
         MostLikelyRight(),
         expert_names=names(experts.shape[1]),
-        costs=fees,
+        fees=fees,
         available=can,
         proven=proven,
     )
@@ -82,7 +82,7 @@ def test_the_slow_twin_agrees(situation):
 def test_no_other_choice_is_expected_to_cost_less(situation):
     model, experts, fees, can, _ = situation
     decision = decide(
-        team(model, experts), MostLikelyRight(), expert_names=names(experts.shape[1]), costs=fees, available=can
+        team(model, experts), MostLikelyRight(), expert_names=names(experts.shape[1]), fees=fees, available=can
     )
     others = np.where(can, 1 - experts + fees, np.inf)
     assert (decision.expected_cost <= np.minimum(1 - model, others.min(axis=1, initial=np.inf))).all()
@@ -114,10 +114,10 @@ def test_estimates_above_one_are_ranked_before_they_are_capped():
 
 def test_fees_per_expert_and_per_item():
     scores = team([0.5, 0.5], [[0.75, 0.625]] * 2)
-    each = decide(scores, MostLikelyRight(), expert_names=("ann", "bob"), costs=[0.25, 0.0])
+    each = decide(scores, MostLikelyRight(), expert_names=("ann", "bob"), fees=[0.25, 0.0])
     assert each.name.tolist() == ["bob", "bob"]
     assert each.expected_cost.tolist() == [0.375, 0.375]
-    both = decide(scores, MostLikelyRight(), expert_names=("ann", "bob"), costs=[[0.25, 0.0], [0.125, 0.25]])
+    both = decide(scores, MostLikelyRight(), expert_names=("ann", "bob"), fees=[[0.25, 0.0], [0.125, 0.25]])
     assert both.name.tolist() == ["bob", "ann"]
     assert both.expected_cost.tolist() == [0.375, 0.375]
     assert both.best_value.tolist() == [0.625, 0.625]
@@ -154,7 +154,7 @@ def test_no_rule_asks_the_absent_or_the_unproven(rule, situation):
         team(model, experts),
         rule,
         expert_names=names(experts.shape[1]),
-        costs=fees,
+        fees=fees,
         available=can,
         proven=proven,
     )
@@ -240,12 +240,12 @@ def test_an_unknown_rule_is_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"costs": [0.1]}, r"costs must have shape \(2,\) or \(3, 2\), one column per expert, got \(1,\)"),
-        ({"costs": 0.1}, r"costs must have shape \(2,\) or \(3, 2\), one column per expert, got \(\)"),
-        ({"costs": np.zeros((2, 3))}, r"costs must have shape \(2,\) or \(3, 2\), .* got \(2, 3\)"),
-        ({"costs": [0.1, np.nan]}, "costs must be finite; to rule an expert out pass available=False"),
-        ({"costs": [0.1, np.inf]}, "costs must be finite; to rule an expert out pass available=False"),
-        ({"costs": ["cheap", "dear"]}, "costs must be numbers in units of one error"),
+        ({"fees": [0.1]}, r"fees must have shape \(2,\) or \(3, 2\), one column per expert, got \(1,\)"),
+        ({"fees": 0.1}, r"fees must have shape \(2,\) or \(3, 2\), one column per expert, got \(\)"),
+        ({"fees": np.zeros((2, 3))}, r"fees must have shape \(2,\) or \(3, 2\), .* got \(2, 3\)"),
+        ({"fees": [0.1, np.nan]}, "fees must be finite; to rule an expert out pass available=False"),
+        ({"fees": [0.1, np.inf]}, "fees must be finite; to rule an expert out pass available=False"),
+        ({"fees": ["cheap", "dear"]}, "fees must be numbers in units of one error"),
         ({"available": [True]}, r"available must have shape \(2,\) or \(3, 2\), one column per expert, got \(1,\)"),
         ({"available": [1, 0]}, "available must be True or False for each expert, got dtype int64"),
         ({"available": ["yes", "no"]}, "available must be True or False for each expert, got dtype <U3"),
@@ -262,6 +262,6 @@ def test_dearer_experts_are_asked_no_more(situation):
     assume(experts.shape[1] > 0)
     scores, who = team(model, experts), names(experts.shape[1])
     cheap = decide(scores, MostLikelyRight(), expert_names=who, available=can)
-    dear = decide(scores, MostLikelyRight(), expert_names=who, costs=fees, available=can)
+    dear = decide(scores, MostLikelyRight(), expert_names=who, fees=fees, available=can)
     assert (dear.deferred <= cheap.deferred).all()
     assert (dear.expected_cost >= cheap.expected_cost).all()

@@ -124,7 +124,7 @@ def test_the_score_asks_only_experts_whose_answer_is_recorded():
 
 def test_fees_and_absence_need_no_training():
     team = DeferralClassifier("linear", loss="ova").fit(X, Y, experts=M)
-    free, dear = team.decide(X), team.decide(X, costs=np.full(4, 0.3))
+    free, dear = team.decide(X), team.decide(X, fees=np.full(4, 0.3))
     assert dear.coverage > free.coverage
     assert (team.decide(X, available=[False, True, True, True]).expert != 0).all()
 

@@ -34,7 +34,7 @@ def router(cases):
 def test_arrays_of_probabilities(given):
     assert given.decide().name.tolist() == ["model", "ann", "bob"]
     assert given.predict().tolist() == ["a", "a", "b"]
-    assert given.decide(costs=[0.2, 0.0], available=[True, False]).name.tolist() == ["model", "ann", "model"]
+    assert given.decide(fees=[0.2, 0.0], available=[True, False]).name.tolist() == ["model", "ann", "model"]
 
 
 def test_names_and_classes_have_defaults():
@@ -181,7 +181,7 @@ def test_an_expert_without_answers_is_the_mean_of_the_others_and_never_asked(cas
         )
     proba = team.predict_expert_proba(cases.features)
     np.testing.assert_allclose(proba[:, 1], proba[:, [0, 2]].mean(axis=1))
-    decision = team.decide(cases.features, costs=[0.9, 0.0, 0.9])
+    decision = team.decide(cases.features, fees=[0.9, 0.0, 0.9])
     assert decision.load[1] == 0
     assert any(reason.endswith("; insufficient evidence on dr_b") for reason in decision.reason)
 

@@ -97,13 +97,13 @@ def test_calibrating_anew_drops_the_panel(team, ready):
 
 def test_what_voids_the_promise_warns(ready):
     with pytest.warns(UserWarning, match="does not hold with other fees than in conformalize; conformalize anew"):
-        ready.predict_set(TEST.features, costs=[0.1, 0, 0, 0])
+        ready.predict_set(TEST.features, fees=[0.1, 0, 0, 0])
     with pytest.warns(UserWarning, match="does not hold with absent experts"):
         sets = ready.predict_set(TEST.features, available=[True, True, True, False])
     assert not sets.mask[:, 3].any()
     fees = [0.1, 0.0, 0.0, 0.0]
-    same = ready.conformalize(CONF.features, CONF.labels, CONF.answers, costs=fees)
-    same.predict_set(TEST.features, costs=fees)
+    same = ready.conformalize(CONF.features, CONF.labels, CONF.answers, fees=fees)
+    same.predict_set(TEST.features, fees=fees)
 
 
 @pytest.mark.parametrize("vote", ["bayes", "confusion", "weighted", "majority", "sequential", "expert"])
@@ -183,9 +183,9 @@ def test_the_judge_tells_what_was_promised_and_kept(ready):
 
 def test_whoever_decides_is_on_the_panel_fees_or_not(team):
     fees = [0.0, 0.3, 0.0, 0.1]
-    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.4, costs=fees)
-    decision = router.decide(TEST.features, costs=fees)
-    heard = router.answer(TEST.features, TEST.answers, costs=fees).heard
+    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.4, fees=fees)
+    decision = router.decide(TEST.features, fees=fees)
+    heard = router.answer(TEST.features, TEST.answers, fees=fees).heard
     rows = np.flatnonzero(decision.deferred)
     assert heard[rows, decision.expert[rows]].all()
     assert not heard[~decision.deferred].any()
@@ -215,8 +215,8 @@ def test_a_promise_for_a_smaller_pool(team):
 
 def test_fees_for_each_item_that_equal_those_of_conformalize_do_not_warn(team):
     fees = np.array([0.1, 0.0, 0.0, 0.0])
-    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, costs=fees)
-    router.predict_set(TEST.features, costs=np.tile(fees, (4_000, 1)))
+    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, fees=fees)
+    router.predict_set(TEST.features, fees=np.tile(fees, (4_000, 1)))
 
 
 def test_reuse_is_found_by_labels_and_answers_where_features_repeat():
@@ -278,18 +278,18 @@ def test_somebody_elses_probabilities_can_be_calibrated_and_conformalised():
 
 def test_fees_and_absences_by_name(team):
     router = team.router_
-    named = router.decide(TEST.features, costs={"expert_1": 0.3}, available={"expert_0": False})
-    plain = router.decide(TEST.features, costs=[0, 0.3, 0, 0], available=[False, True, True, True])
+    named = router.decide(TEST.features, fees={"expert_1": 0.3}, available={"expert_0": False})
+    plain = router.decide(TEST.features, fees=[0, 0.3, 0, 0], available=[False, True, True, True])
     np.testing.assert_array_equal(named.expert, plain.expert)
-    with pytest.raises(InputError, match="costs: no expert dr_who.*expert_0, expert_1, expert_2, expert_3"):
-        router.decide(TEST.features, costs={"dr_who": 1.0})
-    panel = router.conformalize(CONF.features, CONF.labels, CONF.answers, costs={"expert_1": 0.3}).panel
-    assert panel.costs == (0.0, 0.3, 0.0, 0.0)
+    with pytest.raises(InputError, match=r"fees: no expert dr_who.*expert_0, expert_1, expert_2, expert_3"):
+        router.decide(TEST.features, fees={"dr_who": 1.0})
+    panel = router.conformalize(CONF.features, CONF.labels, CONF.answers, fees={"expert_1": 0.3}).panel
+    assert panel.fees == (0.0, 0.3, 0.0, 0.0)
 
 
 def test_asking_one_after_the_other_needs_no_panel_and_minds_the_fees(team):
     free = team.router_.answer(TEST.features, TEST.answers, vote="sequential")
-    dear = team.router_.answer(TEST.features, TEST.answers, vote="sequential", costs=[0.2] * 4)
+    dear = team.router_.answer(TEST.features, TEST.answers, vote="sequential", fees=[0.2] * 4)
     assert dear.n_asked.mean() < free.n_asked.mean()
     assert np.mean(free.label == TEST.labels) > np.mean(team.predict(TEST.features) == TEST.labels) + 0.1
     one = team.router_.answer(TEST.features, TEST.answers, vote="sequential", available={"expert_0": False})

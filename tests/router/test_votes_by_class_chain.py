@@ -38,19 +38,17 @@ FEE = np.full(4, 0.02)
 def expected(team, fee=FEE):
     scores, skill = team.scores(X), team.scorer.class_skill(X)
     answer_idx = team.answer_numbers(SAID, n_items=200)
-    return sequential_panel(
-        answer_idx, scores.expert_proba, scores.class_proba, costs=fee, skill=skill, classes=CLASSES
-    )
+    return sequential_panel(answer_idx, scores.expert_proba, scores.class_proba, fees=fee, skill=skill, classes=CLASSES)
 
 
 def test_the_sequential_panel_hears_by_class():
-    found, wanted = ROUTER.answer(X, SAID, vote="sequential", costs=FEE), expected(ROUTER)
+    found, wanted = ROUTER.answer(X, SAID, vote="sequential", fees=FEE), expected(ROUTER)
     assert np.array_equal(found.heard, wanted.heard)
     assert np.array_equal(found.label, wanted.label)
     assert found.n_asked.sum() == found.heard.sum()
     blunt = replace(ROUTER, scorer=replace(ROUTER.scorer, class_heads=None))
-    assert not np.array_equal(found.confidence, blunt.answer(X, SAID, vote="sequential", costs=FEE).confidence)
-    absent = ROUTER.answer(X, SAID, vote="sequential", costs=FEE, available={"ann": False})
+    assert not np.array_equal(found.confidence, blunt.answer(X, SAID, vote="sequential", fees=FEE).confidence)
+    absent = ROUTER.answer(X, SAID, vote="sequential", fees=FEE, available={"ann": False})
     assert found.heard[:, 0].any()
     assert not absent.heard[:, 0].any()
     # One expert alone is chosen and believed as ever.
@@ -63,9 +61,9 @@ def test_the_sequential_panel_hears_by_class():
 def test_pieces_make_no_difference(monkeypatch, vote):
     X1, y1, said1 = cases(2)
     team = ROUTER.conformalize(X1, y1, said1[:, :4])
-    whole = team.answer(X, SAID, vote=vote, costs=FEE if vote == "sequential" else None)
+    whole = team.answer(X, SAID, vote=vote, fees=FEE if vote == "sequential" else None)
     monkeypatch.setattr(voting, "_NUMBERS_AT_ONCE", 8 * 7)
-    parts = team.answer(X, SAID, vote=vote, costs=FEE if vote == "sequential" else None)
+    parts = team.answer(X, SAID, vote=vote, fees=FEE if vote == "sequential" else None)
     assert type(parts) is type(whole)
     assert np.array_equal(parts.heard, whole.heard)
     assert np.array_equal(parts.label, whole.label)
@@ -101,7 +99,7 @@ def test_calibration_shifts_the_log_odds_of_each_class_alike(monkeypatch):
         return sequential_panel(*args, skill=skill, **more)
 
     monkeypatch.setattr(voting, "sequential_panel", spy)
-    team.answer(X, SAID, vote="sequential", costs=FEE)
+    team.answer(X, SAID, vote="sequential", fees=FEE)
     shift = logit(team.scores(X).expert_proba) - logit(ROUTER.scores(X).expert_proba)
     raw = ROUTER.scorer.class_skill(X)
     assert np.abs(shift).max() > 0.01

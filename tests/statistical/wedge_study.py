@@ -35,7 +35,7 @@ def study(loss, seed, *, setting=DEFAULT, share_missing=0.0, fees=None):
         answers = np.where(gone, -1, answers)
     team = DeferralClassifier("mlp", loss=loss, random_state=seed).fit(train.features, train.labels, experts=answers)
     scores = team.router_.scores(fresh.features)
-    decision = team.router_.decide_scores(scores, costs=fees)
+    decision = team.router_.decide_scores(scores, fees=fees)
     value = fresh.value(decision.expert, scores.class_idx)
     paid = 0.0 if fees is None else np.where(decision.deferred, np.asarray(fees)[decision.expert], 0.0)
     return {

@@ -208,7 +208,7 @@ def test_every_choice_of_fit_is_checked_before_training():
     from defero.study.training import FitChoices
 
     choices = set(inspect.signature(FitChoices).parameters)
-    assert set(inspect.signature(Study.fit).parameters) - choices == {"self", "costs", "progress"}
+    assert set(inspect.signature(Study.fit).parameters) - choices == {"self", "fees", "progress"}
 
 
 def test_no_torch_until_fit(tmp_path):

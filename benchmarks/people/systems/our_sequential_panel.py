@@ -15,8 +15,8 @@ def sequential(fee: float, *, words: bool = True) -> System:
 
     def run(fold: Fold) -> Answer:
         shown = reading(fold) if words else fold
-        costs = np.full(shown.train.n_experts, fee)
-        return advised(shown).answer(shown.features, shown.answers, vote="sequential", costs=costs)
+        fees = np.full(shown.train.n_experts, fee)
+        return advised(shown).answer(shown.features, shown.answers, vote="sequential", fees=fees)
 
     name = f"our sequential panel, fee {fee:g}"
     if words:

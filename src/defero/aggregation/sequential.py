@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from defero.aggregation.tally import EPS, at, clip_width, first_best, fitting_skill, named
 from defero.aggregation.weighted import log_odds_weights
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
+from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fee_matrix
 from defero.core.class_skill import ClassSkill
 from defero.core.expert_checks import answers_and_model, class_probabilities, expert_probabilities
 from defero.core.labels import MISSING
@@ -60,7 +60,7 @@ def sequential_panel(
     expert_proba: ArrayLike,
     class_proba: ArrayLike,
     *,
-    costs: ArrayLike | None,
+    fees: ArrayLike | None,
     skill: ClassSkill | None = None,
     available: ArrayLike | None = None,
     max_questions: int | None = None,
@@ -81,7 +81,7 @@ def sequential_panel(
         P(expert j is right | x).
     class_proba : (n, K)
         The model's P(y = k | x), where the posterior starts.
-    costs : (J,) or (n, J), or None for free
+    fees : (J,) or (n, J), or None for free
         What a question costs, in units of one error.
     skill : ClassSkill, optional
         P(m | y, x) by item and class, used in place of expert_proba.
@@ -102,7 +102,7 @@ def sequential_panel(
 
     Examples
     --------
-    >>> panel = sequential_panel([[0, 1], [0, 1]], [0.9, 0.8], [[0.5, 0.5], [0.95, 0.05]], costs=[0.01, 0.01])
+    >>> panel = sequential_panel([[0, 1], [0, 1]], [0.9, 0.8], [[0.5, 0.5], [0.95, 0.05]], fees=[0.01, 0.01])
     >>> panel.label.tolist(), panel.n_asked.tolist(), panel.confidence.round(3).tolist()
     ([0, 0], [1, 0], [0.9, 0.95])
     """
@@ -110,7 +110,7 @@ def sequential_panel(
     n_items, n_experts, n_classes = *given.shape, prior.shape[1]
     eps = clip_width(eps)
     proba = np.clip(expert_probabilities(expert_proba, n_items=n_items, n_experts=n_experts), eps, 1 - eps)
-    fee = fees(costs, n_items=n_items, n_experts=n_experts)
+    fee = fee_matrix(fees, n_items=n_items, n_experts=n_experts)
     askable = availability(available, n_items=n_items, n_experts=n_experts) & (given != MISSING)
     heard = np.zeros(given.shape, dtype=np.bool_)
     told = fitting_skill(skill, n_items=n_items, n_experts=n_experts, n_classes=n_classes)

@@ -12,8 +12,8 @@ from defero.cli.options import (
     Answers,
     AsJson,
     ControlName,
-    Cost,
     Expert,
+    Fee,
     FileFormat,
     Item,
     Key,
@@ -130,7 +130,7 @@ def fit(
     target: Annotated[
         str, typer.Option(help="A panel's promise: any-correct, all-correct or missed-share.")
     ] = "any-correct",
-    cost: Cost = None,
+    fee: Fee = None,
     test_share: Annotated[
         float | None, typer.Option(help="Share of the cases kept for the test. Default: 0.2.")
     ] = None,
@@ -183,7 +183,7 @@ def fit(
         checked.check_deep(name)
     checked.check_reads(pictures=image_column is not None)
     check_test_share(test_share, split=split)
-    costs, replaced = fees_of(cost), writable(out)
+    fees, replaced = fees_of(fee), writable(out)
     cases = read_cases(
         table_file or table,
         label=label,
@@ -204,7 +204,7 @@ def fit(
     )
     study = Study(cases, groups=group, time=time, split=split, test_share=test_share, random_state=seed)
     try:
-        study.fit(**choices, costs=costs, progress=sys.stderr.isatty() and not as_json)
+        study.fit(**choices, fees=fees, progress=sys.stderr.isatty() and not as_json)
     except KeyboardInterrupt as stopped:  # the exit status is the shell's own, 130
         typer.echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
         raise

@@ -31,7 +31,7 @@ ControlName = Annotated[
 Images = Annotated[
     Path | None, typer.Option(help="Where relative paths of pictures start. Default: the folder of the table.")
 ]
-Cost = Annotated[list[str] | None, typer.Option(help="NAME=FEE in units of one error; repeat for several.")]
+Fee = Annotated[list[str] | None, typer.Option(help="NAME=FEE in units of one error; repeat for several.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 MOST_SEED = 2**32 - 1
@@ -41,7 +41,7 @@ UnusedSeed = Annotated[int, typer.Option(help="Taken by every command; nothing i
 
 _SPELLINGS = {
     "annotator": "--expert",
-    "costs": "--cost",
+    "fees": "--fee",
     "expert_names": "--experts",
     "groups": "--group",
     "max_epochs": "--epochs",
@@ -58,8 +58,8 @@ def spelling(command: str | None) -> "Any":
 
     >>> from defero.core.errors import Argument
     >>> spell = spelling("route")
-    >>> spell(Argument("majority_label", True)), spell(Argument("costs", {"ann": 0.5}))
-    ('--majority-label', '--cost ann=0.5')
+    >>> spell(Argument("majority_label", True)), spell(Argument("fees", {"ann": 0.5}))
+    ('--majority-label', '--fee ann=0.5')
     >>> spell(Argument("expert_names", [])), spelling("add-expert")(Argument("annotator"))
     ("--experts ''", '--expert-column')
     """
@@ -103,7 +103,7 @@ def fees_of(entries: list[str] | None) -> dict[str, float] | None:
         try:
             fees[name] = float(fee if equals else "none")
         except ValueError:
-            raise InputError(f"--cost {entry}: expected NAME=FEE with a number, such as {name}=0.05.") from None
+            raise InputError(f"--fee {entry}: expected NAME=FEE with a number, such as {name}=0.05.") from None
     return fees or None
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from defero.cli.options import AsJson, ControlName, Cost, FileFormat, Images, UnusedSeed, fees_of, saved_study
+from defero.cli.options import AsJson, ControlName, Fee, FileFormat, Images, UnusedSeed, fees_of, saved_study
 from defero.cli.output import emit, show_lines, show_notes
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def route(
         ),
     ],
     key: Annotated[str | None, typer.Option(help="A column to copy, that names the cases. Default: as in fit.")] = None,
-    cost: Cost = None,
+    fee: Fee = None,
     absent: Annotated[list[str] | None, typer.Option(help="An expert who cannot be asked; repeat for several.")] = None,
     uncertainty: Annotated[
         bool, typer.Option("--uncertainty", help="Beside each p_<expert>, sd_<expert>: how unsure that probability is.")
@@ -45,14 +45,14 @@ def route(
 
     Example:
 
-    defero route model new_cases.csv --out decisions.csv --cost dr_a=0.05
+    defero route model new_cases.csv --out decisions.csv --fee dr_a=0.05
     """
-    costs = fees_of(cost)
+    fees = fees_of(fee)
     routing = saved_study(model).route(
         table,
         out,
         key=key,
-        costs=costs,
+        fees=fees,
         absent=absent or [],
         uncertainty=uncertainty,
         format=file_format,

@@ -73,17 +73,17 @@ def availability(value: ArrayLike | None, *, n_items: int, n_experts: int) -> Bo
     return spread.astype(np.bool_)
 
 
-def fees(value: ArrayLike | None, *, n_items: int, n_experts: int) -> FloatArray:
+def fee_matrix(value: ArrayLike | None, *, n_items: int, n_experts: int) -> FloatArray:
     """Return what asking costs, (n, J), in units of one error; nothing where nothing is said."""
     if value is None:
         return np.zeros((n_items, n_experts))
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"costs must be numbers in units of one error: {error}.") from error
-    spread = expert_rows("costs", numbers, n_items=n_items, n_experts=n_experts)
+        raise InputError(f"fees must be numbers in units of one error: {error}.") from error
+    spread = expert_rows("fees", numbers, n_items=n_items, n_experts=n_experts)
     if not np.isfinite(numbers).all():
-        raise InputError("costs must be finite; to rule an expert out pass available=False for them instead.")
+        raise InputError("fees must be finite; to rule an expert out pass available=False for them instead.")
     return spread.astype(np.float64)
 
 
@@ -215,7 +215,7 @@ def check_length(name: str, array: NDArray[Any], *, n_items: int | None = None) 
 def by_name(name: str, value: object, experts: tuple[str, ...], *, default: float | bool) -> Any:
     """Return a mapping from experts' names as a list in their order; anything else as it is.
 
-    >>> by_name("costs", {"bob": 0.1}, ("ann", "bob"), default=0.0)
+    >>> by_name("fees", {"bob": 0.1}, ("ann", "bob"), default=0.0)
     [0.0, 0.1]
     """
     if not isinstance(value, Mapping):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
+from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fee_matrix
 from defero.core.option_checks import one_of
 from defero.core.results import MODEL, Decision
 from defero.core.scores import Scores
@@ -121,7 +121,7 @@ def decide(
     rule: Rule,
     *,
     expert_names: tuple[str, ...],
-    costs: ArrayLike | None = None,
+    fees: ArrayLike | None = None,
     available: ArrayLike | None = None,
     proven: BoolArray | None = None,
 ) -> Decision:
@@ -132,7 +132,7 @@ def decide(
     scores : Scores of n items
     rule : Rule
     expert_names : J names
-    costs : (J,) or (n, J), optional
+    fees : (J,) or (n, J), optional
         What asking costs, in units of one error.
     available : (J,) or (n, J) bool, optional
         Who can be asked.
@@ -144,11 +144,11 @@ def decide(
     >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
     >>> decide(scores, MostLikelyRight(), expert_names=("ann",)).name.tolist()
     ['model', 'ann']
-    >>> decide(scores, MostLikelyRight(), expert_names=("ann",), costs=[0.4]).name.tolist()
+    >>> decide(scores, MostLikelyRight(), expert_names=("ann",), fees=[0.4]).name.tolist()
     ['model', 'model']
     """
     shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-    fee = fees(costs, **shape)
+    fee = fee_matrix(fees, **shape)
     can = availability(available, **shape)
     sure = np.ones(scores.n_experts, dtype=np.bool_) if proven is None else proven
     value = np.where(can, scores.expert_value - fee, -np.inf)

@@ -166,18 +166,18 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         """Return P(expert j is right | x), (n, J), inside [0, 1]."""
         return np.array(self._scores(X).expert_proba)
 
-    def decide(self, X: Any, *, costs: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
+    def decide(self, X: Any, *, fees: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
         """Say who should decide each item.
 
         Parameters
         ----------
         X : (n, d) array or DataFrame
-        costs : (J,), (n, J) or {name: fee}, optional
+        fees : (J,), (n, J) or {name: fee}, optional
             What asking each expert costs, in units of one error.
         available : (J,) or (n, J) bool, or {name: bool}, optional
             Who can be asked.
         """
-        return self._ready().decide(self._checked(X), costs=costs, available=available)
+        return self._ready().decide(self._checked(X), fees=fees, available=available)
 
     def calibrate(self, X: Any, y: ArrayLike, experts: object = None, *, method: Method = "auto") -> Self:
         """Recalibrate the model and every expert on rows that `fit` did not see; drops earlier panels.
@@ -206,7 +206,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         *,
         alpha: float = 0.1,
         target: str = "any-correct",
-        costs: ArrayLike | None = None,
+        fees: ArrayLike | None = None,
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> Self:
@@ -220,7 +220,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             How often the promise may be broken.
         target : "any-correct", "all-correct" or "missed-share"
             What is promised: see `defero.conformal.ExpertSetPredictor`.
-        costs : (J,), optional
+        fees : (J,), optional
             The fees that `decide` will be called with.
         available : (J,) bool, optional
             Who will be there to be asked, where that is not everybody.
@@ -237,7 +237,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             experts,
             alpha=alpha,
             target=target,
-            costs=costs,
+            fees=fees,
             available=available,
             strata=strata,
         )
@@ -248,13 +248,13 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         X: Any,
         *,
         fill_empty: bool = True,
-        costs: ArrayLike | None = None,
+        fees: ArrayLike | None = None,
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> ExpertSets:
         """Return whom to ask for each item, should it be deferred; `fill_empty` adds the top expert to an empty set."""
         return self._ready().predict_set(
-            self._checked(X), fill_empty=fill_empty, costs=costs, available=available, strata=strata
+            self._checked(X), fill_empty=fill_empty, fees=fees, available=available, strata=strata
         )
 
     def answer(
@@ -263,7 +263,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         answers: object,
         *,
         vote: str | None = None,
-        costs: ArrayLike | None = None,
+        fees: ArrayLike | None = None,
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> Answer:
@@ -275,12 +275,10 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         answers : (n, J)
         vote : "bayes", "confusion", "weighted", "majority", "sequential" or "expert", optional
             How answers are put together: see `Router.answer`. "bayes" by default after `conformalize`, else "expert".
-        costs, available, strata
+        fees, available, strata
             As in `decide` and `predict_set`.
         """
-        return self._ready().answer(
-            self._checked(X), answers, vote=vote, costs=costs, available=available, strata=strata
-        )
+        return self._ready().answer(self._checked(X), answers, vote=vote, fees=fees, available=available, strata=strata)
 
     def score(self, X: Any, y: ArrayLike, experts: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the system accuracy; only experts whose answer is recorded are asked.

@@ -148,26 +148,26 @@ class Router:
         """
         return feature_matrix(self, X, source=source, first_row=first_row)
 
-    def decide(self, X: Any = None, *, costs: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
+    def decide(self, X: Any = None, *, fees: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
         """Say who should decide each item.
 
         Parameters
         ----------
         X : (n, d) array or DataFrame
-        costs : (J,), (n, J) or {name: fee}, optional
+        fees : (J,), (n, J) or {name: fee}, optional
             What asking each expert costs, in units of one error.
         available : (J,) or (n, J) bool, or {name: bool}, optional
             Who can be asked.
         """
-        return self.decide_scores(self.scores(X), costs=costs, available=available)
+        return self.decide_scores(self.scores(X), fees=fees, available=available)
 
     def decide_scores(
-        self, scores: Scores, *, costs: ArrayLike | None = None, available: ArrayLike | None = None
+        self, scores: Scores, *, fees: ArrayLike | None = None, available: ArrayLike | None = None
     ) -> Decision:
         """Decide on scores already at hand."""
-        costs, available = self._terms(costs, available)
+        fees, available = self._terms(fees, available)
         return decide(
-            scores, self.rule, expert_names=self.expert_names, costs=costs, available=available, proven=self.proven
+            scores, self.rule, expert_names=self.expert_names, fees=fees, available=available, proven=self.proven
         )
 
     def predict_set(
@@ -175,7 +175,7 @@ class Router:
         X: Any = None,
         *,
         fill_empty: bool = True,
-        costs: ArrayLike | None = None,
+        fees: ArrayLike | None = None,
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> ExpertSets:
@@ -186,30 +186,30 @@ class Router:
         X : (n, d) array or DataFrame
         fill_empty : bool
             Add the top expert to an empty set.
-        costs, available
+        fees, available
             As in `decide`. Other fees than in `conformalize`, or absent experts, void the promise: a warning says so.
         strata : (n,), optional
             As in `conformalize`.
         """
-        return self.sets_of(self.scores(X), fill_empty=fill_empty, costs=costs, available=available, strata=strata)
+        return self.sets_of(self.scores(X), fill_empty=fill_empty, fees=fees, available=available, strata=strata)
 
     def sets_of(
         self,
         scores: Scores,
         *,
         fill_empty: bool = True,
-        costs: ArrayLike | None = None,
+        fees: ArrayLike | None = None,
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> ExpertSets:
         """Return the sets for scores already at hand."""
-        costs, available = self._terms(costs, available)
+        fees, available = self._terms(fees, available)
         return self.the_panel().sets(
             scores,
             expert_names=self.expert_names,
             proven=self.proven,
             fill_empty=fill_empty,
-            costs=costs,
+            fees=fees,
             available=available,
             strata=strata,
         )
@@ -220,7 +220,7 @@ class Router:
         answers: object,
         *,
         vote: str | None = None,
-        costs: ArrayLike | None = None,
+        fees: ArrayLike | None = None,
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> Answer:
@@ -240,15 +240,15 @@ class Router:
             ("confusion", which looks at the class and not at the item). "sequential" asks one expert after the
             other, while the expected gain is worth the fee, and "expert" one alone; both need no panel. "bayes" by
             default once there is a panel, else "expert".
-        costs, available, strata
+        fees, available, strata
             As in `decide` and `predict_set`.
         """
-        costs, available = self._terms(costs, available)
-        return team_answer(self, X, answers, vote=vote, costs=costs, available=available, strata=strata)
+        fees, available = self._terms(fees, available)
+        return team_answer(self, X, answers, vote=vote, fees=fees, available=available, strata=strata)
 
-    def _terms(self, costs: Any, available: Any) -> tuple[Any, Any]:
+    def _terms(self, fees: Any, available: Any) -> tuple[Any, Any]:
         """Take fees and absences by the experts' names as well as in their order."""
-        fees = by_name("costs", costs, self.expert_names, default=0.0)
+        fees = by_name("fees", fees, self.expert_names, default=0.0)
         return fees, by_name("available", available, self.expert_names, default=True)
 
     def the_panel(self) -> Panel:
@@ -277,17 +277,17 @@ class Router:
         *,
         alpha: float = 0.1,
         target: str = "any-correct",
-        costs: ArrayLike | None = None,
+        fees: ArrayLike | None = None,
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
         disjoint: bool = False,
     ) -> "Router":
         """Return a router that chooses panels with a promise, calibrated on the deferred ones of rows not seen before.
 
-        Whom to defer is settled by `decide` with these costs and experts, item by item, before any label is looked at.
+        Whom to defer is settled by `decide` with these fees and experts, item by item, before any label is looked at.
         `disjoint` is as in `calibrate`.
         """
-        costs, available = self._terms(costs, available)
+        fees, available = self._terms(fees, available)
         return stages.conformalize(
             self,
             X,
@@ -295,7 +295,7 @@ class Router:
             experts,
             alpha=alpha,
             target=target,
-            costs=costs,
+            fees=fees,
             available=available,
             strata=strata,
             disjoint=disjoint,

@@ -74,9 +74,7 @@ def try_out(
         check_rows_known(router.rows_key, argument="disjoint")
     seen_after(router.seen, "judge", told_apart_by(X, router.recipe), label_idx, answer_idx, disjoint=disjoint)
     panel = router.panel
-    terms = (
-        {"costs": None, "available": None} if panel is None else {"costs": panel.costs, "available": panel.available}
-    )
+    terms = {"fees": None, "available": None} if panel is None else {"fees": panel.fees, "available": panel.available}
     recorded = answer_idx != MISSING
     present = recorded if terms["available"] is None else recorded & np.array(terms["available"])
     heard = None
@@ -99,7 +97,7 @@ def try_out(
         label_idx=label_idx,
         answer_idx=answer_idx,
         scores=scores,
-        decision=router.decide_scores(scores, costs=terms["costs"], available=present),
+        decision=router.decide_scores(scores, fees=terms["fees"], available=present),
         uncalibrated=scores if router.calibrator is None else router.scorer.score(features),
         panel=heard,
         panel_note=None if panel is None or heard is not None else NO_STRATA,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from defero.aggregation import VOTES, Ballot, ConfusionMatrices, vote_discount
 from defero.conformal.predictor import ExpertSetPredictor
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fees
+from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fee_matrix
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 from defero.core.expert_checks import stratum_names
@@ -28,7 +28,7 @@ class Panel:
     ----------
     predictor : ExpertSetPredictor
         Calibrated on deferred items.
-    costs : (J,) fees at that time, or None
+    fees : (J,) fees at that time, or None
         The promise is for these.
     available : (J,) who could be asked at that time, or None for everybody
         The promise is for at least these.
@@ -39,7 +39,7 @@ class Panel:
     """
 
     predictor: ExpertSetPredictor
-    costs: tuple[float, ...] | None
+    fees: tuple[float, ...] | None
     available: tuple[bool, ...] | None
     discount: FloatArray
     confusion: ConfusionMatrices
@@ -54,7 +54,7 @@ class Panel:
         *,
         alpha: float,
         target: str,
-        costs: ArrayLike | None,
+        fees: ArrayLike | None,
         available: ArrayLike | None,
         proven: BoolArray,
         strata: ArrayLike | None,
@@ -65,7 +65,7 @@ class Panel:
         """
         if scores.link == "weight":
             raise InputError("a mixture of experts' weights are no probabilities: it cannot be conformalised.")
-        for name, value in (("costs", costs), ("available", available)):
+        for name, value in (("fees", fees), ("available", available)):
             if value is not None and np.shape(value) != (scores.n_experts,):
                 raise InputError(f"{name} must have one entry per expert (J,) here: the promise is for those.")
         named = None if strata is None else np.array(stratum_names(strata, n_items=len(scores)), dtype=object)
@@ -78,7 +78,7 @@ class Panel:
             observed=observed[deferred],
             strata=None if named is None else named[deferred],
         )
-        fees_then = None if costs is None else tuple(float(fee) for fee in np.asarray(costs))
+        fees_then = None if fees is None else tuple(float(fee) for fee in np.asarray(fees))
         discount = vote_discount(answer_idx, label_idx, scores.expert_proba)
         confusion = ConfusionMatrices.fit(answer_idx, label_idx, scores.n_classes)
         return cls(predictor, fees_then, present, discount, confusion)
@@ -99,7 +99,7 @@ class Panel:
         expert_names: tuple[str, ...],
         proven: BoolArray,
         fill_empty: bool,
-        costs: ArrayLike | None,
+        fees: ArrayLike | None,
         available: ArrayLike | None,
         strata: ArrayLike | None,
     ) -> ExpertSets:
@@ -109,10 +109,10 @@ class Panel:
         who can be asked, fees counted.
         """
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-        fee, can = fees(costs, **shape), availability(available, **shape)
+        fee, can = fee_matrix(fees, **shape), availability(available, **shape)
         can_then = np.ones(scores.n_experts, np.bool_) if self.available is None else np.array(self.available)
         why = []
-        if (fee != fees(self.costs, **shape)).any():
+        if (fee != fee_matrix(self.fees, **shape)).any():
             why.append("other fees than in conformalize")
         if (can_then & ~can).any():
             why.append("absent experts")
@@ -163,11 +163,11 @@ class Panel:
 
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""
-        costs = None if self.costs is None else list(self.costs)
+        fees = None if self.fees is None else list(self.fees)
         available = None if self.available is None else list(self.available)
         return {
             "predictor": self.predictor.settings(),
-            "costs": costs,
+            "fees": fees,
             "available": available,
             "discount": self.discount.tolist(),
             "confusion": self.confusion.proba.tolist(),
@@ -177,11 +177,11 @@ class Panel:
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "Panel":
         """Return the panel that `settings()` described."""
-        costs = None if settings["costs"] is None else tuple(settings["costs"])
+        fees = None if settings["fees"] is None else tuple(settings["fees"])
         available = None if settings["available"] is None else tuple(bool(one) for one in settings["available"])
         predictor = ExpertSetPredictor.from_settings(settings["predictor"])
         confusion = ConfusionMatrices(np.array(settings["confusion"]), np.array(settings["enough"], dtype=np.bool_))
-        return cls(predictor, costs, available, np.array(settings["discount"], dtype=np.float64), confusion)
+        return cls(predictor, fees, available, np.array(settings["discount"], dtype=np.float64), confusion)
 
 
 def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:

@@ -126,7 +126,7 @@ def panel(value: Any, place: str) -> None:
     """Check a panel and its thresholds; an infinite threshold is the text inf or -inf."""
     record(
         predictor=record(target=text, alpha=number(0.0, 1.0), n_experts=integer(0), partly_observed=flag),
-        costs=maybe(list_of(number())),
+        fees=maybe(list_of(number())),
         available=maybe(list_of(flag)),
         discount=list_of(number()),
         confusion=list_of(list_of(list_of(number()))),

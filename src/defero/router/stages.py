@@ -36,7 +36,7 @@ def conformalize(
     *,
     alpha: float,
     target: str,
-    costs: Any,
+    fees: Any,
     available: Any,
     strata: ArrayLike | None,
     disjoint: bool,
@@ -48,12 +48,12 @@ def conformalize(
     marked = router.mark_seen("conformalize", X, label_idx, answer_idx, disjoint=disjoint)
     panel = Panel.fit(
         scores,
-        router.decide_scores(scores, costs=costs, available=available).deferred,
+        router.decide_scores(scores, fees=fees, available=available).deferred,
         label_idx,
         answer_idx,
         alpha=alpha,
         target=target,
-        costs=costs,
+        fees=fees,
         available=available,
         proven=router.proven,
         strata=strata,

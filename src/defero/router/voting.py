@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defero.aggregation import VOTES, answer_of_decider, sequential_panel
-from defero.core.checks import BoolArray, IntArray, availability, fees
+from defero.core.checks import BoolArray, IntArray, availability, fee_matrix
 from defero.core.class_skill import ClassSkill
 from defero.core.labels import MISSING
 from defero.core.results import Answer
@@ -25,7 +25,7 @@ _NUMBERS_AT_ONCE = 20_000_000
 
 
 def team_answer(
-    router: "Router", X: Any, answers: object, *, vote: str | None, costs: Any, available: Any, strata: Any
+    router: "Router", X: Any, answers: object, *, vote: str | None, fees: Any, available: Any, strata: Any
 ) -> Answer:
     """Give the team's label; see `Router.answer`."""
     if vote is not None and vote not in WAYS_TO_ASK:
@@ -38,9 +38,9 @@ def team_answer(
     if chosen in WAYS_TO_ASK:
         can_ask = availability(available, **shape) & (answer_idx != MISSING) & router.proven
         if chosen == "expert":
-            decision = router.decide_scores(scores, costs=costs, available=can_ask)
+            decision = router.decide_scores(scores, fees=fees, available=can_ask)
             return answer_of_decider(scores, decision, answer_idx, classes=router.classes)
-        fee = fees(costs, **shape)
+        fee = fee_matrix(fees, **shape)
         return with_class_skill(
             router,
             features,
@@ -49,14 +49,14 @@ def team_answer(
                 answer_idx[rows],
                 part.expert_proba,
                 part.class_proba,
-                costs=fee[rows],
+                fees=fee[rows],
                 skill=skill,
                 available=can_ask[rows],
                 classes=router.classes,
             ),
         )
-    decision = router.decide_scores(scores, costs=costs, available=available)
-    sets = router.sets_of(scores, costs=costs, available=available, strata=strata)
+    decision = router.decide_scores(scores, fees=fees, available=available)
+    sets = router.sets_of(scores, fees=fees, available=available, strata=strata)
     return panel_answer(router, features, scores, answer_idx, with_decider(sets, decision), vote=chosen)
 
 

@@ -41,7 +41,7 @@ def with_new_panels(
         rows.answers,
         alpha=ALPHA if panel is None else panel.predictor.alpha,
         target=TARGET if panel is None else panel.predictor.target,
-        costs=None if panel is None or panel.costs is None else [*panel.costs, 0.0],
+        fees=None if panel is None or panel.fees is None else [*panel.fees, 0.0],
         available=None if panel is None or panel.available is None else [*panel.available, True],
         disjoint=True,
     )

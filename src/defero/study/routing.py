@@ -96,7 +96,7 @@ class _Arrivals:
 class _Terms:
     """Fees (J,), who is there (J,), and whether each probability gets its standard deviation."""
 
-    costs: list[float]
+    fees: list[float]
     available: list[bool]
     uncertainty: bool
 
@@ -107,7 +107,7 @@ def route_cases(
     out: Path | None,
     *,
     model: str,
-    costs: Any,
+    fees: Any,
     absent: Sequence[str],
     uncertainty: bool,
     progress: Callable[[int], None] | None,
@@ -119,7 +119,7 @@ def route_cases(
     path = reading.source.path
     if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
-    terms = _terms(router, costs, absent, uncertainty=uncertainty)
+    terms = _terms(router, fees, absent, uncertainty=uncertainty)
     arrivals = _arrivals(router, reading, out)
     routing, repeated, key = Routing(out, router.expert_names), RepeatedKeys(), None
     decided: list[pd.DataFrame] = []
@@ -137,10 +137,10 @@ def route_cases(
     return routing, decided
 
 
-def _terms(router: Router, costs: Any, absent: Sequence[str], *, uncertainty: bool) -> _Terms:
-    fees = fees_by_name(costs, router.expert_names)
-    if not costs and router.panel is not None and router.panel.costs is not None:
-        fees = list(router.panel.costs)
+def _terms(router: Router, fees: Any, absent: Sequence[str], *, uncertainty: bool) -> _Terms:
+    expert_fees = fees_by_name(fees, router.expert_names)
+    if not fees and router.panel is not None and router.panel.fees is not None:
+        expert_fees = list(router.panel.fees)
     for name in absent:
         if not router.expert_names:
             raise InputError(Argument("absent", [name]), ": the model knows no experts; leave it out.")
@@ -150,7 +150,7 @@ def _terms(router: Router, costs: Any, absent: Sequence[str], *, uncertainty: bo
                 Argument("absent", [name]),
                 f": no such expert{hint} The model knows {join_names(router.expert_names)}.",
             )
-    return _Terms(fees, [name not in absent for name in router.expert_names], uncertainty)
+    return _Terms(expert_fees, [name not in absent for name in router.expert_names], uncertainty)
 
 
 def _arrivals(router: Router, reading: Reading, out: Path | None) -> _Arrivals:
@@ -205,12 +205,12 @@ def _decided(
     assert router.recipe is not None
     features = router.features(piece, source=arrivals.source, first_row=arrivals.first_row)
     scores = router.score_features(features)
-    decision = router.decide_scores(scores, costs=terms.costs, available=terms.available)
+    decision = router.decide_scores(scores, fees=terms.fees, available=terms.available)
     panels = None
     if router.panel is not None and not router.panel.stratified:
         with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
             warnings.filterwarnings("ignore", "the panel's promise does not hold")
-            sets = router.sets_of(scores, costs=terms.costs, available=terms.available)
+            sets = router.sets_of(scores, fees=terms.fees, available=terms.available)
         panels = with_decider(sets, decision)
     sd = expert_sd(router, features) if terms.uncertainty else None
     routing.any_doubt |= sd is not None and bool((sd == sd).any())
@@ -232,12 +232,12 @@ def _voided(router: Router, terms: _Terms) -> list[str]:
     """Say that the panels were calibrated for other fees or other experts, and what to do."""
     if router.panel is None or router.panel.stratified:
         return []
-    before = router.panel.costs or (0.0,) * len(terms.costs)
+    before = router.panel.fees or (0.0,) * len(terms.fees)
     present = router.panel.available or (True,) * len(terms.available)
     why: list[object] = []
-    if tuple(terms.costs) != tuple(before):
-        paid = {name: fee for name, fee in zip(router.expert_names, terms.costs, strict=True) if fee}
-        how = ("with ", Argument("costs", paid)) if paid else ("without ", Argument("costs"))
+    if tuple(terms.fees) != tuple(before):
+        paid = {name: fee for name, fee in zip(router.expert_names, terms.fees, strict=True) if fee}
+        how = ("with ", Argument("fees", paid)) if paid else ("without ", Argument("fees"))
         why += [" and ", "other fees than in fit (fit ", *how, " for panels that keep it)"]
     if any(was and not now for was, now in zip(present, terms.available, strict=True)):
         why += [" and ", "absent experts (fit without them for panels that keep it)"]

@@ -111,7 +111,7 @@ class Study(TeamAtWork):
         answer_weights: str | None = None,
         alpha: float = ALPHA,
         target: str = TARGET,
-        costs: Mapping[str, float] | Sequence[float] | None = None,
+        fees: Mapping[str, float] | Sequence[float] | None = None,
         recipe: "Recipe | None" = None,
         checkpoints: str | None = None,
         progress: bool = False,
@@ -126,7 +126,7 @@ class Study(TeamAtWork):
             How often a panel may break its promise.
         target : "any-correct", "all-correct" or "missed-share"
             What a panel promises.
-        costs : {name: fee} or (J,), optional
+        fees : {name: fee} or (J,), optional
             What asking each expert costs, in units of one error.
         recipe, checkpoints
             Settings of the training, and a folder for a deep net's checkpoint, as in `DeferralClassifier`.
@@ -149,13 +149,13 @@ class Study(TeamAtWork):
             recipe=recipe,
             checkpoints=checkpoints,
         )
-        fees = fees_by_name(costs, self._own_cases("fit").table.experts)
+        expert_fees = fees_by_name(fees, self._own_cases("fit").table.experts)
         self.team, self.notes = fit_team(
             self._own_cases("fit"),
             self.parts,
             choices,
             cuts=self.cuts,
-            fees=fees,
+            fees=expert_fees,
             random_state=self.random_state,
             progress=progress,
         )

@@ -143,7 +143,7 @@ class TeamAtWork:
         out: None = None,
         *,
         key: str | None = None,
-        costs: Mapping[str, float] | Sequence[float] | None = None,
+        fees: Mapping[str, float] | Sequence[float] | None = None,
         absent: Sequence[str] = (),
         uncertainty: bool = False,
         format: str | None = None,
@@ -159,7 +159,7 @@ class TeamAtWork:
         out: str | PathLike[str],
         *,
         key: str | None = None,
-        costs: Mapping[str, float] | Sequence[float] | None = None,
+        fees: Mapping[str, float] | Sequence[float] | None = None,
         absent: Sequence[str] = (),
         uncertainty: bool = False,
         format: str | None = None,
@@ -174,7 +174,7 @@ class TeamAtWork:
         out: str | PathLike[str] | None = None,
         *,
         key: str | None = None,
-        costs: Mapping[str, float] | Sequence[float] | None = None,
+        fees: Mapping[str, float] | Sequence[float] | None = None,
         absent: Sequence[str] = (),
         uncertainty: bool = False,
         format: str | None = None,
@@ -192,7 +192,7 @@ class TeamAtWork:
             The decisions: .csv, .tsv, .jsonl (each also .gz) or .parquet; .json for tasks of Label Studio.
         key : str, optional
             A column to copy, that names the cases; by default that of `fit`.
-        costs : {name: fee} or (J,), optional
+        fees : {name: fee} or (J,), optional
             What asking each expert costs, in units of one error; by default as in `fit`.
         absent : names
             Experts who cannot be asked.
@@ -215,7 +215,7 @@ class TeamAtWork:
             reading,
             None if out is None else Path(out),
             model=self.name,
-            costs=costs,
+            fees=fees,
             absent=absent,
             uncertainty=uncertainty,
             progress=progress,

@@ -153,13 +153,13 @@ class FitChoices:
             panels.answers,
             alpha=self.alpha,
             target=self.target,
-            costs=fees if any(fees) else None,
+            fees=fees if any(fees) else None,
             disjoint=True,
         )
 
     def without_effect(self, fees: list[float]) -> list[str]:
         """Return a sentence on what this loss has no use for."""
-        changed = {"alpha": self.alpha != ALPHA, "target": self.target != TARGET, "costs": any(fees)}
+        changed = {"alpha": self.alpha != ALPHA, "target": self.target != TARGET, "fees": any(fees)}
         named = [Argument(name) for name, is_changed in changed.items() if is_changed]
         if self.loss != "moe" or not named:
             return []
@@ -198,21 +198,21 @@ class FitChoices:
         return f"{network} Experts: {heads[outcome['heads']]}."
 
 
-def fees_by_name(costs: Any, expert_names: tuple[str, ...]) -> list[float]:
+def fees_by_name(fees: Any, expert_names: tuple[str, ...]) -> list[float]:
     """Return fees (J,) in the experts' order, 0 for whoever is not named."""
-    if costs is None:
+    if fees is None:
         return [0.0] * len(expert_names)
-    if len(costs) and not expert_names:
-        raise InputError(": there are no experts to be paid; leave it out.", argument="costs")
-    fees = [float(fee) for fee in by_name("costs", costs, expert_names, default=0.0)]
+    if len(fees) and not expert_names:
+        raise InputError(": there are no experts to be paid; leave it out.", argument="fees")
+    fees = [float(fee) for fee in by_name("fees", fees, expert_names, default=0.0)]
     if len(fees) != len(expert_names):
-        raise InputError(f"must name a fee for each of {len(expert_names)} experts, got {len(fees)}.", argument="costs")
+        raise InputError(f"must name a fee for each of {len(expert_names)} experts, got {len(fees)}.", argument="fees")
     for name, fee in zip(expert_names, fees, strict=True):
         if fee < 0:
-            raise InputError(Argument("costs", {name: fee}), ": a fee must not be negative.")
+            raise InputError(Argument("fees", {name: fee}), ": a fee must not be negative.")
         if not fee < float("inf"):
             raise InputError(
-                Argument("costs", {name: fee}),
+                Argument("fees", {name: fee}),
                 ": the fee must be finite; to rule an expert out pass ",
                 Argument("absent", [name]),
                 ".",
