@@ -25,10 +25,10 @@ def slow_shares(trial, low, high, *, first):
         sure = trial.scores.model_proba[i]
         if not (low < sure <= high or (first and sure == low)):
             continue
-        said = [answer for answer in trial.answer_idx[i].tolist() if answer != -1]
-        if said:
-            agree.append(sum(answer == trial.scores.class_idx[i] for answer in said) / len(said))
-            right.append(sum(answer == trial.label_idx[i] for answer in said) / len(said))
+        answers = [answer for answer in trial.answer_idx[i].tolist() if answer != -1]
+        if answers:
+            agree.append(sum(answer == trial.scores.class_idx[i] for answer in answers) / len(answers))
+            right.append(sum(answer == trial.label_idx[i] for answer in answers) / len(answers))
     return agree, right
 
 
@@ -89,16 +89,16 @@ def test_cases_without_any_answer_count_for_the_model_alone():
 
 
 @pytest.mark.parametrize(
-    ("said", "answers", "name"),
+    ("predicted", "answers", "name"),
     [
         ([0, 1], [["a"], ["b"]], "model_labels"),
         (["a", "b"], [[-1], [1]], "answers"),
         (["a", "b"], [[0], [1]], "answers"),
     ],
 )
-def test_names_beside_numbers_are_refused(said, answers, name):
+def test_names_beside_numbers_are_refused(predicted, answers, name):
     with pytest.raises(InputError, match=f"{name} must have the form of labels, got .* beside 'a'"):
-        AgreementDisplay.from_predictions([0.7, 0.7], said, answers, ["a", "b"])
+        AgreementDisplay.from_predictions([0.7, 0.7], predicted, answers, ["a", "b"])
 
 
 def test_logits_are_refused():

@@ -135,10 +135,10 @@ def test_a_team_without_experts_gives_a_picture_or_a_sentence(display):
     trial = made_trial(0)
     sentences = {
         "DeferralCurveDisplay": "no case could be deferred to anybody",
-        "ExpertLoadDisplay": "about experts, and the team has none",
-        "AgreementDisplay": "about experts, and the team has none",
-        "SkillDisplay": "about experts, and the team has none",
-        "SharedErrorsDisplay": "about experts, and the team has none",
+        "ExpertLoadDisplay": "at least one expert, got none",
+        "AgreementDisplay": "at least one expert, got none",
+        "SkillDisplay": "at least one expert, got none",
+        "SharedErrorsDisplay": "at least one expert, got none",
     }
     if display.__name__ in sentences:
         with pytest.raises(InputError, match=sentences[display.__name__]):

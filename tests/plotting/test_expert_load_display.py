@@ -33,7 +33,7 @@ def test_rows_are_the_experts_by_load_with_the_metrics_numbers():
     assert promised.get_xydata() == pytest.approx(np.array([[promise.promised[j], row] for row, j in enumerate(asked)]))
     ends = np.array(right.collections[0].get_segments())
     assert np.array_equal(ends[:, :, 0], np.column_stack([usage.low[asked], usage.high[asked]]))
-    assert left.get_xlabel() == f"share of all cases (the model keeps {style.percent(trial.decision.coverage)})"
+    assert left.get_xlabel() == f"share of all cases (the model: {style.percent(trial.decision.coverage)})"
 
 
 def test_the_first_row_is_on_top():
@@ -45,10 +45,10 @@ def test_the_first_row_is_on_top():
 
 
 def test_without_probabilities_nothing_is_promised():
-    display = ExpertLoadDisplay.from_predictions([0, -1], [["a"], ["b"]], ["a", "b"], names=["ann"])
+    display = ExpertLoadDisplay.from_predictions([0, -1], [["a"], ["b"]], ["a", "b"], expert_names=["ann"])
     assert np.isnan(display.promised).all()
     (only,) = display.axes_[1].get_lines()
-    assert "".join(only.get_label().split()) == "right,with95%interval"
+    assert "".join(only.get_label().split()) == "accuracy,with95%interval"
 
 
 def test_all_right_and_nobody_asked_are_drawn():
@@ -56,7 +56,7 @@ def test_all_right_and_nobody_asked_are_drawn():
     assert display.axes_[1].get_lines()[0].get_xydata().tolist() == [[1.0, 0.0]]
     nobody = ExpertLoadDisplay.from_trial(made_trial(3, defer="nobody"))
     assert [text.get_text() for text in nobody.axes_[0].texts] == ["never asked"] * 3
-    assert "the model keeps 100.0\u00a0%" in nobody.axes_[0].get_xlabel()
+    assert "the model: 100.0\u00a0%" in nobody.axes_[0].get_xlabel()
 
 
 def test_every_mark_is_inside_its_panel():

@@ -50,7 +50,8 @@ def test_empty_panels_are_hatched_and_named():
     assert bars(display.ax_) == {0: 0.5, 1: 0.0, 2: 0.5}
     assert [bar.get_hatch() for bar in display.ax_.patches if round(bar.get_x() + 0.4) == 0] == ["////"]
     words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert words == ["mean 1.00; 1.50 once the empty ones are filled", "empty: the top expert is asked (1 case)"]
+    assert [fact in words[0] for fact in ("mean 1.00", "1.50")] == [True, True]
+    assert "(1 case)" in words[1]
 
 
 def test_only_empty_panels_are_drawn():
@@ -68,10 +69,10 @@ def test_nothing_deferred_is_said_in_the_picture():
 def test_a_trial_without_panels_gives_a_sentence():
     trial = made_trial(2)
     bare = Trial(trial.classes, trial.label_idx, trial.answer_idx, trial.scores, trial.decision, trial.scores)
-    with pytest.raises(InputError, match="the trial has no panel; call conformalize"):
+    with pytest.raises(InputError, match="call conformalize"):
         SetSizeDisplay.from_trial(bare)
 
 
 def test_numbers_in_place_of_sets_are_refused():
-    with pytest.raises(InputError, match="sets must be ExpertSets or \\(n, J\\) True or False"):
+    with pytest.raises(InputError, match=r"sets must be .* got shape \(1, 2\) of float64"):
         SetSizeDisplay.from_predictions([[0.5, 0.2]])

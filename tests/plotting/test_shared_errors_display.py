@@ -46,19 +46,19 @@ def patches(display):
 
 def test_cells_are_as_strong_as_the_correlation_and_named_pairs_have_frames():
     answers, labels = crowd(5, copy=[(1, 4)])
-    display = SharedErrorsDisplay.from_predictions(answers, labels, names=list("abcde"))
+    display = SharedErrorsDisplay.from_predictions(answers, labels, expert_names=list("abcde"))
     assert display.shown == (1, 4, 0, 2, 3)
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == list("beacd")
-    found = shared_errors(answers, labels).correlation[np.ix_(display.shown, display.shown)]
+    correlation = shared_errors(answers, labels).correlation[np.ix_(display.shown, display.shown)]
     cells, frames = patches(display)
     assert frames == {(0, 1), (1, 0)}
-    assert set(cells) == {(r, c) for r, c in np.argwhere(found > 0).tolist()}
+    assert set(cells) == {(r, c) for r, c in np.argwhere(correlation > 0).tolist()}
     strongest = max(cells.values())
-    assert all(cells[cell] == pytest.approx(strongest * found[cell] / np.nanmax(found)) for cell in cells)
+    assert all(cells[cell] == pytest.approx(strongest * correlation[cell] / np.nanmax(correlation)) for cell in cells)
     numbers = {(text.get_position()[1], text.get_position()[0]): text.get_text() for text in display.ax_.texts}
     assert set(numbers) == {(r, c) for r in range(5) for c in range(5) if r != c}
     assert all(
-        float(word.replace("\u2212", "-")) == pytest.approx(found[at], abs=0.0051) for at, word in numbers.items()
+        float(word.replace("\u2212", "-")) == pytest.approx(correlation[at], abs=0.0051) for at, word in numbers.items()
     )
     assert "\u22120.00" not in numbers.values()
 
@@ -67,8 +67,8 @@ def test_a_trial_is_the_same_as_its_arrays():
     trial = made_trial(4)
     drawn = SharedErrorsDisplay.from_trial(trial)
     arrays = SharedErrorsDisplay.from_predictions(trial.answer_idx, trial.label_idx, trial.scores.expert_proba)
-    assert np.array_equal(drawn.found.correlation, arrays.found.correlation, equal_nan=True)
-    assert drawn.found.names == trial.expert_names
+    assert np.array_equal(drawn.errors.correlation, arrays.errors.correlation, equal_nan=True)
+    assert drawn.errors.names == trial.expert_names
 
 
 def test_too_few_shared_answers_are_hatched_and_explained():
@@ -78,7 +78,7 @@ def test_too_few_shared_answers_are_hatched_and_explained():
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert legend == ["0.5", "1: copies", "too few shared answers"]
     whole = SharedErrorsDisplay.from_predictions(*crowd(4, copy=[(0, 1)]))
-    assert [text.get_text() for text in whole.ax_.get_legend().get_texts()][-1] == "err together, beyond chance"
+    assert [text.get_text() for text in whole.ax_.get_legend().get_texts()][-1] == "same mistakes, beyond chance"
 
 
 def test_of_many_experts_those_most_alike_are_drawn():
@@ -93,8 +93,8 @@ def test_of_many_experts_those_most_alike_are_drawn():
 
 
 def test_one_expert_is_refused_and_nobody_too():
-    with pytest.raises(InputError, match="compares experts, and the team has one alone"):
+    with pytest.raises(InputError, match="at least two experts, got one"):
         SharedErrorsDisplay.from_predictions([[0], [1]], [0, 1])
-    with pytest.raises(InputError, match="about experts, and the team has none"):
+    with pytest.raises(InputError, match="at least one expert, got none"):
         SharedErrorsDisplay.from_predictions(np.zeros((2, 0), dtype=int), [0, 1])
     assert plt.get_fignums() == []

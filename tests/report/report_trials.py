@@ -24,8 +24,8 @@ def trial_and_record(n=120, names=(NASTY, "bob", "eve"), *, classes=("<i>odd</i>
     class_proba /= class_proba.sum(axis=1, keepdims=True)
     skill = np.where(label_idx[:, None] == np.arange(len(names)) % n_classes, 0.95, 0.6)
     right = rng.random(skill.shape) < skill
-    said = np.array(classes, dtype=object)[np.where(right, label_idx[:, None], (label_idx[:, None] + 1) % n_classes)]
-    answers = np.where(rng.random(skill.shape) < 1 / 3, None, said) if names else np.empty((n, 0), dtype=object)
+    named = np.array(classes, dtype=object)[np.where(right, label_idx[:, None], (label_idx[:, None] + 1) % n_classes)]
+    answers = np.where(rng.random(skill.shape) < 1 / 3, None, named) if names else np.empty((n, 0), dtype=object)
     router = Router.from_probabilities(class_proba, skill, classes=list(classes), experts=list(names))
     labels = np.array(classes, dtype=object)[label_idx]
     if panel:
@@ -36,7 +36,7 @@ def trial_and_record(n=120, names=(NASTY, "bob", "eve"), *, classes=("<i>odd</i>
 
 def provenance(**changes):
     """Return where a made-up report comes from."""
-    told = {
+    values = {
         "model": "model",
         "table": "wards/<new>.csv",
         "rows": 1500,
@@ -48,7 +48,7 @@ def provenance(**changes):
         "versions": {"numpy": "2.4.6"},
         "notes": {"label": "truth"},
     }
-    return Provenance(**{**told, **changes})
+    return Provenance(**{**values, **changes})
 
 
 @cache
@@ -140,15 +140,15 @@ class Reader(HTMLParser):
 
     def cells(self, section, caption=""):
         """Return {head of the row: {head of the column: cell}} of a section's tables whose caption begins so."""
-        found = {}
+        cells = {}
         for table in self.tables:
             if table.section == section and "".join(table.caption).startswith(caption):
                 head, *rows = table.rows
                 columns = [str(cell) for cell in head]
                 for first, *rest in rows:
                     # Tables that stand side by side have the same rows.
-                    found.setdefault(str(first), {}).update(zip(columns[1:], rest, strict=True))
-        return found
+                    cells.setdefault(str(first), {}).update(zip(columns[1:], rest, strict=True))
+        return cells
 
     def rows(self, section, caption=""):
         """Return the same with the words of each cell, in order."""

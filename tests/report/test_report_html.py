@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_trials import Reader
 
-from defero.report.html import Cell, Html, folded, joined, listed, section, table, tag
+from defero.report.html import Html, bullet_list, folded, joined, section, tag
+from defero.report.tables import Cell, table
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 
@@ -39,6 +40,6 @@ def test_a_table_has_heads_with_a_scope_and_a_named_box_that_scrolls():
 
 
 def test_a_section_is_named_by_its_heading():
-    page = Reader(section("gain", "What?", listed(["a", "b"]), folded("more", "text")))
+    page = Reader(section("gain", "What?", bullet_list(["a", "b"]), folded("more", "text")))
     assert page.ids == ["gain", "gain-title"]
     assert page.tags[0][1]["aria-labelledby"] == "gain-title"

@@ -73,30 +73,28 @@ def test_no_picture_has_a_colour_that_the_dark_page_cannot_change(read):
 
 def test_the_first_words_are_the_answer_then_come_the_cautions(team, read):
     _, record = team
-    said = " ".join(sentence(record).split())
+    result = " ".join(sentence(record).split())
     start = read.text.index
-    assert start(said) < start("Team right") < start("What this rests on") < start("What does the team gain?")
+    assert start(result) < start("Team accuracy") < start("recorded answers:") < start("What does the team gain?")
     assert all(one.replace("-", "−") in read.text.replace("-", "−") for one in record.cautions if "beyond" not in one)
 
 
 def test_it_says_what_recorded_answers_can_tell(team, read):
     _, record = team
-    assert "could only ask experts whose answer to the case is recorded, and it decided among those" in read.text
-    assert f"Here {record.recorded:.1f} of 3 experts answered a case on average." in read.text
-    share = f"{100 * record.coverage_with_all:.1f} %"
-    assert f"with the recorded answers; {share} if every expert could be asked" in read.text
+    assert f"{record.recorded:.1f} of 3 experts answered" in read.text
+    assert f"{100 * record.coverage_with_all:.1f} % if every expert could be asked" in read.text
 
 
 def test_the_foot_says_how_to_make_it_again(read):
-    foot = read.text[read.text.index("Where this comes from") :]
-    for said in (
-        "1,500, of which 1,380 seen",
+    foot = read.text[read.text.index("How this report was made") :]
+    for fact in (
+        "1,500, of which 1,380 were",
         "00ff00ff00ff00ff",
         "numpy 2.4.6",
         "label truth",
         "2026-01-02 03:04 UTC",
     ):
-        assert said in foot
+        assert fact in foot
     assert "defero report model 'wards/<new>.csv' --out report.html --seed 7" in foot
 
 
@@ -116,17 +114,17 @@ def test_without_experts_nothing_is_said_of_a_team():
     read = Reader(page_of(40, (), panel=False))
     _, record = trial_and_record(40, (), panel=False)
     assert f"On 40 held-out cases the model is right on {100 * record.model.value:.1f} %." in read.text
-    assert read.text.count("The team has no experts: everything here is about the model alone.") == 1
-    before_the_glossary = read.text[: read.text.index("How to read this Team")]
-    for said in (
+    assert read.text.count("The team has no experts") == 1
+    before_the_glossary = read.text[: read.text.index("How to read this report Team")]
+    for words in (
         "Asking experts",
-        "These cases do not tell",
-        "Who knows what?",
+        "These cases do not show",
+        "Which expert",
         "Who is asked",
         "Decided by",
-        "by the team",
+        "of the team",
     ):
-        assert said not in before_the_glossary
+        assert words not in before_the_glossary
     assert list(read.rows("gain")) == ["the model"]
     assert list(read.rows("load")) == ["the model"]
     assert {len(row) for row in read.rows("classes").values()} == {2}
@@ -139,26 +137,26 @@ def test_weights_are_not_judged_as_probabilities():
     weights = Scores(scores.class_proba, scores.expert_proba, scores.model_proba, scores.expert_raw, "weight")
     trial = replace(trial, scores=weights, uncalibrated=weights, panel=None)
     read = Reader(report_page(trial, team_record(trial, rng=np.random.default_rng(0)), provenance()))
-    assert read.text.count("This team goes by weights") == 1
+    assert read.text.count("This team uses weights") == 1
     assert [name for name in read.ids if name.startswith("reliability")] == []
-    assert read.rows("honesty") == {}
+    assert read.rows("calibration") == {}
     assert {len(row) for row in read.rows("load").values()} == {3}
-    body = read.text[: read.text.index("How to read this Team")]
-    assert "romised" not in body.replace("promise nothing", "")
-    assert "how sure the model is" not in body
+    body = read.text[: read.text.index("How to read this report Team")]
+    assert "romised" not in body
+    assert "confidence of the model" not in body
     assert "nan" not in re.findall(r"\w+", read.text)
 
 
 def test_of_many_experts_the_most_asked_are_in_sight_and_the_others_one_click_away(team, monkeypatch):
-    monkeypatch.setattr("defero.report.sections.many.IN_SIGHT", 1)
-    monkeypatch.setattr("defero.report.sections.many.SPARED", 0)
+    monkeypatch.setattr("defero.report.tables.IN_SIGHT", 1)
+    monkeypatch.setattr("defero.report.tables.SPARED", 0)
     _, record = team
     read = Reader(report_page(*team, provenance()))
     assert read.text.count("Show the other 2 experts") == 4
-    load = read.text[read.text.index("Who is asked, and do") : read.text.index("Are the probabilities honest?")]
+    load = read.text[read.text.index("Who is asked, and are") : read.text.index("Are the probabilities calibrated?")]
     in_sight, _, folded = load.partition("Show the other 2 who are asked")
     most = max(record.experts, key=lambda expert: expert.asked.total).name
-    table = in_sight[in_sight.index("Cases given to each") :]
+    table = in_sight[in_sight.index("Cases that each") :]
     assert most in table
     assert all((expert.name in table) == (expert.name == most) for expert in record.experts)
     assert all(expert.name in folded for expert in record.experts if expert.name != most)

@@ -9,9 +9,9 @@ from report_trials import Reader, page_of, trial_and_record
 from defero.core.scores import Scores
 from defero.metrics.probabilities.smooth import smooth_calibration_error
 from defero.metrics.statistics.intervals import Share
-from defero.report.sections.honesty import honesty
+from defero.report.sections.calibration import calibration
 from defero.report.sections.skill import skill
-from defero.report.whisker import Scale, whisker
+from defero.report.tables import Scale, whisker
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,8 @@ def with_ends(value, low, high):
     return percents(value) if math.isnan(low) else f"{percents(value)} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def share(found):
-    return with_ends(found.value, *found.interval)
+def share(value):
+    return with_ends(value.value, *value.interval)
 
 
 def points(value):
@@ -63,11 +63,11 @@ def test_whiskers_are_drawn_where_the_shares_are(team, read):
     (head,) = [name for name in cells["the team"] if name.endswith("to 100 %")]
     lowest = float(head.split()[0]) / 100
     shares = {"the team": record.team, "the model alone": record.model}
-    for name, found in (shares | {expert.name: expert.alone for expert in record.experts}).items():
+    for name, accuracy in (shares | {expert.name: expert.alone for expert in record.experts}).items():
         lines = cells[name][head].lines
         low, high, value, team_share = (
             pytest.approx(100 * (end - lowest) / (1 - lowest), abs=0.006)
-            for end in (*found.interval, found.value, record.team.value)
+            for end in (*accuracy.interval, accuracy.value, record.team.value)
         )
         assert lines == {"track": (0, 100), "mark": (team_share,) * 2, "span": (low, high), "dot": (value,) * 2}
 
@@ -78,13 +78,13 @@ def test_a_whisker_without_cases_is_empty():
 
 def test_recall(team, read):
     _, record = team
-    assert list(read.rows("classes")) == [str(found.label) for found in record.recall]
-    for found in record.recall:
-        by = points(found.team.value - found.model.value)
-        assert read.rows("classes")[str(found.label)] == [
-            str(found.team.total),
-            share(found.team),
-            share(found.model),
+    assert list(read.rows("classes")) == [str(recall.label) for recall in record.recall]
+    for recall in record.recall:
+        by = points(recall.team.value - recall.model.value)
+        assert read.rows("classes")[str(recall.label)] == [
+            str(recall.team.total),
+            share(recall.team),
+            share(recall.model),
             by,
         ]
 
@@ -101,34 +101,34 @@ def test_load(team, read):
         assert rows[name][:-1] == [str(kept.total), part, percents(promised), share(kept)]
 
 
-def test_honesty(team, read):
+def test_calibration(team, read):
     trial, record = team
-    rows, model = read.rows("honesty", "How far"), record.model_calibration
+    rows, model = read.rows("calibration", "Distance"), record.model_calibration
     assert len(rows) == 4
     error = with_ends(model.smooth_error, model.smooth_low, model.smooth_high)
     assert rows["the model"] == [str(len(trial)), error]
     for expert in record.experts:
         error = with_ends(expert.smooth_error, expert.smooth_low, expert.smooth_high)
         assert rows[expert.name] == [str(expert.alone.total), error]
-    found, rows = record.by_predicted_class, read.rows("honesty", "The model's chance")
-    assert len(rows) == len(found.groups)
-    for g, k in enumerate(found.groups):
-        kept = with_ends(found.realised[g, 0], found.low[g, 0], found.high[g, 0])
-        line = [str(found.count[g, 0]), percents(found.promised[g, 0]), kept]
+    groups, rows = record.by_predicted_class, read.rows("calibration", "The model's share")
+    assert len(rows) == len(groups.groups)
+    for g, k in enumerate(groups.groups):
+        kept = with_ends(groups.realised[g, 0], groups.low[g, 0], groups.high[g, 0])
+        line = [str(groups.count[g, 0]), percents(groups.promised[g, 0]), kept]
         assert rows[str(record.classes[int(k)])] == line
 
 
 def test_the_error_before_calibration_is_shown_where_there_was_one(team, read):
     assert "before recalibration" not in read.text
-    assert "not recalibrated on cases of its own" in read.text
+    assert "not recalibrated" in read.text
     trial, record = team
     other = Scores.from_probabilities(trial.scores.class_proba, 0.5 * trial.scores.expert_proba)
-    told = ("Recalibrated on 90 cases.",)
-    shown = Reader(honesty(replace(trial, uncalibrated=other), record, calibration=told))
+    sentences = ("Recalibrated on 90 cases.",)
+    shown = Reader(calibration(replace(trial, uncalibrated=other), record, recalibration=sentences))
     before = smooth_calibration_error(
         0.5 * trial.scores.expert_proba, trial.expert_correct, observed=trial.observed, average=None
     )
-    rows = shown.rows("honesty", "How far")
+    rows = shown.rows("calibration", "Distance")
     assert [rows[expert.name][-1] for expert in record.experts] == [percents(error) for error in before]
     assert rows["the model"][-1] == percents(smooth_calibration_error(trial.scores.model_proba, trial.model_correct))
     assert "Recalibrated on 90 cases." in shown.text
@@ -149,8 +149,8 @@ def test_panels(team, read):
 
 def test_deferral(team, read):
     _, record = team
-    rows = read.rows("deferral", "Accuracy for each")
-    loads = read.cells("deferral", "Cases each expert gets")
+    rows = read.rows("deferral", "Accuracy of the team")
+    loads = read.cells("deferral", "Cases that each expert gets")
     assert len(rows) == len(record.deferral)
     for point in record.deferral:
         wanted = f"{100 * point.wanted:.0f} %"

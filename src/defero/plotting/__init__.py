@@ -1,4 +1,4 @@
-"""Pictures of a team on held-out cases: each display computes, draws on matplotlib Axes, and keeps its numbers."""
+"""Displays of a team on held-out cases, in the style of scikit-learn's: each draws on Axes and stores its numbers."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""Where the model is sure, do the experts agree with it, and who is right?"""
+"""Accuracy of model and experts, and their agreement, by the model's confidence."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,14 +21,14 @@ _STRIP = 0.16
 
 @dataclass(frozen=True, eq=False)
 class BinnedShare:
-    """A share in each of B bins of the model's confidence; nan in bins without such cases.
+    """A share in each of B bins of the model's confidence; nan in empty bins.
 
     Attributes
     ----------
     count : (B,) int
-        Cases that have it: for the experts, those that somebody answered.
+        Cases in the bin; for the experts, cases with an answer.
     value, low, high : (B,)
-        The mean share, and Wilson's interval, so wide that all B hold together.
+        Mean share, and Wilson's intervals, which hold simultaneously for all B bins.
     """
 
     count: IntArray
@@ -39,16 +39,16 @@ class BinnedShare:
 
 @dataclass(eq=False)
 class AgreementDisplay(Display):
-    """Agreement of model and experts, and how often each is right, against the model's confidence.
+    """Accuracy of model and experts, and their agreement, by the model's confidence.
 
-    Of a case with several recorded answers the mean over them counts, as one case: answers to the same case are no
-    independent draws, and the intervals are as wide as if each case had one answer.
+    A case with several answers counts once, with the mean over its answers: answers to the same case are not
+    independent, so the intervals are those of one answer per case.
 
     Attributes
     ----------
     edges : (B + 1,)
     confidence : (B,)
-        The model's mean confidence in each bin; nan in an empty one.
+        Mean confidence of the model in each bin; nan in empty bins.
     model_right, expert_right, agree : BinnedShare
     level : float
 
@@ -72,7 +72,7 @@ class AgreementDisplay(Display):
     def from_trial(
         cls, trial: Trial, *, ax: Axes | None = None, n_bins: int = 10, level: float = 0.95
     ) -> "AgreementDisplay":
-        """Draw a trial: the model's confidence is P(its own label is right)."""
+        """Draw a trial; the model's confidence is P(its label is right)."""
         return cls.from_predictions(
             trial.scores.model_proba,
             trial.scores.class_idx,
@@ -103,31 +103,31 @@ class AgreementDisplay(Display):
             P(the model's label is right), in [0, 1].
         model_labels : (n,)
         answers : (n, J)
-            The experts' answers in the same form; see `system_labels` for what counts as none.
+            Answers in the same form; see `system_labels` for what counts as missing.
         labels : (n,)
-            The truth in the same form.
+            True labels in the same form.
         n_bins : int
             Equal-width bins (k / B, (k + 1) / B] of the confidence.
         level : float
-            Of all intervals of one line together.
+            Simultaneous level of the intervals of one line.
         ax : Axes, optional
-            A new figure without it.
+            Axes to draw on; a new figure by default.
         """
         columns = answer_columns(answers)
         n_items, n_experts = columns.shape
         check_cases(n_items)
         check_experts(n_experts)
-        said = complete_labels("model_labels", model_labels, n_items=n_items)
+        predicted = complete_labels("model_labels", model_labels, n_items=n_items)
         truth = complete_labels("labels", labels, n_items=n_items)
         observed = ~np.column_stack([missing_cells(column) for column in columns.T])
-        check_same_form("model_labels", said, "labels", truth)
+        check_same_form("model_labels", predicted, "labels", truth)
         check_same_form("answers", columns[observed], "labels", truth)
-        model = reliability_bins(confidence, said == truth, n_bins=n_bins, level=level)
+        model = reliability_bins(confidence, predicted == truth, n_bins=n_bins, level=level)
         bins = np.searchsorted(model.edges[1:-1], np.asarray(confidence), side="left")
         each = simultaneous_level(level, n_bins)
         expert_right, agree = (
             _binned(_mean_over(columns == other[:, None], observed), bins, n_bins=n_bins, level=each)
-            for other in (truth, said)
+            for other in (truth, predicted)
         )
         model_right = BinnedShare(model.count[0], model.accuracy[0], model.low[0], model.high[0])
         return cls(model.edges, model.confidence[0], model_right, expert_right, agree, level).plot(ax)
@@ -137,8 +137,8 @@ class AgreementDisplay(Display):
         with style.drawing():
             ax = self._take(ax, size=(5.2, 4.0))
             style.dress(ax, x="the model's confidence", y="share of cases")
-            for name, label, look in _LINES:
-                self._draw_line(ax, getattr(self, name), label, look)
+            for name, label, line_style in _LINES:
+                self._draw_line(ax, getattr(self, name), label, line_style)
             count = self.model_right.count
             height = count / max(int(count.max()), 1) * (_STRIP - 0.03)
             ax.bar(
@@ -170,16 +170,16 @@ class AgreementDisplay(Display):
             )
         return self
 
-    def _draw_line(self, ax: Axes, share: BinnedShare, label: str, look: dict[str, Any]) -> None:
-        some = share.count > 0
-        x = self.confidence[some]
-        ax.fill_between(x, share.low[some], share.high[some], color=look["color"], alpha=0.13, linewidth=0)
-        # The band of a single bin has no width: its ends are drawn too.
-        ax.vlines(x, share.low[some], share.high[some], color=look["color"], linewidth=0.7, alpha=0.6)
-        ax.plot(x, share.value[some], label=label, markersize=4.5, linewidth=1.4, **look)
+    def _draw_line(self, ax: Axes, share: BinnedShare, label: str, line_style: dict[str, Any]) -> None:
+        filled = share.count > 0
+        x = self.confidence[filled]
+        ax.fill_between(x, share.low[filled], share.high[filled], color=line_style["color"], alpha=0.13, linewidth=0)
+        # The band of a single bin has no width, so its ends are drawn too.
+        ax.vlines(x, share.low[filled], share.high[filled], color=line_style["color"], linewidth=0.7, alpha=0.6)
+        ax.plot(x, share.value[filled], label=label, markersize=4.5, linewidth=1.4, **line_style)
 
     def _left_end(self) -> float:
-        """Return where the picture begins: a model of K classes is never less sure than 1 / K."""
+        """Return the left end of the axis: the confidence with K classes is at least 1 / K."""
         return float(self.edges[np.flatnonzero(self.model_right.count)[0]])
 
 
@@ -191,7 +191,7 @@ _LINES: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 def _mean_over(cells: ArrayLike, observed: BoolArray) -> FloatArray:
-    """Return the mean over the recorded experts, (n,); nan where nobody answered."""
+    """Return the mean over the experts who answered, (n,); nan without answers."""
     hits = (np.asarray(cells, dtype=np.bool_) & observed).sum(axis=1)
     total = observed.sum(axis=1)
     return np.divide(hits, total, out=np.full(len(total), np.nan), where=total > 0)
@@ -199,11 +199,11 @@ def _mean_over(cells: ArrayLike, observed: BoolArray) -> FloatArray:
 
 def _binned(values: FloatArray, bins: IntArray, *, n_bins: int, level: float) -> BinnedShare:
     """Return the mean of values in [0, 1] in each bin, leaving nan out."""
-    known = ~np.isnan(values)
-    count = np.bincount(bins[known], minlength=n_bins)
-    total = np.bincount(bins[known], weights=values[known], minlength=n_bins)
+    finite = ~np.isnan(values)
+    count = np.bincount(bins[finite], minlength=n_bins)
+    total = np.bincount(bins[finite], weights=values[finite], minlength=n_bins)
     mean = np.divide(total, count, out=np.full(n_bins, np.nan), where=count > 0)
-    # Shares in [0, 1] vary at most as much as hits and misses of the same mean: Wilson errs on the safe side.
+    # Shares in [0, 1] vary at most as much as 0 and 1 with the same mean: Wilson's interval is conservative.
     ends = [wilson_interval(min(float(s), float(n)), float(n), level=level) for s, n in zip(total, count, strict=True)]
     low, high = np.array(ends).T
     return BinnedShare(count, mean, low, high)

@@ -1,4 +1,4 @@
-"""What deferring more or less would bring: the team's accuracy against the share of cases deferred."""
+"""Accuracy of the team by the share of deferred cases."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from defero.plotting.display import Display, check_cases
 
 @dataclass(frozen=True)
 class UsedRate:
-    """Where the team stands: the share it defers, its accuracy, and Wilson's 95 % interval of that."""
+    """Share that the team defers, its accuracy, and Wilson's 95 % interval of the accuracy."""
 
     rate: float
     accuracy: float
@@ -26,15 +26,15 @@ class UsedRate:
 
 @dataclass(eq=False)
 class DeferralCurveDisplay(Display):
-    """The team's accuracy as ever more cases are deferred, those with the most to gain first.
+    """Accuracy of the team by the share of deferred cases, those with the largest expected gain first.
 
     Attributes
     ----------
     curve : DeferralCurve
-        From nothing deferred to everything that can be. In a trial a case that no expert can take stays with the
-        model, so the curve of a trial ends at the share of cases that someone can take.
+        From no case deferred to all. A case without an expert to ask stays with the model, so the curve of a trial
+        ends at the share of cases with an answer.
     used : UsedRate, optional
-        What the team does.
+        The share that the team defers.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class DeferralCurveDisplay(Display):
 
     @classmethod
     def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "DeferralCurveDisplay":
-        """Draw a trial: each case would go to its best expert among those whose answer is recorded."""
+        """Draw a trial; each case goes to its best expert among those who answered it."""
         check_cases(len(trial))
         return cls(trial_curve(trial), _used(trial.decision.deferred, trial.team_correct)).plot(ax)
 
@@ -69,13 +69,13 @@ class DeferralCurveDisplay(Display):
         Parameters
         ----------
         model_correct, expert_correct : (n,) bool
-            Is the model right, and is the expert right to whom the case would go?
+            Whether the model is right, and whether the expert who would get the case is.
         gain : (n,)
-            How much better the expert looks; the largest go first.
+            Expected gain of deferring; the largest come first.
         deferred : (n,) bool, optional
-            Which cases the team defers: a mark on the picture.
+            Cases that the team defers; marked in the picture.
         ax : Axes, optional
-            A new figure without it.
+            Axes to draw on; a new figure by default.
         """
         curve = deferral_curve(model_correct, expert_correct, gain)
         used = None
@@ -99,16 +99,16 @@ class DeferralCurveDisplay(Display):
                 linestyle="--",
                 label="best order, known only in hindsight",
             )
-            ax.plot(curve.rate, curve.accuracy, color=style.TEAM, linewidth=1.8, label="team, most to gain first")
+            ax.plot(curve.rate, curve.accuracy, color=style.TEAM, linewidth=1.8, label="team, largest gain first")
             ax.plot(curve.rate, curve.random, color=style.MUTED, linewidth=1.1, linestyle=":", label="random order")
-            for at, who, marker, colour in (
+            for end, name, marker, colour in (
                 (0, "model alone", "s", style.MODEL),
                 (-1, "all deferred", "^", style.EXPERT),
             ):
-                label = f"{who}: {style.percent(curve.accuracy[at])}"
+                label = f"{name}: {style.percent(curve.accuracy[end])}"
                 ax.plot(
-                    curve.rate[at],
-                    curve.accuracy[at],
+                    curve.rate[end],
+                    curve.accuracy[end],
                     linestyle="none",
                     marker=marker,
                     markersize=6.5,
@@ -132,7 +132,7 @@ class DeferralCurveDisplay(Display):
         ax.errorbar(
             [used.rate],
             [used.accuracy],
-            yerr=np.abs(ends),  # an end can pass the share by a rounding
+            yerr=np.abs(ends),  # rounding can put an end on the other side of the share
             color=style.INK,
             marker="D",
             markersize=7.5,

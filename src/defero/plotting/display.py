@@ -1,4 +1,4 @@
-"""What every display does: take the Axes it is given, or make its own figure, and remember both."""
+"""Base class of the displays, and layouts of several panels."""
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ class Display:
     Attributes
     ----------
     ax_ : Axes
-        Where it was drawn last; the room that holds the panels where there are several.
+        The Axes of the last plot; with several panels, the Axes around them.
     figure_ : Figure
         The figure of `ax_`.
     """
@@ -25,7 +25,7 @@ class Display:
     figure_: Figure
 
     def _take(self, ax: Axes | None, *, size: tuple[float, float]) -> Axes:
-        """Return the Axes to draw on; without any, those of a new figure of that size in inches."""
+        """Return the Axes to draw on; without `ax`, those of a new figure of that size in inches."""
         if ax is None:
             ax = plt.figure(figsize=size, layout="constrained").add_subplot()
         owner = ax.figure
@@ -34,8 +34,8 @@ class Display:
         return ax
 
 
-def empty_room(ax: Axes) -> None:
-    """Clear away an Axes' own frame: only the panels inside it and its two labels are seen."""
+def hide_frame(ax: Axes) -> None:
+    """Hide the frame and ticks of an Axes that holds panels; its labels stay."""
     style.dress(ax, grid="")
     for spine in ax.spines.values():
         spine.set_visible(False)
@@ -44,38 +44,38 @@ def empty_room(ax: Axes) -> None:
 
 
 def side_by_side(ax: Axes, widths: tuple[float, float], *, gap: float) -> tuple[Axes, Axes]:
-    """Return two panels in an Axes, left and right, in the proportion of `widths`; gap is a share of the room."""
-    empty_room(ax)
+    """Return two panels in an Axes with relative `widths`; gap is a share of the width."""
+    hide_frame(ax)
     left = (1 - gap) * widths[0] / sum(widths)
     return ax.inset_axes((0, 0, left, 1)), ax.inset_axes((left + gap, 0, 1 - left - gap, 1))
 
 
 def grid_of_panels(ax: Axes, n_panels: int, *, n_columns: int, gap: tuple[float, float]) -> list[Axes]:
     """Return panels in an Axes, row by row from the top; gap is inches between columns and between rows."""
-    empty_room(ax)
+    hide_frame(ax)
     n_rows = -(-n_panels // n_columns)
-    room = ax.get_window_extent()
+    extent = ax.get_window_extent()
     dpi = ax.figure.dpi
-    across, down = gap[0] * dpi / room.width, gap[1] * dpi / room.height
-    # In a room too small for its gaps the panels still get half of it.
-    across, down = (min(one, 0.5 / max(n - 1, 1)) for one, n in ((across, n_columns), (down, n_rows)))
+    across, down = gap[0] * dpi / extent.width, gap[1] * dpi / extent.height
+    # If the Axes is too small for its gaps, the panels still get half of it.
+    across, down = (min(width, 0.5 / max(n - 1, 1)) for width, n in ((across, n_columns), (down, n_rows)))
     width, height = (1 - across * (n_columns - 1)) / n_columns, (1 - down * (n_rows - 1)) / n_rows
     corners = [divmod(panel, n_columns) for panel in range(n_panels)]
     return [ax.inset_axes((c * (width + across), 1 - height - r * (height + down), width, height)) for r, c in corners]
 
 
 def check_cases(n_items: int) -> None:
-    """Refuse to draw nothing."""
+    """Raise if there are no cases."""
     if n_items == 0:
-        raise InputError("a picture needs at least one case, got none.")
+        raise InputError("this picture needs at least one case, got none.")
 
 
 def check_experts(n_experts: int) -> None:
-    """Refuse to draw nobody."""
+    """Raise if there are no experts."""
     if n_experts == 0:
-        raise InputError("this picture is about experts, and the team has none.")
+        raise InputError("this picture needs at least one expert, got none.")
 
 
-def given_names(value: ArrayLike | None, *, count: int) -> tuple[str, ...]:
-    """Return the names a caller gave, or expert_0, expert_1, ...; in signatures `names` is the argument."""
-    return names("names", value, count=count)
+def check_names(value: ArrayLike | None, *, count: int, argument: str = "expert_names") -> tuple[str, ...]:
+    """Return the names, by default expert_0, expert_1, ..."""
+    return names(argument, value, count=count)

@@ -1,4 +1,4 @@
-"""Who gets the work, how well they do it, and what was promised."""
+"""Load of each expert, and their accuracy beside the promised one."""
 
 from dataclasses import dataclass, field
 
@@ -12,23 +12,23 @@ from defero.core.results import Decision
 from defero.core.trial import Trial
 from defero.metrics import ExpertUsage, decision_calibration, expert_usage
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, check_experts, given_names, side_by_side
+from defero.plotting.display import Display, check_cases, check_experts, check_names, side_by_side
 
 
 @dataclass(eq=False)
 class ExpertLoadDisplay(Display):
-    """Each expert's share of all cases, and beside it how often they were right there and what was promised.
+    """Share of all cases that each expert gets, and their accuracy on these cases beside the promised one.
 
     Attributes
     ----------
     usage : ExpertUsage of J experts
     promised : (J,)
-        The mean P(right) on the cases they got; nan for an expert never asked.
-    names : J names
+        Mean P(right) on the cases that they get; nan for experts who are never asked.
+    expert_names : J names
     level : float
     order : (J,) int
-        The experts from the top row to the bottom, most loaded first.
-    axes_ : the two panels, once plotted
+        Experts from the top row to the bottom, those with most cases first.
+    axes_ : the two panels, after `plot`
 
     Examples
     --------
@@ -41,7 +41,7 @@ class ExpertLoadDisplay(Display):
 
     usage: ExpertUsage
     promised: FloatArray
-    names: tuple[str, ...]
+    expert_names: tuple[str, ...]
     level: float = 0.95
     axes_: tuple[Axes, ...] = field(init=False, default=(), repr=False)
 
@@ -53,7 +53,7 @@ class ExpertLoadDisplay(Display):
             trial.answer_idx,
             trial.label_idx,
             expert_proba=trial.scores.expert_proba,
-            names=trial.expert_names,
+            expert_names=trial.expert_names,
             level=level,
             ax=ax,
         )
@@ -66,7 +66,7 @@ class ExpertLoadDisplay(Display):
         labels: ArrayLike,
         *,
         expert_proba: ArrayLike | None = None,
-        names: ArrayLike | None = None,
+        expert_names: ArrayLike | None = None,
         level: float = 0.95,
         ax: Axes | None = None,
     ) -> "ExpertLoadDisplay":
@@ -77,16 +77,16 @@ class ExpertLoadDisplay(Display):
         expert : (n,) int, or a Decision
             -1 where the model answers, else the expert's index.
         answers : (n, J)
-            The experts' answers; the one who is asked must have one.
+            Answers; the expert who is asked must have one.
         labels : (n,)
-            The truth in the same form.
+            True labels in the same form.
         expert_proba : (n, J), optional
-            P(expert j is right): what was promised.
-        names : J names, optional
+            P(expert j is right), the promised accuracy.
+        expert_names : J names, optional
         level : float
-            Of the intervals.
+            Level of the intervals.
         ax : Axes, optional
-            A room for the two panels; a new figure without it.
+            Axes to draw on; a new figure by default.
         """
         columns = answer_columns(answers)
         n_items, n_experts = columns.shape
@@ -97,16 +97,16 @@ class ExpertLoadDisplay(Display):
         if expert_proba is not None:
             correct = columns == complete_labels("labels", labels, n_items=n_items)[:, None]
             promised = decision_calibration(expert, expert_proba, correct.astype(np.bool_), level=level).promised
-        return cls(usage, promised, given_names(names, count=n_experts), level).plot(ax)
+        return cls(usage, promised, check_names(expert_names, count=n_experts), level).plot(ax)
 
     @property
     def order(self) -> IntArray:
-        """(J,): most loaded first; of equals the earlier."""
+        """(J,): those with most cases first; ties in the order of the experts."""
         return np.argsort(-self.usage.load, kind="stable")
 
     def plot(self, ax: Axes | None = None) -> "ExpertLoadDisplay":
         """Draw the two panels, on `ax` or on a new figure that grows with the experts."""
-        n_experts = len(self.names)
+        n_experts = len(self.expert_names)
         with style.drawing():
             host = self._take(ax, size=(7.2, 1.2 + 0.23 * max(n_experts, 3)))
             left, right = side_by_side(host, (1.0, 1.1), gap=0.06)
@@ -119,7 +119,7 @@ class ExpertLoadDisplay(Display):
 
     def _draw_load(self, ax: Axes) -> None:
         order, share = self.order, self.usage.share
-        style.dress(ax, x=f"share of all cases (the model keeps {style.percent(round(1 - share.sum(), 12))})", grid="x")
+        style.dress(ax, x=f"share of all cases (the model: {style.percent(round(1 - share.sum(), 12))})", grid="x")
         rows = np.arange(len(order))
         ax.barh(rows, share[order], height=0.62, color=style.TEAM, linewidth=0, label="load")
         for row, j in enumerate(order):
@@ -135,28 +135,30 @@ class ExpertLoadDisplay(Display):
             )
         ax.set_xlim(0, max(1.25 * float(share.max()), 0.01))
         style.in_percent(ax.xaxis, most_ticks=4)
-        style.write_names(ax.yaxis, [self.names[j] for j in order])
+        style.write_names(ax.yaxis, [self.expert_names[j] for j in order])
         ax.tick_params(axis="y", length=0)
 
     def _draw_accuracy(self, ax: Axes) -> None:
-        style.dress(ax, x="right on the cases they got", grid="both")
+        style.dress(ax, x="accuracy on these cases", grid="both")
         order, usage = self.order, self.usage
         asked = np.flatnonzero(usage.load[order])
-        who = order[asked]
-        ax.hlines(asked, usage.low[who], usage.high[who], color=style.EXPERT, linewidth=1.6, label="interval")
+        expert_idx = order[asked]
+        ax.hlines(
+            asked, usage.low[expert_idx], usage.high[expert_idx], color=style.EXPERT, linewidth=1.6, label="interval"
+        )
         ax.plot(
-            usage.accuracy[who],
+            usage.accuracy[expert_idx],
             asked,
             linestyle="none",
             marker="o",
             markersize=4.5,
             color=style.EXPERT,
-            label=f"right, with {style.whole_percent(self.level)} interval",
+            label=f"accuracy, with {style.whole_percent(self.level)} interval",
             zorder=3,
         )
         if np.isfinite(self.promised).any():
             ax.plot(
-                self.promised[who],
+                self.promised[expert_idx],
                 asked,
                 linestyle="none",
                 marker="D",
@@ -166,8 +168,8 @@ class ExpertLoadDisplay(Display):
                 label="promised",
                 zorder=4,
             )
-        known = np.concatenate([usage.low[who], self.promised[who], [1.0]])
-        lowest = float(np.nanmin(known)) if len(who) else 0.0
+        shown = np.concatenate([usage.low[expert_idx], self.promised[expert_idx], [1.0]])
+        lowest = float(np.nanmin(shown)) if len(expert_idx) else 0.0
         ax.set_xlim(max(0.0, lowest - 0.04) if lowest < 0.96 else 0.9, 1.01)
         style.in_percent(ax.xaxis)
         ax.set_yticks(range(len(order)), [""] * len(order))

@@ -1,4 +1,4 @@
-"""Does an estimate of 80 % mean right in 80 of 100 cases? One small picture for each expert."""
+"""Reliability diagrams: does 80 % mean right in 80 of 100 cases?"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,28 +15,28 @@ from defero.core.errors import InputError
 from defero.core.trial import Trial
 from defero.metrics import ReliabilityBins, expected_calibration_error, reliability_bins
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, given_names, grid_of_panels
+from defero.plotting.display import Display, check_cases, check_names, grid_of_panels
 
 _FAINT = 0.3
-_STRIP = 0.2  # the counts stand below 0 %, in a strip of this height
+_STRIP = 0.2  # height of the strip of counts below 0 %
 
 
 @dataclass(eq=False)
 class ReliabilityDisplay(Display):
-    r"""How often each forecaster was right, against how sure the team was of them.
+    r"""Accuracy of each forecaster by confidence.
 
-    A dot is a bin of answers: how often they were right, over the mean confidence. Its box is the interval, so wide
-    that all boxes of one panel hold together at `level`. A diamond is a dot whose box does not reach the diagonal
-    there: that gap is more than chance. The strip below shows where the answers are.
+    A dot is a bin of answers: its accuracy at its mean confidence. The box is the interval; the boxes of a panel hold
+    simultaneously at `level`. A diamond is a dot whose box does not contain the mean confidence: that gap is beyond
+    chance. The strip below shows the number of answers.
 
     Attributes
     ----------
     bins : ReliabilityBins of J forecasters
     error : (J,)
-        The expected calibration error with its usual 20 bins; nan without answers.
+        Expected calibration error with 20 bins; nan without answers.
     names : J names
     level : float
-    axes_ : (J,) panels, once plotted
+    axes_ : J panels, after `plot`
 
     Examples
     --------
@@ -57,16 +57,16 @@ class ReliabilityDisplay(Display):
     def from_trial(
         cls, trial: Trial, *, ax: Axes | None = None, n_bins: int = 10, level: float = 0.95, include_model: bool = True
     ) -> "ReliabilityDisplay":
-        """Draw the experts of a trial on the cases they answered, and the model before them on all."""
+        """Draw the model on all cases, and each expert on the cases that they answered."""
         check_cases(len(trial))
         confidence, correct = trial.scores.expert_proba, trial.expert_correct
-        observed, called = trial.observed, trial.expert_names
+        observed, names = trial.observed, trial.expert_names
         if include_model:
             confidence = np.column_stack([trial.scores.model_proba, confidence])
             correct = np.column_stack([trial.model_correct, correct])
             observed = np.column_stack([np.ones(len(trial), dtype=np.bool_), observed])
-            called = ("model", *called)
-        return cls._build(confidence, correct, observed, called, n_bins=n_bins, level=level).plot(ax)
+            names = ("model", *names)
+        return cls._build(confidence, correct, observed, names, n_bins=n_bins, level=level).plot(ax)
 
     @classmethod
     def from_predictions(
@@ -87,18 +87,19 @@ class ReliabilityDisplay(Display):
         confidence : (n,) or (n, J)
             P(right), in [0, 1].
         correct : the same shape, bool
-            Was it right?
+            Whether the answer is right.
         observed : the same shape, bool, optional
-            Is there an answer? Everywhere, where nothing is said.
+            Whether there is an answer; everywhere by default.
         names : J names, optional
         n_bins : int
         level : float
-            Of all intervals of one forecaster together.
+            Simultaneous level of the intervals of one forecaster.
         ax : Axes, optional
-            A room for the panels; a new figure without it.
+            Axes to draw on; a new figure by default.
         """
-        called = given_names(names, count=np.shape(confidence)[1] if np.ndim(confidence) == 2 else 1)
-        return cls._build(confidence, correct, observed, called, n_bins=n_bins, level=level).plot(ax)
+        count = np.shape(confidence)[1] if np.ndim(confidence) == 2 else 1
+        checked = check_names(names, count=count, argument="names")
+        return cls._build(confidence, correct, observed, checked, n_bins=n_bins, level=level).plot(ax)
 
     @classmethod
     def _build(
@@ -106,16 +107,16 @@ class ReliabilityDisplay(Display):
         confidence: ArrayLike,
         correct: ArrayLike,
         observed: ArrayLike | None,
-        called: tuple[str, ...],
+        names: tuple[str, ...],
         *,
         n_bins: int,
         level: float,
     ) -> "ReliabilityDisplay":
-        if not called:
-            raise InputError("a reliability picture needs at least one forecaster, got none; is the model left out?")
+        if not names:
+            raise InputError("this picture needs at least one forecaster, got none; pass include_model=True.")
         bins = reliability_bins(confidence, correct, observed=observed, n_bins=n_bins, level=level)
         error = expected_calibration_error(confidence, correct, observed=observed, average=None)
-        return cls(bins, np.atleast_1d(error), called, level)
+        return cls(bins, np.atleast_1d(error), names, level)
 
     def plot(self, ax: Axes | None = None) -> "ReliabilityDisplay":
         """Draw one panel for each forecaster, on `ax` or on a new figure."""
@@ -129,22 +130,22 @@ class ReliabilityDisplay(Display):
             self.axes_ = grid_of_panels(host, n_panels, n_columns=n_columns, gap=(0.2, 0.5))
             for j, panel in enumerate(self.axes_):
                 self._draw_panel(panel, j)
-                # One of them tells the layout how far titles reach; measuring fifty takes seconds.
+                # One panel is enough to measure the titles for the layout; measuring fifty takes seconds.
                 panel.set_in_layout(j == n_columns - 1)
                 panel.tick_params(labelbottom=j + n_columns >= n_panels, labelleft=j % n_columns == 0)
             host.set_xlabel("confidence", labelpad=16)
-            host.set_ylabel("right", labelpad=30)
-            self._write_key(host, n_columns=1 if n_columns < 3 else 2)
+            host.set_ylabel("accuracy", labelpad=30)
+            self._draw_legend(host, n_columns=1 if n_columns < 3 else 2)
         return self
 
     def _draw_panel(self, ax: Axes, j: int) -> None:
         bins = self.bins
         style.dress(ax)
         ax.set(xlim=(0, 1), ylim=(-_STRIP, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
-        written = [style.whole_percent(share) for share in (0, 0.5, 1)]
-        ax.set_yticklabels(written)
-        # The outer two stay inside the panel: the neighbour's begin where they end.
-        first, _, last = ax.set_xticklabels(written)
+        tick_labels = [style.whole_percent(share) for share in (0, 0.5, 1)]
+        ax.set_yticklabels(tick_labels)
+        # The outer two stay inside the panel, so that they do not meet the neighbour's.
+        first, _, last = ax.set_xticklabels(tick_labels)
         first.set_horizontalalignment("left")
         last.set_horizontalalignment("right")
         ax.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 3)), label="diagonal")
@@ -163,18 +164,18 @@ class ReliabilityDisplay(Display):
         height = bins.count[j, used] / bins.count[j].max() * (_STRIP - 0.04)
         ax.bar(left, height, width, -_STRIP, align="edge", color=style.MUTED, linewidth=0, label="count")
         outside = self._outside(j)[used]
-        for chosen, look in ((~outside, _INSIDE), (outside, _OUTSIDE)):
-            ax.plot(bins.confidence[j, used][chosen], bins.accuracy[j, used][chosen], **look)
+        for chosen, marker in ((~outside, _INSIDE), (outside, _OUTSIDE)):
+            ax.plot(bins.confidence[j, used][chosen], bins.accuracy[j, used][chosen], **marker)
 
     def _outside(self, j: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """(B,): does the interval miss the mean confidence?"""
-        said = self.bins.confidence[j]
-        return (said < self.bins.low[j]) | (said > self.bins.high[j])
+        """(B,): whether the mean confidence is outside the interval."""
+        confidence = self.bins.confidence[j]
+        return (confidence < self.bins.low[j]) | (confidence > self.bins.high[j])
 
-    def _write_key(self, host: Axes, *, n_columns: int) -> None:
+    def _draw_legend(self, host: Axes, *, n_columns: int) -> None:
         above_titles = ScaledTranslation(0, 30 / 72, self.figure_.dpi_scale_trans)
         host.legend(
-            handles=self._key(),
+            handles=self._legend_handles(),
             loc="lower left",
             bbox_to_anchor=(0, 1),
             bbox_transform=host.transAxes + above_titles,
@@ -183,10 +184,10 @@ class ReliabilityDisplay(Display):
             columnspacing=1.5,
         )
 
-    def _key(self) -> list[Line2D | Patch]:
+    def _legend_handles(self) -> list[Line2D | Patch]:
         band = style.whole_percent(self.level)
         return [
-            Line2D([], [], **(_INSIDE | {"label": "right, by confidence"})),
+            Line2D([], [], **(_INSIDE | {"label": "accuracy, by confidence"})),
             Patch(color=style.TEAM, alpha=_FAINT, linewidth=0, label=f"{band} band, all bins together"),
             Line2D([], [], **(_OUTSIDE | {"label": "confidence outside the band"})),
             Patch(color=style.MUTED, linewidth=0, label="number of answers"),

@@ -1,4 +1,4 @@
-"""How many experts does a panel have?"""
+"""Number of experts on the panels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,16 +18,16 @@ from defero.plotting.display import Display
 
 @dataclass(eq=False)
 class SetSizeDisplay(Display):
-    """The sizes of the panels on deferred cases.
+    """Sizes of the panels on deferred cases.
 
-    An empty panel counts as 0, before the top expert is asked in its place.
+    An empty panel counts as 0, before the best expert replaces it.
 
     Attributes
     ----------
     count : (J + 1,) int
         Deferred cases whose panel has 0, 1, ..., J experts.
     n_filled : int
-        Empty panels that got the top expert.
+        Empty panels that were replaced by the best expert.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class SetSizeDisplay(Display):
     def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "SetSizeDisplay":
         """Draw the panels of a trial, on the cases that its calibrated rule defers."""
         if trial.panel is None:
-            raise InputError("the trial has no panel; call conformalize before drawing panels.")
+            raise InputError("the trial has no panels; call conformalize first.")
         return cls.from_predictions(trial.panel.sets, deferred=trial.panel.deferred, ax=ax)
 
     @classmethod
@@ -57,16 +57,17 @@ class SetSizeDisplay(Display):
         Parameters
         ----------
         sets : ExpertSets, or (n, J) bool
-            Who is on each panel.
+            Experts on each panel.
         deferred : (n,) bool, optional
-            The cases to count; all where nothing is said.
+            Cases to count; all by default.
         ax : Axes, optional
-            A new figure without it.
+            Axes to draw on; a new figure by default.
         """
         mask = np.asarray(sets.raw_mask if isinstance(sets, ExpertSets) else sets)
         if mask.ndim != 2 or mask.dtype != np.bool_:
             raise InputError(
-                f"sets must be ExpertSets or (n, J) True or False, got shape {mask.shape} of {mask.dtype}."
+                f"must be ExpertSets or a boolean array (n, J), got shape {mask.shape} of {mask.dtype}.",
+                argument="sets",
             )
         chosen = np.ones(len(mask), dtype=np.bool_)
         if deferred is not None:
@@ -77,13 +78,13 @@ class SetSizeDisplay(Display):
 
     @property
     def mean(self) -> float:
-        """Experts per panel before empty ones are filled; nan where nothing was deferred."""
+        """Experts per panel, empty ones counted as 0; nan if no case is deferred."""
         total = int(self.count.sum())
         return float(self.count @ np.arange(len(self.count)) / total) if total else float("nan")
 
     @property
     def filled_mean(self) -> float:
-        """Experts per panel afterwards: one more for each that was filled."""
+        """Experts per panel, empty ones counted as 1 if they were filled."""
         total = int(self.count.sum())
         return self.mean + self.n_filled / total if total else float("nan")
 
@@ -102,26 +103,26 @@ class SetSizeDisplay(Display):
                 )
                 return self
             self._draw_bars(ax, self.count / total)
-            ax.axvline(self.mean, color=style.INK, linewidth=1.3, linestyle="--", label=self._mean_in_words())
+            ax.axvline(self.mean, color=style.INK, linewidth=1.3, linestyle="--", label=self._mean_label())
             ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=1, borderaxespad=0.3)
         return self
 
     def _draw_bars(self, ax: Axes, share: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
         largest = int(np.flatnonzero(self.count)[-1])
         sizes = np.arange(1, largest + 1)
-        look: dict[str, Any] = {"width": 0.8, "edgecolor": style.TEAM, "linewidth": 1.0}
+        bar_style: dict[str, Any] = {"width": 0.8, "edgecolor": style.TEAM, "linewidth": 1.0}
         if largest:
-            ax.bar(sizes, share[sizes], color=style.TEAM, **look)
+            ax.bar(sizes, share[sizes], color=style.TEAM, **bar_style)
         if self.count[0]:
-            ax.bar([0], share[:1], color="none", hatch="////", label=self._empty_in_words(), **look)
+            ax.bar([0], share[:1], color="none", hatch="////", label=self._empty_label(), **bar_style)
         ax.set_xlim(-0.6, max(largest, 1) + 0.6)
         ax.set_ylim(0, min(1.08 * float(share.max()), 1.02))
 
-    def _empty_in_words(self) -> str:
+    def _empty_label(self) -> str:
         cases = f"{self.count[0]:,} case{'' if self.count[0] == 1 else 's'}"
-        return f"empty: the top expert is asked ({cases})" if self.n_filled else f"empty ({cases})"
+        return f"empty: the best expert is asked ({cases})" if self.n_filled else f"empty ({cases})"
 
-    def _mean_in_words(self) -> str:
+    def _mean_label(self) -> str:
         if self.n_filled:
-            return f"mean {self.mean:.2f}; {self.filled_mean:.2f} once the empty ones are filled"
+            return f"mean {self.mean:.2f}; {self.filled_mean:.2f} with empty ones filled"
         return f"mean {self.mean:.2f}"

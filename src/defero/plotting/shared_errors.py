@@ -1,4 +1,4 @@
-"""Who errs with whom, beyond what the cases explain?"""
+"""Correlation of the mistakes of every two experts, beyond what hard cases explain."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,47 +17,47 @@ from defero.plotting import style
 from defero.plotting.display import Display, check_cases, check_experts
 
 MOST_EXPERTS, SHOWN = 30, 20
-"""Of more experts than this, so many are drawn: those most alike."""
+"""With more experts than the first number, only the most similar are drawn, as many as the second."""
 MOST_NUMBERS = 12
-"""A picture of more experts has colours alone."""
+"""With more experts the cells have no numbers."""
 
 _HATCH = "/////"
-# Half the strength at most: ink must stay readable on it, on a light page and on a dark one.
+# At most half the strength, so that text stays readable on light and dark pages.
 _STRONGEST = 0.55
 _FRAME: dict[str, Any] = {"fill": False, "edgecolor": style.MODEL, "linewidth": 1.6}
 
 
 @dataclass(eq=False)
 class SharedErrorsDisplay(Display):
-    """The correlation of every two experts' errors beyond what the cases explain, as a heat map.
+    """Heat map of the correlation of every two experts' mistakes, beyond what hard cases explain.
 
-    Near-copies stand side by side. Whoever errs together beyond chance has a frame, so that no colour is needed.
+    Near-copies are side by side. Pairs beyond chance have a frame, so the picture can be read without colours.
 
     Attributes
     ----------
-    found : SharedErrors of J experts
-    shown : expert numbers
-        Those who are drawn, in their order.
+    errors : SharedErrors of J experts
+    shown : expert indices
+        Experts that are drawn, in their order.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> ann, bob, truth = rng.integers(2, size=(3, 200))
     >>> display = SharedErrorsDisplay.from_predictions(np.stack([ann, bob, ann], axis=1), truth)
-    >>> display.found.groups, display.shown
+    >>> display.errors.groups, display.shown
     (((0, 2),), (0, 2, 1))
     >>> from matplotlib import pyplot as plt
     >>> plt.close(display.figure_)
     """
 
-    found: SharedErrors
+    errors: SharedErrors
     shown: tuple[int, ...]
 
     @classmethod
     def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "SharedErrorsDisplay":
-        """Draw a trial: every recorded answer counts, whoever was asked."""
+        """Draw a trial; all recorded answers count."""
         proba = None if trial.scores.link == "weight" else trial.scores.expert_proba
-        return cls.from_predictions(trial.answer_idx, trial.label_idx, proba, names=trial.expert_names, ax=ax)
+        return cls.from_predictions(trial.answer_idx, trial.label_idx, proba, expert_names=trial.expert_names, ax=ax)
 
     @classmethod
     def from_predictions(
@@ -66,26 +66,26 @@ class SharedErrorsDisplay(Display):
         labels: ArrayLike,
         expert_proba: ArrayLike | None = None,
         *,
-        names: ArrayLike | None = None,
+        expert_names: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> "SharedErrorsDisplay":
         """Draw from arrays: see `defero.metrics.shared_errors`."""
         check_cases(len(np.asarray(labels)))
-        return cls.from_errors(shared_errors(answers, labels, expert_proba, expert_names=names), ax=ax)
+        return cls.from_errors(shared_errors(answers, labels, expert_proba, expert_names=expert_names), ax=ax)
 
     @classmethod
-    def from_errors(cls, found: SharedErrors, *, ax: Axes | None = None) -> "SharedErrorsDisplay":
-        """Draw what was found before."""
-        check_experts(len(found.names))
-        if len(found.names) == 1:
-            raise InputError("this picture compares experts, and the team has one alone.")
-        return cls(found, _chosen(found)).plot(ax)
+    def from_errors(cls, errors: SharedErrors, *, ax: Axes | None = None) -> "SharedErrorsDisplay":
+        """Draw the result of `shared_errors`."""
+        check_experts(len(errors.names))
+        if len(errors.names) == 1:
+            raise InputError("this picture needs at least two experts, got one.")
+        return cls(errors, _shown(errors)).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> "SharedErrorsDisplay":
         """Draw the heat map, on `ax` or on a new figure that grows with the experts."""
         count = len(self.shown)
         side = (0.36 if count <= MOST_NUMBERS else 0.22) * max(count, 4)
-        names = [self.found.names[j] for j in self.shown]
+        names = [self.errors.names[j] for j in self.shown]
         with style.drawing():
             ax = self._take(ax, size=(1.9 + side, 2.1 + side))
             self._draw_cells(ax)
@@ -104,17 +104,19 @@ class SharedErrorsDisplay(Display):
 
     @property
     def correlation(self) -> FloatArray:
-        """Of those who are drawn, in their order."""
-        return self.found.correlation[np.ix_(self.shown, self.shown)]
+        """Correlations of the experts that are drawn, in their order."""
+        return self.errors.correlation[np.ix_(self.shown, self.shown)]
 
     def _draw_cells(self, ax: Axes) -> None:
         value = self.correlation
         place = {j: at for at, j in enumerate(self.shown)}
-        everybody = range(len(value))
-        lines = [_cell(row, column) for row in everybody for column in everybody if row != column]
-        ax.add_collection(PatchCollection(lines, facecolor="none", edgecolor=style.GRID, linewidth=0.6), autolim=False)
-        own = PatchCollection([_cell(j, j) for j in everybody], facecolor=style.GRID, linewidth=0)
-        ax.add_collection(own, autolim=False)
+        experts = range(len(value))
+        outlines = [_cell(row, column) for row in experts for column in experts if row != column]
+        ax.add_collection(
+            PatchCollection(outlines, facecolor="none", edgecolor=style.GRID, linewidth=0.6), autolim=False
+        )
+        diagonal = PatchCollection([_cell(j, j) for j in experts], facecolor=style.GRID, linewidth=0)
+        ax.add_collection(diagonal, autolim=False)
         for (row, column), share in np.ndenumerate(value):
             if share > 0:
                 cell = _cell(row, column)
@@ -125,7 +127,7 @@ class SharedErrorsDisplay(Display):
         if hatched:
             cells = PatchCollection(hatched, facecolor="none", edgecolor=style.MUTED, hatch=_HATCH, linewidth=0)
             ax.add_collection(cells, autolim=False)
-        for pair in self.found.pairs:
+        for pair in self.errors.pairs:
             if pair.first in place and pair.second in place:
                 ends = place[pair.first], place[pair.second]
                 for column, row in (ends, ends[::-1]):
@@ -134,16 +136,16 @@ class SharedErrorsDisplay(Display):
     def _write_numbers(self, ax: Axes) -> None:
         for (row, column), share in np.ndenumerate(self.correlation):
             if not np.isnan(share):
-                written = f"{round(float(share), 2) + 0.0:.2f}".replace("-", "\u2212")
-                ax.text(column, row, written, ha="center", va="center", fontsize=style.SMALL, color=style.INK)
+                number = f"{round(float(share), 2) + 0.0:.2f}".replace("-", "\u2212")
+                ax.text(column, row, number, ha="center", va="center", fontsize=style.SMALL, color=style.INK)
 
     def _draw_legend(self, ax: Axes) -> None:
         handles = [
-            Patch(facecolor=style.TEAM, linewidth=0, alpha=_STRONGEST * share, label=words)
-            for share, words in ((0.5, "0.5"), (1.0, "1: copies"))
+            Patch(facecolor=style.TEAM, linewidth=0, alpha=_STRONGEST * share, label=label)
+            for share, label in ((0.5, "0.5"), (1.0, "1: copies"))
         ]
-        if self.found.pairs:
-            handles.append(Patch(**_FRAME, label="err together, beyond chance"))
+        if self.errors.pairs:
+            handles.append(Patch(**_FRAME, label="same mistakes, beyond chance"))
         off = ~np.eye(len(self.shown), dtype=np.bool_)
         if np.isnan(self.correlation[off]).any():
             handles.append(
@@ -158,18 +160,18 @@ def _cell(row: int, column: int) -> Rectangle:
     return Rectangle((column - 0.47, row - 0.47), 0.94, 0.94)
 
 
-def _chosen(found: SharedErrors) -> tuple[int, ...]:
-    """Return whom to draw: near-copies side by side, then the others in their order.
+def _shown(errors: SharedErrors) -> tuple[int, ...]:
+    """Return the experts to draw: near-copies side by side, then the others in their order.
 
-    Of many experts those come first who err together beyond chance, then those whose correlation is least by chance.
+    Of many experts, pairs beyond chance come first, then those with the most significant correlation.
     """
-    count = len(found.names)
-    grouped = [j for group in found.groups for j in group]
-    paired = [j for pair in found.pairs for j in (pair.first, pair.second)]
+    count = len(errors.names)
+    grouped = [j for group in errors.groups for j in group]
+    paired = [j for pair in errors.pairs for j in (pair.first, pair.second)]
     if count <= MOST_EXPERTS:
         return tuple(dict.fromkeys([*grouped, *range(count)]))
-    weight = np.nan_to_num(found.correlation, nan=-1.0) * np.sqrt(found.n_shared)
+    weight = np.nan_to_num(errors.correlation, nan=-1.0) * np.sqrt(errors.n_shared)
     others = np.argsort(-weight.max(axis=1), kind="stable").tolist()
-    kept = list(dict.fromkeys([*grouped, *paired, *others]))[:SHOWN]
-    named = [j for j in kept if j in {*grouped, *paired}]
-    return tuple(dict.fromkeys([*named, *sorted(kept)]))
+    drawn = list(dict.fromkeys([*grouped, *paired, *others]))[:SHOWN]
+    first = [j for j in drawn if j in {*grouped, *paired}]
+    return tuple(dict.fromkeys([*first, *sorted(drawn)]))

@@ -1,4 +1,4 @@
-"""Which expert knows which class?"""
+"""Accuracy of each expert on each class."""
 
 from dataclasses import dataclass
 
@@ -12,26 +12,24 @@ from defero.core.errors import InputError
 from defero.core.trial import Trial
 from defero.metrics import SkillByClass, skill_by_class
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, check_experts, given_names
+from defero.plotting.display import Display, check_cases, check_experts, check_names
 
 MOST_NUMBERS = 120
-"""A picture with more cells has colours alone."""
+"""With more cells there are no numbers."""
 
 _HATCH = "/////"
-# How much red, green and blue light add to how bright a colour looks; at 0.18 dark and light ink are equally far.
+# Weights of red, green and blue in relative luminance; at 0.18 dark and light text have the same contrast.
 _BRIGHTNESS = np.array([0.2126, 0.7152, 0.0722])
 
 
 @dataclass(eq=False)
 class SkillDisplay(Display):
-    """Each expert's accuracy on the cases of each true class, as a heat map.
-
-    It is skill, not calibration: a class is known only afterwards.
+    """Heat map of each expert's accuracy on the cases of each true class.
 
     Attributes
     ----------
     skill : SkillByClass of J experts and K classes
-    names : J names
+    expert_names : J names
     classes : K names
 
     Examples
@@ -44,18 +42,18 @@ class SkillDisplay(Display):
     """
 
     skill: SkillByClass
-    names: tuple[str, ...]
+    expert_names: tuple[str, ...]
     classes: tuple[str, ...]
 
     @classmethod
     def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "SkillDisplay":
-        """Draw a trial: every recorded answer counts, whoever was asked."""
+        """Draw a trial; all recorded answers count."""
         return cls.from_predictions(
             trial.expert_correct,
             trial.label_idx,
             classes=trial.classes,
             observed=trial.observed,
-            names=trial.expert_names,
+            expert_names=trial.expert_names,
             ax=ax,
         )
 
@@ -67,7 +65,7 @@ class SkillDisplay(Display):
         *,
         classes: ArrayLike,
         observed: ArrayLike | None = None,
-        names: ArrayLike | None = None,
+        expert_names: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> "SkillDisplay":
         """Draw from arrays.
@@ -75,26 +73,26 @@ class SkillDisplay(Display):
         Parameters
         ----------
         correct : (n, J) bool
-            Was expert j right on case i?
-        label_idx : (n,) class numbers
-            The truth.
+            Whether expert j is right on case i.
+        label_idx : (n,)
+            Indices of the true classes.
         classes : K names
         observed : (n, J) bool, optional
-            Did they answer? Everywhere, where nothing is said.
-        names : J names, optional
+            Whether they answered; everywhere by default.
+        expert_names : J names, optional
         ax : Axes, optional
-            A new figure without it.
+            Axes to draw on; a new figure by default.
         """
         if np.ndim(correct) != 2:
             raise InputError(
-                f"correct must have two axes (n, J), one column per expert, got shape {np.shape(correct)}."
+                f"must have shape (n, J), one column per expert, got {np.shape(correct)}.", argument="correct"
             )
         n_items, n_experts = np.shape(correct)
         check_cases(n_items)
         check_experts(n_experts)
-        known = tuple(str(one) for one in np.asarray(classes).tolist())
-        skill = skill_by_class(correct, label_idx, len(known), observed=observed)
-        return cls(skill, given_names(names, count=n_experts), known).plot(ax)
+        class_names = tuple(str(name) for name in np.asarray(classes).tolist())
+        skill = skill_by_class(correct, label_idx, len(class_names), observed=observed)
+        return cls(skill, check_names(expert_names, count=n_experts), class_names).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> "SkillDisplay":
         """Draw the heat map, on `ax` or on a new figure that grows with the experts and the classes."""
@@ -110,7 +108,7 @@ class SkillDisplay(Display):
             for spine in ax.spines.values():
                 spine.set_visible(False)
             ax.set(xlim=(-0.5, n_classes - 0.5), ylim=(n_experts - 0.5, -0.5))
-            style.write_names(ax.yaxis, self.names)
+            style.write_names(ax.yaxis, self.expert_names)
             style.write_names(ax.xaxis, self.classes)
             long = max(len(style.short(name)) for name in self.classes) > (4 if with_numbers else 2)
             ax.tick_params(axis="x", length=0, labelrotation=90 if long else 0)
@@ -121,8 +119,8 @@ class SkillDisplay(Display):
     def _draw_cells(self, ax: Axes) -> QuadMesh:
         accuracy = self.skill.accuracy
         n_experts, n_classes = accuracy.shape
-        known = accuracy[self.skill.count > 0]
-        lowest = np.floor(10 * known.min()) / 10 if known.size else 0.0
+        answered = accuracy[self.skill.count > 0]
+        lowest = np.floor(10 * answered.min()) / 10 if answered.size else 0.0
         columns, rows = np.arange(n_classes + 1) - 0.5, np.arange(n_experts + 1) - 0.5
         mesh = ax.pcolormesh(
             columns,
@@ -164,6 +162,6 @@ class SkillDisplay(Display):
     def _draw_scale(self, ax: Axes, mesh: QuadMesh) -> None:
         bar = self.figure_.colorbar(mesh, cax=ax.inset_axes((1.03, 0, 0.05, 1)))
         style.dress(bar.ax, grid="")
-        bar.ax.set_ylabel("right", color=style.INK)
+        bar.ax.set_ylabel("accuracy", color=style.INK)
         style.in_percent(bar.ax.yaxis, most_ticks=7)
         bar.outline.set_visible(False)

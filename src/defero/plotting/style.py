@@ -1,8 +1,8 @@
-"""How the pictures look: one ink, one palette, one size of letters.
+"""Colours, font sizes and axes of the pictures.
 
-INK, MUTED, GRID and PAPER are used for nothing but their purpose and there is no other black, grey or white, so that
-whoever embeds a picture as SVG can replace these four by the colours of the page. The palette is Okabe and Ito's, which
-the colour-blind can tell apart; a marker, a dash or a hatch always says the same again.
+INK, MUTED, GRID and PAPER are the only black, greys and white, so that a page that embeds a picture as SVG can replace
+them by its own colours. The palette is Okabe and Ito's, which colour-blind readers can distinguish; markers, dashes or
+hatches repeat what the colours say.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ EXPERT = "#009e73"
 MISSED = "#d55e00"
 
 HEAT = "cividis"
-# Numbers on a coloured cell: the cell keeps its colour on a dark page, so its number must too.
+# Numbers on coloured cells: cells do not change their colour on a dark page, so neither do the numbers.
 ON_DARK_CELL = "#fdfcf3"
 ON_LIGHT_CELL = "#10151c"
 
@@ -61,12 +61,12 @@ _SETTINGS: Any = {
 
 
 def drawing() -> AbstractContextManager[None]:
-    """Return a context in which what matplotlib makes looks like ours; outside of it nothing changes."""
+    """Return a context in which matplotlib draws in this style."""
     return matplotlib.rc_context(_SETTINGS)
 
 
 def dress(ax: Axes, *, x: str = "", y: str = "", grid: str = "both") -> None:
-    """Give axes, ours or a stranger's, their ink, a light grid and plain words; grid is "both", "x", "y" or ""."""
+    """Style the Axes, draw a light grid and write labels; grid is "both", "x", "y" or ""."""
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set(color=MUTED, linewidth=0.8)
@@ -82,21 +82,21 @@ def dress(ax: Axes, *, x: str = "", y: str = "", grid: str = "both") -> None:
 
 
 def in_percent(axis: Axis, *, most_ticks: int = 5) -> None:
-    """Write an axis of shares in percent, at round places."""
+    """Write the ticks of an axis of shares in percent, at round values."""
     axis.set_major_locator(MaxNLocator(most_ticks, steps=[1, 2, 2.5, 5, 10]))
-    # As many digits as the ticks need and no more: 85 % and 99.95 %, never 85.0 %.
+    # Only as many digits as the ticks need: 85 % and 99.95 %, not 85.0 %.
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}\u00a0%"))
 
 
 def write_names(axis: Axis, names: Sequence[str]) -> None:
-    """Write one name at each of 0, 1, 2, ..., exactly as it is: no mathematics between two dollar signs."""
+    """Write names at 0, 1, 2, ..., without reading dollar signs as mathematics."""
     axis.set_ticks(range(len(names)), [short(name) for name in names])
     for tick in axis.get_major_ticks():
         tick.label1.set_parse_math(False)
 
 
 def short(name: object) -> str:
-    """Return a name of at most 18 characters; of a longer one both ends, since names often differ in the last.
+    """Return a name of at most 18 characters; the middle of longer ones is left out.
 
     >>> short("Dr Ann"), short("radiologist of the county hospital no. 7")
     ('Dr Ann', 'radiologi…al no. 7')
@@ -109,7 +109,7 @@ def short(name: object) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share in percent, in pictures and on the page alike; no line ends before the sign."""
+    """Write a share in percent with a no-break space."""
     return wording.percent(share, space=NO_BREAK)
 
 

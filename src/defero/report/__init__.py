@@ -1,7 +1,6 @@
 """One self-contained HTML page about a team on held-out cases, for people who will not read code."""
 
-from defero.report.evidence import Evidence
 from defero.report.page import report_page
-from defero.report.provenance import Provenance
+from defero.report.provenance import Evidence, Provenance
 
 __all__ = ["Evidence", "Provenance", "report_page"]

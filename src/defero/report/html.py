@@ -1,7 +1,6 @@
-"""Markup: a plain string is escaped wherever it is put, and `Html` is what has been."""
+"""Markup: text is escaped wherever it is inserted; `Html` is text that is already escaped."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from html import escape
 
 VOID = frozenset({"meta", "br", "hr"})
@@ -9,7 +8,7 @@ VOID = frozenset({"meta", "br", "hr"})
 
 
 class Html(str):
-    """Markup that may stand in a page as it is.
+    """Markup that needs no escaping.
 
     >>> tag("p", "a < b", Html("<br>"))
     '<p>a &lt; b<br></p>'
@@ -19,19 +18,19 @@ class Html(str):
 
 
 def tag(name: str, *content: str, attributes: Mapping[str, str] | None = None) -> Html:
-    """Return an element; content that is no `Html` is escaped, and so is every attribute.
+    """Return an element; attributes and content that is not `Html` are escaped.
 
     >>> tag("a", "Ann & Bob", attributes={"href": "#x", "title": 'say "hi"'})
     '<a href="#x" title="say &quot;hi&quot;">Ann &amp; Bob</a>'
     """
-    said = "".join(f' {key}="{escape(value, quote=True)}"' for key, value in (attributes or {}).items())
+    written = "".join(f' {key}="{escape(value, quote=True)}"' for key, value in (attributes or {}).items())
     if name in VOID:
-        return Html(f"<{name}{said}>")
-    return Html(f"<{name}{said}>{joined(content)}</{name}>")
+        return Html(f"<{name}{written}>")
+    return Html(f"<{name}{written}>{joined(content)}</{name}>")
 
 
 def joined(parts: Iterable[str], *, between: str = "") -> Html:
-    """Put parts one after the other, escaping what is no `Html`.
+    """Join parts, escaping those that are not `Html`.
 
     >>> joined(["<b>", Html("<i>x</i>")])
     '&lt;b&gt;<i>x</i>'
@@ -40,56 +39,12 @@ def joined(parts: Iterable[str], *, between: str = "") -> Html:
 
 
 def safe(part: str) -> Html:
-    """Return a part as markup: as it is where it is `Html`, escaped where it is text."""
+    """Return `Html` unchanged, and text escaped."""
     return part if isinstance(part, Html) else Html(escape(part, quote=False))
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table with attributes of its own."""
-
-    content: str
-    attributes: Mapping[str, str]
-
-
-def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str | Cell]], *, kind: str = "") -> Html:
-    """Return a table in a box of its own, which scrolls where the page is narrower.
-
-    Parameters
-    ----------
-    caption : str
-        What the table shows; also the name of its box.
-    header : column heads
-    rows : sequence of cells
-        The first cell of a row is its head.
-    kind : str
-        A class for the style sheet.
-    """
-    heads = joined(tag("th", head, attributes={"scope": "col"}) for head in header)
-    body = joined(
-        tag("tr", _cell("th", first, {"scope": "row"}), *(_cell("td", cell, {}) for cell in rest))
-        for first, *rest in rows
-    )
-    inner = tag(
-        "table",
-        tag("caption", tag("span", caption)),
-        tag("thead", tag("tr", heads)),
-        tag("tbody", body),
-        attributes={"class": kind} if kind else None,
-    )
-    return tag(
-        "div", inner, attributes={"class": "scroll", "role": "region", "aria-label": plain(caption), "tabindex": "0"}
-    )
-
-
-def _cell(name: str, cell: str | Cell, attributes: Mapping[str, str]) -> Html:
-    if isinstance(cell, Cell):
-        return tag(name, cell.content, attributes={**attributes, **cell.attributes})
-    return tag(name, cell, attributes=attributes)
-
-
 def folded(summary: str, *content: str) -> Html:
-    """Return something that is shown when its summary is clicked."""
+    """Return content that is shown after a click on its summary."""
     return tag("details", tag("summary", summary), *content)
 
 
@@ -108,15 +63,15 @@ def paragraph(*content: str) -> Html:
     return tag("p", *content)
 
 
-def listed(items: Iterable[str]) -> Html:
+def bullet_list(items: Iterable[str]) -> Html:
     """Return a list with bullets."""
     return tag("ul", *(tag("li", item) for item in items))
 
 
-def plain(text: str) -> str:
-    """Return a caption as an attribute may have it.
+def one_line(text: str) -> str:
+    """Return a text with single blanks, as an attribute needs it.
 
-    >>> plain("Who is   asked")
+    >>> one_line("Who is   asked")
     'Who is asked'
     """
     return " ".join(text.split())

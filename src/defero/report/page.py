@@ -1,19 +1,17 @@
-"""The report: one page that opens anywhere, without a network and without a script."""
+"""The report: one HTML page without scripts that needs no network."""
 
 from importlib import resources
 
 from defero.core.trial import Trial
 from defero.metrics.record.team import TeamRecord
-from defero.report.evidence import Evidence
 from defero.report.html import Html, joined, tag
-from defero.report.provenance import Provenance
+from defero.report.provenance import Evidence, Provenance, footer
+from defero.report.sections.calibration import calibration
 from defero.report.sections.deferral import deferral
 from defero.report.sections.gain import gain, recall
 from defero.report.sections.glossary import glossary
 from defero.report.sections.headline import answering, cautions, headline, recorded_only, sentence
-from defero.report.sections.honesty import honesty
 from defero.report.sections.load import load
-from defero.report.sections.origin import origin
 from defero.report.sections.panels import panels
 from defero.report.sections.shared_errors import shared_errors
 from defero.report.sections.skill import skill
@@ -22,35 +20,35 @@ CONTENTS = (
     ("gain", "Gain"),
     ("classes", "Classes"),
     ("load", "Who is asked"),
-    ("honesty", "Honest probabilities"),
+    ("calibration", "Calibration"),
     ("panels", "Panels"),
-    ("deferral", "More or fewer cases"),
-    ("skill", "Who knows what"),
-    ("alike", "Who else"),
-    ("reading", "How to read this"),
+    ("deferral", "Share of deferred cases"),
+    ("skill", "Skill by class"),
+    ("shared-errors", "Shared mistakes"),
+    ("glossary", "How to read this report"),
 )
-"""Sections and what the links to them say."""
+"""Ids of the sections and the names of their links."""
 MODEL_ONLY = {
     "gain": "The model",
     "classes": "Classes",
     "load": "Promised and kept",
-    "honesty": "Honest probabilities",
-    "reading": "How to read this",
+    "calibration": "Calibration",
+    "glossary": "How to read this report",
 }
 """The same for a team without experts."""
 
 
 def report_page(trial: Trial, record: TeamRecord, provenance: Provenance, *, evidence: Evidence | None = None) -> str:
-    """Return the whole page as text.
+    """Return the page as text.
 
     Parameters
     ----------
     trial : Trial
-        The team on held-out cases: what the pictures show.
+        The team on held-out cases, which the pictures show.
     record : TeamRecord
-        What was found there: every number on the page that `evaluate` also gives is one of these.
+        Its results. The page has the numbers of `evaluate`.
     provenance : Provenance
-        Where it all comes from.
+        Model, table, seed and versions behind the report.
     evidence : Evidence, optional
         How well the experts are known.
     """
@@ -58,7 +56,7 @@ def report_page(trial: Trial, record: TeamRecord, provenance: Provenance, *, evi
         "body",
         headline(record, provenance),
         tag("main", *_sections(trial, record, provenance, evidence=evidence)),
-        origin(record, provenance),
+        footer(record, provenance),
     )
     page = tag("html", _head(record), body, attributes={"lang": "en"})
     return f"<!doctype html>\n{page}\n"
@@ -86,7 +84,7 @@ def _sections(trial: Trial, record: TeamRecord, provenance: Provenance, *, evide
         gain(trial, record),
         recall(record),
         load(trial, record, min_answers=None if evidence is None else evidence.min_answers),
-        honesty(trial, record, calibration=provenance.calibration, evidence=evidence),
+        calibration(trial, record, recalibration=provenance.calibration, evidence=evidence),
         *([panels(trial, record), deferral(trial, record), skill(record), shared_errors(record)] if experts else []),
         glossary(),
     ]

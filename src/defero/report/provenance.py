@@ -1,35 +1,55 @@
-"""Where a report comes from, so that it can be made again."""
+"""What a report needs beside the team's record, and the footer that says where the report comes from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from defero.metrics.record.team import TeamRecord
+from defero.report.html import Html, joined, tag
+from defero.report.numbers import count
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How well the experts are known.
+
+    Attributes
+    ----------
+    expert_sd : J numbers
+        Standard deviation of P(expert j is right), averaged over the cases; nan if unknown.
+    min_answers : int
+        Experts with fewer training answers are never asked alone.
+    """
+
+    expert_sd: tuple[float, ...]
+    min_answers: int
+
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a report was made of.
+    """Where a report comes from.
 
     Attributes
     ----------
     model, table : str
-        Their names, as the command was given them.
+        Names of the model folder and of the table.
     rows, left_out : int
-        Rows of the table, and how many of them training had seen.
+        Rows of the table, and how many of them were left out because training had used them.
     seed : int
-        Of the intervals that are drawn.
+        Seed of the bootstrap intervals.
     fingerprint : str
-        Of the rows judged, whatever their order.
+        Fingerprint of the evaluated rows, independent of their order.
     command : str
-        The line that makes the report again.
+        The command that makes the report again.
     made : str
-        The date, from whoever has a clock.
+        The date.
     versions : mapping
-        Of the libraries at work now.
+        Versions of the libraries in use.
     notes : mapping
-        What the model folder says of its training: the loss, the seed, the library versions.
+        Facts about training that the model folder holds: the loss, the seed, the library versions.
     calibration : sentences
-        What recalibration did, where there was one.
+        What recalibration did; empty if there was none.
     answering : sentences
-        What training found of who answered what; none where that was nothing.
+        What training learned about which cases experts answered; empty if nothing is notable.
     """
 
     model: str
@@ -44,3 +64,26 @@ class Provenance:
     notes: Mapping[str, object] = field(default_factory=dict)
     calibration: tuple[str, ...] = ()
     answering: tuple[str, ...] = ()
+
+
+def footer(record: TeamRecord, provenance: Provenance) -> Html:
+    """Return the footer of the page."""
+    rows = f"{count(provenance.rows)}, of which {count(provenance.left_out)} were used in training and left out"
+    lines = [
+        ("Model", provenance.model),
+        ("Table", provenance.table),
+        ("Rows", rows),
+        ("Evaluated on", f"{count(record.team.total)} rows, fingerprint {provenance.fingerprint}"),
+        ("Seed", str(provenance.seed)),
+        ("Libraries", _pairs(provenance.versions)),
+        ("Notes of the model", _pairs(provenance.notes)),
+        ("Date", provenance.made),
+        ("Command", tag("code", provenance.command)),
+    ]
+    shown = joined(joined([tag("dt", name), tag("dd", value)]) for name, value in lines if value)
+    return tag("footer", tag("h2", "How this report was made"), tag("dl", shown))
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    scalars = {name: value for name, value in values.items() if isinstance(value, str | int | float)}
+    return ", ".join(f"{name} {value}" for name, value in scalars.items())

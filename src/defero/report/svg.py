@@ -1,4 +1,4 @@
-"""A matplotlib figure as inline SVG: its ids are its own, its colours follow the page's light and dark."""
+"""A matplotlib figure as inline SVG with unique ids and colours that follow the light and dark page."""
 
 import io
 import re
@@ -11,19 +11,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from defero.plotting import style
-from defero.report.html import Html, plain, tag
+from defero.report.html import Html, one_line, tag
 
 _NAMESPACE = re.compile(r"^\{[^}]*\}")
 _LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
 _REFERENCE = re.compile(r"#([A-Za-z_][\w.-]*)\)")
 _SETTINGS: dict[str, object] = {
-    # Words stay words: the page's own letters, small, found by a search and read aloud.
+    # Text stays text: small, in the page's font, and open to search and screen readers.
     "svg.fonttype": "none",
     # An expert may be called "$100".
     "text.parse_math": False,
 }
 _ENLARGED = 1.2
-"""Letters of 8 points in print are small on a screen."""
+"""Letters of 8 points in print are too small on a screen."""
 _VARIABLES = {
     style.INK: "ink",
     style.MUTED: "muted",
@@ -33,7 +33,7 @@ _VARIABLES = {
     style.MODEL: "model",
     style.EXPERT: "expert",
 }
-"""Colours of the pictures, and what the style sheet calls them."""
+"""Colours of the pictures, and their names in the style sheet."""
 
 
 def figure(
@@ -51,22 +51,22 @@ def figure(
     Parameters
     ----------
     key : str
-        Distinct in the page; goes before every id of the picture.
+        Unique in the page; the prefix of every id of the picture.
     caption : str
     draw : callable
-        Draws on the Axes that it is given.
+        Draws on the Axes that it gets.
     size : (width, height)
         In inches.
     room : (left, bottom, width, height), optional
-        Where in the picture the Axes go, as shares of it; found by drawing twice where nothing is said.
+        Position of the Axes as shares of the picture; by default from matplotlib's constrained layout.
     kind : str
-        A class for the style sheet.
+        Class for the style sheet.
     label : str, optional
-        What is read aloud in place of the picture; the caption where nothing is said.
+        Text for screen readers; the caption by default.
     """
     settings: Any = {**_SETTINGS, "svg.hashsalt": key}
     with matplotlib.rc_context(settings):
-        # Not by pyplot, which would keep every figure.
+        # Not by pyplot, which would hold every figure in memory.
         drawn = Figure(figsize=size, layout="constrained" if room is None else None)
         draw(drawn.add_subplot() if room is None else drawn.add_axes(room))
         image = inline_svg(drawn, key=key, label=label or caption)
@@ -75,7 +75,7 @@ def figure(
 
 
 def inline_svg(drawn: Figure, *, key: str, label: str) -> Html:
-    """Return a figure as an `svg` element for a page: no ids that clash, no fixed colours, no fixed size."""
+    """Return a figure as an `svg` element with unique ids, without fixed colours and sizes."""
     written = io.StringIO()
     drawn.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     root = ElementTree.fromstring(written.getvalue())
@@ -92,13 +92,13 @@ def inline_svg(drawn: Figure, *, key: str, label: str) -> Html:
     for name in ("height", "version"):
         root.attrib.pop(name, None)
     root.attrib.update(
-        {"role": "img", "aria-label": plain(label), "style": f"--width: {_ENLARGED * width * 96 / 72:.0f}px"}
+        {"role": "img", "aria-label": one_line(label), "style": f"--width: {_ENLARGED * width * 96 / 72:.0f}px"}
     )
     return Html(ElementTree.tostring(root, encoding="unicode"))
 
 
 def _adapted(name: str, value: str, *, key: str) -> str:
-    """Return an attribute's value as it stands in the page."""
+    """Return an attribute's value for the page."""
     if name == "id":
         return f"{key}-{value}"
     if name == "href":

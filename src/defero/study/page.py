@@ -50,8 +50,8 @@ def check_drawing() -> None:
 
 def write_page(evaluation: Evaluation, out: Path, *, command: str | None, spell: Spelling) -> None:
     """Write the page; `command` is the line that makes it again, and `spell` writes the arguments it mentions."""
-    from defero.report.evidence import Evidence
     from defero.report.page import report_page
+    from defero.report.provenance import Evidence
 
     evidence = Evidence(expert_sd=evaluation.expert_sd, min_answers=evaluation.router.min_answers)
     provenance = _provenance(evaluation, out=out, command=command, spell=spell)

@@ -1,4 +1,4 @@
-"""What the team gains over the model alone and over each expert, and class by class."""
+"""What the team gains over the model alone, over each expert, and for each class."""
 
 from collections.abc import Sequence
 
@@ -9,27 +9,26 @@ from defero.metrics.record.team import TeamRecord
 from defero.metrics.statistics.intervals import Share
 from defero.metrics.statistics.paired import Comparison
 from defero.plotting import AgreementDisplay
-from defero.report.html import Cell, Html, joined, paragraph, section, table, tag
-from defero.report.sections.many import in_parts
+from defero.report.html import Html, joined, paragraph, section, tag
+from defero.report.numbers import NOTHING, count, points, points_interval, share
 from defero.report.svg import figure
-from defero.report.whisker import Scale, whisker
-from defero.report.wording import NOTHING, count, points, points_interval, share
+from defero.report.tables import Cell, Scale, folded_rows, table, whisker
 
 
 def gain(trial: Trial, record: TeamRecord) -> Html:
     """Return the section."""
     if not record.experts:
         return section("gain", "How good is the model?", _model_only(record))
-    ranked = sorted(record.experts, key=lambda expert: -_surely(expert.alone))
+    ranked = sorted(record.experts, key=lambda expert: -_lower_end(expert.alone))
     scale = Scale.around([record.team, record.model, *(expert.alone for expert in ranked)])
     first = [_team_row(record, scale), _row("the model alone", record.model, record.gain, scale, record.team.value)]
     rows = [_row(expert.name, expert.alone, expert.gain, scale, record.team.value) for expert in ranked]
 
     def shown(part: Sequence[list[str | Cell]]) -> Html:
         return table(
-            "Right answers with 95 % intervals. In the picture the dot is the share, the bar its interval and the thin "
-            "line the team.",
-            ["", "right", scale.head, "team minus them, in points", "cases they answered"],
+            "Accuracy with 95 % intervals. In the picture the dot is the accuracy, the bar its interval, and the thin "
+            "line the accuracy of the team.",
+            ["", "accuracy", scale.head, "team minus them, in points", "cases they answered"],
             part,
         )
 
@@ -37,11 +36,11 @@ def gain(trial: Trial, record: TeamRecord) -> Html:
         "gain",
         "What does the team gain?",
         paragraph(_won_and_lost(record)),
-        in_parts(rows, shown, before=first),
+        folded_rows(rows, shown, before=first),
         tag(
             "p",
-            "Each expert is compared with the team on the cases that this expert answered. A difference in colour is "
-            "more than chance explains (McNemar's exact test at 5 %, each row by itself); any other may be chance.",
+            "Each expert is compared with the team on the cases that this expert answered. A coloured difference is "
+            "beyond chance (McNemar's exact test at 5 %, each row separately); any other may be chance.",
             attributes={"class": "aside"},
         ),
         *_agreement(trial, record),
@@ -49,69 +48,70 @@ def gain(trial: Trial, record: TeamRecord) -> Html:
 
 
 def recall(record: TeamRecord) -> Html:
-    """Return the section on single classes."""
-    caption = "Share of each class's cases that are called so (recall), with 95 % intervals."
+    """Return the section on the recall of each class."""
+    caption = "Recall of each class, with 95 % intervals."
+    meaning = "The recall of a class is the share of its cases that get the right label."
     if record.experts:
-        asked = "how many does the team call so? An overall gain can hide a class that is found less often than before."
-        head = ["class", "cases", "found by the team", "by the model alone", "difference in points"]
+        meaning += " A gain in accuracy can hide a class with a lower recall than before."
+        head = ["class", "cases", "recall of the team", "of the model alone", "difference in points"]
     else:
-        asked, head = "how many does the model call so?", ["class", "cases", "found by the model"]
+        head = ["class", "cases", "recall of the model"]
     return section(
         "classes",
-        "Is every class found?",
-        paragraph(f"Of the cases that truly belong to a class, {asked}"),
-        in_parts(
-            [_recall_row(found, experts=bool(record.experts)) for found in record.recall],
+        "Is every class recognised?",
+        paragraph(meaning),
+        folded_rows(
+            [_recall_row(row, experts=bool(record.experts)) for row in record.recall],
             lambda part: table(caption, head, part),
             rest="Show the other {n} classes",
         ),
         tag(
             "p",
-            "A difference in red: the team finds the class less often than the model alone, beyond chance (McNemar's "
-            "exact test, all classes together at 5 %).",
+            "A difference in red: the recall of the team is lower than that of the model alone, beyond chance "
+            "(McNemar's exact test at 5 %, all classes together).",
             attributes={"class": "aside"},
         )
-        if any(found.lost for found in record.recall)
+        if any(row.lost for row in record.recall)
         else "",
     )
 
 
-def _recall_row(found: ClassRecall, *, experts: bool) -> list[str | Cell]:
-    start: list[str | Cell] = [str(found.label), count(found.team.total)]
+def _recall_row(recalls: ClassRecall, *, experts: bool) -> list[str | Cell]:
+    start: list[str | Cell] = [str(recalls.label), count(recalls.team.total)]
     if not experts:
-        return [*start, share(found.model)]
+        return [*start, share(recalls.model)]
     difference = tag(
         "span",
-        points(found.team.value - found.model.value),
-        attributes={"class": "bad" if found.lost else "unsure"},
+        points(recalls.team.value - recalls.model.value),
+        attributes={"class": "bad" if recalls.lost else "unsure"},
     )
-    return [*start, share(found.team), share(found.model), difference]
+    return [*start, share(recalls.team), share(recalls.model), difference]
 
 
 def _model_only(record: TeamRecord) -> Html:
     scale = Scale.around([record.model])
     drawn = whisker(record.model, scale=scale, mark=record.model.value)
     return table(
-        "Right answers with a 95 % interval.",
-        ["", "right", scale.head, "cases"],
+        "Accuracy with a 95 % interval.",
+        ["", "accuracy", scale.head, "cases"],
         [["the model", share(record.model), drawn, count(record.model.total)]],
     )
 
 
 def _agreement(trial: Trial, record: TeamRecord) -> list[Html]:
-    # Weights say whom the team listens to, not how sure the model is.
+    # Weights say whom the team listens to, not the model's confidence.
     if record.estimates == "weights" or not trial.observed.any():
         return []
     return [
-        tag("h3", "When is it worth asking?"),
+        tag("h3", "When does it help to ask an expert?"),
         paragraph(
-            "Where the model is sure, experts have little to add; where it is unsure, somebody who is right more often "
+            "If the model is confident, experts have little to add. If it is not, an expert who is right more often "
             "than the model can help."
         ),
         figure(
             "agreement",
-            "Cases ordered by how sure the model is: how often it is right, how often the experts are right on "
-            "average, and how often both say the same. Bands are 95 % intervals; bars below count the cases.",
+            "Cases ordered by the confidence of the model: its accuracy, the average accuracy of the experts, and how "
+            "often both give the same answer. Bands are 95 % intervals; bars below count the cases.",
             lambda ax: AgreementDisplay.from_trial(trial, ax=ax),
             size=(5.2, 3.8),
         ),
@@ -120,15 +120,15 @@ def _agreement(trial: Trial, record: TeamRecord) -> list[Html]:
 
 def _team_row(record: TeamRecord, scale: Scale) -> list[str | Cell]:
     drawn = whisker(record.team, scale=scale, mark=record.team.value)
-    name, right = tag("strong", "the team"), tag("strong", share(record.team))
-    return [name, right, drawn, "", count(record.team.total)]
+    name, accuracy = tag("strong", "the team"), tag("strong", share(record.team))
+    return [name, accuracy, drawn, "", count(record.team.total)]
 
 
-def _row(name: str, right: Share, gain: Comparison, scale: Scale, team: float) -> list[str | Cell]:
-    if right.total == 0:
+def _row(name: str, accuracy: Share, gain: Comparison, scale: Scale, team: float) -> list[str | Cell]:
+    if accuracy.total == 0:
         return [name, NOTHING, Cell("", {"class": "whisker"}), NOTHING, "0"]
     difference = joined([_coloured(gain), points_interval(gain)])
-    return [name, share(right), whisker(right, scale=scale, mark=team), difference, count(right.total)]
+    return [name, share(accuracy), whisker(accuracy, scale=scale, mark=team), difference, count(accuracy.total)]
 
 
 def _coloured(gain: Comparison) -> Html:
@@ -140,10 +140,11 @@ def _won_and_lost(record: TeamRecord) -> str:
     won = count_of(record.only_team_right, "case", "cases")
     return (
         f"Asking experts turned a wrong answer into a right one on {won}, and a right one into a wrong one on "
-        f"{count(record.only_model_right)}. On all others the team and the model alone are both right or both wrong."
+        f"{count(record.only_model_right)}. On all other cases the team and the model alone are both right or both "
+        "wrong."
     )
 
 
-def _surely(right: Share) -> float:
-    """Return the share that somebody has for sure: four right of four come after 30 of 31."""
-    return right.interval[0] if right.total else -1.0
+def _lower_end(accuracy: Share) -> float:
+    """Return the lower end of the interval: four right of four rank after 30 of 31."""
+    return accuracy.interval[0] if accuracy.total else -1.0

@@ -1,41 +1,42 @@
-"""How to read the report: its words, and what it cannot tell."""
+"""How to read the report: a glossary, and what the report cannot show."""
 
-from defero.report.html import Html, joined, listed, section, tag
+from defero.report.html import Html, bullet_list, joined, section, tag
 
 WORDS = (
-    ("Team", "The model together with the experts: for each case one of them decides."),
-    ("Held-out case", "A case that training never saw. Only such cases show how good a team will be on new ones."),
+    ("Team", "The model together with the experts. One of them decides each case."),
+    ("Held-out case", "A case that training did not use. Only such cases show how good a team will be on new cases."),
     (
         "95 % interval",
-        "Where the true value lies, in all likelihood, given how few cases there are. Of a hundred such intervals "
-        "about ninety-five hold the truth. Few cases make it wide.",
+        "A range that contains the true value with high probability: about 95 of 100 such intervals do. It is wide "
+        "if there are few cases.",
     ),
     (
         "Beyond chance, p",
-        "p is how often two equally good deciders would differ at least so much by luck (McNemar's exact test). At 5 % "
-        "or less a difference is called better or worse, else it may be chance.",
+        "p is how often two equally good deciders would differ at least this much by chance (McNemar's exact test). "
+        "A difference is called better or worse if p is at most 5 %; otherwise it may be chance.",
     ),
     (
         "Point",
-        "A percentage point: from 90 % to 93 % are three points. Every number is rounded by itself, so that a "
-        "difference may look off by a tenth.",
+        "A percentage point: from 90 % to 93 % is three points. Each number is rounded separately, so a difference may "
+        "be off by a tenth.",
     ),
-    ("Promised and kept", "The chance of being right that the team went by, and how often it came true."),
+    ("Promised and kept", "The stated probability of being right, and the share that was right."),
     ("Deferred", "Given to an expert instead of being decided by the model."),
     (
         "Recalibration",
-        "Correcting probabilities on cases kept apart, so that 80 % means right in 80 of 100 cases.",
+        "Correcting probabilities on held-out cases, so that 80 % means right in 80 of 100 cases.",
     ),
-    ("Panel", "Several experts asked about one case; their answers are put together by a vote."),
-    ("Recall of a class", "Of the cases that truly belong to a class, the share that is called so."),
+    ("Panel", "Several experts who are asked about one case; a vote combines their answers."),
+    ("Recall of a class", "Of the cases that truly belong to a class, the share that gets this label."),
 )
 
 LIMITS = (
-    "Only recorded answers can be asked for. How an expert would have done on cases they did not answer is not known, "
-    "and whoever hands out the cases may have kept the hard ones for some of them.",
-    "The numbers are for cases like these. Other patients, machines, customers or seasons need a new look.",
-    "Experts may answer otherwise when they know what the model said, or when they get more work than here.",
-    "With many experts and classes some numbers look good or bad by chance: about one interval in twenty misses.",
+    "Only recorded answers can be used. How good an expert is on cases that they did not answer is unknown, and some "
+    "experts may have been given harder cases than others.",
+    "The numbers hold for cases like these. For other patients, machines, customers or seasons, evaluate again.",
+    "Experts may answer differently when they see the model's answer, or when they get more work than here.",
+    "With many experts and classes some numbers look good or bad by chance: about one interval in twenty misses the "
+    "true value.",
 )
 
 
@@ -43,9 +44,9 @@ def glossary() -> Html:
     """Return the section."""
     words = joined(joined([tag("dt", word), tag("dd", meaning)]) for word, meaning in WORDS)
     return section(
-        "reading",
-        "How to read this",
+        "glossary",
+        "How to read this report",
         tag("dl", words, attributes={"class": "words"}),
-        tag("h3", "What this report cannot tell"),
-        listed(LIMITS),
+        tag("h3", "What this report cannot show"),
+        bullet_list(LIMITS),
     )

@@ -1,4 +1,4 @@
-"""The first screen: who is better, by how much, how sure that is, and what to beware of."""
+"""The first screen: whether the team is better than the model, by how much, and the cautions."""
 
 import math
 from pathlib import PurePath
@@ -7,9 +7,9 @@ from defero.core.wording import count_of
 from defero.metrics.record.cautions import no_better, nothing_deferred
 from defero.metrics.record.member import ExpertRecord
 from defero.metrics.record.team import TeamRecord
-from defero.report.html import Html, joined, listed, tag
+from defero.report.html import Html, bullet_list, joined, tag
+from defero.report.numbers import by_chance, count, interval, percent, points, points_interval, with_minus
 from defero.report.provenance import Provenance
-from defero.report.wording import by_chance, count, interval, percent, points, points_interval, with_minus
 
 
 def headline(record: TeamRecord, provenance: Provenance) -> Html:
@@ -28,7 +28,7 @@ def headline(record: TeamRecord, provenance: Provenance) -> Html:
 
 
 def sentence(record: TeamRecord) -> str:
-    """Say it in one sentence with numbers."""
+    """Return the result in one sentence."""
     gain, cases = record.gain, count_of(record.team.total, "held-out case", "held-out cases")
     if not record.experts:
         return f"On {cases} the model is right on {percent(record.model.value)}."
@@ -40,47 +40,46 @@ def sentence(record: TeamRecord) -> str:
 
 
 def cautions(record: TeamRecord) -> Html:
-    """Return what to beware of in plain words, less what the head has said; nothing where there is nothing."""
-    said = (nothing_deferred(record.coverage, n_experts=len(record.experts)), no_better(record.gain))
-    sentences = [with_minus(sentence) for sentence in record.cautions if sentence not in said]
+    """Return the cautions that the head does not state already; empty if there are none."""
+    in_head = (nothing_deferred(record.coverage, n_experts=len(record.experts)), no_better(record.gain))
+    sentences = [with_minus(sentence) for sentence in record.cautions if sentence not in in_head]
     if not sentences:
         return Html("")
     return tag(
         "section",
         tag("h2", "Before you rely on this", attributes={"id": "cautions-title"}),
-        listed(sentences),
+        bullet_list(sentences),
         attributes={"class": "cautions", "id": "cautions", "aria-labelledby": "cautions-title"},
     )
 
 
 def recorded_only(record: TeamRecord) -> Html:
-    """Say what recorded data can tell, and what not."""
+    """Say that the team could only ask experts with a recorded answer."""
     n_experts = len(record.experts)
     if n_experts == 0:
         return Html("")
-    everybody = record.recorded == n_experts
-    there = (
-        f"Here all {n_experts} experts answered every case."
-        if everybody
-        else f"Here {record.recorded:.1f} of {n_experts} experts answered a case on average."
+    answered = (
+        f"All {n_experts} experts answered every case."
+        if record.recorded == n_experts
+        else f"On average {record.recorded:.1f} of {n_experts} experts answered a case."
     )
     return tag(
         "p",
-        "What this rests on: answers that were recorded before. The team could only ask experts whose answer to the "
-        f"case is recorded, and it decided among those. {there}",
+        "This report uses recorded answers: for each case the team could only choose among the experts whose answer is "
+        f"in the table. {answered}",
         attributes={"class": "aside"},
     )
 
 
-def answering(said: tuple[str, ...]) -> Html:
-    """Return what training found of who answered what; nothing where that was nothing."""
-    if not said:
+def answering(sentences: tuple[str, ...]) -> Html:
+    """Return what training learned about which cases experts answered; empty if there are no sentences."""
+    if not sentences:
         return Html("")
     return tag(
         "section",
         tag("h2", "Were answers given at random?", attributes={"id": "answering-title"}),
-        tag("p", "Experts are judged by the cases that they answered. When the team was trained:"),
-        listed(said),
+        tag("p", "Experts are evaluated on the cases that they answered. In the training data:"),
+        bullet_list(sentences),
         attributes={"class": "cautions", "id": "answering", "aria-labelledby": "answering-title"},
     )
 
@@ -88,25 +87,25 @@ def answering(said: tuple[str, ...]) -> Html:
 def _meaning(record: TeamRecord) -> str:
     gain = record.gain
     if not record.experts:
-        return "The team has no experts: everything here is about the model alone."
+        return "The team has no experts: this report is about the model alone."
     nothing = nothing_deferred(record.coverage, n_experts=len(record.experts))
     if nothing is not None:
         return nothing
     if gain.n and gain.only_first + gain.only_second == 0:
-        return "The team is right on the very cases where the model is: nothing is gained or lost."
+        return "The team and the model alone are right on exactly the same cases: nothing is gained or lost."
     chance = f"(McNemar's exact test, {by_chance(gain.p_value)})"
     if gain.clear:
         how = "better" if gain.difference > 0 else "worse"
-        return f"The team is {how} than its model alone: chance hardly explains so large a difference {chance}."
-    return f"These cases do not tell whether the team is better than its model alone: it may be chance {chance}."
+        return f"The team is {how} than the model alone: a difference this large is unlikely to be chance {chance}."
+    return f"These cases do not show whether the team is better than the model alone: it may be chance {chance}."
 
 
 def _facts(record: TeamRecord) -> Html:
     if not record.experts:
-        facts = [("Model right", percent(record.model.value), f"95 % interval {interval(*record.model.interval)}")]
+        facts = [("Model accuracy", percent(record.model.value), f"95 % interval {interval(*record.model.interval)}")]
         return tag("dl", joined(_fact(*fact) for fact in facts), attributes={"class": "facts"})
     facts = [
-        ("Team right", percent(record.team.value), f"95 % interval {interval(*record.team.interval)}"),
+        ("Team accuracy", percent(record.team.value), f"95 % interval {interval(*record.team.interval)}"),
         ("Model alone", percent(record.model.value), f"95 % interval {interval(*record.model.interval)}"),
         (
             "Gain in points",
@@ -115,24 +114,24 @@ def _facts(record: TeamRecord) -> Html:
         ),
         ("Decided by the model", percent(record.coverage), _workload(record)),
     ]
-    # By the lower end: one right answer of one is no record.
-    known = [expert for expert in record.experts if expert.alone.total]
-    best = max(known, key=lambda expert: expert.alone.interval[0], default=None)
+    # By the lower end of the interval: one right answer of one says little.
+    answering_experts = [expert for expert in record.experts if expert.alone.total]
+    best = max(answering_experts, key=lambda expert: expert.alone.interval[0], default=None)
     if best is not None:
-        facts.insert(2, ("Best single expert", percent(best.alone.value), _beside(best)))
+        facts.insert(2, ("Best single expert", percent(best.alone.value), _team_beside(best)))
     return tag("dl", joined(_fact(*fact) for fact in facts), attributes={"class": "facts"})
 
 
 def _workload(record: TeamRecord) -> str:
-    """Say who decides the rest, and what the model would decide if every expert could be asked."""
+    """Return who decides the rest, and the model's share if every expert could be asked."""
     if record.recorded == len(record.experts) or math.isnan(record.coverage_with_all):
         return "the experts decide the rest"
     return f"with the recorded answers; {percent(record.coverage_with_all)} if every expert could be asked"
 
 
-def _beside(best: ExpertRecord) -> str:
+def _team_beside(best: ExpertRecord) -> str:
     """Return the best expert's name, and the team on the same cases."""
-    return f"{best.name}; on these {count_of(best.gain.n, 'case', 'cases')} the team has {percent(best.gain.first)}"
+    return f"{best.name}; the team has {percent(best.gain.first)} on the same {count_of(best.gain.n, 'case', 'cases')}"
 
 
 def _fact(name: str, value: str, note: str) -> Html:

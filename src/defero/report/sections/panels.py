@@ -1,47 +1,53 @@
-"""Panels: what they promise, what they kept, how many experts they ask."""
+"""Panels: the promise, what was kept, and how many experts are on them."""
 
 from defero.core.trial import Trial
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import SetSizeDisplay
-from defero.report.html import Html, paragraph, section, table
+from defero.report.html import Html, paragraph, section
+from defero.report.numbers import count, percent, plus_minus, share, with_interval
 from defero.report.svg import figure
-from defero.report.wording import count, percent, plus_minus, share, with_interval
+from defero.report.tables import table
 
 
 def panels(trial: Trial, record: TeamRecord) -> Html:
-    """Return the section; where the team has no panel, or none that was judged, it says so."""
+    """Return the section; a team without panels, or with panels that were not evaluated, gets one sentence."""
     panel = record.panel
     if panel is None:
         none = record.panel_note or "This team has no panel: each deferred case goes to one expert."
         return section("panels", "What do panels of experts promise?", paragraph(none))
     rows = [
         ["promised", f"{panel.bound} {percent(panel.asked_for)}"],
-        ["kept here", with_interval(panel.kept, panel.low, panel.high)],
-        ["cases that count for the promise", count(panel.cases)],
+        ["kept on these cases", with_interval(panel.kept, panel.low, panel.high)],
+        ["cases covered by the promise", count(panel.cases)],
         ["cases a panel would decide", count(panel.deferred)],
-        ["experts on a panel", plus_minus(panel.raw_size, panel.raw_size_half)],
-        ["the same, once an empty panel gets the top expert", plus_minus(panel.filled_size, panel.filled_size_half)],
-        ["the team right, with panels voting", share(panel.accuracy)],
+        ["experts per panel", plus_minus(panel.raw_size, panel.raw_size_half)],
+        [
+            "experts per panel, no panel empty",
+            plus_minus(panel.filled_size, panel.filled_size_half),
+        ],
+        ["accuracy of the team if panels vote", share(panel.accuracy)],
     ]
     parts = [
         paragraph(
-            "Instead of one expert, a panel can be asked: the smallest group that keeps a promise. ", panel.promise
+            "A panel can be asked instead of one expert: the smallest group of experts that keeps a promise. ",
+            panel.promise,
+            " An empty panel is replaced by the best expert for the case.",
         ),
-        paragraph(_kept(panel)),
-        table(f"The panels' promise ({panel.target}) and what was kept, with 95 % intervals.", ["", "value"], rows),
+        paragraph(_verdict(panel)),
+        table(f"Promise of the panels ({panel.target}) and what was kept, with 95 % intervals.", ["", "value"], rows),
     ]
     if panel.deferred:
-        caption = "How many experts a panel has, over the deferred cases."
+        caption = "Number of experts per panel, over the deferred cases."
         parts.append(figure("sizes", caption, lambda ax: SetSizeDisplay.from_trial(trial, ax=ax), size=(5.2, 3.2)))
     return section("panels", "What do panels of experts promise?", *parts)
 
 
-def _kept(panel: PanelRecord) -> str:
+def _verdict(panel: PanelRecord) -> str:
     if panel.kept_promise is None:
-        return "No deferred case here can tell whether the promise is kept."
+        return "No deferred case here shows whether the promise is kept."
     if panel.kept_promise == "less":
-        return "The promise was not kept on these cases: are they of the same kind as those it was calibrated on?"
+        return "The promise was not kept on these cases: they may differ from those that the panels were calibrated on."
     if panel.kept_promise == "too few":
-        return "These cases are too few to tell whether the promise is kept."
-    return "What was kept agrees with the promise."
+        return "There are too few cases to tell whether the promise is kept."
+    return "The result agrees with the promise."

@@ -1,4 +1,4 @@
-"""Who else? Experts who err together are fewer people than they seem."""
+"""Experts who make the same mistakes, and so count as fewer people."""
 
 from collections.abc import Sequence
 
@@ -7,58 +7,58 @@ from defero.metrics.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors
 from defero.metrics.shared_pairs import SharedPair
 from defero.plotting import SharedErrorsDisplay
 from defero.plotting.shared_errors import MOST_EXPERTS, SHOWN
-from defero.report.html import Html, listed, paragraph, section, table, tag
-from defero.report.sections.many import in_parts
+from defero.report.html import Html, bullet_list, paragraph, section, tag
+from defero.report.numbers import by_chance, count, percent
 from defero.report.svg import figure
-from defero.report.wording import by_chance, count, percent
+from defero.report.tables import folded_rows, table
 
-TITLE = "Who else? Experts who err together"
+TITLE = "Experts who make the same mistakes"
 FEW = (
-    " With so few experts hard cases cannot be told from copying: whatever goes together up to a correlation of 0.5 "
-    "passes for hard cases."
+    " With fewer than four experts, copying cannot be distinguished from hard cases: correlations up to 0.5 are "
+    "attributed to hard cases."
 )
 
 
 def shared_errors(record: TeamRecord) -> Html:
     """Return the section."""
-    found = record.shared_errors
-    if len(found.names) < 2:
-        return section("alike", TITLE, paragraph("There is one expert alone: nobody to compare them with."))
-    known = bool((found.correlation == found.correlation).any())
+    errors = record.shared_errors
+    if len(errors.names) < 2:
+        return section("shared-errors", TITLE, paragraph("There is only one expert, so there are no pairs to compare."))
+    known = bool((errors.correlation == errors.correlation).any())
     return section(
-        "alike",
+        "shared-errors",
         TITLE,
         paragraph(
-            "A second opinion helps only where its errors are its own: two copies of one person are one person. Hard "
-            "cases make everybody err together; that is taken away first (how likely each expert was to be right, the "
-            "true class, and what makes a case hard for all the others). What is left is 0 for strangers and 1 for "
-            "copies."
+            "A second opinion helps only if its mistakes differ from those of the first: two copies of one person "
+            "count as one person. Hard cases cause mistakes of all experts, so their effect is removed first (by each "
+            "expert's probability of being right, the true class, and the mistakes of all other experts). The "
+            "correlation that remains is 0 for independent experts and 1 for copies."
         ),
-        *_verdict(found, known=known),
-        _pairs(found.pairs) if found.pairs else "",
-        _picture(found) if known else "",
-        tag("p", _rule(found), attributes={"class": "aside"}) if known else "",
+        *_verdict(errors, known=known),
+        _pairs(errors.pairs) if errors.pairs else "",
+        _picture(errors) if known else "",
+        tag("p", _rule(errors), attributes={"class": "aside"}) if known else "",
     )
 
 
-def _verdict(found: SharedErrors, *, known: bool) -> list[Html]:
+def _verdict(errors: SharedErrors, *, known: bool) -> list[Html]:
     if not known:
-        none = f"No two experts share {LEAST_SHARED} cases in which they could err: nothing can be said."
+        none = f"No two experts share {LEAST_SHARED} cases in which they could make mistakes: no pair can be compared."
         return [paragraph(none)]
-    said = [*found.sentences, *(_weaker(pair) for pair in found.pairs if not _inside(pair, found))]
-    if not said:
-        return [paragraph("No two experts err together more than the cases explain.")]
-    return [listed(said)]
+    sentences = [*errors.sentences, *(_weaker(pair) for pair in errors.pairs if not _in_group(pair, errors))]
+    if not sentences:
+        return [paragraph("No two experts make the same mistakes more often than hard cases explain.")]
+    return [bullet_list(sentences)]
 
 
-def _inside(pair: SharedPair, found: SharedErrors) -> bool:
-    """Tell whether a group says it already."""
-    return any({pair.first, pair.second} <= set(group) for group in found.groups)
+def _in_group(pair: SharedPair, errors: SharedErrors) -> bool:
+    """Return whether a group contains the pair."""
+    return any({pair.first, pair.second} <= set(group) for group in errors.groups)
 
 
 def _weaker(pair: SharedPair) -> str:
     first, second = pair.names
-    return f"{first} and {second} often err together: the two are worth about {pair.voices:.1f} voices."
+    return f"{first} and {second} often make the same mistakes: together they count as about {pair.voices:.1f} experts."
 
 
 def _pairs(pairs: Sequence[SharedPair]) -> Html:
@@ -74,37 +74,45 @@ def _pairs(pairs: Sequence[SharedPair]) -> Html:
         ]
         for pair in pairs
     ]
-    return in_parts(rows, _table, rest="Show the other {n} pairs")
+    return folded_rows(rows, _table, rest="Show the other {n} pairs")
 
 
 def _table(rows: Sequence[list[str]]) -> Html:
     return table(
-        "Pairs who err together beyond chance, the most alike first.",
-        ["", "correlation", "same answer", "shared cases", "same error, of both wrong", "worth, in voices", "chance"],
+        "Pairs who make the same mistakes beyond chance, the most similar first.",
+        [
+            "",
+            "correlation",
+            "same answer",
+            "shared cases",
+            "same mistake, if both wrong",
+            "count as",
+            "p-value",
+        ],
         rows,
         kind="dense",
     )
 
 
-def _picture(found: SharedErrors) -> Html:
-    n_experts = len(found.names)
+def _picture(errors: SharedErrors) -> Html:
+    n_experts = len(errors.names)
     shown = n_experts if n_experts <= MOST_EXPERTS else SHOWN
-    whom = "every two experts" if shown == n_experts else f"the {shown} experts most alike, of {count(n_experts)}"
+    pairs = "every two experts" if shown == n_experts else f"the {shown} most similar of {count(n_experts)} experts"
     side = 1.6 + (0.36 if shown <= 12 else 0.22) * max(shown, 4)
     return figure(
-        "alike",
-        f"How much the errors of {whom} go together beyond what the cases explain: the stronger the colour, the more. "
-        "A frame marks pairs that chance does not explain.",
-        lambda ax: SharedErrorsDisplay.from_errors(found, ax=ax),
+        "shared-errors-picture",
+        f"Correlation of the mistakes of {pairs} that hard cases do not explain: stronger colours mean a higher "
+        "correlation. A frame marks pairs beyond chance.",
+        lambda ax: SharedErrorsDisplay.from_errors(errors, ax=ax),
         size=(side, side + 0.4),
     )
 
 
-def _rule(found: SharedErrors) -> str:
-    typical = f"{round(found.typical, 2) + 0.0:.2f}".replace("-", "\u2212")
+def _rule(errors: SharedErrors) -> str:
+    typical = f"{round(errors.typical, 2) + 0.0:.2f}".replace("-", "\u2212")
     return (
-        f"Before hard cases are allowed for, two experts' errors have a correlation of {typical} on average. A pair is "
-        f"named from {NOTEWORTHY} on, where chance explains so much in at most one of twenty reports, all pairs taken "
-        f"together; pairs with fewer than {LEAST_SHARED} shared cases are left out. Experts who hardly err cannot be "
-        f"told apart.{FEW if len(found.names) < 4 else ''}"
+        f"Before the effect of hard cases is removed, the mean correlation of two experts' mistakes is {typical}. "
+        f"A pair is listed if its correlation is at least {NOTEWORTHY} and beyond chance (at 5 %, all pairs together). "
+        f"Pairs with fewer than {LEAST_SHARED} shared cases are left out. Experts with hardly any mistakes cannot be "
+        f"compared.{FEW if len(errors.names) < 4 else ''}"
     )

@@ -1,32 +1,32 @@
-"""Who knows what: each expert's accuracy on each class."""
+"""Accuracy of each expert on each class."""
 
 import math
 from collections.abc import Sequence
 
 from defero.metrics.record.member import VERY_FEW
 from defero.metrics.record.team import TeamRecord
-from defero.report.html import Cell, Html, joined, paragraph, section, table, tag
-from defero.report.sections.many import in_parts, most_asked_first
-from defero.report.wording import NOTHING, count, interval, percent
+from defero.report.html import Html, joined, paragraph, section, tag
+from defero.report.numbers import NOTHING, count, interval, percent
+from defero.report.tables import Cell, folded_rows, most_asked_first, table
 
 MOST_CLASSES, ACROSS = 40, 10
-"""How many classes are shown at all, and side by side: what fits on a sheet of paper."""
+"""Number of classes that are shown, and how many side by side: as many as fit on a sheet of paper."""
 
 
 def skill(record: TeamRecord) -> Html:
     """Return the section."""
     order = most_asked_first([expert.asked.total for expert in record.experts])
-    # The most frequent classes, in their own order.
-    kept = sorted(sorted(range(len(record.classes)), key=lambda k: -record.class_counts[k])[:MOST_CLASSES])
-    across = [kept[start : start + ACROSS] for start in range(0, len(kept), ACROSS)]
+    # The most frequent classes, in their order.
+    shown = sorted(sorted(range(len(record.classes)), key=lambda k: -record.class_counts[k])[:MOST_CLASSES])
+    across = [shown[start : start + ACROSS] for start in range(0, len(shown), ACROSS)]
     return section(
         "skill",
-        "Who knows what?",
+        "Which expert for which class?",
         paragraph(
-            "An expert who is weak on average may be the best for one class. This is skill, over every case that the "
-            "expert answered, asked or not; the stronger the colour, the more often they are right."
+            "An expert who is weak on average may be the best for one class. The table counts all cases that an expert "
+            "answered, whether the team would ask them or not. Stronger colours mean higher accuracy."
         ),
-        in_parts(order, lambda experts: joined(_table(record, experts, classes) for classes in across)),
+        folded_rows(order, lambda experts: joined(_table(record, experts, classes) for classes in across)),
         _left_out(len(record.classes)),
     )
 
@@ -34,8 +34,8 @@ def skill(record: TeamRecord) -> Html:
 def _table(record: TeamRecord, experts: Sequence[int], classes: list[int]) -> Html:
     lowest = min((float(value) for value in record.skill.accuracy.ravel() if not math.isnan(value)), default=0.0)
     return table(
-        "Share of right answers of each expert (row) on the cases that truly belong to each class (column). Faint: "
-        f"fewer than {VERY_FEW} answers. Point at a cell for its interval.",
+        "Accuracy of each expert (row) on the cases of each true class (column). Faint: fewer than "
+        f"{VERY_FEW} answers. Hover over a cell to see its interval.",
         ["", *(str(record.classes[k]) for k in classes)],
         [[record.experts[j].name, *(_cell(record, j, k, lowest=lowest) for k in classes)] for j in experts],
         kind="heat",
@@ -45,22 +45,22 @@ def _table(record: TeamRecord, experts: Sequence[int], classes: list[int]) -> Ht
 def _left_out(n_classes: int) -> Html:
     if n_classes <= MOST_CLASSES:
         return Html("")
-    said = f"Shown are the {MOST_CLASSES} most frequent of {count(n_classes)} classes; evaluate --json has them all."
-    return tag("p", said, attributes={"class": "aside"})
+    note = f"The {MOST_CLASSES} most frequent of {count(n_classes)} classes are shown; evaluate --json has all of them."
+    return tag("p", note, attributes={"class": "aside"})
 
 
 def _cell(record: TeamRecord, j: int, k: int, *, lowest: float) -> Cell:
-    found = record.skill
-    n, value = int(found.count[j, k]), float(found.accuracy[j, k])
+    skill = record.skill
+    n, value = int(skill.count[j, k]), float(skill.accuracy[j, k])
     if n == 0 or math.isnan(value):
         return Cell(NOTHING, {"title": "no answer recorded"})
-    told = f"{interval(float(found.low[j, k]), float(found.high[j, k]))} %, {count(n)} answers"
+    hint = f"{interval(float(skill.low[j, k]), float(skill.high[j, k]))} %, {count(n)} answers"
     faint = {"class": "faint"} if n < VERY_FEW else {}
     return Cell(
         percent(value),
         {
             "style": f"--heat: {100 * (value - lowest) / (1 - lowest) if lowest < 1 else 100:.0f}%",
-            "title": told,
+            "title": hint,
             **faint,
         },
     )

@@ -1,4 +1,4 @@
-"""Numbers as people read them: every number of the page is written here."""
+"""Formats of all numbers of the page."""
 
 import math
 import re
@@ -9,12 +9,12 @@ from defero.metrics.statistics.paired import Comparison
 from defero.plotting.style import NO_BREAK
 
 NOTHING = "–"
-"""Stands where there is no number."""
+"""In place of a missing number."""
 _MINUS = re.compile(r"(?<![\w.-])-(?=\d+\.\d)")
 
 
 def percent(value: float) -> str:
-    """Write a share as a percentage, as the pictures do; no line ends before its sign.
+    """Write a share as a percentage with a no-break space, as the pictures do.
 
     >>> percent(0.9666).split(), percent(float("nan"))
     (['96.7', '%'], '–')
@@ -23,7 +23,7 @@ def percent(value: float) -> str:
 
 
 def plus_minus(mean: float, half_width: float) -> str:
-    """Write a mean with half the width of its interval; alone where that is not known.
+    """Write a mean with half the width of its interval; without it if it is nan.
 
     >>> plus_minus(2.04, 0.31), plus_minus(1.0, float("nan")), plus_minus(float("nan"), float("nan"))
     ('2.0 ± 0.3', '1.0', '–')
@@ -69,14 +69,14 @@ def points(value: float) -> str:
 
 
 def points_interval(gain: Comparison, *, before: str = "") -> str:
-    """Write in brackets the ends of an interval of a difference; nothing where there is no interval."""
+    """Write in brackets the ends of an interval of a difference; empty if there is no interval."""
     if math.isnan(gain.low) or math.isnan(gain.high):
         return ""
     return f" ({before}{points(gain.low)} to {points(gain.high)})"
 
 
 def by_chance(p_value: float) -> str:
-    """Write how likely chance alone makes such a difference.
+    """Write a p-value.
 
     >>> by_chance(0.0312), by_chance(0.5), by_chance(1e-9)
     ('p = 0.031', 'p = 0.5', 'p < 0.001')
@@ -85,7 +85,7 @@ def by_chance(p_value: float) -> str:
 
 
 def with_minus(sentence: str) -> str:
-    """Write the minus of decimal numbers as the page does; names with a hyphen stay as they are.
+    """Write the minus sign of decimal numbers as the page does; hyphens in names stay.
 
     >>> with_minus("-0.1 points (-1.2 to +0.9) of dr-2.5, class -1")
     '−0.1 points (−1.2 to +0.9) of dr-2.5, class -1'
@@ -94,7 +94,7 @@ def with_minus(sentence: str) -> str:
 
 
 def count(value: int) -> str:
-    """Write a whole number, thousands apart.
+    """Write a whole number with a comma after thousands.
 
     >>> count(12345)
     '12,345'
