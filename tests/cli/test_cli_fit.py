@@ -276,7 +276,7 @@ def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
     from defero.answering.weights import By
     from defero.estimators import deferral
     from defero.estimators.expert_heads import HeadsOption
-    from defero.study.training import HEADS, NETS, WEIGHTS
+    from defero.study.fitting.choices import HEADS, NETS, WEIGHTS
 
     assert set(HEADS) == set(get_args(HeadsOption))
     assert get_args(By) == WEIGHTS

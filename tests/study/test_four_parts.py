@@ -14,7 +14,7 @@ from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
 from defero.data.case_file import CaseFile, Cases, TableSource
 from defero.data.tables.roles import PARTS
-from defero.study.parts import four_parts
+from defero.study.fitting.parts import four_parts
 
 
 def cases_of(n, *, seed=0, **apart):

@@ -11,7 +11,7 @@ from defero.core.trial import Trial
 from defero.metrics import compare, team_record
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.statistics.intervals import Share
-from defero.study.summary import panel_lines, points, record_text
+from defero.study.judging.summary import panel_lines, points, record_text
 
 PANEL = PanelRecord(
     "A promise.", "any-correct", 0.1, 0.9, 1.0, 0.2, 1.0, 1, 1, 1.0, 2.0, *[np.nan] * 2, Share(3, 4), None

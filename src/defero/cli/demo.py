@@ -35,7 +35,7 @@ def demo(
     from defero import DeferralClassifier, Recipe
     from defero.core.errors import InputError
     from defero.datasets.digits import digits_team
-    from defero.study.summary import percent, table
+    from defero.study.judging.summary import percent, table
 
     if seed + seeds - 1 > MOST_SEED:
         raise InputError(f"--seed must be at most {MOST_SEED - seeds + 1} with --seeds {seeds}, got {seed}.")
@@ -106,7 +106,7 @@ def _leave(router: "Router", test: "ExpertTable", *, out: Path, seed: int) -> in
 def _report(out: Path, *, seed: int) -> Path | None:
     """Write the report of what was left in a folder; None where there is nothing to draw it with."""
     from defero.study import Study
-    from defero.study.page import NEEDS_MATPLOTLIB
+    from defero.study.judging.page import NEEDS_MATPLOTLIB
 
     try:
         command = f"defero report {out}/model {out}/cases.csv --out {out}/report.html"

@@ -155,9 +155,9 @@ def fit(
     defero fit scans --table cases.csv --image-column file --net wrn-28-4 --label truth --experts a,b --out model
     """
     from defero.study import Study, read_cases
-    from defero.study.checks import check_test_share
+    from defero.study.fitting.checks import check_test_share
+    from defero.study.fitting.choices import FitChoices
     from defero.study.team import writable
-    from defero.study.training import FitChoices
 
     _check_folder(table, table_file, image_column)
     deep: dict[str, Any] = {

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from defero.router.facts import AnsweringFacts
-    from defero.study.comparison import Rival
+    from defero.study.judging.comparison import Rival
 
 running: dict[str, str | None] = {"command": None}
 """Which command runs: some have options of their own for the same argument."""
@@ -54,7 +54,7 @@ def show_answering(facts: "AnsweringFacts | None", *, when: str) -> None:
 
 def show_rivals(rivals: "Sequence[Rival]") -> None:
     """Print comparisons with other teams."""
-    from defero.study.summary import percent, points, table
+    from defero.study.judging.summary import percent, points, table
 
     if not rivals:
         return

@@ -51,7 +51,7 @@ def report(
 
     defero report model new_cases.csv --out report.html
     """
-    from defero.study.page import check_page
+    from defero.study.judging.page import check_page
 
     check_page(out, model=model, tables=(table, answers))
     words: dict[str, Any] = {

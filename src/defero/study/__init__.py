@@ -1,7 +1,7 @@
 """The protocol: read past cases, split them in four, fit, calibrate, conformalise, test, remember, report, route."""
 
 from defero.data.case_file import Cases
-from defero.study.evaluation import Evaluation
+from defero.study.judging.evaluation import Evaluation
 from defero.study.reading import read_cases
 from defero.study.study import Study
 

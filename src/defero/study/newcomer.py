@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from defero.core import ExpertTable
+from defero.core.errors import TableError
 from defero.core.wording import count_of, join_names
-from defero.data.case_file import Cases
+from defero.data.case_file import Cases, Table
 from defero.data.recipes.picture_recipe import PictureRecipe
 from defero.router import Router
-from defero.study.fresh_cases import with_groups_of
-from defero.study.summary import percent
+from defero.study.fitting.choices import ALPHA, TARGET
+from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, with_groups_of
+from defero.study.judging.summary import percent
+from defero.study.team_cases import Reading, read_for_team
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,46 @@ def join_team(router: Router, name: str, cases: Cases) -> tuple[Router, list[str
         joined = router.add_expert(name, asked.features, asked.labels, answers)
     notes = [str(one.message) for one in caught if "drops the panel" not in str(one.message)]
     return replace(joined, seen=with_groups_of(joined, cases)), notes
+
+
+def with_new_panels(
+    before: Router, joined: Router, table: Table, reading: Reading, *, model: str
+) -> tuple[Router, list[str]]:
+    """Find panels on the cases of a table that the larger team has not seen, with the promise of the old panels.
+
+    Parameters
+    ----------
+    before, joined : Router
+        The team without and with the newcomer.
+    table : path or DataFrame
+        Cases with labels and everybody's answers.
+    reading : Reading
+        Of the newcomer's own table: its label and its key are looked for here too.
+    model : str
+        What a message calls the team.
+    """
+    as_before = Reading(table=table, label=reading.label, key=reading.key, images=reading.images)
+    read = read_for_team(joined, as_before, model=model)
+    unseen = fresh_cases(read.router, read.cases, key=read.key_column).rows & ~of_seen_groups(read.router, read.cases)
+    if not unseen.any():
+        raise TableError(
+            f"{read.cases.source}: the team has seen all {len(read.cases)} rows, and nothing can be promised on those; "
+            "pass other cases."
+        )
+    rows, panel = read.cases.table.take(unseen), before.panel
+    router = read.router.conformalize(
+        rows.features,
+        rows.labels,
+        rows.answers,
+        alpha=ALPHA if panel is None else panel.predictor.alpha,
+        target=TARGET if panel is None else panel.predictor.target,
+        fees=None if panel is None or panel.fees is None else [*panel.fees, 0.0],
+        available=None if panel is None or panel.available is None else [*panel.available, True],
+        disjoint=True,
+    )
+    n_seen = int((~unseen).sum())
+    notes = [f"{read.cases.source}: {n_seen} rows were seen and are left out of the panels."] if n_seen else []
+    return replace(router, recipe=joined.recipe), [*read.cases.notes, *notes]
 
 
 def describe_newcomer(

@@ -20,9 +20,9 @@ from defero.router import Router
 from defero.router.doubt import expert_sd
 from defero.router.panel import with_decider
 from defero.study.decisions import Columns, RepeatedKeys, decision_columns, decisions_to, is_tasks
+from defero.study.fitting.choices import fees_by_name
 from defero.study.reading import format_of
 from defero.study.team_cases import Reading, with_folder
-from defero.study.training import fees_by_name
 
 
 @dataclass(eq=False)

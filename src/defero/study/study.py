@@ -10,12 +10,12 @@ from defero.core.errors import InputError
 from defero.core.wording import join_names
 from defero.data.case_file import Cases
 from defero.router import Router, try_out
-from defero.study.checks import check_test_share, checked_parts
-from defero.study.evaluation import Evaluation
-from defero.study.fitting import fit_team
-from defero.study.notes import class_counts, sizes_sentence
+from defero.study.fitting.checks import check_test_share, checked_parts
+from defero.study.fitting.choices import ALPHA, TARGET, FitChoices, fees_by_name
+from defero.study.fitting.fit_team import fit_team
+from defero.study.fitting.notes import class_counts, sizes_sentence
+from defero.study.judging.evaluation import Evaluation
 from defero.study.team import TeamAtWork
-from defero.study.training import ALPHA, TARGET, FitChoices, fees_by_name
 
 if TYPE_CHECKING:
     from defero.estimators.recipe import Recipe

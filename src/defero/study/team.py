@@ -13,11 +13,10 @@ from defero.data.case_file import Table
 from defero.data.model_folder import check_writable
 from defero.router import Router
 from defero.router.roster import check_name
-from defero.study.comparison import compare_teams
-from defero.study.evaluation import Evaluation, evaluate_cases
-from defero.study.newcomer import Newcomer, describe_newcomer, join_team
-from defero.study.page import check_page, write_page
-from defero.study.panels import with_new_panels
+from defero.study.judging.comparison import compare_teams
+from defero.study.judging.evaluation import Evaluation, evaluate_cases
+from defero.study.judging.page import check_page, write_page
+from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing import Routing, route_cases
 from defero.study.team_cases import Reading, TeamCases, read_for_team
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from defero.core.errors import Argument, InputError, Spelling
 from defero.data.case_file import Table, TableSource
 from defero.data.model_folder import library_versions
-from defero.study.evaluation import Evaluation
+from defero.study.judging.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from defero.report.provenance import Provenance

@@ -8,7 +8,7 @@ from defero.metrics.record import cautions as doubts
 from defero.metrics.record.member import ExpertRecord
 from defero.metrics.record.team import TeamRecord
 from defero.router import Router
-from defero.study.shared_answers import shared_caution
+from defero.study.fitting.shared_answers import shared_caution
 
 NAMED = 3
 """How many experts a sentence names before it counts the others."""

@@ -1,22 +1,19 @@
-"""What `Study.fit` trains: the network, the loss and the experts' heads, checked before anything is learned."""
+"""The choices of `Study.fit`: network, loss, heads, panels. Checked before anything is learned."""
 
-import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from defero.core.checks import by_name
 from defero.core.errors import Argument, InputError, Message
 from defero.core.targets import TARGETS
 from defero.core.wording import did_you_mean, join_names
-from defero.data.case_file import Cases
 from defero.losses import LOSSES
 from defero.router import Router
 from defero.scorers.network import NetworkScorer
 from defero.scorers.team import TeamScorer
 
 if TYPE_CHECKING:
-    from defero.core import ExpertTable
     from defero.estimators.lesson import AnswerWeights
     from defero.estimators.recipe import Recipe
 
@@ -99,63 +96,10 @@ class FitChoices:
                 ": reads no pictures; name a net that does, such as wrn-28-4 or resnet-18.",
             )
 
-    def train(
-        self, learn: "ExpertTable", cases: Cases, *, groups: Any, random_state: int, progress: bool
-    ) -> tuple[Router, Any]:
-        """Learn from these cases; `groups` (n,) are rows that belong together.
-
-        Returns
-        -------
-        router : Router
-        text_features : (n, d) or None
-            The features of these cases where texts are summed up in scores, each by folds that did not see the text.
-        """
-        # Only now: torch takes seconds to load, and most mistakes have shown.
-        from defero import DeferralClassifier
-
-        team = DeferralClassifier(
-            self.net,
-            loss=self.loss,
-            heads=cast(Literal["auto", "shrunk", "separate"], self.heads),
-            min_answers=self.min_answers,
-            answer_weights=self.weights,
-            text=list(cases.file.text) or None,
-            recipe=self.recipe,
-            checkpoints=self.checkpoints,
-            random_state=random_state,
-            progress=progress,
-        )
-        if cases.pictures is not None:
-            files = cases.pictures.apply(learn.features)
-            router = team.fit(files, learn.labels, experts=learn.answers, groups=groups).router_
-            return replace(router, recipe=cases.pictures), None
-        with warnings.catch_warnings():  # the list of the features says it
-            warnings.filterwarnings("ignore", r"X: \d+ columns? (is|are) not used")
-            team.fit(learn.features, learn.labels, experts=learn.answers, groups=groups)
-        return team.router_, getattr(team, "_text_features", None)
-
     @property
     def weights(self) -> "AnswerWeights | None":
         """What answers are weighted by."""
         return cast("AnswerWeights | None", self.answer_weights)
-
-    def finish(self, router: Router, parts: "tuple[ExpertTable, ...]", *, fees: list[float]) -> Router:
-        """Calibrate, and find panels; a mixture's weights are no probabilities and promise nothing."""
-        if self.loss == "moe":
-            return router
-        _, held, panels, _ = parts
-        router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
-        if not router.expert_names:
-            return router
-        return router.conformalize(
-            panels.features,
-            panels.labels,
-            panels.answers,
-            alpha=self.alpha,
-            target=self.target,
-            fees=fees if any(fees) else None,
-            disjoint=True,
-        )
 
     def without_effect(self, fees: list[float]) -> list[str]:
         """Return a sentence on what this loss has no use for."""

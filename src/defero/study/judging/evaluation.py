@@ -13,15 +13,15 @@ from defero.metrics.record.team import TeamRecord
 from defero.router import Router, record_of, try_out
 from defero.router.fresh import Fresh
 from defero.router.roster import STAGE
-from defero.study.cautions import with_cautions
-from defero.study.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
-from defero.study.summary import record_text
+from defero.study.judging.cautions import with_cautions
+from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
+from defero.study.judging.summary import record_text
 from defero.study.team_cases import TeamCases
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from defero.study.comparison import Rival
+    from defero.study.judging.comparison import Rival
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from defero.core.wording import join_names
 from defero.data.tables.cells import text_of
 from defero.metrics.statistics.paired import Comparison, compare, holm
 from defero.router import Router
-from defero.study.evaluation import Evaluation, evaluate_cases
+from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.team_cases import Reading, read_for_team
 
 

@@ -8,7 +8,7 @@ from defero.data.case_file import Cases
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.columns import row_number
 from defero.data.tables.named_columns import refuse_unused
-from defero.study.parts import TEST, four_parts
+from defero.study.fitting.parts import TEST, four_parts
 
 if TYPE_CHECKING:
     from defero.core import ExpertTable

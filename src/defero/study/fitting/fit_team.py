@@ -1,0 +1,149 @@
+"""Fit a team on the four parts: train, check who answered what, calibrate, find panels, remember what was seen."""
+
+import warnings
+from dataclasses import replace
+from typing import Any, Literal, cast
+
+from defero.core import ExpertTable
+from defero.data.case_file import Cases
+from defero.router import FitFacts, Router
+from defero.router.facts import AnsweringFacts, ControlFacts
+from defero.study.fitting.answering import answering_in
+from defero.study.fitting.choices import FitChoices
+from defero.study.fitting.notes import few_groups, notes_on
+from defero.study.fitting.shared_answers import shared_in
+from defero.study.judging.fresh_cases import seen_groups, seen_keys
+
+
+def fit_team(
+    cases: Cases,
+    parts: tuple[ExpertTable, ...],
+    choices: FitChoices,
+    *,
+    cuts: dict[str, str | None],
+    fees: list[float],
+    random_state: int,
+    progress: bool,
+) -> tuple[Router, list[str]]:
+    """Return the team, and what looks like a mistake in its cases.
+
+    Parameters
+    ----------
+    cases : Cases
+    parts : four ExpertTable
+        To learn from, to calibrate, to conformalise, for the test.
+    choices : FitChoices
+    cuts : mapping
+        The columns of "groups", "time" and "split" that the cases are split by, or None.
+    fees : (J,)
+    random_state : int
+    progress : bool
+    """
+    choices.check_reads(pictures=cases.pictures is not None)
+    learn, groups = parts[0], None
+    if cuts["groups"] is not None:
+        groups = cases.apart.loc[learn.features.index, cuts["groups"]].astype(str).to_numpy()
+    router, text_features = _train(learn, cases, choices, groups=groups, random_state=random_state, progress=progress)
+    answering = answering_in(learn, cases, router, text_features=text_features, groups=groups, weights=choices.weights)
+    router = _calibrate_and_find_panels(router, parts, choices, fees=fees)
+    team = replace(
+        router,
+        facts=_facts(router.facts, cases, answering, cuts=cuts, random_state=random_state),
+        seen={
+            **router.seen,
+            **seen_groups(cases, parts[:3], groups=cuts["groups"]),
+            **seen_keys(router, cases, parts[:3]),
+        },
+    )
+    notes = [
+        *cases.notes,
+        *choices.without_effect(fees),
+        *few_groups(cases, parts, groups=cuts["groups"]),
+        *notes_on(cases, team),
+    ]
+    return team, notes
+
+
+def _train(
+    learn: ExpertTable, cases: Cases, choices: FitChoices, *, groups: Any, random_state: int, progress: bool
+) -> tuple[Router, Any]:
+    """Learn from the first part; `groups` (n,) are rows that belong together.
+
+    Returns
+    -------
+    router : Router
+    text_features : (n, d) or None
+        The features of these cases where texts are summed up in scores, each by folds that did not see the text.
+    """
+    # Only now: torch takes seconds to load, and most mistakes have shown.
+    from defero import DeferralClassifier
+
+    team = DeferralClassifier(
+        choices.net,
+        loss=choices.loss,
+        heads=cast(Literal["auto", "shrunk", "separate"], choices.heads),
+        min_answers=choices.min_answers,
+        answer_weights=choices.weights,
+        text=list(cases.file.text) or None,
+        recipe=choices.recipe,
+        checkpoints=choices.checkpoints,
+        random_state=random_state,
+        progress=progress,
+    )
+    if cases.pictures is not None:
+        files = cases.pictures.apply(learn.features)
+        router = team.fit(files, learn.labels, experts=learn.answers, groups=groups).router_
+        return replace(router, recipe=cases.pictures), None
+    with warnings.catch_warnings():  # the list of the features says it
+        warnings.filterwarnings("ignore", r"X: \d+ columns? (is|are) not used")
+        team.fit(learn.features, learn.labels, experts=learn.answers, groups=groups)
+    return team.router_, getattr(team, "_text_features", None)
+
+
+def _calibrate_and_find_panels(
+    router: Router, parts: tuple[ExpertTable, ...], choices: FitChoices, *, fees: list[float]
+) -> Router:
+    """Use the second and the third part; a mixture's weights are no probabilities and promise nothing."""
+    if choices.loss == "moe":
+        return router
+    _, held, panels, _ = parts
+    router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
+    if not router.expert_names:
+        return router
+    return router.conformalize(
+        panels.features,
+        panels.labels,
+        panels.answers,
+        alpha=choices.alpha,
+        target=choices.target,
+        fees=fees if any(fees) else None,
+        disjoint=True,
+    )
+
+
+def _facts(
+    facts: FitFacts,
+    cases: Cases,
+    answering: AnsweringFacts | None,
+    *,
+    cuts: dict[str, str | None],
+    random_state: int,
+) -> FitFacts:
+    """Return what the team remembers of its table: how to read the next one, and what its labels are worth."""
+    file, control = cases.file, cases.control
+    log = {"item": file.item, "annotator": file.annotator, "answer": file.answer}
+    return replace(
+        facts,
+        label=file.label,
+        key=cases.key,
+        random_state=random_state,
+        format=file.format,
+        log_columns=None if file.answers is None else {role: name for role, name in log.items() if name},
+        majority_label=cases.n_majority > 0,
+        control=None if control is None else ControlFacts(control.from_name, control.to_name, control.kind),
+        answering=answering,
+        shared_errors=shared_in(cases),
+        groups=cuts["groups"],
+        time=cuts["time"],
+        split=cuts["split"],
+    )
