@@ -7,7 +7,10 @@ import re
 import runpy
 from pathlib import Path
 
+import pandas as pd
 import pytest
+
+from defero.datasets import wedge
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 NUMBER = re.compile(r"-?\d+\.\d+")
@@ -67,3 +70,17 @@ def test_readme_names_only_files_that_are_there():
     root = Path(__file__).parents[2]
     for target in re.findall(r"\]\(([^)]+)\)", README):
         assert (root / target).is_file(), target
+
+
+def test_the_study_runs(tmp_path, monkeypatch):
+    for name, seed in (("cases.csv", 0), ("new_cases.csv", 1)):
+        table = wedge(200, random_state=seed)
+        frame = pd.DataFrame(table.features).add_prefix("x").assign(patient=range(200), truth=table.labels)
+        frame.assign(dr_a=table.answers[:, 0], dr_b=table.answers[:, 1]).to_csv(tmp_path / name, index=False)
+    monkeypatch.chdir(tmp_path)
+    code = README.partition("### The whole protocol")[2].split("```python\n")[1].split("```")[0]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(code, {})
+    assert "held-out cases" in printed.getvalue()
+    assert (tmp_path / "report.html").is_file()
+    assert len(pd.read_csv(tmp_path / "decisions.csv")) == 200
