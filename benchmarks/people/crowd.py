@@ -52,7 +52,7 @@ class Crowd:
             rows, held = split_groups(self.groups, strata, PARTS, rng=rng)
         train, test = self.table.take(rows), self.table.take(held)
         shown, asked = self.reduce(train.features, test.features)
-        train = ExpertTable(train.labels, train.answers, shown, classes=train.classes, experts=train.experts)
+        train = ExpertTable(train.labels, train.answers, shown, classes=train.classes, expert_names=train.expert_names)
         groups = None if self.groups is None else self.groups[rows]
         words = None if self.words is None else (self.words[rows], self.words[held])
         fold = Fold(train, asked, test.answers, test.answer_idx, groups=groups, text=self.text, words=words, seed=seed)

@@ -69,7 +69,7 @@ class Fold:
             for matrix, words in zip((self.train.features, self.features), self.words, strict=True)
         )
         rows = self.train
-        train = ExpertTable(rows.labels, rows.answers, learn, classes=rows.classes, experts=rows.experts)
+        train = ExpertTable(rows.labels, rows.answers, learn, classes=rows.classes, expert_names=rows.expert_names)
         return replace(self, train=train, features=asked, text=("text",), words=None)
 
     def class_shares(self) -> FloatArray:

@@ -22,7 +22,7 @@ def test_the_set_and_the_systems_shown_run(tmp_path, monkeypatch):
     )
     monkeypatch.chdir(tmp_path)
     fold, _ = one_set["SET"].load().fold(0)
-    assert fold.train.experts == ("dr_a", "dr_b")
+    assert fold.train.expert_names == ("dr_a", "dr_b")
     fold, labels = tiny_crowd().fold(0)
     trials = [run_trial("tiny", system, fold, labels) for system in systems["SYSTEMS"]]
     assert [trial.system for trial in trials] == ["boosting", "boosting, recalibrated"]

@@ -39,7 +39,7 @@ def test_what_a_set_holds(name, n_items, n_experts, width):
 @needs_data
 def test_the_findings_of_a_film_are_on_one_side():
     crowd = SETS["chexpert-readers"].load()
-    assert set(crowd.table.experts) >= {"bc4", "bc6", "bc8"}
+    assert set(crowd.table.expert_names) >= {"bc4", "bc6", "bc8"}
     assert len(set(crowd.groups)) == 500
     fold, _ = crowd.fold(0)
     assert (np.unique(fold.groups, return_counts=True)[1] == 5).all()
@@ -108,7 +108,7 @@ def test_pictures_with_features(tmp_path, monkeypatch):
     np.save(home / "features.npy", rng.normal(size=(40, 3)))
     monkeypatch.setenv("DEFERO_DATA", str(tmp_path))
     table = SETS["cifar10h"].load().table
-    assert table.experts == ("one", "two", "person_1", "person_2", "person_3")
+    assert table.expert_names == ("one", "two", "person_1", "person_2", "person_3")
     assert table.features.shape == (40, 3)
     assert table.expert_accuracy[2:].mean() > 0.6
     np.save(home / "features.npy", np.zeros((39, 3)))

@@ -26,7 +26,7 @@ def cases():
 
 def seen_rows(folder):
     """Tell which rows of cases.csv `fit` has learned from."""
-    table = read_table(folder / "cases.csv", label="truth", experts=DOCTORS, key="case")
+    table = read_table(folder / "cases.csv", label="truth", expert_names=DOCTORS, key="case")
     return ~held_out(Router.load(folder / "model").all_seen(), row_fingerprints(table.features))
 
 
@@ -92,7 +92,7 @@ def test_two_teams_are_compared_on_rows_that_neither_saw(folder):
     fresh = {}
     for name, experts in [("model", DOCTORS), ("other", DOCTORS[1:])]:
         router = Router.load(folder / name)
-        table = read_table("cases.csv", label="truth", experts=experts, features=router.facts.columns)
+        table = read_table("cases.csv", label="truth", expert_names=experts, features=router.facts.columns)
         fresh[name] = router, table, held_out(router.all_seen(), row_fingerprints(table.features))
     common = fresh["model"][2] & fresh["other"][2]
     right = {}

@@ -74,7 +74,7 @@ def test_of_a_huge_table_some_cases_are_looked_at(monkeypatch):
     truth = rng.integers(3, size=600)
     said = np.where(rng.random((600, 4)) < 0.6, truth[:, None], rng.integers(3, size=(600, 4)))
     said[:, 3] = said[:, 0]
-    table = ExpertTable(features=np.zeros((600, 1)), labels=truth, answers=said, experts=list("abcd"))
+    table = ExpertTable(features=np.zeros((600, 1)), labels=truth, answers=said, expert_names=list("abcd"))
     monkeypatch.setattr(shared_answers, "MOST_CELLS", 1200)
     found = shared_answers._shared(table)
     assert found.n_shared.max() == 300

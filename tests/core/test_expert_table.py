@@ -102,14 +102,14 @@ def test_a_sparse_matrix_stores_the_class_number_plus_one(form):
 
 def test_a_frame_names_the_experts():
     answers = pd.DataFrame({"ann": ["a"], 2: [None]})
-    assert ExpertTable(["a"], answers).experts == ("ann", "2")
-    assert ExpertTable(["a"], answers, experts=["x", "y"]).experts == ("x", "y")
-    assert ExpertTable(["a"], answers.to_numpy()).experts == ("expert_0", "expert_1")
+    assert ExpertTable(["a"], answers).expert_names == ("ann", "2")
+    assert ExpertTable(["a"], answers, expert_names=["x", "y"]).expert_names == ("x", "y")
+    assert ExpertTable(["a"], answers.to_numpy()).expert_names == ("expert_0", "expert_1")
 
 
 def test_no_expert_at_all_is_a_table_too():
     table = ExpertTable([0, 1], np.empty((2, 0)))
-    assert (table.n_experts, table.experts, table.observed.shape) == (0, (), (2, 0))
+    assert (table.n_experts, table.expert_names, table.observed.shape) == (0, (), (2, 0))
 
 
 def test_classes_that_no_label_shows_can_be_named():
@@ -184,7 +184,7 @@ def test_duplicate_columns_of_a_frame_are_refused():
 
 def test_take_keeps_classes_experts_and_features():
     features = pd.DataFrame({"x": [1.0, 2.0, 3.0]}, index=[7, 8, 9])
-    table = ExpertTable(["a", "b", "a"], [["a"], [None], ["b"]], features=features, experts=["ann"])
+    table = ExpertTable(["a", "b", "a"], [["a"], [None], ["b"]], features=features, expert_names=["ann"])
     for rows in ([2, 0], np.array([2, 0], dtype=np.uint8), [-1, -3]):
         part = table.take(rows)
         assert part.labels.tolist() == ["a", "a"]
@@ -192,7 +192,7 @@ def test_take_keeps_classes_experts_and_features():
         assert part.features["x"].tolist() == [3.0, 1.0]
         assert part.features.index.tolist() == [9, 7]
         assert part.classes.tolist() == ["a", "b"]
-        assert part.experts == ("ann",)
+        assert part.expert_names == ("ann",)
     assert table.take([False, True, False]).labels.tolist() == ["b"]
     assert len(table.take([])) == 0
 
@@ -213,7 +213,7 @@ def test_it_is_shown_in_few_lines():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 40, 500)
     said = np.where(rng.random((500, 90)) < 0.5, labels[:, None], -1)
-    table = ExpertTable(labels, said, experts=[f"a person with a name as long as {j}" for j in range(90)])
+    table = ExpertTable(labels, said, expert_names=[f"a person with a name as long as {j}" for j in range(90)])
     share = 100 * (said >= 0).mean()
     assert (
         repr(table)

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from defero.core.answers import Answers
 from defero.core.errors import InputError
-from defero.core.labels import encode_answers, encode_recorded, expert_names
+from defero.core.labels import encode_answers, encode_recorded, names_in
 from defero.core.lookup import class_numbers
 from defero.core.table import ExpertTable
 from defero.data.answers.long_answers import triplets
@@ -86,7 +86,7 @@ def test_parts_of_a_sparse_table_are_sparse():
         assert isinstance(part.answers, Answers)
         assert part.answers is part.coded
         assert part.answers.codes.shape == (part.n_answers,)
-        assert part.answers.expert_names == table.experts
+        assert part.answers.expert_names == table.expert_names
 
 
 def test_a_stored_zero_is_missing():
@@ -119,11 +119,11 @@ def test_long_answers_stay_sparse_with_names():
     words = np.array(["b", "a", "b"], dtype=object)
     long = triplets(np.array([1, 0, 0]), ["bo", "al", "bo"], words, rows=np.arange(3), n_items=2)
     table = ExpertTable(["a", "b"], long)
-    assert table.experts == expert_names(long) == ("al", "bo")
-    assert expert_names(table.answers) == ("al", "bo")
+    assert table.expert_names == names_in(long) == ("al", "bo")
+    assert names_in(table.answers) == ("al", "bo")
     assert table.answer_idx.tolist() == [[0, 1], [-1, 1]]
     classes = np.array(["a", "b"], dtype=object)
-    assert encode_recorded(long, classes, experts=("bo", "al"), n_items=2).tolist() == [[1, 0], [1, -1]]
+    assert encode_recorded(long, classes, expert_names=("bo", "al"), n_items=2).tolist() == [[1, 0], [1, -1]]
 
 
 @given(cells, st.data())
@@ -131,7 +131,7 @@ def test_coded_answers_say_what_a_frame_of_them_says(codes, data):
     words = np.array(["a", "b", "c", None], dtype=object)
     experts = [f"e{j}" for j in range(codes.shape[1])]
     labels = np.full(len(codes), "a", dtype=object)
-    answers = ExpertTable(labels, scipy.sparse.csr_array(codes + 1), classes=words[:3], experts=experts).answers
+    answers = ExpertTable(labels, scipy.sparse.csr_array(codes + 1), classes=words[:3], expert_names=experts).answers
     frame = pd.DataFrame(words[codes], columns=experts, dtype=object)
     rows = data.draw(st.lists(st.integers(-len(codes), len(codes) - 1), max_size=9))
     classes = np.array(list(data.draw(st.sampled_from(["abc", "abcd", "0abc", "ab", "bc"]))), dtype=object)

@@ -121,9 +121,11 @@ def every_reader(name, content):
     frame = outcome(read_frame, name, content)
     assert frame is None or (isinstance(frame, pd.DataFrame) and len(frame))
     outcome(lambda path: list(read_chunks(path, rows=2)), name, content)
-    table = outcome(lambda path: read_table(path, label="label", experts=["annotator"], key="item"), name, content)
+    table = outcome(lambda path: read_table(path, label="label", expert_names=["annotator"], key="item"), name, content)
     assert table is None or isinstance(table, ExpertTable)
-    outcome(lambda path: read_table(path, label="label", experts=["site"], classes=["yes", "no", "arm"]), name, content)
+    outcome(
+        lambda path: read_table(path, label="label", expert_names=["site"], classes=["yes", "no", "arm"]), name, content
+    )
     items = pd.DataFrame({"item": range(1, 5)})
 
     def joined(path):

@@ -48,7 +48,7 @@ def test_labels_from_the_truth_then_a_field_then_the_majority(export):
     assert "gold" not in found.items.columns
     table = found.table(classes=["bad", "good"])
     assert table.labels.tolist() == ["good", "good", "good"]
-    assert table.experts == ("7", "ann@example.org")
+    assert table.expert_names == ("7", "ann@example.org")
     with pytest.raises(TableError, match="task 11, column mood: answer 'bad' is not one of good"):
         found.table()
 

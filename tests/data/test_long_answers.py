@@ -241,7 +241,7 @@ def test_a_table_of_labelled_items():
     sparse_table = table_from_long(ITEMS, found, labels=["x", None, "y"], leave_out=["item"], layout="sparse")
     assert isinstance(sparse_table.answers, Answers)
     assert np.array_equal(sparse_table.answer_idx, table.answer_idx)
-    assert sparse_table.experts == table.experts
+    assert sparse_table.expert_names == table.expert_names
 
 
 def test_answers_are_in_the_labels_own_type():

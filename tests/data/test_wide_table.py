@@ -29,19 +29,19 @@ def cases(tmp_path):
 
 
 def test_a_wide_table_is_read(cases):
-    table = read_table(cases(), label="truth", experts=["dr_a", "dr_b"], key="id")
+    table = read_table(cases(), label="truth", expert_names=["dr_a", "dr_b"], key="id")
     assert table.classes.tolist() == ["benign", "malign"]
     assert table.labels.tolist() == ["benign", "malign", "benign"]
     assert table.answer_idx.tolist() == [[0, -1], [1, 0], [1, 0]]
     assert list(table.answers.columns) == ["dr_a", "dr_b"]
     assert table.answers["dr_b"].isna().tolist() == [True, False, False]
     assert list(table.features.columns) == ["age", "site"]
-    assert table.experts == ("dr_a", "dr_b")
+    assert table.expert_names == ("dr_a", "dr_b")
 
 
 def test_features_and_classes_can_be_named(cases):
     table = read_table(
-        cases(), label="truth", experts=["dr_b"], features=["site", "age"], classes=["benign", "malign", "unsure"]
+        cases(), label="truth", expert_names=["dr_b"], features=["site", "age"], classes=["benign", "malign", "unsure"]
     )
     assert list(table.features.columns) == ["site", "age"]
     assert table.n_classes == 3
@@ -50,14 +50,14 @@ def test_features_and_classes_can_be_named(cases):
 def test_a_frame_is_taken_in_place_of_a_path():
     frame = pd.DataFrame({"truth": [1, 0], "dr": [1.0, np.nan], 5: [0.1, 0.2]})
     before = frame.copy()
-    table = read_table(frame, label="truth", experts=["dr"])
+    table = read_table(frame, label="truth", expert_names=["dr"])
     assert table.answer_idx.tolist() == [[1], [-1]]
     assert list(table.features.columns) == ["5"]
     pd.testing.assert_frame_equal(frame, before)
 
 
 def test_no_expert_is_a_plain_classifiers_table(cases):
-    table = read_table(cases(), label="truth", experts=[], features=["age"])
+    table = read_table(cases(), label="truth", expert_names=[], features=["age"])
     assert table.answer_idx.shape == (3, 0)
     assert table.answers.shape == (3, 0)
 
@@ -81,7 +81,7 @@ def test_no_expert_is_a_plain_classifiers_table(cases):
 def test_labels_and_answers_of_a_text_file_agree(cases, labels, answers, classes, codes):
     rows = enumerate(zip(labels, answers, strict=True))
     lines = ["truth,dr,age", *(f"{label},{answer},{age}" for age, (label, answer) in rows)]
-    table = read_table(cases("\n".join(lines) + "\n"), label="truth", experts=["dr"])
+    table = read_table(cases("\n".join(lines) + "\n"), label="truth", expert_names=["dr"])
     assert table.classes.tolist() == classes
     assert [type(value) for value in table.classes.tolist()] == [type(value) for value in classes]
     assert table.answer_idx[:, 0].tolist() == codes
@@ -105,30 +105,30 @@ def test_labels_and_answers_of_a_text_file_agree(cases, labels, answers, classes
 )
 def test_labels_and_answers_of_a_frame_agree(labels, answers, codes):
     frame = pd.DataFrame({"truth": labels, "dr": answers, "age": [1, 2]})
-    table = read_table(frame, label="truth", experts=["dr"])
+    table = read_table(frame, label="truth", expert_names=["dr"])
     assert table.answer_idx[:, 0].tolist() == codes
 
 
 def test_two_classes_that_look_alike_as_numbers_stay_apart():
     frame = pd.DataFrame({"truth": ["1", "01"], "dr": ["01", "1"], "age": [1, 2]})
-    table = read_table(frame, label="truth", experts=["dr"])
+    table = read_table(frame, label="truth", expert_names=["dr"])
     assert table.label_idx.tolist() == [1, 0]
     assert table.answer_idx[:, 0].tolist() == [0, 1]
     with pytest.raises(TableError, match=r"row 0, column dr: answer '1' is not one of 01, 1\.0"):
-        read_table(frame.assign(truth=["1.0", "01"], dr=[1, 1]), label="truth", experts=["dr"])
+        read_table(frame.assign(truth=["1.0", "01"], dr=[1, 1]), label="truth", expert_names=["dr"])
 
 
 def test_json_text_and_numbers_agree(tmp_path):
     rows = [{"truth": 1, "dr": "1", "age": 3}, {"truth": 2, "dr": None, "age": 4}, {"truth": 1, "age": 5}]
     path = tmp_path / "cases.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
-    table = read_table(path, label="truth", experts=["dr"])
+    table = read_table(path, label="truth", expert_names=["dr"])
     assert table.answer_idx[:, 0].tolist() == [0, -1, -1]
 
 
 def test_pieces_of_a_file_agree_with_the_whole(cases):
     path = cases()
-    whole = read_table(path, label="truth", experts=["dr_a", "dr_b"], key="id")
+    whole = read_table(path, label="truth", expert_names=["dr_a", "dr_b"], key="id")
     options = {"label": "truth", "experts": ["dr_a", "dr_b"], "key": "id", "classes": whole.classes}
     pieces = [
         table_from_frame(piece, source="cases.csv", first_row=first_row(path), **options)
@@ -144,18 +144,18 @@ def test_the_row_in_a_message_is_the_row_in_a_spreadsheet(cases):
     path = cases("\n".join(lines) + "\n")
     words = r"cases\.csv: row 17, column dr_b: answer 'maybe' is not one of benign, malign\."
     with pytest.raises(TableError, match=words):
-        read_table(path, label="truth", experts=["dr_a", "dr_b"])
+        read_table(path, label="truth", expert_names=["dr_a", "dr_b"])
     *_, last = read_chunks(path, rows=6)
     with pytest.raises(TableError, match=words):
-        table_from_frame(last, source="cases.csv", label="truth", experts=["dr_a", "dr_b"])
+        table_from_frame(last, source="cases.csv", label="truth", expert_names=["dr_a", "dr_b"])
 
 
 def test_blank_lines_do_not_shift_the_row_in_a_message(cases):
-    table = read_table(cases("truth,dr,age\n\nx,x,1\n\ny,x,2\n"), label="truth", experts=["dr"])
+    table = read_table(cases("truth,dr,age\n\nx,x,1\n\ny,x,2\n"), label="truth", expert_names=["dr"])
     assert table.answers.index.tolist() == table.features.index.tolist() == [1, 3]
     path = cases("truth,dr,age\n\nx,x,1\n\ny,z,2\n")
     with pytest.raises(TableError, match=r"row 5, column dr: answer 'z' is not one of x, y"):
-        read_table(path, label="truth", experts=["dr"])
+        read_table(path, label="truth", expert_names=["dr"])
 
 
 @pytest.mark.parametrize(
@@ -189,29 +189,29 @@ def test_a_near_answer_is_offered():
     with pytest.raises(
         TableError, match=r"^table: row 0, column dr: answer 'Benign' is not .*; did you mean 'benign'\?"
     ):
-        read_table(frame, label="truth", experts=["dr"])
+        read_table(frame, label="truth", expert_names=["dr"])
 
 
 def test_a_number_that_is_no_class_is_said_as_it_is_written():
     frame = pd.DataFrame({"truth": [1, 2], "dr": [np.nan, 3.0], "age": [1, 2]})
     with pytest.raises(TableError, match=r"row 1, column dr: answer '3' is not one of 1, 2\."):
-        read_table(frame, label="truth", experts=["dr"])
+        read_table(frame, label="truth", expert_names=["dr"])
 
 
 def test_odd_frames_are_refused():
     twice = pd.DataFrame([[1, 2, 3]], columns=["truth", "dr", "dr"])
     with pytest.raises(TableError, match="table: two columns are called 'dr'; rename one of them"):
-        read_table(twice, label="truth", experts=["dr"])
+        read_table(twice, label="truth", expert_names=["dr"])
     with pytest.raises(TableError, match="table: has no rows"):
-        read_table(pd.DataFrame({"truth": [], "dr": [], "age": []}), label="truth", experts=["dr"])
+        read_table(pd.DataFrame({"truth": [], "dr": [], "age": []}), label="truth", expert_names=["dr"])
     frame = pd.DataFrame({"truth": [1, np.inf], "dr": [1, 1], "age": [1, 2]})
     with pytest.raises(TableError, match="table: column truth must have a label in every row, got inf"):
-        read_table(frame, label="truth", experts=["dr"])
+        read_table(frame, label="truth", expert_names=["dr"])
     with pytest.raises(InputError, match="experts and features must be lists of column names, got one text"):
-        read_table(frame, label="truth", experts="dr")
+        read_table(frame, label="truth", expert_names="dr")
     lists = pd.DataFrame({"truth": ["a", "b"], "dr": [["a"], "b"], "age": [1, 2]})
     with pytest.raises(TableError, match=r"row 0, column dr: answer .* is not one of a, b"):
-        read_table(lists, label="truth", experts=["dr"])
+        read_table(lists, label="truth", expert_names=["dr"])
 
 
 def test_keys_are_kept_as_they_are():

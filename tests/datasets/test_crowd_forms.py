@@ -68,7 +68,7 @@ def test_sentences_from_the_list_of_answers_of_their_source(tmp_path):
         'W2,7,"good , very",good,pos,pos\nW1,7,"good , very",good,pos,neg\nW1,3,bad,bad,neg,neg\n'
     )
     table = sentiment_polarity_crowd(folder=tmp_path)
-    assert table.experts == ("W1", "W2")
+    assert table.expert_names == ("W1", "W2")
     assert table.labels.tolist() == [1, 0]
     assert table.answer_idx.tolist() == [[0, 1], [0, -1]]
     assert table.features["text"].tolist() == ["good , very", "bad"]
@@ -85,7 +85,7 @@ def test_posts_from_the_wide_table_of_their_source(tmp_path):
     path = tmp_path / "keswani_toxicity" / "all_results.csv"
     path.write_text(',Tweet,True Label,Dialect,Expert 1,Expert 2,Expert 10\n0,"a, b",1,0,1,-,-\n1,c,0,1,1,-,0\n')
     table = keswani_toxicity(folder=tmp_path)
-    assert table.experts == ("Expert 1", "Expert 10")  # who answered nothing is left out
+    assert table.expert_names == ("Expert 1", "Expert 10")  # who answered nothing is left out
     assert table.answer_idx.tolist() == [[1, -1], [1, 0]]
     assert table.features.to_numpy().tolist() == [["a, b", 0], ["c", 1]]
     with pytest.raises(InputError, match="features must be text or minilm, got 'bert'"):
@@ -129,7 +129,7 @@ def test_films_are_found_by_their_names(tmp_path):
     assert table.labels.tolist() == [1, 0]
     assert table.correct.all()
     assert table.features.to_numpy().tolist() == [[1] * 10, [0] * 10]
-    assert chexpert_readers("Fracture", folder=tmp_path).experts == ("bc4", "bc6", "bc8")
+    assert chexpert_readers("Fracture", folder=tmp_path).expert_names == ("bc4", "bc6", "bc8")
     with pytest.raises(InputError, match=r"finding must be one of No Finding, .*, got 'edema'"):
         chexpert_readers("edema", folder=tmp_path)
     write_films(tmp_path, studies=["a", "c"])
@@ -165,7 +165,7 @@ def test_disagreements_from_the_json_of_their_source(tmp_path):
         lewidi_item([1, 1, 1, 0], people, 1),
     )
     loaded = lewidi_hs_brexit(folder=tmp_path)
-    assert loaded.table.experts == ("Ann1", "Ann2", "Ann4", "Ann10")
+    assert loaded.table.expert_names == ("Ann1", "Ann2", "Ann4", "Ann10")
     assert loaded.table.labels.tolist() == [0, 1, 1]
     assert loaded.tied.tolist() == [False, True, False]
     assert loaded.split.tolist() == ["train"] * 3
@@ -196,7 +196,7 @@ def test_scores_from_the_json_of_their_source(tmp_path):
         rows = [{"question": f"q of {path}", "scores": {"a": 0, "b": 0.25}, "cluster_id": 3}]
         (home / path.split("/")[1]).write_text(json.dumps(rows))
     table = llm_routing_7(folder=tmp_path)
-    assert (len(table), table.experts, table.n_experts) == (16, ("a", "b"), 2)
+    assert (len(table), table.expert_names, table.n_experts) == (16, ("a", "b"), 2)
     assert table.correct(at_least=0.25).tolist() == [[False, True]] * 16
     assert sorted(table.features["task"]) == sorted(path.split("/")[1].removesuffix(".json") for path in ROUTERDC_FILES)
     (home / "ceval.json").write_text('{"question": "q"}')
@@ -246,6 +246,6 @@ def test_an_answer_that_is_no_class_is_told(tmp_path):
 
 
 def test_who_answered_nothing_has_no_agreement():
-    table = ExpertTable([0, 1], [[0, -1], [0, -1]], experts=["a", "b"])
+    table = ExpertTable([0, 1], [[0, -1], [0, -1]], expert_names=["a", "b"])
     found = AgreementSet(table, np.zeros(2, bool), np.full(2, "train")).agreement()
     np.testing.assert_array_equal(found, [0.5, np.nan])

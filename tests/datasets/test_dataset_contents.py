@@ -100,7 +100,7 @@ def test_cifar10h_is_in_the_order_of_cifar10():
     assert votes.vote_accuracy() == pytest.approx(0.952360, abs=1e-6)
     networks = cifar10h_networks()
     assert networks.n_experts == 11
-    accuracy = dict(zip(networks.experts, networks.correct.mean(axis=0), strict=True))
+    accuracy = dict(zip(networks.expert_names, networks.correct.mean(axis=0), strict=True))
     assert accuracy["shake_shake_26_2x64d_SSI_cutout16"] == pytest.approx(0.973)
     assert accuracy["vgg_15_BN_64"] == pytest.approx(0.9318)
 
@@ -225,9 +225,9 @@ def test_many_people_on_offence():
 def test_nine_language_models():
     table = llm_routing_9()
     assert (len(table), table.n_experts, table.features["task"].nunique()) == (6108, 9, 14)
-    means = dict(zip(table.experts, table.scores.mean(axis=0), strict=True))
+    means = dict(zip(table.expert_names, table.scores.mean(axis=0), strict=True))
     assert means["llama-3.1-nemotron-51b-instruct"] == pytest.approx(0.616514, abs=1e-6)
-    assert set(table.prices) == set(table.experts)
+    assert set(table.prices) == set(table.expert_names)
     assert table.prices["gemma-2-9b-it"] == (0.1, 0.1)
     assert table.features["split"].value_counts().to_dict() == {"train": 5608, "test": 500}
     plain = table.features["task"] != "commongen"

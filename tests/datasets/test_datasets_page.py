@@ -13,7 +13,9 @@ needs_data = pytest.mark.skipif(not os.environ.get("DEFERO_DATA"), reason="DEFER
 
 
 def test_every_data_set_is_in_the_table():
-    rows = re.findall(r"^\| `([\w-]+)` \|.*\|.*\|.*\|$", PAGE.partition("## What is said about the labels")[0], re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([\w-]+)` \|.*\|.*\|.*\|$", PAGE.partition("## What is said about the labels")[0], re.MULTILINE
+    )
     assert sorted(rows) == sorted({*dataset_names(), "verma2023-outputs"})
 
 

@@ -92,11 +92,11 @@ def test_experts_are_found_by_name():
         table.labels,
         scipy.sparse.csr_array(table.answer_idx[:, ::-1] + 1),
         classes=table.classes,
-        experts=["bob", "ann"],
+        expert_names=["bob", "ann"],
     )
     usual = team.score(table.features, table.labels, experts=table.answers)
     assert team.score(table.features, table.labels, experts=turned.answers) == usual
-    strange = ExpertTable(table.labels, table.answers, classes=table.classes, experts=["ann", "cas"])
+    strange = ExpertTable(table.labels, table.answers, classes=table.classes, expert_names=["ann", "cas"])
     with pytest.raises(InputError, match=r"expected the experts of fit \(ann, bob\), got ann, cas"):
         team.score(table.features, table.labels, experts=strange.answers)
 

@@ -295,7 +295,7 @@ def test_the_same_seed_the_same_record():
     one, two = (judged(random_trial(5)) for _ in range(2))
     assert one.to_dict() == two.to_dict()
     other = team_record(random_trial(5), rng=np.random.default_rng(1))
-    assert other.experts[0].smooth_high != one.experts[0].smooth_high
+    assert other.expert_names[0].smooth_high != one.expert_names[0].smooth_high
     assert other.gain.difference == one.gain.difference
 
 

@@ -26,7 +26,7 @@ def trial_and_record(n=120, names=(NASTY, "bob", "eve"), *, classes=("<i>odd</i>
     right = rng.random(skill.shape) < skill
     named = np.array(classes, dtype=object)[np.where(right, label_idx[:, None], (label_idx[:, None] + 1) % n_classes)]
     answers = np.where(rng.random(skill.shape) < 1 / 3, None, named) if names else np.empty((n, 0), dtype=object)
-    router = Router.from_probabilities(class_proba, skill, classes=list(classes), experts=list(names))
+    router = Router.from_probabilities(class_proba, skill, classes=list(classes), expert_names=list(names))
     labels = np.array(classes, dtype=object)[label_idx]
     if panel:
         router = router.conformalize(None, labels, answers, alpha=0.2)

@@ -67,7 +67,7 @@ def test_more_answers_are_surer():
 
 
 def test_without_heads_nothing_is_known_of_the_doubt():
-    plain = Router.from_probabilities([[0.9, 0.1]], [[0.8]], experts=["ann"])
+    plain = Router.from_probabilities([[0.9, 0.1]], [[0.8]], expert_names=["ann"])
     assert np.isnan(plain.expert_sd()).all()
     bare = Router(network(4), CLASSES, NAMES, np.full(4, 9), n_features=3)
     assert np.isnan(bare.expert_sd(FRESH)).all()

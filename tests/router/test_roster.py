@@ -330,7 +330,7 @@ def test_strangers_are_told():
 
 
 def test_a_model_without_a_population_says_what_to_do():
-    router = Router.from_probabilities([[0.9, 0.1]], [[0.8]], experts=["ann"])
+    router = Router.from_probabilities([[0.9, 0.1]], [[0.8]], expert_names=["ann"])
     with pytest.raises(InputError, match=r"add_expert: this model \(.*\) was made without the population of its exp"):
         router.add_expert("eve", CAL[0][:3], [0, 1, 0], [0, 1, 0])
     with pytest.raises(InputError, match=r"To leave somebody out, available=\{name: False\} will do"):

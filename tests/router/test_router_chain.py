@@ -22,7 +22,7 @@ def cases():
 
 @pytest.fixture
 def given():
-    return Router.from_probabilities(CLASS_PROBA, EXPERT_PROBA, classes=["a", "b"], experts=["ann", "bob"])
+    return Router.from_probabilities(CLASS_PROBA, EXPERT_PROBA, classes=["a", "b"], expert_names=["ann", "bob"])
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_names_and_classes_have_defaults():
 
 def test_functions_of_the_features():
     router = Router.from_probabilities(
-        lambda X: np.stack([X[:, 0], 1 - X[:, 0]], axis=1), lambda X: X[:, 1:], classes=[-1, 1], experts=["ann"]
+        lambda X: np.stack([X[:, 0], 1 - X[:, 0]], axis=1), lambda X: X[:, 1:], classes=[-1, 1], expert_names=["ann"]
     )
     X = np.array([[0.9, 0.8], [0.4, 0.7]])
     assert router.decide(X).name.tolist() == ["model", "ann"]
@@ -73,7 +73,9 @@ def test_wrong_probabilities_are_refused(arguments, options, message):
 
 
 def test_a_function_with_other_columns_is_refused():
-    router = Router.from_probabilities(lambda X: CLASS_PROBA, lambda X: EXPERT_PROBA, classes=["a", "b"], experts=["x"])
+    router = Router.from_probabilities(
+        lambda X: CLASS_PROBA, lambda X: EXPERT_PROBA, classes=["a", "b"], expert_names=["x"]
+    )
     with pytest.raises(InputError, match="expected 2 class and 1 expert columns, got 2 and 2"):
         router.decide(None)
 
@@ -86,7 +88,7 @@ def test_arrays_take_no_features(given):
 @pytest.mark.parametrize("functions", [False, True])
 def test_somebody_elses_model_is_not_saved(functions, tmp_path):
     parts = (lambda X: X, lambda X: X) if functions else (CLASS_PROBA, EXPERT_PROBA)
-    router = Router.from_probabilities(*parts, classes=["a", "b"], experts=["ann", "bob"])
+    router = Router.from_probabilities(*parts, classes=["a", "b"], expert_names=["ann", "bob"])
     with pytest.raises(InputError, match="save: this router was built from your own probabilities"):
         router.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []

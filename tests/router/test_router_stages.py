@@ -29,7 +29,7 @@ def ready(team):
 
 def test_calibration_makes_probabilities_honest():
     skewed = Router.from_probabilities(
-        lambda x: np.full((len(x), 2), 0.5), lambda x: np.full((len(x), 1), 0.95), classes=[0, 1], experts=["ann"]
+        lambda x: np.full((len(x), 2), 0.5), lambda x: np.full((len(x), 1), 0.95), classes=[0, 1], expert_names=["ann"]
     )
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2_000)
@@ -265,7 +265,10 @@ def test_somebody_elses_probabilities_can_be_calibrated_and_conformalised():
     y = rng.integers(0, 2, 600)
     answers = np.where(rng.random((600, 2)) < 0.8, y[:, None], 1 - y[:, None])
     router = Router.from_probabilities(
-        lambda x: np.full((len(x), 2), 0.5), lambda x: np.full((len(x), 2), 0.7), classes=[0, 1], experts=["a", "b"]
+        lambda x: np.full((len(x), 2), 0.5),
+        lambda x: np.full((len(x), 2), 0.7),
+        classes=[0, 1],
+        expert_names=["a", "b"],
     )
     router = router.calibrate(texts[:200], y[:200], answers[:200])
     router = router.conformalize(texts[200:400], y[200:400], answers[200:400])

@@ -29,7 +29,7 @@ def load() -> Crowd:
         np.column_stack([networks.answer_idx, *people]),
         features=features.astype(np.float32),
         classes=np.arange(votes.n_classes),
-        experts=[*networks.experts, *(f"person_{number + 1}" for number in range(N_PEOPLE))],
+        expert_names=[*networks.expert_names, *(f"person_{number + 1}" for number in range(N_PEOPLE))],
     )
     return Crowd(table)
 

@@ -9,7 +9,8 @@ def load() -> Crowd:
     table = lewidi_hs_brexit(ties="drop").table
     texts = table.features[["text"]].reset_index(drop=True)
     return Crowd(
-        ExpertTable(table.labels, table.answers, texts, classes=table.classes, experts=table.experts), text=("text",)
+        ExpertTable(table.labels, table.answers, texts, classes=table.classes, expert_names=table.expert_names),
+        text=("text",),
     )
 
 

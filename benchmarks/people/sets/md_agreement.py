@@ -9,7 +9,8 @@ def load() -> Crowd:
     table = lewidi_md_agreement().table
     shown = table.features[["text", "domain"]].reset_index(drop=True)
     return Crowd(
-        ExpertTable(table.labels, table.answers, shown, classes=table.classes, experts=table.experts), text=("text",)
+        ExpertTable(table.labels, table.answers, shown, classes=table.classes, expert_names=table.expert_names),
+        text=("text",),
     )
 
 

@@ -11,7 +11,7 @@ from defero import Answer, Router
 def run(fold: Fold) -> Answer:
     everywhere = np.tile(shrunk_shares(fold.train), (len(fold), 1))
     router = Router.from_probabilities(
-        model_proba(fold), everywhere, classes=fold.train.classes, experts=fold.train.experts
+        model_proba(fold), everywhere, classes=fold.train.classes, expert_names=fold.train.expert_names
     )
     return router.answer(None, fold.answers, vote="expert")
 

@@ -63,7 +63,7 @@ def demo(
         "gain": gain,
         "gain_low": gain - half_width,
         "gain_high": gain + half_width,
-        "experts": dict(zip(test.experts, each, strict=True)),
+        "experts": dict(zip(test.expert_names, each, strict=True)),
         "team_above_every_expert": min(teams) > max(max(row) for row in experts),
         "coverage": sum(coverages) / seeds,
         "left_cases": fresh,

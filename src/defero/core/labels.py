@@ -29,11 +29,11 @@ __all__ = [
     "encode_answers",
     "encode_labels",
     "encode_recorded",
-    "expert_names",
     "find_classes",
     "is_frame",
     "is_missing",
     "is_text_array",
+    "names_in",
     "refuse_gaps",
 ]
 
@@ -141,7 +141,7 @@ def code_answers(answers: Any, classes: Labels, *, name: str = "experts") -> Ans
         codes = minus_one_is_missing(class_numbers(cells, classes), cells)
     if codes.size and codes.min() == NO_CLASS:
         row, column = np.argwhere(codes == NO_CLASS)[0]
-        who = expert_names(answers) or range(codes.shape[1])
+        who = names_in(answers) or range(codes.shape[1])
         raise _no_class(name, row, who[column], cells[row, column], classes)
     return Answers.from_cells(codes, classes=classes)
 
@@ -151,7 +151,7 @@ def _recode(answers: Any, classes: Labels, *, name: str) -> Answers:
     if coded.codes.size and coded.codes.min() == NO_CLASS:
         items, experts, codes = coded.triplets()
         first = int(np.argmax(codes == NO_CLASS))
-        who = expert_names(answers) or range(coded.n_experts)
+        who = names_in(answers) or range(coded.n_experts)
         answer = answers.classes[answers.triplets().codes[first]]
         raise _no_class(name, int(items[first]), who[experts[first]], answer, classes)
     return coded
@@ -163,21 +163,21 @@ def _no_class(name: str, row: int, column: object, answer: object, classes: Labe
     )
 
 
-def encode_recorded(answers: object, classes: Labels, *, experts: tuple[str, ...], n_items: int) -> IntArray:
-    """Return recorded answers of known experts as class numbers (n, J), columns in the order of `experts`.
+def encode_recorded(answers: object, classes: Labels, *, expert_names: tuple[str, ...], n_items: int) -> IntArray:
+    """Return recorded answers of known experts as class numbers (n, J), columns in the order of `expert_names`.
 
     A data frame's columns are found by name, in any order; they must be those experts and no others.
     """
-    who = expert_names(answers)
-    if who is not None and sorted(who) != sorted(experts):
+    who = names_in(answers)
+    if who is not None and sorted(who) != sorted(expert_names):
         raise InputError(
-            f"experts: expected the experts of fit ({join_names(experts)}), got {join_names(who)}; "
+            f"experts: expected the experts of fit ({join_names(expert_names)}), got {join_names(who)}; "
             "leave a column blank for an expert who was not asked."
         )
     answer_idx = encode_answers(answers, classes)
     if who is not None:
-        answer_idx = answer_idx[:, [who.index(name) for name in experts]]
-    expected = (n_items, len(experts))
+        answer_idx = answer_idx[:, [who.index(name) for name in expert_names]]
+    expected = (n_items, len(expert_names))
     if answer_idx.shape != expected:
         raise InputError(
             f"experts must have shape {expected}, one row per item and one column for each expert of fit, "
@@ -186,7 +186,7 @@ def encode_recorded(answers: object, classes: Labels, *, experts: tuple[str, ...
     return answer_idx
 
 
-def expert_names(answers: Any) -> tuple[str, ...] | None:
+def names_in(answers: Any) -> tuple[str, ...] | None:
     """Return the column names of a data frame of answers, or the names that `Answers` know; None where none."""
     columns = answers.columns if is_frame(answers) else getattr(answers, "expert_names", None)
     return None if columns is None else tuple(str(column) for column in columns)

@@ -16,10 +16,10 @@ from defero.core.labels import (
     as_column,
     code_answers,
     encode_labels,
-    expert_names,
     find_classes,
     is_frame,
     is_text_array,
+    names_in,
 )
 from defero.core.split import split_by_time, split_groups, split_rows
 from defero.core.wording import join_names
@@ -42,7 +42,7 @@ class ExpertTable:
         Kept as it is.
     classes : (K,), optional
         All classes, where the labels do not show each of them.
-    experts : J names, optional
+    expert_names : J names, optional
         Else the DataFrame's columns, else `expert_0`, `expert_1`, ...
 
     Attributes
@@ -60,7 +60,7 @@ class ExpertTable:
 
     Examples
     --------
-    >>> table = ExpertTable(["a", "b", "a"], [["a", None], ["a", "b"], [None, None]], experts=["ann", "bob"])
+    >>> table = ExpertTable(["a", "b", "a"], [["a", None], ["a", "b"], [None, None]], expert_names=["ann", "bob"])
     >>> table.correct.tolist()
     [[True, False], [False, True], [False, False]]
     >>> table.answer_counts.tolist(), table.expert_accuracy.tolist()
@@ -75,7 +75,7 @@ class ExpertTable:
     answers: Any
     features: Any = None
     classes: Any = None
-    experts: Any = None
+    expert_names: Any = None
     label_idx: IntArray = field(init=False, repr=False)
     coded: Answers = field(init=False, repr=False)
 
@@ -101,7 +101,11 @@ class ExpertTable:
             )
         if is_text_array(given):
             given = classes.astype(object)[coded.dense()]  # each text once, not once for each cell
-        who = names("experts", expert_names(self.answers) if self.experts is None else self.experts, count=n_experts)
+        who = names(
+            "expert_names",
+            names_in(self.answers) if self.expert_names is None else self.expert_names,
+            count=n_experts,
+        )
         coded = replace(coded, expert_names=who)
         if not (is_frame(given) or isinstance(given, np.ndarray)):
             given = coded
@@ -109,7 +113,7 @@ class ExpertTable:
             labels=frozen(labels),
             answers=frozen(given) if isinstance(given, np.ndarray) else given,
             classes=frozen(classes),
-            experts=who,
+            expert_names=who,
             label_idx=frozen(label_idx),
             coded=coded,
         )
@@ -132,7 +136,7 @@ class ExpertTable:
         )
         share = f"; {100 * self.n_answers / cells:.1f} % of their answers are recorded" if cells else ""
         lines = [f"ExpertTable: {counts}{share}.", f"  classes: {_cut_short(self.classes.tolist())}"]
-        return "\n".join([*lines, f"  experts: {_cut_short(self.experts)}"] if self.experts else lines)
+        return "\n".join([*lines, f"  experts: {_cut_short(self.expert_names)}"] if self.expert_names else lines)
 
     @property
     def n_classes(self) -> int:
@@ -192,7 +196,7 @@ class ExpertTable:
             answers=frozen(answers) if isinstance(answers, np.ndarray) else answers,
             features=None if self.features is None else _rows(self.features, chosen),
             classes=self.classes,
-            experts=self.experts,
+            expert_names=self.expert_names,
             label_idx=frozen(self.label_idx[chosen]),
             coded=coded,
         )

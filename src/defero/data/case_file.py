@@ -258,7 +258,11 @@ class Cases:
             left_out=left_out,
             apart=self.apart.assign(**columns),
             table=ExpertTable(
-                table.labels, table.answers, features=self.frame[chosen], classes=table.classes, experts=table.experts
+                table.labels,
+                table.answers,
+                features=self.frame[chosen],
+                classes=table.classes,
+                expert_names=table.expert_names,
             ),
         )
 

@@ -70,7 +70,7 @@ def _from_wide(file: CaseFile) -> Cases:
         frame,
         source=source,
         label=label,
-        experts=experts,
+        expert_names=experts,
         features=chosen,
         key=file.key,
         classes=file.classes,

@@ -116,7 +116,7 @@ class CorrectnessTable:
     ----------
     scores : (n, J) in [0, 1]
         As the source gives them. What a score between 0 and 1 means depends on the task: see the loader.
-    experts : tuple of J names
+    expert_names : tuple of J names
     features : DataFrame
         Task, question, and the source's split where it has one.
     prices : mapping
@@ -124,14 +124,14 @@ class CorrectnessTable:
     """
 
     scores: FloatArray
-    experts: tuple[str, ...]
+    expert_names: tuple[str, ...]
     features: Any
     prices: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        if self.scores.shape != (len(self.features), len(self.experts)):
+        if self.scores.shape != (len(self.features), len(self.expert_names)):
             raise InputError(
-                f"scores must have the shape {(len(self.features), len(self.experts))}, got {self.scores.shape}."
+                f"scores must have the shape {(len(self.features), len(self.expert_names))}, got {self.scores.shape}."
             )
         if not ((self.scores >= 0) & (self.scores <= 1)).all():
             raise InputError("scores must lie in [0, 1], got others.")
@@ -143,7 +143,7 @@ class CorrectnessTable:
     @property
     def n_experts(self) -> int:
         """J."""
-        return len(self.experts)
+        return len(self.expert_names)
 
     def correct(self, *, at_least: float) -> BoolArray:
         """Return (n, J): did expert j reach this score on item i?"""

@@ -13,7 +13,7 @@ from defero.answering.weights import By
 from defero.core.answers import Answers, Triplets, group_by_expert
 from defero.core.checks import BoolArray, FloatArray, IntArray, names
 from defero.core.errors import InputError
-from defero.core.labels import Labels, as_column, code_answers, expert_names, is_missing
+from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
 from defero.core.wording import join_names
 
 
@@ -146,7 +146,7 @@ def coded_experts(experts: object, classes: Labels, *, n_items: int) -> tuple[An
         raise InputError(f"experts must have one row per item: {n_items} items, {n_answered} rows of answers.")
     if n_experts and not answers.per_expert().any():
         raise InputError("experts: nobody answered anything; pass experts=None for a plain classifier.")
-    return answers, names("experts", expert_names(experts), count=n_experts)
+    return answers, names("experts", names_in(experts), count=n_experts)
 
 
 def group_numbers(groups: ArrayLike, *, n_items: int) -> IntArray:

@@ -98,7 +98,7 @@ class Router:
         expert_proba: Callable[[Any], ArrayLike] | ArrayLike,
         *,
         classes: ArrayLike | None = None,
-        experts: ArrayLike | None = None,
+        expert_names: ArrayLike | None = None,
     ) -> "Router":
         """Build a router on your own model.
 
@@ -110,16 +110,16 @@ class Router:
             Features to P(expert j is right | x), or the same for that list.
         classes : (K,), optional
             0..K-1 by default. Needed where functions are given.
-        experts : J names, optional
+        expert_names : J names, optional
             `expert_0`, ... by default. Needed where functions are given.
 
         Examples
         --------
-        >>> router = Router.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]], experts=["ann"])
+        >>> router = Router.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]], expert_names=["ann"])
         >>> router.decide().name.tolist()
         ['model', 'ann']
         """
-        scorer, labels, who = given_scorer(class_proba, expert_proba, classes=classes, experts=experts)
+        scorer, labels, who = given_scorer(class_proba, expert_proba, classes=classes, expert_names=expert_names)
         return cls(scorer, labels, who, answer_counts=np.ones(len(who), dtype=np.int64))
 
     @property
@@ -352,7 +352,7 @@ class Router:
 
     def answer_numbers(self, answers: object, *, n_items: int) -> IntArray:
         """Return recorded answers as class numbers (n, J), columns in this router's order."""
-        return encode_recorded(answers, self.classes, experts=self.expert_names, n_items=n_items)
+        return encode_recorded(answers, self.classes, expert_names=self.expert_names, n_items=n_items)
 
     # What came before: rows that must not be used again.
 

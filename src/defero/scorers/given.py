@@ -63,7 +63,7 @@ def given_scorer(
     expert_proba: Callable[[Any], ArrayLike] | ArrayLike,
     *,
     classes: ArrayLike | None,
-    experts: ArrayLike | None,
+    expert_names: ArrayLike | None,
 ) -> tuple[FunctionScorer | ArrayScorer, Labels, tuple[str, ...]]:
     """Return a scorer on two functions or two arrays, with its classes (K,) and the J experts' names.
 
@@ -71,7 +71,7 @@ def given_scorer(
     """
     scorer: FunctionScorer | ArrayScorer
     if callable(class_proba) and callable(expert_proba):
-        if classes is None or experts is None:
+        if classes is None or expert_names is None:
             raise InputError("classes and experts must be given where class_proba and expert_proba are functions.")
         scorer = FunctionScorer(class_proba, expert_proba)
     elif callable(class_proba) or callable(expert_proba):
@@ -80,7 +80,7 @@ def given_scorer(
         scores = Scores.from_probabilities(class_proba, expert_proba)
         scorer = ArrayScorer(scores)
         classes = np.arange(scores.n_classes) if classes is None else classes
-        experts = names("experts", experts, count=scores.n_experts)
+        expert_names = names("expert_names", expert_names, count=scores.n_experts)
         if len(np.asarray(classes)) != scores.n_classes:
             raise InputError(
                 f"classes must be {scores.n_classes} labels, one per column of class_proba, "
@@ -91,4 +91,4 @@ def given_scorer(
         raise InputError(
             f"classes must be distinct and sorted like the columns, got {join_names(np.asarray(classes))}."
         )
-    return scorer, labels, tuple(str(name) for name in np.asarray(experts))
+    return scorer, labels, tuple(str(name) for name in np.asarray(expert_names))

@@ -77,7 +77,7 @@ def read_cases(
     >>> _ = (folder / "items.csv").write_text("item,size,truth\n1,0.5,a\n2,1.5,b\n3,2.5,a\n")
     >>> _ = (folder / "log.csv").write_text("item,worker,label\n1,al,a\n3,al,b\n3,bo,a\n")
     >>> cases = read_cases(folder / "items.csv", answers=folder / "log.csv", label="truth")
-    >>> cases.key, cases.table.experts, list(cases.table.features)
+    >>> cases.key, cases.table.expert_names, list(cases.table.features)
     ('item', ('al', 'bo'), ['size'])
     """
     texts = (text,) if isinstance(text, str) else tuple(text)

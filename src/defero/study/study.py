@@ -60,10 +60,10 @@ class Study(TeamAtWork):
     >>> from defero.datasets import wedge
     >>> table = wedge(400, random_state=0)
     >>> frame = pd.DataFrame(table.features, columns=["x", "y"]).assign(truth=table.labels)
-    >>> for place, name in enumerate(table.experts):
+    >>> for place, name in enumerate(table.expert_names):
     ...     frame[name] = table.answers[:, place]
     >>> from defero import read_cases
-    >>> study = Study(read_cases(frame, label="truth", expert_names=table.experts))
+    >>> study = Study(read_cases(frame, label="truth", expert_names=table.expert_names))
     >>> [len(part) for part in study.parts]
     [200, 60, 60, 80]
     """
@@ -149,7 +149,7 @@ class Study(TeamAtWork):
             recipe=recipe,
             checkpoints=checkpoints,
         )
-        expert_fees = fees_by_name(fees, self._own_cases("fit").table.experts)
+        expert_fees = fees_by_name(fees, self._own_cases("fit").table.expert_names)
         self.team, self.notes = fit_team(
             self._own_cases("fit"),
             self.parts,

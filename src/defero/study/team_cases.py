@@ -187,7 +187,7 @@ def _with_silent(cases: Cases, router: Router, silent: tuple[str, ...]) -> Cases
         return cases
     table, names = cases.table, list(router.expert_names)
     answers = table.answers.reindex(columns=names).astype(object)
-    whole = ExpertTable(table.labels, answers, features=table.features, classes=table.classes, experts=names)
+    whole = ExpertTable(table.labels, answers, features=table.features, classes=table.classes, expert_names=names)
     who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"
     remark = f"{cases.source}: no {who}; joined after fit, so read as no answers of theirs."
     return replace(cases, table=whole, remarks=(*cases.remarks, remark))

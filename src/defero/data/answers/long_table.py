@@ -51,7 +51,7 @@ def table_from_long(
     >>> items = pd.DataFrame({"item": [1, 2, 3], "size": [0.5, 1.5, 2.5], "truth": ["a", "b", "a"]})
     >>> long = pd.DataFrame({"item": [1, 3, 3], "worker": ["al", "al", "bo"], "label": ["a", "b", "a"]})
     >>> table = table_from_long(items, join_answers(items, long), labels=items["truth"], leave_out=["item", "truth"])
-    >>> table.experts, list(table.features), table.correct.sum(axis=0).tolist()
+    >>> table.expert_names, list(table.features), table.correct.sum(axis=0).tolist()
     (('al', 'bo'), ['size'], [1, 1])
     """
     if layout not in {"frame", "sparse"}:
@@ -81,7 +81,7 @@ def table_from_long(
         answers=said_there.among(known) if layout == "sparse" else _frame(said_there, known),
         features=items.set_axis(columns, axis=1).loc[kept, chosen].reset_index(drop=True),
         classes=known,
-        experts=answers.expert_names,
+        expert_names=answers.expert_names,
     )
 
 

@@ -24,7 +24,7 @@ def read_table(
     path: str | PathLike[str] | pd.DataFrame,
     *,
     label: str,
-    experts: Sequence[str],
+    expert_names: Sequence[str],
     features: Sequence[str] | None = None,
     key: str | None = None,
     classes: ArrayLike | None = None,
@@ -37,7 +37,7 @@ def read_table(
         A CSV, TSV, JSON lines or Parquet file.
     label : str
         The column with the truth; it has a value in every row.
-    experts : sequence of str
+    expert_names : sequence of str
         One column per expert; blank = not asked. An answer is one of the labels; 1, 1.0 and "1" are the same answer.
     features : sequence of str, optional
         Else every column that is left.
@@ -53,9 +53,16 @@ def read_table(
     """
     if isinstance(path, pd.DataFrame):
         return table_from_frame(
-            path, source="table", label=label, experts=experts, features=features, key=key, classes=classes, first_row=0
+            path,
+            source="table",
+            label=label,
+            expert_names=expert_names,
+            features=features,
+            key=key,
+            classes=classes,
+            first_row=0,
         )
-    as_text = [label, *experts] if key is None else [label, *experts, key]
+    as_text = [label, *expert_names] if key is None else [label, *expert_names, key]
     frame = read_frame(path, as_text=as_text)
     if not table_format(path).typed and label in frame.columns:
         frame = frame.copy(deep=False)
@@ -64,7 +71,7 @@ def read_table(
         frame,
         source=str(path),
         label=label,
-        experts=experts,
+        expert_names=expert_names,
         features=features,
         key=key,
         classes=classes,
@@ -77,7 +84,7 @@ def table_from_frame(
     *,
     source: str,
     label: str,
-    experts: Sequence[str],
+    expert_names: Sequence[str],
     features: Sequence[str] | None = None,
     key: str | None = None,
     classes: ArrayLike | None = None,
@@ -92,9 +99,9 @@ def table_from_frame(
     frame = frame.set_axis(list(column_names(frame, source=source)), axis=1)
     if len(frame) == 0:
         raise TableError(f"{source}: has no rows.")
-    if isinstance(experts, str):
+    if isinstance(expert_names, str):
         raise InputError("experts and features must be lists of column names, got one text.")
-    named = [(label, "the label"), *((name, "an expert") for name in experts)]
+    named = [(label, "the label"), *((name, "an expert") for name in expert_names)]
     named += [(key, "the key")] if key is not None else []
     chosen = feature_columns(list(frame.columns), source=source, named=named, features=features, leave_out=leave_out)
     if key is not None:
@@ -106,14 +113,14 @@ def table_from_frame(
         raise TableError(f"{source}: row {row}, column {label}: the label is blank; fill it in or drop the row.")
     answers = {
         name: as_answers(class_codes(frame, name, known, source=source, what="answer", first_row=first_row), known)
-        for name in experts
+        for name in expert_names
     }
     return ExpertTable(
         labels=known[label_idx],
         answers=pd.DataFrame(answers, index=range(len(frame))).set_axis(frame.index, axis=0),
         features=frame[chosen],
         classes=known,
-        experts=list(experts),
+        expert_names=list(expert_names),
     )
 
 

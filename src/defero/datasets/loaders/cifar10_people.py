@@ -39,7 +39,7 @@ def cifar10n(*, folder: str | PathLike[str] | None = None) -> ExpertTable:
             raise InputError(f"CIFAR-10_human.npy must hold {', '.join(names)}.")
         truth, answers = stored[names[0]], np.column_stack([stored[name] for name in names[1:]])
     experts = [f"annotator_{number}" for number in (1, 2, 3)]
-    return ExpertTable(np.asarray(truth, dtype=np.int64), np.asarray(answers, dtype=np.int64), experts=experts)
+    return ExpertTable(np.asarray(truth, dtype=np.int64), np.asarray(answers, dtype=np.int64), expert_names=experts)
 
 
 def cifar10h(*, folder: str | PathLike[str] | None = None) -> VoteSet:
@@ -73,7 +73,7 @@ def cifar10h_networks(*, folder: str | PathLike[str] | None = None) -> ExpertTab
     if not votes.network_proba:
         raise InputError("the networks' outputs are in our form of CIFAR-10H alone (cifar10h/cifar10h.npz).")
     answers = np.column_stack([proba.argmax(axis=1) for proba in votes.network_proba.values()])
-    return ExpertTable(votes.labels, answers, experts=list(votes.network_proba))
+    return ExpertTable(votes.labels, answers, expert_names=list(votes.network_proba))
 
 
 CIFAR10N = Dataset(

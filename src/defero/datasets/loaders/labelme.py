@@ -50,7 +50,7 @@ def labelme_crowd(
         answers.astype(np.int64) if part == "train" else np.full((len(labels), n_experts), -1),
         features=features,
         classes=np.arange(8),
-        experts=[f"annotator_{j}" for j in range(n_experts)],
+        expert_names=[f"annotator_{j}" for j in range(n_experts)],
     )
 
 

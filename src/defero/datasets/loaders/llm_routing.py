@@ -34,10 +34,10 @@ def llm_routing_9(*, folder: str | PathLike[str] | None = None) -> CorrectnessTa
     raw = json.loads((home / "prices_usd_per_million_tokens.json").read_text(encoding="utf-8"))
     prices = {
         name: (float(raw[name]["input_price"]), float(raw[name]["output_price"]))
-        for name in table.experts
+        for name in table.expert_names
         if name in raw
     }
-    return CorrectnessTable(table.scores, table.experts, table.features, prices)
+    return CorrectnessTable(table.scores, table.expert_names, table.features, prices)
 
 
 def llm_routing_7(*, folder: str | PathLike[str] | None = None) -> CorrectnessTable:

@@ -81,7 +81,7 @@ def _table(home: Path, items: pd.DataFrame, answers: pd.DataFrame, *, features: 
         items["gold"].to_numpy(dtype=np.int64),
         given,
         features=described if features == "text" else _embeddings(home, features, n_items=len(items)),
-        experts=[f"annotator_{name}" if name.isdigit() else name for name in given.expert_names],
+        expert_names=[f"annotator_{name}" if name.isdigit() else name for name in given.expert_names],
     )
 
 

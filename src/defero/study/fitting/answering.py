@@ -53,7 +53,7 @@ def answering_in(
         _matrix(learn, cases, router, groups=groups) if text_features is None else text_features,
         n_classes=learn.n_classes,
         n_experts=learn.n_experts,
-        experts=learn.experts,
+        experts=learn.expert_names,
         classes=learn.classes.tolist(),
     )
     sentences: tuple[Message, ...] = ()

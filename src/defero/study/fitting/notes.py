@@ -55,7 +55,7 @@ def notes_on(cases: Cases, router: Router) -> list[str]:
     """Return a sentence for each thing that looks like a mistake."""
     table = cases.table
     return [
-        *_alike_names(table.experts),
+        *_alike_names(table.expert_names),
         *_rare_labels(table),
         *_odd_cells(cases, router),
         *_like_ids(table),

@@ -66,7 +66,7 @@ def _shared(table: ExpertTable) -> SharedErrors:
         table = table.take(np.sort(np.random.default_rng(0).permutation(rows)[:most]))
     given = table.answer_idx
     shares = _class_shares(given, table.label_idx, n_classes=table.n_classes)
-    return shared_errors(given, table.label_idx, shares, expert_names=table.experts)
+    return shared_errors(given, table.label_idx, shares, expert_names=table.expert_names)
 
 
 def _class_shares(given: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, n_classes: int) -> FloatArray:
