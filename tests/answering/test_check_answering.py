@@ -39,13 +39,13 @@ def test_label_dependent_answering_raises_the_warning():
     assert not found.depends_on_features
     np.testing.assert_allclose(found.answers_by_class, [0.2, 0.9], atol=0.02)
     assert found.shift == pytest.approx(0.359, abs=0.03)  # 0.27 / 0.41 - 0.3
-    words = found.words()
+    words = found.describe()
     told = (
         "Whether a case was answered depends on its label (p at most 0.01, adjusted for three questions): class 1 got"
     )
     assert words[0].startswith(told)
     assert "answer_weights='label'." in words[1]
-    after = found.words(weighted="label")
+    after = found.describe(weighted="label")
     assert (after[0], after[2:]) == (words[0], words[2:])
     assert after[1].endswith("The answers were weighted for that, which cures it where each class was answered.")
     assert words[-1] == UNSEEN
@@ -98,8 +98,8 @@ def test_answering_by_features_and_label_is_an_alarm():
     found = check_answering(item[kept], expert[kept], label, x, n_classes=n_classes, n_experts=n_experts)
     assert found.pool_depends
     assert found.depends_on_features
-    assert any("answer_weights='label+features'" in one for one in found.words())
-    assert "beyond what the features foretell of it" in found.words()[0]
+    assert any("answer_weights='label+features'" in one for one in found.describe())
+    assert "beyond what the features foretell of it" in found.describe()[0]
 
 
 def test_taste_shows_although_each_item_got_five_answers():
@@ -107,7 +107,7 @@ def test_taste_shows_although_each_item_got_five_answers():
     assert np.isnan(found.p_pool)
     assert found.experts_differ
     assert found.alarm
-    assert "Who answered which class differs from expert to expert" in found.words()[0]
+    assert "Who answered which class differs from expert to expert" in found.describe()[0]
 
 
 def test_one_of_many_is_named():
@@ -116,7 +116,7 @@ def test_one_of_many_is_named():
         assert found.dependent_experts.tolist() == [7]
         assert found.oddest[7] in (0, 1)
         assert not found.pool_depends
-    told = next(one for one in found.words() if one.startswith("Of the answers of expert_7"))
+    told = next(one for one in found.describe() if one.startswith("Of the answers of expert_7"))
     assert "where 5" in told or "where 4" in told  # about half were expected of either class
 
 
@@ -161,7 +161,7 @@ def test_edges_are_silent(case, first):
     found = check_answering(item, expert, label, n_classes=n_classes, n_experts=n_experts)
     assert not found.alarm
     assert not found.depends_on_features
-    assert found.words()[0].startswith(first)
+    assert found.describe()[0].startswith(first)
     assert found.p_expert.shape == (n_experts,)
 
 
@@ -181,10 +181,10 @@ def test_who_never_saw_a_class_cannot_be_cured():
     expert = np.repeat([0, 1], [100, 50])
     found = check_answering(item, expert, label, n_classes=3, n_experts=2, experts=["ann", "bob"], classes="abc")
     assert found.dependent_experts.tolist() == [1]
-    assert any(one.startswith("Some never answered a class") and "bob (class a)" in one for one in found.words())
+    assert any(one.startswith("Some never answered a class") and "bob (class a)" in one for one in found.describe())
     assert np.isnan(found.answers_by_class[2])
     alone = check_answering(item[100:], expert[100:], label, n_classes=2, n_experts=2)
-    assert any(one.startswith("Nobody answered a case of class 0") for one in alone.words())
+    assert any(one.startswith("Nobody answered a case of class 0") for one in alone.describe())
 
 
 @pytest.mark.parametrize("shape", [(100, 300), (100, 900)])

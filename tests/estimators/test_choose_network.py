@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from defero import DeferralClassifier, Recipe
-from defero.calibration.calibrator import HONEST_ITEMS
+from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.estimators import choose_network as room
 from defero.estimators.choose_network import STRENGTHS, Choice, choose_network, enough_items
 from defero.estimators.expert_heads import deal
@@ -43,7 +43,7 @@ def oracle_proba(strength, weight):
 
 def slow_temperature(proba, weight):
     """Minimise the log loss with ten more labels drawn from the probabilities themselves."""
-    logs, share = np.log(proba), HONEST_ITEMS / weight.sum()
+    logs, share = np.log(proba), PRIOR_ITEMS / weight.sum()
 
     def loss(log_t):
         scaled = logs / np.exp(log_t)

@@ -116,7 +116,7 @@ def shrunk(lesson, proba=None):
 def test_the_heads_are_those_of_the_answers():
     proba = out_of_fold(LESSON, logistic)
     team = shrunk(LESSON, proba)
-    phi = team.lens.look(X, proba)
+    phi = team.lens.transform(X, proba)
     plain = fit_heads(phi, LESSON.item_idx, LESSON.expert_idx, LESSON.right, n_experts=8, groups=np.arange(6))
     assert np.array_equal(team.heads.weights, plain.weights)
     assert (team.n_own, team.order.tolist()) == (0, list(range(8)))
@@ -167,7 +167,7 @@ def test_who_answered_nothing_is_the_population():
     silent = np.column_stack([M, np.full(150, -1)])
     team = shrunk(lesson_of(X, Y, silent))
     prior = team.heads.prior
-    design = prior.design(team.lens.look(X, team.base.score(X).class_proba))
+    design = prior.design(team.lens.transform(X, team.base.score(X).class_proba))
     variance = np.einsum("ia,ab,ib->i", design, prior.covariance(), design)
     expected = sigmoid(design @ prior.mean / np.sqrt(1 + np.pi * variance / 8))
     np.testing.assert_allclose(team.score(X).expert_proba[:, 8], expected)
@@ -224,7 +224,7 @@ def test_an_unknown_option_is_refused():
 def test_heads_are_told_the_class_for_votes():
     proba = out_of_fold(LESSON, logistic)
     team = with_shrunk_heads(base_of(LESSON), LESSON, proba)
-    seen, groups = team.lens.look(X, proba), team.lens.groups(X, n_classes=LESSON.n_classes)
+    seen, groups = team.lens.transform(X, proba), team.lens.groups(X, n_classes=LESSON.n_classes)
     direct = fit_class_heads(
         seen,
         proba,

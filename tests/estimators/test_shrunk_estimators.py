@@ -182,7 +182,7 @@ def test_a_frozen_classifier_is_looked_at_as_it_is():
     assert team.classes_.tolist() == [0, 1, 2]
     assert np.array_equal(team.predict_proba(FRESH), known.predict_proba(FRESH))
     scorer = team.router_.scorer
-    seen = scorer.lens.look(X, known.predict_proba(X))
+    seen = scorer.lens.transform(X, known.predict_proba(X))
     assert np.array_equal(scorer.heads.prior.centre, seen.mean(axis=0))
 
 
@@ -190,7 +190,7 @@ def test_what_a_tree_says_of_its_own_rows_is_not_looked_at():
     """It is certain of these; across folds it is not, and nobody is taken to be right wherever it is sure."""
     team = TwoStageDeferral(DecisionTreeClassifier(random_state=0)).fit(X, Y, experts=M)
     assert (team.predict(X) == Y).all()
-    in_sample = team.router_.scorer.lens.look(X, team.predict_proba(X))
+    in_sample = team.router_.scorer.lens.transform(X, team.predict_proba(X))
     assert not np.allclose(team.router_.scorer.heads.prior.centre, in_sample.mean(axis=0))
 
 

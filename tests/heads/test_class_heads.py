@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from defero.core.scores import sigmoid
 from defero.heads import ClassHeads, fit_class_heads, fit_heads
-from defero.heads.class_heads import errors_on_record, told, told_groups
+from defero.heads.class_heads import errors_on_record, groups_with_class, with_class
 
 NO_GROUPS = np.zeros(0, dtype=np.int64)
 
@@ -84,7 +84,7 @@ def test_who_is_led_by_what_leads_the_model():
 def test_what_a_head_is_told(n_classes, seed):
     rng = np.random.default_rng(seed)
     seen, proba, label = rng.normal(size=(4, 2)), rng.dirichlet(np.ones(n_classes), 4), rng.integers(n_classes, size=4)
-    found = told(seen, proba, label)
+    found = with_class(seen, proba, label)
     assert np.array_equal(found[:, :2], seen)
     if n_classes == 2:
         assert np.array_equal(found[:, 2], label)
@@ -92,16 +92,16 @@ def test_what_a_head_is_told(n_classes, seed):
         assert np.array_equal(found[:, 2:-1], np.eye(n_classes)[label])
     chosen = np.clip(proba[np.arange(4), label], 1e-300, None)
     assert found[:, -1] == pytest.approx(np.clip(np.log(chosen / (1 - chosen)), -7, 7))
-    assert len(told_groups(np.array([0, 0]), n_classes=n_classes)) == found.shape[1]
+    assert len(groups_with_class(np.array([0, 0]), n_classes=n_classes)) == found.shape[1]
 
 
 def test_certain_posteriors_and_many_classes():
-    certain = told(np.zeros((2, 0)), np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]))
+    certain = with_class(np.zeros((2, 0)), np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]))
     assert certain.tolist() == [[0.0, 7.0], [1.0, -7.0]]
-    many = told(np.zeros((1, 1)), np.full((1, 33), 1 / 33), np.array([4]))
+    many = with_class(np.zeros((1, 1)), np.full((1, 33), 1 / 33), np.array([4]))
     assert many.shape == (1, 2)  # nobody has a constant for each of 33 classes
-    assert len(told_groups(np.array([0]), n_classes=33)) == 2
-    assert told_groups(NO_GROUPS, n_classes=2).tolist() == [0, 1]
+    assert len(groups_with_class(np.array([0]), n_classes=33)) == 2
+    assert groups_with_class(NO_GROUPS, n_classes=2).tolist() == [0, 1]
 
 
 def test_errors_on_record_by_hand():
@@ -130,7 +130,9 @@ def test_who_joins_and_leaves_changes_nobody_else_and_the_folder_keeps_all():
     nothing = np.zeros((100, 0))
     joined = heads.with_expert(nothing, flat[~known], label[~known], right[~known])
     assert np.array_equal(skill_of(joined, 2)[:4], skill_of(heads, 2))
-    direct = fit_heads(told(np.zeros((500, 0)), flat, label), item, expert, right, n_experts=5, prior=heads.heads.prior)
+    direct = fit_heads(
+        with_class(np.zeros((500, 0)), flat, label), item, expert, right, n_experts=5, prior=heads.heads.prior
+    )
     assert np.array_equal(joined.heads.weights, direct.weights)
     assert np.array_equal(skill_of(joined.take([4, 0]), 2), skill_of(joined, 2)[[4, 0]])
     unknown = heads.with_unknown()

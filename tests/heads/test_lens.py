@@ -12,7 +12,7 @@ def test_few_features_are_looked_at_as_they_are():
     features = RNG.normal(size=(50, 32))
     lens = Lens.fit(features, reads_classes=False)
     assert lens.directions is None
-    assert np.array_equal(lens.look(features, np.empty((50, 0))), features)
+    assert np.array_equal(lens.transform(features, np.empty((50, 0))), features)
 
 
 def test_beliefs_come_first_and_hidden_units_last():
@@ -20,7 +20,7 @@ def test_beliefs_come_first_and_hidden_units_last():
     proba = RNG.dirichlet(np.ones(3), size=4)
     lens = Lens.fit(features, reads_classes=True, n_hidden=3)
     expected = np.column_stack([class_features(proba), features, hidden])
-    assert np.array_equal(lens.look(features, proba, hidden), expected)
+    assert np.array_equal(lens.transform(features, proba, hidden), expected)
 
 
 @pytest.mark.parametrize("n", [30, 400])  # fewer items than features, and more
@@ -28,7 +28,7 @@ def test_of_many_features_the_main_directions_are_kept_as_by_scikit_learn(n):
     rng = np.random.default_rng(n)
     features = rng.normal(size=(n, 40)) @ rng.normal(size=(40, 60)) + rng.normal(size=60)
     lens = Lens.fit(features, reads_classes=False)
-    seen = lens.look(features, np.empty((n, 0)))
+    seen = lens.transform(features, np.empty((n, 0)))
     standard = (features - features.mean(axis=0)) / features.std(axis=0)
     oracle = PCA(16).fit_transform(standard)
     assert seen.shape == (n, 16)
@@ -37,12 +37,12 @@ def test_of_many_features_the_main_directions_are_kept_as_by_scikit_learn(n):
 
 def test_directions_without_any_spread_are_left_out():
     features = np.outer(np.arange(20.0), np.ones(50))  # one direction, fifty times
-    assert Lens.fit(features, reads_classes=False).look(features, np.empty((20, 0))).shape == (20, 1)
+    assert Lens.fit(features, reads_classes=False).transform(features, np.empty((20, 0))).shape == (20, 1)
 
 
 def test_a_constant_column_harms_nothing():
     features = np.column_stack([RNG.normal(size=(100, 39)), np.full(100, 0.1)])
-    assert np.isfinite(Lens.fit(features, reads_classes=False).look(features, np.empty((100, 0)))).all()
+    assert np.isfinite(Lens.fit(features, reads_classes=False).transform(features, np.empty((100, 0)))).all()
 
 
 def test_what_shares_a_spread():
@@ -61,7 +61,7 @@ def test_saved_and_read_it_looks_the_same(d):
     features, proba = RNG.normal(size=(60, d)), RNG.dirichlet(np.ones(4), size=60)
     lens = Lens.fit(features, reads_classes=True)
     again = Lens.from_settings(lens.settings(), lens.arrays())
-    assert np.array_equal(again.look(features, proba), lens.look(features, proba))
+    assert np.array_equal(again.transform(features, proba), lens.transform(features, proba))
 
 
 def test_a_damaged_lens_is_refused():
@@ -74,12 +74,12 @@ def test_of_many_classes_the_main_directions_are_looked_at():
     features, proba = rng.normal(size=(200, 2)), rng.dirichlet(np.ones(40), size=200)
     lens = Lens.fit(features, reads_classes=True, class_proba=proba)
     beliefs = class_features(proba)
-    seen = lens.look(features, proba)
+    seen = lens.transform(features, proba)
     assert seen.shape == (200, 16 + 2)
     oracle = PCA(16).fit_transform(beliefs)
     assert np.allclose(np.abs(seen[:, :16] - seen[:, :16].mean(axis=0)), np.abs(oracle), atol=1e-7)
     assert lens.groups(features, n_classes=40).tolist() == [*range(16), 16, 17]
     again = Lens.from_settings(lens.settings(), lens.arrays())
-    assert np.array_equal(again.look(features, proba), seen)
+    assert np.array_equal(again.transform(features, proba), seen)
     few = Lens.fit(features, reads_classes=True, class_proba=proba[:, :16] / proba[:, :16].sum(axis=1, keepdims=True))
     assert few.class_directions is None

@@ -14,12 +14,12 @@ from defero.metrics.record.cautions import (
     broken_promises,
     chance_of_choice,
     chosen_cases,
-    dishonest_estimates,
     few_cases,
     idle_model,
     impossible_estimates,
     large_panels,
     lost_classes,
+    miscalibrated_estimates,
     no_better,
     nothing_deferred,
     silent_experts,
@@ -293,23 +293,23 @@ def off(name, error, low):
 
 def test_chances_that_are_off_are_counted():
     honest, bad = [off(f"h{j}", 0.03, 0.0) for j in range(7)], [off(f"b{j}", 0.061 + j / 100, 0.04) for j in range(3)]
-    assert dishonest_estimates([*honest, *bad], recalibrated=True) == (
+    assert miscalibrated_estimates([*honest, *bad], recalibrated=True) == (
         "The stated chances of being right of 3 of 10 experts are off on these cases, by 6.1 to 8.1 points on average, "
         "more than chance explains: recalibration has not mended that."
     )
-    alone = dishonest_estimates([bad[0]], recalibrated=False)
+    alone = miscalibrated_estimates([bad[0]], recalibrated=False)
     assert alone.startswith("The stated chances of being right of b0 are off on these cases, by 6.1 points on average")
     assert alone.endswith("chance explains: call calibrate.")
-    assert "right of all 3 experts are off" in dishonest_estimates(bad, recalibrated=True)
+    assert "right of all 3 experts are off" in miscalibrated_estimates(bad, recalibrated=True)
 
 
 def test_chances_that_are_off_by_little_or_by_chance_are_not():
     honest = [off(f"h{j}", 0.03, 0.0) for j in range(19)]
-    assert dishonest_estimates(honest, recalibrated=True) is None
-    assert dishonest_estimates([*honest, off("b", 0.06, 0.01)], recalibrated=True) is None  # 1 in 20 is 5 %
-    assert dishonest_estimates([off("b", 0.015, 0.01)], recalibrated=True) is None
-    assert dishonest_estimates([off("b", math.nan, math.nan)], recalibrated=True) is None
-    assert dishonest_estimates([], recalibrated=True) is None
+    assert miscalibrated_estimates(honest, recalibrated=True) is None
+    assert miscalibrated_estimates([*honest, off("b", 0.06, 0.01)], recalibrated=True) is None  # 1 in 20 is 5 %
+    assert miscalibrated_estimates([off("b", 0.015, 0.01)], recalibrated=True) is None
+    assert miscalibrated_estimates([off("b", math.nan, math.nan)], recalibrated=True) is None
+    assert miscalibrated_estimates([], recalibrated=True) is None
 
 
 def test_false_alarms_are_counted_as_scipy_does():

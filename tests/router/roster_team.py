@@ -38,7 +38,7 @@ def shrunk_scorer():
     X, y, said = cases(0)
     lens = Lens.fit(X, reads_classes=True)
     base = network(0)
-    phi = lens.look(X, base.score(X).class_proba)
+    phi = lens.transform(X, base.score(X).class_proba)
     item, expert = np.divmod(np.arange(4 * N), 4)
     heads = fit_heads(phi, item, expert, (said == y[:, None])[item, expert], n_experts=4)
     return TeamScorer(base, lens, heads, n_own=0, order=np.arange(4))

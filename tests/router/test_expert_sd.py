@@ -14,7 +14,7 @@ FRESH = cases(2)[0]
 def drawn_sd(router, n_draws=20_000):
     """Draw heads from their posteriors, calibrate each draw's log-odds, and look at the spread."""
     team = router.scorer
-    phi = team.lens.look(FRESH[:20], team.base.score(FRESH[:20]).class_proba)
+    phi = team.lens.transform(FRESH[:20], team.base.score(FRESH[:20]).class_proba)
     design, rng = team.heads.prior.design(phi), np.random.default_rng(0)
     found = np.full((20, len(router.expert_names)), np.nan)
     for j, column in enumerate(team.order):
@@ -51,7 +51,7 @@ def test_the_spread_is_that_of_draws(make, method):
 def test_it_is_half_the_distance_between_one_sd_below_and_above():
     router = router_of(shrunk_scorer()).add_expert("eve", X[:9], Y[:9], SAID[:9, 4])
     team, found = router.scorer, router.expert_sd(3 * FRESH)
-    design = team.heads.prior.design(team.lens.look(3 * FRESH, team.base.score(3 * FRESH).class_proba))
+    design = team.heads.prior.design(team.lens.transform(3 * FRESH, team.base.score(3 * FRESH).class_proba))
     for j in range(5):
         middle = design @ team.heads.weights[j]
         far = np.sqrt([row @ team.heads.covariance[j] @ row for row in design])

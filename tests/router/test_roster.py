@@ -56,7 +56,7 @@ def test_a_newcomer_joins_at_the_end_and_changes_nobody(router):
 def test_the_newcomers_head_is_that_of_their_answers_and_the_prior(router):
     X, y, said = CAL
     team = router.scorer
-    phi = team.lens.look(X[:50], team.base.score(X[:50]).class_proba)
+    phi = team.lens.transform(X[:50], team.base.score(X[:50]).class_proba)
     alone = fit_head(phi, said[:50, 4] == y[:50], team.heads.prior)
     found = joined(router).scorer.heads
     np.testing.assert_allclose(found.weights[-1], alone.weights, rtol=1e-12)

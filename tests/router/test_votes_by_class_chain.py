@@ -20,7 +20,7 @@ def router():
     X, y, said = cases(0)
     base, lens = network(0), Lens.fit(X, reads_classes=True)
     proba = base.score(X).class_proba
-    seen, groups = lens.look(X, proba), lens.groups(X, n_classes=2)
+    seen, groups = lens.transform(X, proba), lens.groups(X, n_classes=2)
     item, expert = np.divmod(np.arange(4 * N), 4)
     right, label_idx = (said == y[:, None])[item, expert], (y == CLASSES[1]).astype(np.int64)
     heads = fit_heads(seen, item, expert, right, n_experts=4, groups=groups)
@@ -122,7 +122,7 @@ def test_who_joins_is_heard_by_class_too():
     assert isinstance(skill, ClassSkill)
     assert np.array_equal(skill.right[:, :4], ROUTER.scorer.class_skill(X).right)
     label_idx, proba = (y1 == CLASSES[1]).astype(np.int64), ROUTER.scores(X1).class_proba
-    seen, right = ROUTER.scorer.lens.look(X1, proba), said1[:, 4] == y1
+    seen, right = ROUTER.scorer.lens.transform(X1, proba), said1[:, 4] == y1
     direct = ROUTER.scorer.class_heads.with_expert(seen, proba, label_idx, right)
     assert np.array_equal(joined.scorer.class_heads.heads.weights, direct.heads.weights)
     unknown = ROUTER.add_expert("eve", None, None, None).scorer.class_skill(X)

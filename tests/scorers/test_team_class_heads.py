@@ -25,7 +25,7 @@ def team():
     base = NetworkScorer("decoupled", np.zeros(D), np.ones(D), {"class": (), "expert": ()}, heads, False)
     lens = Lens.fit(X, reads_classes=True)
     proba = base.score(X).class_proba
-    seen, groups = lens.look(X, proba), lens.groups(X, n_classes=K)
+    seen, groups = lens.transform(X, proba), lens.groups(X, n_classes=K)
     plain = fit_heads(seen, ITEM, EXPERT, RIGHT, n_experts=4, groups=groups)
     told = fit_class_heads(seen, proba, LABEL, ITEM, EXPERT, RIGHT, n_experts=4, groups=groups)
     return TeamScorer(base, lens, plain, n_own=0, order=np.arange(4), class_heads=told)
@@ -36,7 +36,7 @@ def test_skill_is_that_of_the_heads():
     proba = one.base.score(X).class_proba
     skill = one.class_skill(X)
     assert skill.shape == (N, 4, K)
-    assert np.array_equal(skill.right, one.class_heads.skill(one.lens.look(X, proba), proba).right)
+    assert np.array_equal(skill.right, one.class_heads.skill(one.lens.transform(X, proba), proba).right)
     assert (skill.right.mean(axis=(0, 1)).round(1) == [0.9, 0.6]).all()
     turned = replace(one, order=np.array([2, 0, 3, 1]))
     assert np.array_equal(turned.class_skill(X).right, skill.right[:, [2, 0, 3, 1]])

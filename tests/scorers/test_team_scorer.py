@@ -31,7 +31,7 @@ def network(n_experts, loss="decoupled", hidden=0):
 def shrunk(hidden=0):
     base = network(4, hidden=hidden).without_experts()
     lens = Lens.fit(X, reads_classes=True, n_hidden=hidden)
-    phi = lens.look(X, base.score(X).class_proba, base.hidden(X) if hidden else None)
+    phi = lens.transform(X, base.score(X).class_proba, base.hidden(X) if hidden else None)
     heads = fit_heads(phi, ITEM, EXPERT, RIGHT, n_experts=4, groups=lens.groups(X, n_classes=K))
     return TeamScorer(base, lens, heads, n_own=0, order=np.arange(4))
 
@@ -46,7 +46,7 @@ def test_heads_give_the_experts_and_the_base_the_classes():
     team = shrunk()
     scores = team.score(X)
     base = team.base.score(X)
-    phi = team.lens.look(X, base.class_proba)
+    phi = team.lens.transform(X, base.class_proba)
     assert np.array_equal(scores.class_proba, base.class_proba)
     assert np.array_equal(scores.model_proba, base.model_proba)
     assert np.array_equal(scores.expert_proba, team.heads.proba(phi))
@@ -91,7 +91,7 @@ def test_without_answers_a_newcomer_is_the_population():
     team = shrunk()
     newcomer = team.with_expert(X[:0], np.zeros(0, dtype=bool)).score(X).expert_proba[:, 4]
     prior = team.heads.prior
-    design = prior.design(team.lens.look(X, team.base.score(X).class_proba))
+    design = prior.design(team.lens.transform(X, team.base.score(X).class_proba))
     variance = np.einsum("ia,ab,ib->i", design, prior.covariance(), design)
     assert np.allclose(newcomer, sigmoid(design @ prior.mean / np.sqrt(1 + np.pi * variance / 8)))
 

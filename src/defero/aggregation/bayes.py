@@ -64,22 +64,22 @@ def bayes_vote(
     >>> vote.label.tolist(), vote.confidence.round(3).tolist()  # the experts cancel out
     (['malign'], [0.75])
     """
-    given, prior = answers_and_model(answers, class_proba)
-    n_experts, n_classes = given.shape[1], prior.shape[1]
-    heard = heard_answers(given, mask)
-    proba = expert_probabilities(expert_proba, n_items=len(given), n_experts=n_experts)
+    answer_idx, prior = answers_and_model(answers, class_proba)
+    n_experts, n_classes = answer_idx.shape[1], prior.shape[1]
+    heard = heard_answers(answer_idx, mask)
+    proba = expert_probabilities(expert_proba, n_items=len(answer_idx), n_experts=n_experts)
     share = discounts(discount, n_experts=n_experts)
     eps = clip_width(eps)
     known = _known(confusion, n_experts=n_experts, n_classes=n_classes)
     log_posterior = np.log(np.clip(prior, eps, 1 - eps))
-    told = fitting_skill(skill, n_items=len(given), n_experts=n_experts, n_classes=n_classes)
-    if told is None:
+    skill = fitting_skill(skill, n_items=len(answer_idx), n_experts=n_experts, n_classes=n_classes)
+    if skill is None:
         weights = share * log_odds_weights(proba, n_classes=n_classes, eps=eps)
-        log_posterior += tally(given, heard & ~known, weights, n_classes=n_classes)
+        log_posterior += tally(answer_idx, heard & ~known, weights, n_classes=n_classes)
     else:
-        log_posterior += _skill_evidence(given, heard & ~known, told, share, eps=eps)
+        log_posterior += _skill_evidence(answer_idx, heard & ~known, skill, share, eps=eps)
     if confusion is not None:
-        log_posterior += _confusion_evidence(given, heard & known, confusion, share)
+        log_posterior += _confusion_evidence(answer_idx, heard & known, confusion, share)
     label_idx = first_best(log_posterior, prior)
     # Nobody heard: the model's own number, not the clipped one.
     posterior = np.where(heard.any(axis=1, keepdims=True), softmax(log_posterior), prior)
@@ -92,8 +92,9 @@ def _known(confusion: ConfusionMatrices | None, *, n_experts: int, n_classes: in
         return np.zeros(n_experts, dtype=np.bool_)
     if (confusion.n_experts, confusion.n_classes) != (n_experts, n_classes):
         raise InputError(
-            f"confusion must be of {n_experts} experts and {n_classes} classes, "
-            f"got {confusion.n_experts} and {confusion.n_classes}."
+            f"must be of {n_experts} experts and {n_classes} classes, "
+            f"got {confusion.n_experts} and {confusion.n_classes}.",
+            argument="confusion",
         )
     return confusion.enough
 

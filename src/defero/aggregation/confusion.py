@@ -37,11 +37,13 @@ class ConfusionMatrices:
     def __post_init__(self) -> None:
         proba, enough = np.asarray(self.proba, dtype=np.float64), np.asarray(self.enough)
         if proba.ndim != 3 or proba.shape[1] != proba.shape[2]:
-            raise InputError(f"proba must have shape (J, K, K), got {proba.shape}.")
+            raise InputError(f"must have shape (J, K, K), got {proba.shape}.", argument="proba")
         if not (proba > 0).all() or not np.allclose(proba.sum(axis=2), 1):
-            raise InputError("proba must be above 0 and add up to 1 over the answers of each true class.")
+            raise InputError("must be above 0 and add up to 1 over the answers of each true class.", argument="proba")
         if enough.shape != (len(proba),) or enough.dtype != np.bool_:
-            raise InputError(f"enough must be ({len(proba)},) True or False, got {enough.shape} of {enough.dtype}.")
+            raise InputError(
+                f"must be ({len(proba)},) True or False, got {enough.shape} of {enough.dtype}.", argument="enough"
+            )
         object.__setattr__(self, "proba", frozen(proba))
         object.__setattr__(self, "enough", frozen(enough))
 
@@ -86,10 +88,10 @@ class ConfusionMatrices:
         """
         n_classes = whole_number("n_classes", n_classes, least=1)
         if not (np.isfinite(prior) and prior > 0):
-            raise InputError(f"prior must be a number of answers above 0, got {prior}.")
-        given = answer_numbers(answers, n_classes=n_classes)
-        truth = index_numbers("labels", labels, below=n_classes, n_items=len(given))
-        counts = _counts(given, truth, n_classes=n_classes)
+            raise InputError(f"must be a number of answers above 0, got {prior}.", argument="prior")
+        answer_idx = answer_numbers(answers, n_classes=n_classes)
+        truth = index_numbers("labels", labels, below=n_classes, n_items=len(answer_idx))
+        counts = _counts(answer_idx, truth, n_classes=n_classes)
         per_class = counts.sum(axis=2)
         centre = _symmetric(counts, n_classes=n_classes)
         return cls(

@@ -51,11 +51,11 @@ def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike
     """
     array = np.asarray(answers)
     highest = int(array.max()) + 1 if array.size and array.dtype.kind in "iu" else 1
-    given = answer_numbers(answers, n_classes=max(highest, 1))
-    truth = index_numbers("labels", labels, n_items=len(given))
-    proba = expert_probabilities(expert_proba, n_items=len(given), n_experts=given.shape[1])
-    observed = given != MISSING
-    surprise = _standardised(given == truth[:, None], proba, observed)
+    answer_idx = answer_numbers(answers, n_classes=max(highest, 1))
+    truth = index_numbers("labels", labels, n_items=len(answer_idx))
+    proba = expert_probabilities(expert_proba, n_items=len(answer_idx), n_experts=answer_idx.shape[1])
+    observed = answer_idx != MISSING
+    surprise = _standardised(answer_idx == truth[:, None], proba, observed)
     seen = observed.astype(np.float64)
     shared = seen.T @ seen
     n_answers = np.maximum(np.diag(shared), 1)

@@ -60,14 +60,14 @@ def majority_vote(
     """
     one_of("ties", ties, ("confident", "smallest-label"))
     n_classes = whole_number("n_classes", n_classes, least=1)
-    given = answer_numbers(answers, n_classes=n_classes)
-    heard = heard_answers(given, mask)
+    answer_idx = answer_numbers(answers, n_classes=n_classes)
+    heard = heard_answers(answer_idx, mask)
     model = optional_model(class_proba, heard=heard, n_classes=n_classes)
-    votes = tally(given, heard, np.ones(given.shape), n_classes=n_classes)
+    votes = tally(answer_idx, heard, np.ones(answer_idx.shape), n_classes=n_classes)
     criteria = [votes]
     if ties == "confident" and expert_proba is not None:
-        confident = expert_probabilities(expert_proba, n_items=len(given), n_experts=given.shape[1])
-        criteria.append(strongest(given, heard, confident, n_classes=n_classes))
+        confident = expert_probabilities(expert_proba, n_items=len(answer_idx), n_experts=answer_idx.shape[1])
+        criteria.append(strongest(answer_idx, heard, confident, n_classes=n_classes))
     if ties == "confident" and model is not None:
         criteria.append(model)
     label_idx = first_best(*criteria)

@@ -106,30 +106,30 @@ def sequential_panel(
     >>> panel.label.tolist(), panel.n_asked.tolist(), panel.confidence.round(3).tolist()
     ([0, 0], [1, 0], [0.9, 0.95])
     """
-    given, prior = answers_and_model(answers, class_proba)
-    n_items, n_experts, n_classes = *given.shape, prior.shape[1]
+    answer_idx, prior = answers_and_model(answers, class_proba)
+    n_items, n_experts, n_classes = *answer_idx.shape, prior.shape[1]
     eps = clip_width(eps)
     proba = np.clip(expert_probabilities(expert_proba, n_items=n_items, n_experts=n_experts), eps, 1 - eps)
     fee = fee_matrix(fees, n_items=n_items, n_experts=n_experts)
-    askable = availability(available, n_items=n_items, n_experts=n_experts) & (given != MISSING)
-    heard = np.zeros(given.shape, dtype=np.bool_)
-    told = fitting_skill(skill, n_items=n_items, n_experts=n_experts, n_classes=n_classes)
+    askable = availability(available, n_items=n_items, n_experts=n_experts) & (answer_idx != MISSING)
+    heard = np.zeros(answer_idx.shape, dtype=np.bool_)
+    skill = fitting_skill(skill, n_items=n_items, n_experts=n_experts, n_classes=n_classes)
     weights = log_odds_weights(proba, n_classes=n_classes, eps=eps)
     log_belief = np.log(np.clip(prior, eps, 1 - eps))
     open_idx = np.arange(n_items)
     for _ in range(_most_questions(max_questions, n_experts=n_experts)):
         belief, can = softmax(log_belief[open_idx]), askable[open_idx] & ~heard[open_idx]
-        gain = _gain(belief, proba[open_idx]) if told is None else _gain_by_class(belief, told, open_idx, can, eps=eps)
+        gain = _gain(belief, proba[open_idx]) if skill is None else _gain_by_class(belief, skill, open_idx, can, eps=eps)
         worth = np.where(can, gain - fee[open_idx], -np.inf)
         asks = worth.max(axis=1) > _NOTHING
         # Where nothing is worth asking now, nothing changes: the item is closed for good.
         open_idx, expert = open_idx[asks], worth.argmax(axis=1)[asks]
         heard[open_idx, expert] = True
-        said = given[open_idx, expert]
-        if told is None:
-            log_belief[open_idx, said] += weights[open_idx, expert]
+        answer = answer_idx[open_idx, expert]
+        if skill is None:
+            log_belief[open_idx, answer] += weights[open_idx, expert]
         else:
-            log_belief[open_idx] += told.log_likelihood(open_idx, expert, said, eps=eps)
+            log_belief[open_idx] += skill.log_likelihood(open_idx, expert, answer, eps=eps)
     label_idx = first_best(log_belief, prior)
     belief = np.where(heard.any(axis=1, keepdims=True), softmax(log_belief), prior)
     return PanelAnswer(named(label_idx, classes, n_classes=n_classes), at(belief, label_idx), heard)

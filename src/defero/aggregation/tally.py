@@ -77,7 +77,7 @@ def optional_model(value: ArrayLike | None, *, heard: BoolArray, n_classes: int)
 
 
 def discounts(value: ArrayLike | None, *, n_experts: int) -> FloatArray:
-    """Return each expert's weight in (0, 1], (J,); 1 where nothing is said."""
+    """Return each expert's weight in (0, 1], (J,); 1 by default."""
     if value is None:
         return np.ones(n_experts)
     weights = np.asarray(value, dtype=np.float64)

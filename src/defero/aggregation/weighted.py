@@ -70,12 +70,12 @@ def weighted_vote(
     ([0], [0.8])
     """
     n_classes = whole_number("n_classes", n_classes, least=1)
-    given = answer_numbers(answers, n_classes=n_classes)
-    heard = heard_answers(given, mask)
-    proba = expert_probabilities(expert_proba, n_items=len(given), n_experts=given.shape[1])
+    answer_idx = answer_numbers(answers, n_classes=n_classes)
+    heard = heard_answers(answer_idx, mask)
+    proba = expert_probabilities(expert_proba, n_items=len(answer_idx), n_experts=answer_idx.shape[1])
     model = optional_model(class_proba, heard=heard, n_classes=n_classes)
     weights = log_odds_weights(proba, n_classes=n_classes, eps=clip_width(eps))
-    sums = tally(given, heard, weights * discounts(discount, n_experts=given.shape[1]), n_classes=n_classes)
+    sums = tally(answer_idx, heard, weights * discounts(discount, n_experts=answer_idx.shape[1]), n_classes=n_classes)
     label_idx = first_best(sums) if model is None else first_best(sums, model)
     confidence = at(softmax(sums), label_idx)
     if model is not None:

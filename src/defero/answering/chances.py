@@ -92,8 +92,8 @@ def _smoothed(columns: FloatArray, target: FloatArray) -> FloatArray:
     along = vectors.T @ (columns.T @ target) / n_items
     best, least = np.zeros(len(size)), np.inf
     for penalty in _PENALTIES:
-        kept = size / (size + penalty) if np.isfinite(penalty) else np.zeros(len(size))
-        twice = 2.0 * kept - kept**2
+        shrinkage = size / (size + penalty) if np.isfinite(penalty) else np.zeros(len(size))
+        twice = 2.0 * shrinkage - shrinkage**2
         freedom = 1.0 - (1.0 + twice.sum()) / n_items
         if freedom < 0.5:
             continue
@@ -161,13 +161,13 @@ def spread_chances(who: WhoAnswered, blocks: list[FloatArray], *, rng: np.random
     answers were given at random; N_j is how many the expert gave. nan where no expert says anything.
     """
     if len(who.item_idx) > MOST_ANSWERS:
-        kept = some_items(who.n_items, max(2, who.n_items * MOST_ANSWERS // len(who.item_idx)), rng=rng)
-        who, blocks = who.part(kept), [block[kept] - block[kept].mean(axis=0) for block in blocks]
-    told = (who.per_expert >= 2) & (who.per_expert < who.n_items)
-    mine = told[who.expert_idx]
-    order = np.argsort(who.expert_idx[mine], kind="stable")
-    items = who.item_idx[mine][order]
-    counts = who.per_expert[told]
+        part = some_items(who.n_items, max(2, who.n_items * MOST_ANSWERS // len(who.item_idx)), rng=rng)
+        who, blocks = who.part(part), [block[part] - block[part].mean(axis=0) for block in blocks]
+    counted = (who.per_expert >= 2) & (who.per_expert < who.n_items)
+    of_counted = counted[who.expert_idx]
+    order = np.argsort(who.expert_idx[of_counted], kind="stable")
+    items = who.item_idx[of_counted][order]
+    counts = who.per_expert[counted]
     if not len(counts):
         return [float("nan")] * len(blocks)
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)[:-1]])
@@ -177,11 +177,11 @@ def spread_chances(who: WhoAnswered, blocks: list[FloatArray], *, rng: np.random
 
     def statistics(behind: FloatArray) -> FloatArray:
         total = np.add.reduceat(behind[items], starts, axis=0)
-        found = []
+        sums = []
         for end, block in zip(ends, blocks, strict=True):
             length, size = total[:, end - 1 - block.shape[1] : end - 1], total[:, end - 1]
-            found.append(((length**2).sum(axis=1) / np.maximum(narrowed * size, 1e-300)).sum())
-        return np.array(found)
+            sums.append(((length**2).sum(axis=1) / np.maximum(narrowed * size, 1e-300)).sum())
+        return np.array(sums)
 
     observed = statistics(columns) * (1.0 - 1e-9)
     silent = np.array([not block.size or np.abs(block).max() < 1e-12 for block in blocks])

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from defero.answering.chances import LeftOver, expert_chances, label_left_over, pool_chance, some_items, spread_chances
 from defero.answering.inputs import WhoAnswered, directions, known_features, who_answered
 from defero.answering.weights import By
-from defero.answering.wording import tell
+from defero.answering.wording import describe
 from defero.core.checks import FloatArray, IntArray, frozen, names
 from defero.core.errors import InputError
 from defero.core.several_tests import holm_adjusted
@@ -104,21 +104,21 @@ class AnsweringCheck:
     @property
     def dependent_experts(self) -> IntArray:
         """Experts, by number, whose own answers alone show it, the largest shift first."""
-        found = np.flatnonzero((self.p_expert < RISK) & (self.expert_shift >= SMALL_SHIFT))
-        return found[np.argsort(-self.expert_shift[found], kind="stable")]
+        dependent = np.flatnonzero((self.p_expert < RISK) & (self.expert_shift >= SMALL_SHIFT))
+        return dependent[np.argsort(-self.expert_shift[dependent], kind="stable")]
 
     @property
     def alarm(self) -> bool:
         """Are accuracies learned from these answers off unless the answers are weighted?"""
         return self.depends_on_label
 
-    def words(self, *, weighted: By | None = None) -> tuple[str, ...]:
+    def describe(self, *, weighted: By | None = None) -> tuple[str, ...]:
         """Return what was found, what it means, what to do and what cannot be cured, a sentence or two each.
 
         Where the answers were weighted already, by the label or by label and features, it says that instead of
         advising it.
         """
-        return tell(self, weighted=weighted)
+        return describe(self, weighted=weighted)
 
 
 def check_answering(
@@ -169,8 +169,8 @@ def check_answering(
     known = known_features(features, n_items=who.n_items)
     named, class_names = names("experts", experts, count=n_experts), _class_names(classes, n_classes)
     rng = np.random.default_rng(0) if rng is None else rng
-    kept = some_items(who.n_items, MOST_ITEMS, rng=rng)
-    part, known = who.part(kept), known[kept]
+    tested_items = some_items(who.n_items, MOST_ITEMS, rng=rng)
+    part, known = who.part(tested_items), known[tested_items]
     left = label_left_over(part.label_idx, known)
     asked, each = _chances(part, directions(known), left, rng=rng)
     of_all = np.abs(part.per_item @ left.residual) / max(1, part.per_item.sum())
@@ -251,7 +251,7 @@ def _class_names(classes: object, n_classes: int) -> tuple[str, ...]:
     """Return the classes as words."""
     if classes is None:
         return tuple(str(k) for k in range(n_classes))
-    found = tuple(str(one) for one in classes) if isinstance(classes, Iterable) else ()
-    if len(found) != n_classes:
-        raise InputError(f"classes must be {n_classes} names, one per class, got {len(found)}.")
-    return found
+    names_given = tuple(str(one) for one in classes) if isinstance(classes, Iterable) else ()
+    if len(names_given) != n_classes:
+        raise InputError(f"must be {n_classes} names, one per class, got {len(names_given)}.", argument="classes")
+    return names_given

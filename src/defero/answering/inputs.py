@@ -66,13 +66,13 @@ class WhoAnswered:
         cell = self.expert_idx * self.n_classes + self.label_idx[self.item_idx]
         return np.bincount(cell, minlength=self.n_experts * self.n_classes).reshape(self.n_experts, self.n_classes)
 
-    def part(self, kept: IntArray) -> "WhoAnswered":
+    def part(self, items: IntArray) -> "WhoAnswered":
         """Return the answers to some of the items, numbered anew."""
         place = np.full(self.n_items, -1)
-        place[kept] = np.arange(len(kept))
-        mine = place[self.item_idx] >= 0
-        items, experts = place[self.item_idx[mine]], self.expert_idx[mine]
-        return WhoAnswered(items, experts, self.label_idx[kept], self.n_classes, self.n_experts)
+        place[items] = np.arange(len(items))
+        inside = place[self.item_idx] >= 0
+        new_items, experts = place[self.item_idx[inside]], self.expert_idx[inside]
+        return WhoAnswered(new_items, experts, self.label_idx[items], self.n_classes, self.n_experts)
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Add up what the items have, (n, c), over the items that each expert answered, (J, c)."""
@@ -92,14 +92,16 @@ def who_answered(
     """
     for name, count in (("n_classes", n_classes), ("n_experts", n_experts)):
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-            raise InputError(f"{name} must be a whole number, 0 or more, got {count!r}.")
+            raise InputError(f"must be a whole number, 0 or more, got {count!r}.", argument=name)
     labels = index_numbers("label_idx", label_idx, below=n_classes)
     if not len(labels):
-        raise InputError("label_idx must hold at least one item, got none; pass answered and unanswered items alike.")
+        raise InputError(
+            "must hold at least one item, got none; pass answered and unanswered items alike.", argument="label_idx"
+        )
     items = index_numbers("item_idx", item_idx, below=len(labels))
     experts = index_numbers("expert_idx", expert_idx, below=n_experts)
     if len(experts) != len(items):
-        raise InputError(f"expert_idx must have {len(items)} entries like item_idx, got {len(experts)}.")
+        raise InputError(f"must have {len(items)} entries like item_idx, got {len(experts)}.", argument="expert_idx")
     cells = np.sort(items * n_experts + experts)
     twice = np.flatnonzero(cells[1:] == cells[:-1])
     if twice.size:
@@ -116,7 +118,7 @@ def known_features(features: ArrayLike | None, *, n_items: int) -> FloatArray:
         return np.empty((n_items, 0))
     known = float_matrix("features", features)
     if len(known) != n_items:
-        raise InputError(f"features must have {n_items} rows, one per item, got {len(known)}.")
+        raise InputError(f"must have {n_items} rows, one per item, got {len(known)}.", argument="features")
     return known
 
 
@@ -143,12 +145,12 @@ def directions(features: FloatArray) -> FloatArray:
     if not scaled.size:
         return np.empty((len(features), 0))
     if scaled.shape[1] > MOST_COLUMNS:
-        found = _leading(scaled, MOST_DIRECTIONS)
+        leading = _leading(scaled, MOST_DIRECTIONS)
     else:
         sizes, vectors = np.linalg.eigh(scaled.T @ scaled / len(scaled))
-        found = scaled @ vectors[:, sizes > 1e-8 * sizes[-1]][:, ::-1][:, :MOST_DIRECTIONS]
-    found = standardised(found)
-    return np.column_stack([found, standardised(np.clip(found, -MOST_SPREADS, MOST_SPREADS) ** 2)])
+        leading = scaled @ vectors[:, sizes > 1e-8 * sizes[-1]][:, ::-1][:, :MOST_DIRECTIONS]
+    leading = standardised(leading)
+    return np.column_stack([leading, standardised(np.clip(leading, -MOST_SPREADS, MOST_SPREADS) ** 2)])
 
 
 def basis(features: FloatArray) -> FloatArray:
@@ -183,5 +185,5 @@ def _leading(scaled: FloatArray, count: int) -> FloatArray:
     for _ in range(2):
         wide = np.linalg.qr(scaled.T @ (scaled @ wide))[0]
     left, sizes, _ = np.linalg.svd(scaled @ wide, full_matrices=False)
-    kept = sizes[:count] > 1e-8 * sizes[0]
-    return left[:, :count][:, kept] * np.sqrt(len(scaled))
+    enough = sizes[:count] > 1e-8 * sizes[0]
+    return left[:, :count][:, enough] * np.sqrt(len(scaled))

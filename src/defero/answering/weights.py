@@ -59,11 +59,11 @@ def answer_weights(
     """
     one_of("by", by, get_args(By))
     if not most >= 1:
-        raise InputError(f"most must be 1 or more, got {most!r}; 10 lets an answer count ten times.")
+        raise InputError(f"must be 1 or more, got {most!r}; 10 lets an answer count ten times.", argument="most")
     who = who_answered(item_idx, expert_idx, label_idx, n_classes=n_classes, n_experts=n_experts)
     known = known_features(features, n_items=who.n_items)
     if by == "label+features" and features is None:
-        raise InputError("features must be given by='label+features', got None; pass them or by='label'.")
+        raise InputError("must be given by='label+features', got None; pass them or by='label'.", argument="features")
     if not len(who.item_idx):
         return np.empty(0)
     weight = _label_weights(who)[who.expert_idx, who.label_idx[who.item_idx]]
@@ -88,14 +88,14 @@ def _class_shares(who: WhoAnswered) -> FloatArray:
     """
     counts, per_expert = who.by_class, who.per_expert[:, None]
     pooled = counts.sum(axis=0) / counts.sum()
-    seen, told = pooled > 0, who.per_expert > 0
-    freedom = (np.count_nonzero(seen) - 1) * (np.count_nonzero(told) - 1)
+    seen, answered = pooled > 0, who.per_expert > 0
+    freedom = (np.count_nonzero(seen) - 1) * (np.count_nonzero(answered) - 1)
     if freedom <= 0:
         return np.broadcast_to(pooled, counts.shape)
-    expected = (per_expert * pooled)[np.ix_(told, seen)]
-    squares = float(((counts[np.ix_(told, seen)] - expected) ** 2 / expected).sum())
+    expected = (per_expert * pooled)[np.ix_(answered, seen)]
+    squares = float(((counts[np.ix_(answered, seen)] - expected) ** 2 / expected).sum())
     excess = squares / freedom - 1.0
-    more = float((who.per_expert[told] - 1).mean())
+    more = float((who.per_expert[answered] - 1).mean())
     rho = min(max(excess / more, _LEAST), 1.0) if more > 0 else _LEAST
     # Of who answered everything no chance is left in the counts: the pool has nothing to add.
     drawn = (1.0 - rho) * (1.0 - per_expert / who.n_items) + _LEAST**2

@@ -1,4 +1,4 @@
-"""What a check of the answering found, in words."""
+"""The result of a check of the answering, as sentences."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ UNSEEN = (
 )
 
 
-def tell(check: AnsweringCheck, *, weighted: By | None = None) -> tuple[str, ...]:
+def describe(check: AnsweringCheck, *, weighted: By | None = None) -> tuple[str, ...]:
     """Return the sentences: found, meaning, cure (or that it was taken), what cannot be cured."""
     if check.n_answers == 0:
         return ("Nobody answered anything: there is nothing to check.",)
-    found = [one for one in (_pool(check), _spread(check), _experts(check)) if one]
-    if found:
-        found.append(_meaning(check, weighted))
+    sentences = [one for one in (_pool(check), _spread(check), _experts(check)) if one]
+    if sentences:
+        sentences.append(_meaning(check, weighted))
     features = _features(check, weighted)
     if features:
-        found.append(features)
-    if not found:
-        found.append(_nothing(check))
-    return (*found, *_incurable(check), UNSEEN)
+        sentences.append(features)
+    if not sentences:
+        sentences.append(_nothing(check))
+    return (*sentences, *_incurable(check), UNSEEN)
 
 
 def _pool(check: AnsweringCheck) -> str | None:
@@ -67,16 +67,16 @@ def _experts(check: AnsweringCheck) -> str | None:
     odd = check.dependent_experts
     if not odd.size or (len(check.experts) == 1 and (check.pool_depends or check.experts_differ)):
         return None
-    told = []
+    examples = []
     for j in odd[:NAMED].tolist():
         k = int(check.oddest[j])
         share = float(check.rates[j, k] * check.class_sizes[k] / np.nansum(check.rates[j] * check.class_sizes))
-        told.append(
+        examples.append(
             f"of the answers of {check.experts[j]} {round_percent(share)} are to class {check.classes[k]} where "
             f"{round_percent(min(1.0, max(0.0, share - float(check.gap[j]))))} were expected"
         )
-    left = len(odd) - len(told)
-    text = "; ".join(told) + (f"; and so with {left} more" if left else "") + "."
+    left = len(odd) - len(examples)
+    text = "; ".join(examples) + (f"; and so with {left} more" if left else "") + "."
     return text[0].upper() + text[1:]
 
 
@@ -108,13 +108,13 @@ def _features(check: AnsweringCheck, weighted: By | None) -> str | None:
     if not check.depends_on_features:
         return None
     beyond = "also " if check.alarm else ""
-    found = f"Whether a case was answered {beyond}depends on its features ({_chance(check, check.p_features)})."
+    dependence = f"Whether a case was answered {beyond}depends on its features ({_chance(check, check.p_features)})."
     if weighted == "label+features":
-        return f"{found} The answers were weighted for that too."
+        return f"{dependence} The answers were weighted for that too."
     if weighted == "label":
-        return found
+        return dependence
     return Message(
-        f"{found} Heads that read these features need no weights for that; heads too simple for the truth are best "
+        f"{dependence} Heads that read these features need no weights for that. Simple heads are best "
         "where answers are many, which ",
         Argument("answer_weights", "label+features"),
         " evens out.",
@@ -133,10 +133,10 @@ def _nothing(check: AnsweringCheck) -> str:
 
 def _incurable(check: AnsweringCheck) -> tuple[str, ...]:
     """Say which classes, or whose, no weight can make up for."""
-    said = []
+    sentences = []
     bare = [check.classes[k] for k in np.flatnonzero(check.answers_by_class == 0)]
     if bare:
-        said.append(
+        sentences.append(
             f"Nobody answered a case of class {list_in_words(bare, most=NAMED)}: what experts can do there is unknown, "
             "and no weight cures it."
         )
@@ -146,11 +146,11 @@ def _incurable(check: AnsweringCheck) -> tuple[str, ...]:
         if none.size:
             never.append(f"{check.experts[j]} (class {list_in_words([check.classes[k] for k in none], most=NAMED)})")
     if never:
-        said.append(
+        sentences.append(
             "Some never answered a class that others answered, and no weight cures it: "
             f"{list_in_words(never, most=NAMED)}; what they can do there is taken from the others."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def _given(check: AnsweringCheck) -> str:

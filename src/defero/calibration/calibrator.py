@@ -31,8 +31,8 @@ from defero.core.option_checks import one_of
 from defero.core.scores import Link, Scores, sigmoid
 from defero.core.wording import join_names
 
-HONEST_ITEMS = 10.0
-"""How many items' worth of belief that the model is honest already."""
+PRIOR_ITEMS = 10.0
+"""Weight of the prior belief that the model is calibrated, as a number of items."""
 _FITS = {"auto": choose_maps, "platt": fit_platt, "isotonic": fit_isotonic}
 _KINDS = {kind.method: kind for kind in (ChosenMaps, PlattMaps, IsotonicMaps, Untouched)}
 
@@ -86,9 +86,11 @@ class Calibrator:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
-            raise InputError(f"temperature must be positive and finite, got {self.temperature}.")
+            raise InputError(f"must be positive and finite, got {self.temperature}.", argument="temperature")
         if self.n_answers is not None and len(self.n_answers) != self.experts.n_experts:
-            raise InputError(f"n_answers must be {self.experts.n_experts} numbers, got {len(self.n_answers)}.")
+            raise InputError(
+                f"must be {self.experts.n_experts} numbers, got {len(self.n_answers)}.", argument="n_answers"
+            )
 
     @classmethod
     def fit(
@@ -112,7 +114,7 @@ class Calibrator:
         labels = index_numbers("label_idx", label_idx, below=scores.n_classes, n_items=len(scores))
         right, seen = true_or_false("correct", correct, shape=shape), true_or_false("observed", observed, shape=shape)
         fit_classes = {"auto": choose_temperature, "none": _one}.get(method, fit_temperature)
-        temperature = fit_classes(scores.class_proba, labels, prior=HONEST_ITEMS)
+        temperature = fit_classes(scores.class_proba, labels, prior=PRIOR_ITEMS)
         return cls(
             experts=_fit_experts(scores.expert_raw, right, seen, link=scores.link, method=method),
             temperature=temperature,
@@ -158,7 +160,7 @@ class Calibrator:
         given = range(self.experts.n_experts) if expert_names is None else np.asarray(expert_names).tolist()
         names = [f"expert {one}" if isinstance(one, int) else str(one) for one in given]
         if len(names) != self.experts.n_experts:
-            raise InputError(f"expert_names must be {self.experts.n_experts} names, got {len(names)}.")
+            raise InputError(f"must be {self.experts.n_experts} names, got {len(names)}.", argument="expert_names")
         return calibration_sentences(
             self.temperature, self.experts.methods, names, n_labels=self.n_labels, n_answers=self.n_answers
         )
@@ -194,17 +196,21 @@ class Calibrator:
                 bool(settings.get("keeps_model", False)),
             )
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise InputError(f"settings must be what settings() returns, got something else: {error!r}.") from error
+            raise InputError(
+                f"must be what settings() returns, got something else: {error!r}.", argument="settings"
+            ) from error
 
     def _check(self, scores: Scores) -> None:
         if scores.n_experts != self.experts.n_experts:
             raise InputError(
-                f"scores must be of the {self.experts.n_experts} experts of fit, got {scores.n_experts} columns."
+                f"must be of the {self.experts.n_experts} experts of fit, got {scores.n_experts} columns.",
+                argument="scores",
             )
         if scores.link != self.experts.link:
             raise InputError(
-                f"scores must have the link {self.experts.link!r} of fit, got {scores.link!r}; "
-                "pass the scores as the model gives them, not calibrated ones."
+                f"must have the link {self.experts.link!r} of fit, got {scores.link!r}; "
+                "pass the scores as the model gives them, not calibrated ones.",
+                argument="scores",
             )
 
 

@@ -55,16 +55,16 @@ def with_newcomer(maps: ExpertMaps, newcomer: NewcomersMap) -> ExpertMaps:
     j = maps.n_experts
     parts = list(zip(maps.parts, maps.experts, strict=True)) if isinstance(maps, ChosenMaps) else [(maps, range(j))]
     mended = newcomer == "typical" and 2 * maps.methods.count("none") < max(j, 1)
-    found: list[tuple[ExpertMaps, tuple[int, ...]]] = []
+    new_parts: list[tuple[ExpertMaps, tuple[int, ...]]] = []
     taken = PlattMaps if mended and any(isinstance(part, PlattMaps) for part, _ in parts) else Untouched
     for part, columns in parts:
         if isinstance(part, taken):
-            found.append((part.with_newcomer(), (*columns, j)))
+            new_parts.append((part.with_newcomer(), (*columns, j)))
         else:
-            found.append((part, tuple(columns)))
+            new_parts.append((part, tuple(columns)))
     if not any(isinstance(part, taken) for part, _ in parts):
-        found.append((Untouched(maps.link, 1), (j,)))
-    return side_by_side(found, link=maps.link)
+        new_parts.append((Untouched(maps.link, 1), (j,)))
+    return side_by_side(new_parts, link=maps.link)
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class ChosenMaps:
         if not sizes or sizes != [len(columns) for columns in self.experts]:
             raise InputError("parts and experts must be as many, with one column for each of a part's maps.")
         if sorted(j for columns in self.experts for j in columns) != list(range(sum(sizes))):
-            raise InputError("experts must name each column 0..J-1 once.")
+            raise InputError("must name each column 0..J-1 once.", argument="experts")
         if len({part.link for part in self.parts}) != 1:
-            raise InputError("parts must be of one link.")
+            raise InputError("must be of one link.", argument="parts")
 
     @property
     def link(self) -> Link:
@@ -112,10 +112,10 @@ class ChosenMaps:
 
     def logits(self, expert_raw: FloatArray) -> FloatArray:
         """Return the calibrated log-odds, (n, J)."""
-        found = np.empty(expert_raw.shape)
+        logits = np.empty(expert_raw.shape)
         for part, columns in zip(self.parts, self.experts, strict=True):
-            found[:, columns] = part.logits(expert_raw[:, columns])
-        return found
+            logits[:, columns] = part.logits(expert_raw[:, columns])
+        return logits
 
     def take(self, experts: tuple[int, ...]) -> ExpertMaps:
         """Return the maps of some experts, in this order.
@@ -124,13 +124,13 @@ class ChosenMaps:
         >>> both.take((1, 0)).methods
         ('none', 'platt')
         """
-        found: list[tuple[ExpertMaps, tuple[int, ...]]] = []
+        chosen: list[tuple[ExpertMaps, tuple[int, ...]]] = []
         for part, columns in zip(self.parts, self.experts, strict=True):
             place = {old: inside for inside, old in enumerate(columns)}
             new = tuple(j for j, old in enumerate(experts) if old in place)
             if new:
-                found.append((part.take(tuple(place[experts[j]] for j in new)), new))
-        return side_by_side(found, link=self.link)
+                chosen.append((part.take(tuple(place[experts[j]] for j in new)), new))
+        return side_by_side(chosen, link=self.link)
 
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""

@@ -32,9 +32,11 @@ class Steps:
         at, value = np.array(self.at), np.array(self.value)
         inside = (value > 0) & (value < 1)
         if not (len(at) == len(value) > 0 and np.isfinite(at).all() and inside.all()):
-            raise InputError("steps must be as many finite scores as probabilities inside (0, 1), at least one.")
+            raise InputError(
+                "must be as many finite scores as probabilities inside (0, 1), at least one.", argument="steps"
+            )
         if (np.diff(at) <= 0).any() or (np.diff(value) < 0).any():
-            raise InputError("steps must increase.")
+            raise InputError("must increase.", argument="steps")
 
     def proba(self, u: FloatArray) -> FloatArray:
         """Return the probability at each score, (n,)."""

@@ -119,7 +119,7 @@ class Untouched:
     def __post_init__(self) -> None:
         checked_link(self.link)
         if self.n_experts < 0:
-            raise InputError(f"n_experts must not be negative, got {self.n_experts}.")
+            raise InputError(f"must not be negative, got {self.n_experts}.", argument="n_experts")
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -153,4 +153,4 @@ def checked_link(link: object) -> None:
     if link == "weight":
         raise InputError("a mixture of experts' weights are no probabilities and cannot be calibrated.")
     if link not in ("logit", "log"):
-        raise InputError(f"link must be 'logit' or 'log', got {link!r}.")
+        raise InputError(f"must be 'logit' or 'log', got {link!r}.", argument="link")

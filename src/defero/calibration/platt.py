@@ -59,7 +59,7 @@ class PlattMaps:
         if len(self.slope) != len(self.intercept) or len(self.pooled) != 2 or not np.isfinite(numbers).all():
             raise InputError("slope, intercept and pooled must be J, J and 2 finite numbers.")
         if min([*self.slope, self.pooled[0]]) <= 0:
-            raise InputError(f"slope must be positive for each expert, got {list(self.slope)}.")
+            raise InputError(f"must be positive for each expert, got {list(self.slope)}.", argument="slope")
         checked_link(self.link)
 
     @property
@@ -187,16 +187,16 @@ def _fit_shift(raw: FloatArray, correct: BoolArray) -> float:
     if len(raw) > _ENOUGH_CELLS:  # some at random: tables come in an order
         some = np.random.default_rng(0).choice(len(raw), _ENOUGH_CELLS, replace=False)
         raw, correct = raw[some], correct[some]
-    found: dict[float, float] = {}
+    losses: dict[float, float] = {}
     start = np.zeros((1, 2))
 
     def loss(shift: float) -> float:
         nonlocal start
-        if shift not in found:
+        if shift not in losses:
             pool = _all_as_one(log_odds(raw - shift, "log"), correct)
             start = pool.minimum(start, small_step=ROUGH)
-            found[shift] = float(pool.loss(start)[0]) + shift**2 / (2 * POOLED_SPREAD**2)
-        return found[shift]
+            losses[shift] = float(pool.loss(start)[0]) + shift**2 / (2 * POOLED_SPREAD**2)
+        return losses[shift]
 
     best = min(SHIFTS, key=loss)
     for step in (0.1, 0.05, 0.025):

@@ -123,7 +123,7 @@ class Columns:
     def _summed(self, cells: FloatArray) -> FloatArray:
         """Return the sum over each column's cells, (J,)."""
         total = np.zeros(len(self.counts))
-        there = self.counts > 0
-        if there.any():
-            total[there] = np.add.reduceat(cells, (np.cumsum(self.counts) - self.counts)[there])
+        not_empty = self.counts > 0
+        if not_empty.any():
+            total[not_empty] = np.add.reduceat(cells, (np.cumsum(self.counts) - self.counts)[not_empty])
         return total

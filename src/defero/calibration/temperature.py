@@ -138,7 +138,7 @@ def apply_temperature(class_proba: ArrayLike, temperature: float) -> FloatArray:
     [[0.75, 0.25]]
     """
     if not (math.isfinite(temperature) and temperature > 0):
-        raise InputError(f"temperature must be positive and finite, got {temperature}.")
+        raise InputError(f"must be positive and finite, got {temperature}.", argument="temperature")
     return softmax(_log(probabilities("class_proba", class_proba)) / temperature)
 
 

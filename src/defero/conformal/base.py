@@ -66,7 +66,7 @@ class ConformalSets(ABC, Generic[Cut]):
         correct : (n, J) bool
             Was expert j right on item i?
         observed : (n, J) bool, optional
-            Did expert j answer item i? Everybody did, where nothing is said.
+            Did expert j answer item i? By default everybody did.
         strata : (n,), optional
             The promise then holds inside each stratum, e.g. each site or each predicted class.
 
@@ -112,14 +112,15 @@ class ConformalSets(ABC, Generic[Cut]):
         available : (J,) or (n, J) bool, optional
             Who can be asked; the others are left out. **The promise is void** for items where somebody is absent.
         expert_names : J names, optional
-            `expert_0`, `expert_1`, ... where nothing is said.
+            By default `expert_0`, `expert_1`, ...
         """
         self._check_fitted()
         scores = probabilities("expert_proba", expert_proba)
         n_items, n_experts = scores.shape
         if n_experts != self.n_experts_:
             raise InputError(
-                f"expert_proba must have {self.n_experts_} columns like the one given to fit, got {n_experts}."
+                f"must have {self.n_experts_} columns like the one given to fit, got {n_experts}.",
+                argument="expert_proba",
             )
         mask = self._raw_sets(scores, strata)
         if available is not None:

@@ -106,9 +106,9 @@ class RegularizedExpertSets(ConformalSets[RegularizedCut]):
     ) -> None:
         super().__init__(alpha)
         if beta is not None and not 0 <= beta < math.inf:
-            raise InputError(f"beta must be a number of at least 0, got {beta}.")
+            raise InputError(f"must be a number of at least 0, got {beta}.", argument="beta")
         if kappa is not None and not math.isfinite(kappa):
-            raise InputError(f"kappa must be a finite number, got {kappa}.")
+            raise InputError(f"must be a finite number, got {kappa}.", argument="kappa")
         self.beta, self.kappa = beta, kappa
         self.exact, self.random_state = exact, random_state
 
@@ -183,8 +183,8 @@ def grid_lambda(stretched: FloatArray, right: BoolArray, *, alpha: float) -> flo
     first_inside = np.searchsorted(LAMBDAS, (1 - stretched)[right], side="right")
     leaving = np.bincount(first_inside, weights=np.repeat(1 / n_right, n_right), minlength=len(LAMBDAS) + 1)
     missed = leaving.sum() - np.cumsum(leaving)[: len(LAMBDAS)]
-    kept = missed + 1 <= alpha * (len(n_right) + 1) + SLACK
-    return float(LAMBDAS[np.argmax(kept)]) if kept.any() else math.inf
+    holds = missed + 1 <= alpha * (len(n_right) + 1) + SLACK
+    return float(LAMBDAS[np.argmax(holds)]) if holds.any() else math.inf
 
 
 def _stretched(expert_proba: FloatArray, beta: float, kappa: float) -> FloatArray:

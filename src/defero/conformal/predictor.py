@@ -103,13 +103,15 @@ class ExpertSetPredictor(ConformalSets[float]):
         """
         try:
             made = cls(target=settings["target"], alpha=settings["alpha"])
-            found: list[tuple[Stratum, float, int]] = [
+            rows: list[tuple[Stratum, float, int]] = [
                 (one["stratum"], float(one["threshold"]), int(one["n_rows"])) for one in settings["strata"]
             ]
             made.n_experts_ = int(settings["n_experts"])
             made.partly_observed_ = bool(settings["partly_observed"])
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"settings must be what settings() returns, got something else: {error!r}.") from error
-        made.thresholds_ = {stratum: tau for stratum, tau, _ in found}
-        made.n_rows_ = {stratum: n for stratum, _, n in found}
+            raise InputError(
+                f"must be what settings() returns, got something else: {error!r}.", argument="settings"
+            ) from error
+        made.thresholds_ = {stratum: tau for stratum, tau, _ in rows}
+        made.n_rows_ = {stratum: n for stratum, _, n in rows}
         return made

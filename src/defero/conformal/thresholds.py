@@ -42,9 +42,9 @@ def conformal_quantile(scores: ArrayLike, *, alpha: float) -> float:
     check_alpha(alpha)
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != 1:
-        raise InputError(f"scores must have one axis (n,), one score per item, got shape {array.shape}.")
+        raise InputError(f"must have one axis (n,), one score per item, got shape {array.shape}.", argument="scores")
     if np.isnan(array).any():
-        raise InputError(f"scores must be numbers, got NaN for item {int(np.argmax(np.isnan(array)))}.")
+        raise InputError(f"must be numbers, got NaN for item {int(np.argmax(np.isnan(array)))}.", argument="scores")
     rank = max(1, math.ceil((len(array) + 1) * (1 - alpha) - SLACK))
     return float(np.partition(array, rank - 1)[rank - 1]) if rank <= len(array) else math.inf
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from defero.calibration.calibrator import HONEST_ITEMS
+from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.core.checks import FloatArray
 from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
@@ -116,7 +116,7 @@ def _judged(
 
     proba, temperature = out_of_fold(classes, fit), 1.0
     if loss.link == "decoupled":  # of the sigmoids of one-vs-all a temperature says nothing
-        temperature = fit_temperature(proba, classes.label_idx, classes.weight, prior=HONEST_ITEMS)
+        temperature = fit_temperature(proba, classes.label_idx, classes.weight, prior=PRIOR_ITEMS)
         proba = apply_temperature(proba, temperature)
     value = weighted_log_loss(proba, classes)
     return replace(candidate, temperature=temperature, class_proba=proba, log_loss=value)

@@ -37,7 +37,7 @@ def with_deep_population(scorer: DeepScorer, lesson: Lesson, fresh: BoolArray) -
     scores, embedding = scorer.score_with_embedding(lesson.features[items])
     lens = Lens.fit(embedding, reads_classes=honest)
     prior = fit_prior(
-        lens.look(embedding, scores.class_proba),
+        lens.transform(embedding, scores.class_proba),
         place,
         lesson.expert_idx[answers],
         lesson.right[answers],

@@ -47,7 +47,7 @@ def with_shrunk_heads(base: Scorer, lesson: Lesson, class_proba: FloatArray) -> 
     hidden = hidden_units(base, lesson.features)
     n_hidden = 0 if hidden is None else hidden.shape[1]
     lens = Lens.fit(lesson.features, reads_classes=True, n_hidden=n_hidden, class_proba=class_proba)
-    seen = lens.look(lesson.features, class_proba, hidden)
+    seen = lens.transform(lesson.features, class_proba, hidden)
     answers = lesson.item_idx, lesson.expert_idx, lesson.right
     weight = _of_mean_one(lesson.weight_of_answers())
     groups = lens.groups(lesson.features, n_classes=lesson.n_classes)
@@ -79,7 +79,7 @@ def with_population(base: Scorer, lesson: Lesson) -> TeamScorer:
     items, place = np.unique(lesson.item_idx[some], return_inverse=True)
     features = lesson.features[items]
     prior = fit_prior(
-        lens.look(features, np.empty((len(items), 0)), None if hidden is None else hidden[items]),
+        lens.transform(features, np.empty((len(items), 0)), None if hidden is None else hidden[items]),
         place,
         lesson.expert_idx[some],
         lesson.right[some],

@@ -36,13 +36,16 @@ def draw_human(votes: ArrayLike, *, rng: np.random.Generator) -> IntArray:
     if len(negative):
         row, column = negative[0]
         raise InputError(
-            f"votes must not be negative, got {counts[row, column]:g} for item {row}, class {column}; "
-            "pass counts or fractions."
+            f"must not be negative, got {counts[row, column]:g} for item {row}, class {column}; "
+            "pass counts or fractions.",
+            argument="votes",
         )
     up_to = np.cumsum(counts, axis=1)
     empty = np.flatnonzero(~(counts > 0).any(axis=1))
     if empty.size:
-        raise InputError(f"votes must hold at least one vote per item, got none for item {empty[0]}; drop such items.")
+        raise InputError(
+            f"must hold at least one vote per item, got none for item {empty[0]}; drop such items.", argument="votes"
+        )
     # u * total stays below the total for u < 1, so the classes after the last vote are never reached.
     point = rng.random(len(counts)) * up_to[:, -1]
     return (up_to <= point[:, None]).sum(axis=1)

@@ -52,7 +52,9 @@ def simulate_pool(labels: ArrayLike, laws: Sequence[Law], *, rng: np.random.Gene
     check_generator(rng)
     label_idx = np.asarray(labels)
     if label_idx.ndim != 1:
-        raise InputError(f"labels must have one axis (n,), one class number per item, got shape {label_idx.shape}.")
+        raise InputError(
+            f"must have one axis (n,), one class number per item, got shape {label_idx.shape}.", argument="labels"
+        )
     pool = np.empty((len(label_idx), len(laws)), dtype=np.int64)
     for j, (law, child) in enumerate(zip(laws, rng.spawn(len(laws)), strict=True)):
         answers = np.asarray(law(label_idx, rng=child))

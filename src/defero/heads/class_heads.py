@@ -47,7 +47,7 @@ def class_features(class_proba: ArrayLike) -> FloatArray:
     proba = probabilities("class_proba", class_proba)
     n_classes = proba.shape[1]
     if n_classes == 0:
-        raise InputError("class_proba must have at least one column, one per class, got none.")
+        raise InputError("must have at least one column, one per class, got none.", argument="class_proba")
     if n_classes == 1:
         return np.empty((len(proba), 0))
     with np.errstate(divide="ignore"):
@@ -67,7 +67,7 @@ class ClassHeads:
     Attributes
     ----------
     heads : Heads
-        On the features of `told`.
+        On the features of `with_class`.
     errors : (K, K)
         P(a wrong answer is m | y = k), of all experts together.
     """
@@ -78,26 +78,26 @@ class ClassHeads:
     def __post_init__(self) -> None:
         object.__setattr__(self, "errors", frozen(np.asarray(self.errors, dtype=np.float64)))
 
-    def skill(self, seen: FloatArray, class_proba: FloatArray) -> ClassSkill:
+    def skill(self, phi: FloatArray, class_proba: FloatArray) -> ClassSkill:
         """Return P(expert j is right | x, y = k) of n items, for each class in turn.
 
         Parameters
         ----------
-        seen : (n, d)
+        phi : (n, d)
             What a `Lens` shows of the items.
         class_proba : (n, K)
         """
         n_classes = class_proba.shape[1]
-        right = np.empty((len(seen), self.heads.n_experts, n_classes))
+        right = np.empty((len(phi), self.heads.n_experts, n_classes))
         for k in range(n_classes):
-            right[:, :, k] = self.heads.proba(told(seen, class_proba, np.full(len(seen), k)))
+            right[:, :, k] = self.heads.proba(with_class(phi, class_proba, np.full(len(phi), k)))
         return ClassSkill(right, self.errors)
 
     def with_expert(
-        self, seen: FloatArray, class_proba: FloatArray, label_idx: IntArray, correct: ArrayLike, *, weight: Any = None
+        self, phi: FloatArray, class_proba: FloatArray, label_idx: IntArray, correct: ArrayLike, *, weight: Any = None
     ) -> "ClassHeads":
         """Return the heads with one more at the end, of whom m answers are known; the others are as they were."""
-        head = fit_head(told(seen, class_proba, label_idx), correct, self.heads.prior, weight=weight)
+        head = fit_head(with_class(phi, class_proba, label_idx), correct, self.heads.prior, weight=weight)
         return replace(self, heads=self.heads.with_head(head))
 
     def with_unknown(self) -> "ClassHeads":
@@ -121,7 +121,7 @@ class ClassHeads:
 
 
 def fit_class_heads(
-    seen: FloatArray,
+    phi: FloatArray,
     class_proba: FloatArray,
     label_idx: IntArray,
     item_idx: IntArray,
@@ -141,7 +141,7 @@ def fit_class_heads(
 
     Parameters
     ----------
-    seen : (n, d)
+    phi : (n, d)
         What a `Lens` shows of the items.
     class_proba : (n, K)
         P(y = k | x) by models that did not learn from the item.
@@ -151,7 +151,7 @@ def fit_class_heads(
     n_experts : int
         J.
     groups : (d,) int
-        As in `fit_prior`, for the columns of `seen`.
+        As in `fit_prior`, for the columns of `phi`.
     answer_idx : (m,) int, optional
         What was said, as class numbers; errors fall on the other classes alike for None.
     weight : (m,), optional
@@ -164,43 +164,43 @@ def fit_class_heads(
     >>> right = rng.random(600) < np.where(label == 1, 0.6, 0.95)  # all of them miss much of class 1
     >>> nothing, even = np.zeros((600, 0)), np.full((600, 2), 0.5)
     >>> group = np.zeros(0, dtype=int)
-    >>> told_apart = fit_class_heads(nothing, even, label, np.arange(600), expert, right, n_experts=3, groups=group)
-    >>> told_apart.skill(nothing[:1], even[:1]).right[0].round(2).tolist()
+    >>> heads = fit_class_heads(nothing, even, label, np.arange(600), expert, right, n_experts=3, groups=group)
+    >>> heads.skill(nothing[:1], even[:1]).right[0].round(2).tolist()
     [[0.97, 0.59], [0.97, 0.63], [0.95, 0.62]]
     """
     n_classes = class_proba.shape[1]
     heads = fit_heads(
-        told(seen, class_proba, label_idx),
+        with_class(phi, class_proba, label_idx),
         item_idx,
         expert_idx,
         correct,
         n_experts=n_experts,
         weight=weight,
-        groups=told_groups(groups, n_classes=n_classes),
+        groups=groups_with_class(groups, n_classes=n_classes),
     )
     if answer_idx is None:
         return ClassHeads(heads, errors_alike(n_classes))
     return ClassHeads(heads, errors_on_record(label_idx[item_idx], answer_idx, n_classes=n_classes))
 
 
-def told(seen: FloatArray, class_proba: FloatArray, label_idx: IntArray) -> FloatArray:
+def with_class(phi: FloatArray, class_proba: FloatArray, label_idx: IntArray) -> FloatArray:
     """Return what a head sees of n items of these classes: the items, the class, and how likely the model finds it.
 
     The class is K columns of 0 and 1, one of them for two classes, and none for more than 32.
 
-    >>> told(np.array([[7.0]]), np.array([[0.2, 0.3, 0.5]]), np.array([2])).tolist()
+    >>> with_class(np.array([[7.0]]), np.array([[0.2, 0.3, 0.5]]), np.array([2])).tolist()
     [[7.0, 0.0, 0.0, 1.0, 0.0]]
     """
     n_classes = class_proba.shape[1]
     is_class = (label_idx[:, None] == _columns(n_classes)).astype(np.float64)
     believed = logit(class_proba[np.arange(len(label_idx)), label_idx])
-    return np.column_stack([seen, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)])
+    return np.column_stack([phi, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)])
 
 
-def told_groups(groups: IntArray, *, n_classes: int) -> IntArray:
-    """Return which columns of `told` share one spread: the constants of the classes do.
+def groups_with_class(groups: IntArray, *, n_classes: int) -> IntArray:
+    """Return which columns of `with_class` share one spread: the constants of the classes do.
 
-    >>> told_groups(np.array([0, 1, 1]), n_classes=3).tolist()
+    >>> groups_with_class(np.array([0, 1, 1]), n_classes=3).tolist()
     [0, 1, 1, 2, 2, 2, 3]
     """
     after = int(groups.max(initial=-1)) + 1

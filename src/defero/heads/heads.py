@@ -50,7 +50,7 @@ class Heads:
         for name, shape in shapes.items():
             value = getattr(self, name)
             if value.shape != shape or not np.isfinite(value).all():
-                raise InputError(f"{name} must be finite numbers of shape {shape}, got shape {value.shape}.")
+                raise InputError(f"must be finite numbers of shape {shape}, got shape {value.shape}.", argument=name)
             object.__setattr__(self, name, frozen(value))
 
     @classmethod
@@ -125,15 +125,17 @@ class Heads:
         read = HeadPrior.from_arrays(prior)
         d = len(read.mean)
         try:
-            kept = np.asarray(arrays["covariance"], dtype=np.float64)
+            covariance = np.asarray(arrays["covariance"], dtype=np.float64)
             return cls(
                 read,
                 np.asarray(arrays["weights"], dtype=np.float64),
-                kept if d > FULL_FEATURES else _whole(kept, d),
+                covariance if d > FULL_FEATURES else _whole(covariance, d),
                 np.asarray(arrays["n_answers"], dtype=np.int64),
             )
         except (KeyError, TypeError, IndexError) as error:
-            raise InputError(f"arrays must be what arrays() returns, got something else: {error!r}.") from error
+            raise InputError(
+                f"must be what arrays() returns, got something else: {error!r}.", argument="arrays"
+            ) from error
 
     def _variance(self, design: FloatArray) -> FloatArray:
         """Return phi' C_j phi, (n, J)."""
@@ -142,10 +144,10 @@ class Heads:
         # One product of matrices: the items' pairs of features with each expert's half covariance.
         first, second = np.tril_indices(design.shape[1])
         pairs = _halves(self.covariance) * np.where(first == second, 1.0, 2.0)
-        found = np.empty((len(design), self.n_experts))
+        variance = np.empty((len(design), self.n_experts))
         for rows in _pieces(len(design), max(1, _PRODUCTS_AT_ONCE // len(first))):
-            found[rows] = (design[rows][:, first] * design[rows][:, second]) @ pairs.T
-        return np.maximum(found, 0.0)  # rounding
+            variance[rows] = (design[rows][:, first] * design[rows][:, second]) @ pairs.T
+        return np.maximum(variance, 0.0)  # rounding
 
 
 def fit_heads(
@@ -215,7 +217,9 @@ def _whole(halves: FloatArray, d: int) -> FloatArray:
     """Return the symmetric matrices (J, d, d) of these triangles."""
     first, second = np.tril_indices(d)
     if halves.ndim != 2 or halves.shape[1] != len(first):
-        raise InputError(f"covariance must have {len(first)} columns, half of {d} x {d}, got shape {halves.shape}.")
+        raise InputError(
+            f"must have {len(first)} columns, half of {d} x {d}, got shape {halves.shape}.", argument="covariance"
+        )
     whole = np.empty((len(halves), d, d))
     whole[:, first, second] = whole[:, second, first] = halves
     return whole

@@ -1,4 +1,4 @@
-"""Lens: what the experts' heads look at of an item."""
+"""Lens: the features of an item that the experts' heads read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from defero.heads.class_heads import class_features
 from defero.heads.prior import category_groups, scaling
 
 MOST_FEATURES = 32
-"""As many columns are looked at one by one; of more, the main directions."""
+"""Up to this many features are used as they are; of more, the principal directions."""
 DIRECTIONS = 16
-_ROWS_LOOKED_AT = 5_000
+_MOST_ROWS = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Lens:
     reads_classes : bool
         Are there features of the class posterior?
     n_hidden : int
-        How many hidden units of the model are looked at.
+        How many hidden units of the model are read.
     center, scale : (d,)
         Where there are directions: features enter them as (x - center) / scale.
     directions : (d, r), optional
@@ -39,7 +39,7 @@ class Lens:
     Examples
     --------
     >>> lens = Lens.fit(np.eye(3), reads_classes=True)
-    >>> lens.look(np.eye(3)[:1], np.array([[0.5, 0.5]])).tolist()
+    >>> lens.transform(np.eye(3)[:1], np.array([[0.5, 0.5]])).tolist()
     [[0.5, 0.0, 0.0, 1.0, 0.0, 0.0]]
     """
 
@@ -57,7 +57,8 @@ class Lens:
             if value is not None:
                 if len(value) != self.n_features or not np.isfinite(value).all():
                     raise InputError(
-                        f"{name} must be finite, with {self.n_features} rows, one per feature, got {value.shape}."
+                        f"must be finite, with {self.n_features} rows, one per feature, got {value.shape}.",
+                        argument=name,
                     )
                 object.__setattr__(self, name, frozen(value))
 
@@ -70,11 +71,11 @@ class Lens:
         n_hidden: int = 0,
         class_proba: FloatArray | None = None,
     ) -> "Lens":
-        """Learn what to look at from the features (n, d) of past items: up to 32 as they are, else 16 directions.
+        """Learn the features of the heads from those (n, d) of past items: up to 32 as they are, else 16 directions.
 
-        So it is with what the model believes of their classes, `class_proba` (n, K), where it is given.
+        The class probabilities of the model, `class_proba` (n, K), are treated in the same way.
         """
-        d, every = features.shape[1], max(1, len(features) // _ROWS_LOOKED_AT)
+        d, every = features.shape[1], max(1, len(features) // _MOST_ROWS)
         rows = features[::every]
         center, scale = scaling(rows)
         directions = None if d <= MOST_FEATURES else _main_directions((rows - center) / scale)
@@ -85,8 +86,8 @@ class Lens:
                 believed = _main_directions(beliefs - beliefs.mean(axis=0))
         return cls(d, reads_classes, n_hidden, center, scale, directions, believed)
 
-    def look(self, features: FloatArray, class_proba: FloatArray, hidden: FloatArray | None = None) -> FloatArray:
-        """Return what the heads see of n items.
+    def transform(self, features: FloatArray, class_proba: FloatArray, hidden: FloatArray | None = None) -> FloatArray:
+        """Return the features of n items for the heads.
 
         Parameters
         ----------
@@ -102,7 +103,7 @@ class Lens:
         return np.column_stack(parts)
 
     def groups(self, features: FloatArray, *, n_classes: int) -> IntArray:
-        """Return which columns of `look` share one spread of the heads: a category's, directions, hidden units."""
+        """Return which columns of `transform` share one spread of the heads: a category's, directions, hidden units."""
         n_beliefs = self._beliefs(np.full((1, n_classes), 1.0 / n_classes)).shape[1] if self.reads_classes else 0
         own = category_groups(features) if self.directions is None else np.zeros(self.directions.shape[1], np.int64)
         hidden = np.zeros(self.n_hidden, np.int64)
@@ -125,8 +126,8 @@ class Lens:
     def arrays(self) -> dict[str, FloatArray]:
         """Return the arrays that a model folder keeps, by name."""
         given = {"directions": self.directions, "class_directions": self.class_directions}
-        kept = {name: value for name, value in given.items() if value is not None}
-        return {"center": self.center, "scale": self.scale, **kept}
+        present = {name: value for name, value in given.items() if value is not None}
+        return {"center": self.center, "scale": self.scale, **present}
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "Lens":
@@ -152,5 +153,5 @@ def _main_directions(standard: FloatArray) -> FloatArray:
     # Fewer items than features: the same directions from the smaller matrix of the items' products.
     values, vectors = np.linalg.eigh(standard @ standard.T)
     some = values[::-1][:keep] > 1e-9 * max(float(values[-1]), 1e-300)
-    found: FloatArray = standard.T @ (vectors[:, ::-1][:, :keep][:, some] / np.sqrt(values[::-1][:keep][some]))
-    return np.ascontiguousarray(found)
+    directions: FloatArray = standard.T @ (vectors[:, ::-1][:, :keep][:, some] / np.sqrt(values[::-1][:keep][some]))
+    return np.ascontiguousarray(directions)

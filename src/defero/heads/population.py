@@ -183,8 +183,8 @@ def _set_variances(fit: _Fit, shared: IntArray) -> _Fit:
         towards[1:] = (fit.spread2[1:].sum() + usual[1]) / d
     # How many experts' worth the answers say of each feature; rounding may leave less than nothing.
     determined = np.maximum((1.0 - fit.away_variance).sum(axis=0), 0.0)
-    found = fit.spread2 * ((fit.away + fit.away_skew) ** 2).sum(axis=0)
-    together = np.bincount(shared, found + BELIEF * towards) / np.bincount(shared, determined + BELIEF)
+    squares = fit.spread2 * ((fit.away + fit.away_skew) ** 2).sum(axis=0)
+    together = np.bincount(shared, squares + BELIEF * towards) / np.bincount(shared, determined + BELIEF)
     spread2 = np.minimum(together[shared], MOST_SPREAD**2)
     room2 = fit.room2.copy()
     if d > 1:

@@ -40,7 +40,9 @@ def given_groups(groups: ArrayLike, *, n_features: int) -> IntArray:
     """Return groups as somebody gave them, numbered, (d,)."""
     given = np.asarray(groups)
     if given.shape != (n_features,):
-        raise InputError(f"groups must have {n_features} entries, one per column of phi, got shape {given.shape}.")
+        raise InputError(
+            f"must have {n_features} entries, one per column of phi, got shape {given.shape}.", argument="groups"
+        )
     return np.unique(given, return_inverse=True)[1].astype(np.int64)
 
 
@@ -78,10 +80,12 @@ class HeadPrior:
         for field, shape in zip(fields(self), shapes, strict=True):
             value = getattr(self, field.name)
             if value.shape != shape or not np.isfinite(value).all():
-                raise InputError(f"{field.name} must be finite numbers of shape {shape}, got shape {value.shape}.")
+                raise InputError(
+                    f"must be finite numbers of shape {shape}, got shape {value.shape}.", argument=field.name
+                )
             object.__setattr__(self, field.name, frozen(value))
         if self.scale.min(initial=1.0) <= 0 or self.spread.min() < 0:
-            raise InputError("scale must be positive and spread not negative, for each feature.")
+            raise InputError("must be positive and spread not negative, for each feature.", argument="scale")
 
     @property
     def n_features(self) -> int:
@@ -97,7 +101,8 @@ class HeadPrior:
         matrix = float_matrix("phi", phi)
         if matrix.shape[1] != self.n_features:
             raise InputError(
-                f"phi must have the {self.n_features} columns that the prior was fitted on, got {matrix.shape[1]}."
+                f"must have the {self.n_features} columns that the prior was fitted on, got {matrix.shape[1]}.",
+                argument="phi",
             )
         return np.column_stack([np.ones(len(matrix)), (matrix - self.centre) / self.scale])
 
@@ -111,7 +116,9 @@ class HeadPrior:
         try:
             return cls(**{field.name: np.asarray(arrays[field.name], dtype=np.float64) for field in fields(cls)})
         except (IndexError, KeyError, TypeError) as error:
-            raise InputError(f"arrays must be what arrays() returns, got something else: {error!r}.") from error
+            raise InputError(
+                f"must be what arrays() returns, got something else: {error!r}.", argument="arrays"
+            ) from error
 
 
 def scaling(phi: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -17,8 +17,9 @@ def check_batch(
     """
     if class_logits.ndim != 2 or expert_logits.ndim != 2:
         raise InputError(
-            "class_logits must be (n, K) and expert_logits (n, J), "
-            f"got {tuple(class_logits.shape)} and {tuple(expert_logits.shape)}."
+            "must be (n, K) and expert_logits (n, J), "
+            f"got {tuple(class_logits.shape)} and {tuple(expert_logits.shape)}.",
+            argument="class_logits",
         )
     n_items, n_experts = len(class_logits), expert_logits.shape[1]
     if len(expert_logits) != n_items or labels.shape != (n_items,):
@@ -27,11 +28,11 @@ def check_batch(
             f"and {tuple(labels.shape)}; labels are class numbers (n,)."
         )
     if labels.dtype != torch.long:
-        raise InputError(f"labels must be class numbers of dtype torch.long, got {labels.dtype}.")
+        raise InputError(f"must be class numbers of dtype torch.long, got {labels.dtype}.", argument="labels")
     for name, mask in (("correct", correct), ("observed", observed)):
         if mask is not None and mask.shape != (n_items, n_experts):
             raise InputError(
-                f"{name} must be (n, J) = {(n_items, n_experts)} like expert_logits, got {tuple(mask.shape)}."
+                f"must be (n, J) = {(n_items, n_experts)} like expert_logits, got {tuple(mask.shape)}.", argument=name
             )
     return None if observed is None else observed.bool()
 

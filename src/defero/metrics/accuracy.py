@@ -1,4 +1,4 @@
-"""How often the team is right: what it said, its accuracy, and its recall."""
+"""How often the team is right: its labels, its accuracy, and its recall."""
 
 import math
 from dataclasses import dataclass
@@ -45,9 +45,9 @@ def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike
     by_model = complete_labels("model_labels", model_labels, n_items=len(columns))
     deferred, asked = asked_answers(chosen_experts(expert), columns)
     check_same_form("answers", asked, "model_labels", by_model)
-    said = by_model.astype(np.result_type(by_model, asked))
-    said[deferred] = asked
-    return said
+    team_labels = by_model.astype(np.result_type(by_model, asked))
+    team_labels[deferred] = asked
+    return team_labels
 
 
 def system_accuracy(
@@ -71,7 +71,7 @@ def system_accuracy(
     expert : (n,) int, or a Decision
         -1 where the model answers, else the expert's index.
     sample_weight : (n,), optional
-        Not negative; 1 for each item where nothing is said.
+        Not negative; 1 for each item by default.
 
     Returns
     -------
@@ -83,21 +83,21 @@ def system_accuracy(
     >>> system_accuracy([0, 1, 1], [0, 0, 0], [[0, 0], [1, 0], [0, 0]], [-1, 0, 1])
     0.6666666666666666
     """
-    said = system_labels(model_labels, answers, expert)
-    truth = complete_labels("labels", labels, n_items=len(said))
-    check_same_form("labels", truth, "what the team said", said)
-    return _weighted_share(said == truth, sample_weight)
+    team_labels = system_labels(model_labels, answers, expert)
+    truth = complete_labels("labels", labels, n_items=len(team_labels))
+    check_same_form("labels", truth, "the labels of the team", team_labels)
+    return _weighted_share(team_labels == truth, sample_weight)
 
 
-def recall_per_class(labels: ArrayLike, said: ArrayLike, classes: ArrayLike) -> FloatArray:
+def recall_per_class(labels: ArrayLike, predicted: ArrayLike, classes: ArrayLike) -> FloatArray:
     """Return for each class the share of its items that were called so, (K,), in the order of `classes`.
 
     Parameters
     ----------
     labels : (n,)
         The truth, each one of `classes`.
-    said : (n,)
-        What was said, for example by `system_labels`.
+    predicted : (n,)
+        The predicted labels, for example those of `system_labels`.
     classes : (K,)
         Distinct.
 
@@ -111,20 +111,21 @@ def recall_per_class(labels: ArrayLike, said: ArrayLike, classes: ArrayLike) -> 
     >>> recall_per_class(["a", "a", "b"], ["a", "b", "b"], ["a", "b", "c"]).tolist()
     [0.5, 1.0, nan]
     """
-    truth, told = as_column(labels, name="labels"), as_column(said, name="said")
+    truth, given = as_column(labels, name="labels"), as_column(predicted, name="predicted")
     kinds = as_column(classes, name="classes")
-    check_length("said", told, n_items=len(truth))
+    check_length("predicted", given, n_items=len(truth))
     if len(set(kinds.tolist())) != len(kinds):
-        raise InputError(f"classes must be distinct, got {join_names(kinds.tolist())}.")
+        raise InputError(f"must be distinct, got {join_names(kinds.tolist())}.", argument="classes")
     is_class = truth[:, None] == kinds[None, :]
     strange = np.flatnonzero(~is_class.any(axis=1))
     if strange.size:
         item = int(strange[0])
         raise InputError(
-            f"labels must be among the classes {join_names(kinds.tolist())}, got {truth[item]!r} for item {item}."
+            f"must be among the classes {join_names(kinds.tolist())}, got {truth[item]!r} for item {item}.",
+            argument="labels",
         )
-    check_same_form("said", told, "labels", truth)
-    hits, items = is_class[told == truth].sum(axis=0), is_class.sum(axis=0)
+    check_same_form("predicted", given, "labels", truth)
+    hits, items = is_class[given == truth].sum(axis=0), is_class.sum(axis=0)
     return np.divide(hits, items, out=np.full(len(kinds), np.nan), where=items > 0)
 
 
@@ -135,7 +136,9 @@ def _weighted_share(is_right: ArrayLike, sample_weight: ArrayLike | None) -> flo
     weight = numbers("sample_weight", sample_weight, n_items=len(right))
     if weight.size and (weight.min() < 0 or not np.isfinite(weight).all()):
         item = int(np.argmax((weight < 0) | ~np.isfinite(weight)))
-        raise InputError(f"sample_weight must be finite and not negative, got {weight[item]:g} for item {item}.")
+        raise InputError(
+            f"must be finite and not negative, got {weight[item]:g} for item {item}.", argument="sample_weight"
+        )
     return float(right @ weight / weight.sum()) if weight.sum() > 0 else math.nan
 
 
@@ -168,11 +171,11 @@ class ClassRecall:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        told: dict[str, Any] = {"class": self.label, "n": self.team.total}
-        for name, found in (("team", self.team), ("model", self.model)):
-            low, high = found.interval
-            told |= {name: number(found.value), f"{name}_low": number(low), f"{name}_high": number(high)}
-        return {**told, "p_value": self.p_value, "p_value_adjusted": self.adjusted}
+        row: dict[str, Any] = {"class": self.label, "n": self.team.total}
+        for name, share in (("team", self.team), ("model", self.model)):
+            low, high = share.interval
+            row |= {name: number(share.value), f"{name}_low": number(low), f"{name}_high": number(high)}
+        return {**row, "p_value": self.p_value, "p_value_adjusted": self.adjusted}
 
 
 def class_recalls(trial: Trial) -> tuple[ClassRecall, ...]:

@@ -94,7 +94,7 @@ def deferral_curve(model_correct: ArrayLike, expert_correct: ArrayLike, gain: Ar
     by_expert = flags("expert_correct", expert_correct, n_items=n_items)
     ranking = numbers("gain", gain, n_items=n_items)
     if n_items == 0:
-        raise InputError("model_correct must hold at least one item, got none: there is no curve to trace.")
+        raise InputError("must hold at least one item, got none: there is no curve to trace.", argument="model_correct")
     change = by_expert.astype(np.int64) - by_model.astype(np.int64)
     return curve_of(int(by_model.sum()), change[by_gain(ranking)], n_items=n_items)
 

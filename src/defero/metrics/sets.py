@@ -36,7 +36,7 @@ def set_coverage(
     correct : (n, J) bool
         Was expert j right on item i?
     observed : (n, J) bool, optional
-        Did expert j answer item i? Everybody did, where nothing is said.
+        Did expert j answer item i? By default everybody did.
     target : "any-correct", "all-correct", or a registered target that promises at least so much
 
     Returns
@@ -105,7 +105,7 @@ def _sets_and_right(
 def _cells(name: str, value: ArrayLike | ExpertSets, *, like: BoolArray | None = None) -> BoolArray:
     array = np.asarray(value.mask if isinstance(value, ExpertSets) else value)
     if array.ndim != 2:
-        raise InputError(f"{name} must have two axes (n, J), one column per expert, got shape {array.shape}.")
+        raise InputError(f"must have two axes (n, J), one column per expert, got shape {array.shape}.", argument=name)
     if like is not None and array.shape != like.shape:
-        raise InputError(f"{name} must have the shape {like.shape} of mask, got {array.shape}.")
+        raise InputError(f"must have the shape {like.shape} of mask, got {array.shape}.", argument=name)
     return true_or_false(name, array)

@@ -141,9 +141,9 @@ def common_correlation(products: Products, typical: BoolArray) -> Common:
 
 
 def _product(row: FloatArray, level: FloatArray, unknown: FloatArray) -> FloatArray:
-    kept = np.maximum(row, 0)
-    found = kept * kept.T / np.maximum(level, _SMALL)
-    return np.where(np.isnan(found), unknown, np.minimum(found, MOST))
+    positive = np.maximum(row, 0)
+    product = positive * positive.T / np.maximum(level, _SMALL)
+    return np.where(np.isnan(product), unknown, np.minimum(product, MOST))
 
 
 def _among_others(part: FloatArray) -> FloatArray:

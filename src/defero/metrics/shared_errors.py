@@ -177,11 +177,11 @@ def _search(
         beyond = np.nan_to_num((products.correlation - common.value) / (1 - common.value))
         # Chernoff's bound of what lies less than a standard deviation out is never small.
         far = products.total - common.most * products.norm > np.sqrt(products.variance)
-        found = [
+        candidates = [
             judge_pair(a, b, q, wrongs, common=common.most[a, b], correlation=min(float(beyond[a, b]), 1), names=named)
             for a, b in np.argwhere(np.triu(enough & far & (beyond >= NOTEWORTHY))).tolist()
         ]
-        pairs = [pair.times(n_pairs) for pair in found if pair.p_value * n_pairs <= 1 - level]
+        pairs = [pair.times(n_pairs) for pair in candidates if pair.p_value * n_pairs <= 1 - level]
         before, typical = typical, np.ones(enough.shape, dtype=np.bool_)
         for pair in pairs:
             typical[[pair.first, pair.second], [pair.second, pair.first]] = False
@@ -193,15 +193,20 @@ def _search(
 def _class_numbers(answers: ArrayLike, labels: ArrayLike) -> tuple[IntArray, IntArray]:
     given, truth = np.asarray(answers), np.asarray(labels)
     if given.ndim != 2:
-        raise InputError(f"answers must have two axes (n, J), one column per expert, got shape {given.shape}.")
+        raise InputError(
+            f"must have two axes (n, J), one column per expert, got shape {given.shape}.", argument="answers"
+        )
     if truth.shape != (len(given),):
-        raise InputError(f"labels must have shape ({len(given)},), one per row of answers, got {truth.shape}.")
+        raise InputError(
+            f"must have shape ({len(given)},), one per row of answers, got {truth.shape}.", argument="labels"
+        )
     for name, array, lowest in (("answers", given, MISSING), ("labels", truth, 0)):
         if array.size and array.dtype.kind not in "iu":
             pass_on = "answer_idx" if name == "answers" else "label_idx"
             raise InputError(
-                f"{name} must be class numbers, got dtype {array.dtype}; of an ExpertTable pass table.{pass_on}."
+                f"must be class numbers, got dtype {array.dtype}; of an ExpertTable pass table.{pass_on}.",
+                argument=name,
             )
         if array.size and array.min() < lowest:
-            raise InputError(f"{name} must be class numbers from {lowest} on, got {array.min()}.")
+            raise InputError(f"must be class numbers from {lowest} on, got {array.min()}.", argument=name)
     return given.astype(np.int64), truth.astype(np.int64)

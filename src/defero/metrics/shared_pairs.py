@@ -100,9 +100,11 @@ class Wrongs:
         """Count."""
         n_items = len(labels)
         item, expert = np.nonzero((answers != MISSING) & (answers != labels[:, None]))
-        said = answers[item, expert]
-        habit = np.bincount(labels[item] * n_classes + said, minlength=n_classes**2).reshape(n_classes, n_classes)
-        cell, count = np.unique(item * n_classes + said, return_counts=True)
+        answers_given = answers[item, expert]
+        habit = np.bincount(labels[item] * n_classes + answers_given, minlength=n_classes**2).reshape(
+            n_classes, n_classes
+        )
+        cell, count = np.unique(item * n_classes + answers_given, return_counts=True)
         each = np.bincount(item, minlength=n_items)
         same = np.bincount(labels[cell // n_classes], weights=count * (count - 1), minlength=n_classes)
         pairs = np.bincount(labels, weights=each * (each - 1), minlength=n_classes)
@@ -120,10 +122,10 @@ class Wrongs:
         return np.maximum(self.alike[self.labels[items]], (habits[0] * habits[1]).sum(axis=1))
 
     def _habit_of(self, expert: int) -> FloatArray:
-        said = self.answers[:, expert]
-        wrong = np.flatnonzero((said != MISSING) & (said != self.labels))
+        answers_given = self.answers[:, expert]
+        wrong = np.flatnonzero((answers_given != MISSING) & (answers_given != self.labels))
         n_classes = len(self.alike)
-        own = np.bincount(self.labels[wrong] * n_classes + said[wrong], minlength=n_classes**2)
+        own = np.bincount(self.labels[wrong] * n_classes + answers_given[wrong], minlength=n_classes**2)
         drawn: FloatArray = own.reshape(n_classes, n_classes) + _BORROWED * self.habit
         return drawn / drawn.sum(axis=1, keepdims=True)
 
@@ -139,11 +141,11 @@ def judge_pair(
     names: Sequence[str],
 ) -> SharedPair:
     """Return two experts with what chance says of them, not adjusted yet; `chances` (n, J) are those of being wrong."""
-    said = wrongs.answers[:, [first, second]]
-    items = np.flatnonzero((said != MISSING).all(axis=1))
-    said, truth = said[items], wrongs.labels[items]
-    wrong: BoolArray = said != truth[:, None]
-    both, alike = wrong.all(axis=1), said[:, 0] == said[:, 1]
+    answers_given = wrongs.answers[:, [first, second]]
+    items = np.flatnonzero((answers_given != MISSING).all(axis=1))
+    answers_given, truth = answers_given[items], wrongs.labels[items]
+    wrong: BoolArray = answers_given != truth[:, None]
+    both, alike = wrong.all(axis=1), answers_given[:, 0] == answers_given[:, 1]
     p_value = chance_together(chances[items, first], chances[items, second], wrong, common=common)
     if len(wrongs.alike) > 2:
         same = chance_of_same(int((both & alike).sum()), wrongs.chance_alike(first, second, items[both]))

@@ -147,10 +147,10 @@ class TeamScorer:
         embedded = getattr(self.base, "score_with_embedding", None)
         if embedded is None:
             scores = self.base.score(features)
-            return scores, self.lens.look(features, scores.class_proba, hidden_units(self.base, features))
+            return scores, self.lens.transform(features, scores.class_proba, hidden_units(self.base, features))
         # Of a deep net's items the heads see what its own last layer sees: pixels by themselves say nothing.
         scores, embedding = embedded(features)
-        return scores, self.lens.look(embedding, scores.class_proba)
+        return scores, self.lens.transform(embedding, scores.class_proba)
 
 
 def hidden_units(scorer: Scorer, features: FloatArray) -> FloatArray | None:

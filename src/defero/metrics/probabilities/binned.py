@@ -1,7 +1,7 @@
 """Does a confidence of 0.8 mean right in 80 of 100 cases? The distance from that, in bins."""
 
 import math
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,19 +12,6 @@ from defero.metrics.probabilities.cells import Average, forecast_cells
 from defero.metrics.probabilities.reliability import BinSums, bin_sums, equal_count_edges, equal_width_edges
 
 
-@overload
-def expected_calibration_error(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    n_bins: int = 20,
-    average: Average = "experts",
-) -> float: ...
-@overload
-def expected_calibration_error(
-    confidence: ArrayLike, correct: ArrayLike, *, observed: ArrayLike | None = None, n_bins: int = 20, average: None
-) -> Any: ...
 def expected_calibration_error(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -32,7 +19,7 @@ def expected_calibration_error(
     observed: ArrayLike | None = None,
     n_bins: int = 20,
     average: Average | None = "experts",
-) -> float | FloatArray:
+) -> Any:
     """Return the mean gap between confidence and accuracy over equal-width bins (ECE).
 
     The bins are (k / B, (k + 1) / B], the first one closed at 0; with n_b items in bin b the error is
@@ -50,7 +37,7 @@ def expected_calibration_error(
     correct : the same shape, bool
         Was it right?
     observed : the same shape, bool, optional
-        Is there an answer? Everywhere, where nothing is said; other cells are ignored.
+        Is there an answer? By default everywhere; cells without one are ignored.
     n_bins : int
         B.
     average : "experts", "pooled" or None
@@ -76,19 +63,6 @@ def expected_calibration_error(
     return forecast_cells(confidence, correct, observed).average(error, average)
 
 
-@overload
-def adaptive_calibration_error(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    n_bins: int = 20,
-    average: Average = "experts",
-) -> float: ...
-@overload
-def adaptive_calibration_error(
-    confidence: ArrayLike, correct: ArrayLike, *, observed: ArrayLike | None = None, n_bins: int = 20, average: None
-) -> Any: ...
 def adaptive_calibration_error(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -96,7 +70,7 @@ def adaptive_calibration_error(
     observed: ArrayLike | None = None,
     n_bins: int = 20,
     average: Average | None = "experts",
-) -> float | FloatArray:
+) -> Any:
     """Return the mean gap between confidence and accuracy over bins of equal count.
 
     The borders are the confidences of rank ceil(k n / B), and the sum is that of `expected_calibration_error`
@@ -128,26 +102,6 @@ def adaptive_calibration_error(
     return forecast_cells(confidence, correct, observed).average(error, average)
 
 
-@overload
-def squared_calibration_error(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    n_bins: int = 20,
-    debiased: bool = True,
-    average: Average = "experts",
-) -> float: ...
-@overload
-def squared_calibration_error(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    n_bins: int = 20,
-    debiased: bool = True,
-    average: None,
-) -> Any: ...
 def squared_calibration_error(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -156,7 +110,7 @@ def squared_calibration_error(
     n_bins: int = 20,
     debiased: bool = True,
     average: Average | None = "experts",
-) -> float | FloatArray:
+) -> Any:
     """Return the mean squared gap between confidence and accuracy over equal-width bins, without its bias.
 
     With s_b the mean confidence, a_b the accuracy and n_b the items of bin b it is

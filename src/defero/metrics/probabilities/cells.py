@@ -69,11 +69,11 @@ class Cells:
     def averages(self, measure: Measures, average: Average | None, *, count: int) -> list[float | FloatArray]:
         """Return each of `count` values in the same way."""
         if average not in ("experts", "pooled", None):
-            raise InputError(f"average must be 'experts', 'pooled' or None, got {average!r}.")
+            raise InputError(f"must be 'experts', 'pooled' or None, got {average!r}.", argument="average")
         columns = [self.pooled()] if average == "pooled" else (self.column(j) for j in range(self.n_experts))
         nothing = (math.nan,) * count
-        found = [measure(*column) if len(column[0]) else nothing for column in columns]
-        values = np.array(found, dtype=np.float64).reshape(-1, count)
+        rows = [measure(*column) if len(column[0]) else nothing for column in columns]
+        values = np.array(rows, dtype=np.float64).reshape(-1, count)
         if average is None and not self.one_column:
             return list(values.T.copy())
         return [mean_of_known(part) for part in values.T]
@@ -91,7 +91,7 @@ def forecast_cells(
     correct : the same shape, bool or 0 and 1
         Was it right?
     observed : the same shape, bool, optional
-        Is there an answer? Everywhere, where nothing is said.
+        Is there an answer? By default everywhere.
     name : str
         What the caller calls the confidences, for the messages.
 
@@ -104,9 +104,9 @@ def forecast_cells(
     try:
         claimed = np.asarray(confidence, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers in [0, 1]: {error}.") from error
+        raise InputError(f"must be numbers in [0, 1]: {error}.", argument=name) from error
     if claimed.ndim not in (1, 2):
-        raise InputError(f"{name} must have one axis (n,) or two (n, J), got shape {claimed.shape}.")
+        raise InputError(f"must have one axis (n,) or two (n, J), got shape {claimed.shape}.", argument=name)
     seen = None if observed is None else _flags("observed", observed, claimed, of=name)
     was_right = _flags("correct", correct, claimed, of=name, seen=seen)
     _check_range(name, claimed, seen)
@@ -130,7 +130,7 @@ def mean_of_known(values: FloatArray) -> float:
 def _flags(name: str, value: ArrayLike, like: FloatArray, *, of: str, seen: BoolArray | None = None) -> BoolArray:
     array = np.asarray(value)
     if array.shape != like.shape:
-        raise InputError(f"{name} must have the shape {like.shape} of {of}, got {array.shape}.")
+        raise InputError(f"must have the shape {like.shape} of {of}, got {array.shape}.", argument=name)
     return true_or_false(name, array, seen=seen)
 
 

@@ -99,12 +99,14 @@ def decision_calibration(
     """
     chosen, shape = chosen_experts(expert), np.shape(expert_proba)
     if len(shape) != 2 or shape[0] != len(chosen):
-        raise InputError(f"expert_proba must have shape ({len(chosen)}, J), one row per item of expert, got {shape}.")
+        raise InputError(
+            f"must have shape ({len(chosen)}, J), one row per item of expert, got {shape}.", argument="expert_proba"
+        )
     if chosen.size and chosen.max() >= shape[1]:
         item = int(np.argmax(chosen))
         raise InputError(
-            f"expert must be below {shape[1]}, the number of columns of expert_proba, got {chosen[item]} "
-            f"for item {item}."
+            f"must be below {shape[1]}, the number of columns of expert_proba, got {chosen[item]} for item {item}.",
+            argument="expert",
         )
     asked = chosen[:, None] == np.arange(shape[1])
     cells = forecast_cells(expert_proba, correct, asked, name="expert_proba")

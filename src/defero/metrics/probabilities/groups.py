@@ -88,7 +88,7 @@ def calibration_by_group(
     groups : (n,)
         Names or numbers.
     observed : the same shape as confidence, bool, optional
-        Is there an answer? Everywhere, where nothing is said.
+        Is there an answer? By default everywhere.
     level : float
         Of each interval.
 
@@ -142,7 +142,7 @@ def skill_by_class(
     n_classes : int
         K.
     observed : the same shape as correct, bool, optional
-        Is there an answer? Everywhere, where nothing is said.
+        Is there an answer? By default everywhere.
     level : float
         Of each interval.
 
@@ -157,7 +157,9 @@ def skill_by_class(
     classes = np.asarray(label_idx)
     check_length("label_idx", classes, n_items=len(cells.correct))
     if classes.size and (classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= n_classes):
-        raise InputError(f"label_idx must be whole numbers in 0..{n_classes - 1}, the numbers of the classes.")
+        raise InputError(
+            f"must be whole numbers in 0..{n_classes - 1}, the numbers of the classes.", argument="label_idx"
+        )
     count, right, _ = _sums(cells, classes.astype(np.int64), n_classes)
     count, right = count.T.copy(), right.T.copy()
     low, high = share_intervals(right, count, level=level)
@@ -169,7 +171,9 @@ def _numbered(labels: Labels) -> tuple[Labels, IntArray]:
     try:
         kinds, places = np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise InputError("groups must be all names or all numbers, got both; write them as text first.") from error
+        raise InputError(
+            "must be all names or all numbers, got both; write them as text first.", argument="groups"
+        ) from error
     return kinds, places.astype(np.int64)
 
 

@@ -1,7 +1,7 @@
 """Scores that the true probability minimises: Brier's and the logarithm, and what Brier's is made of."""
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,32 +10,14 @@ from defero.core.checks import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.metrics.probabilities.cells import Average, forecast_cells
 
-Value = TypeVar("Value", float, FloatArray)
 
-
-@overload
-def brier_score(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    average: Average = "experts",
-) -> float: ...
-@overload
-def brier_score(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    average: None,
-) -> Any: ...
 def brier_score(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
     observed: ArrayLike | None = None,
     average: Average | None = "experts",
-) -> float | FloatArray:
+) -> Any:
     """Return the mean squared residual, 1/n sum_i (confidence_i - correct_i)^2 (Brier, 1950).
 
     Parameters
@@ -62,24 +44,6 @@ def brier_score(
     return forecast_cells(confidence, correct, observed).average(_brier, average)
 
 
-@overload
-def log_loss(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    average: Average = "experts",
-    clip: float = 0.0,
-) -> float: ...
-@overload
-def log_loss(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    average: None,
-    clip: float = 0.0,
-) -> Any: ...
 def log_loss(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -87,7 +51,7 @@ def log_loss(
     observed: ArrayLike | None = None,
     average: Average | None = "experts",
     clip: float = 0.0,
-) -> float | FloatArray:
+) -> Any:
     """Return the mean surprise, -1/n sum_i log(confidence_i if right, else 1 - confidence_i), natural logarithm.
 
     Being certain and wrong costs infinity, and one such answer makes the mean infinite. Nothing is clipped unless
@@ -113,7 +77,7 @@ def log_loss(
     inf
     """
     if not 0 <= clip < 0.5:
-        raise InputError(f"clip must lie in [0, 0.5), got {clip}; for no clipping pass 0.")
+        raise InputError(f"must lie in [0, 0.5), got {clip}; for no clipping pass 0.", argument="clip")
 
     def mean_surprise(claimed: FloatArray, was_right: BoolArray) -> float:
         inside = np.clip(claimed, clip, 1 - clip) if clip else claimed
@@ -125,7 +89,7 @@ def log_loss(
 
 
 @dataclass(frozen=True, eq=False)
-class BrierParts(Generic[Value]):
+class BrierParts:
     """What a Brier score is made of: floats, or (J,) each.
 
     Attributes
@@ -138,39 +102,23 @@ class BrierParts(Generic[Value]):
         The score of that constant, the share of right answers: p (1 - p). It is the data's, not the forecaster's.
     """
 
-    reliability: Value
-    resolution: Value
-    uncertainty: Value
+    reliability: Any
+    resolution: Any
+    uncertainty: Any
 
     @property
-    def brier(self) -> Value:
+    def brier(self) -> Any:
         """The Brier score, reliability - resolution + uncertainty."""
         return self.reliability - self.resolution + self.uncertainty
 
 
-@overload
-def brier_parts(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    average: Average = "experts",
-) -> BrierParts[float]: ...
-@overload
-def brier_parts(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    average: None,
-) -> BrierParts[Any]: ...
 def brier_parts(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
     observed: ArrayLike | None = None,
     average: Average | None = "experts",
-) -> BrierParts[Any]:
+) -> BrierParts:
     """Split the Brier score into reliability - resolution + uncertainty, without bins.
 
     Let r be the best non-decreasing function of the confidence in hindsight (pool adjacent violators) and p the

@@ -113,7 +113,7 @@ def reliability_bins(
     correct : the same shape, bool
         Was it right?
     observed : the same shape, bool, optional
-        Is there an answer? Everywhere, where nothing is said.
+        Is there an answer? By default everywhere.
     n_bins : int
         B.
     level : float

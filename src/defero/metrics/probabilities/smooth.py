@@ -1,7 +1,7 @@
 """Calibration error without bins: smooth the residuals by just as much as they turn out to matter."""
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,35 +11,17 @@ from defero.core.option_checks import whole_number
 from defero.metrics.probabilities.cells import Average, forecast_cells
 from defero.metrics.statistics.intervals import check_level
 
-Value = TypeVar("Value", float, FloatArray)
-
 _CELLS = 1024
 """Cells of [0, 1]: items that fall into one, right and wrong apart, count as so many items at their mean."""
 
 
-@overload
-def smooth_calibration_error(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    average: Average = "experts",
-) -> float: ...
-@overload
-def smooth_calibration_error(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    observed: ArrayLike | None = None,
-    average: None,
-) -> Any: ...
 def smooth_calibration_error(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
     observed: ArrayLike | None = None,
     average: Average | None = "experts",
-) -> float | FloatArray:
+) -> Any:
     """Return the smooth calibration error (smECE): the integral of the smoothed residuals' size.
 
     With residuals r_i = correct_i - s_i at the confidences s_i and the Gaussian K_sigma of width sigma, reflected
@@ -84,7 +66,7 @@ def smooth_calibration_error(
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothCalibration(Generic[Value]):
+class SmoothCalibration:
     """A smooth calibration error and how far to trust it: floats, or (J,) each.
 
     Attributes
@@ -93,33 +75,11 @@ class SmoothCalibration(Generic[Value]):
         0 <= low <= value <= high <= 1; nan where nothing is observed.
     """
 
-    value: Value
-    low: Value
-    high: Value
+    value: Any
+    low: Any
+    high: Any
 
 
-@overload
-def smooth_calibration_interval(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    observed: ArrayLike | None = None,
-    average: Average = "experts",
-    level: float = 0.95,
-    n_resamples: int = 200,
-) -> SmoothCalibration[float]: ...
-@overload
-def smooth_calibration_interval(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    observed: ArrayLike | None = None,
-    average: None,
-    level: float = 0.95,
-    n_resamples: int = 200,
-) -> SmoothCalibration[Any]: ...
 def smooth_calibration_interval(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -129,7 +89,7 @@ def smooth_calibration_interval(
     average: Average | None = "experts",
     level: float = 0.95,
     n_resamples: int = 200,
-) -> SmoothCalibration[Any]:
+) -> SmoothCalibration:
     """Return the smooth calibration error with a bootstrap interval.
 
     Each expert's items are drawn again with replacement, cell by cell: the counts of right and wrong answers are one
@@ -264,8 +224,8 @@ def _own_width(residuals: FloatArray, *, halvings: int, per_width: int = _CELLS)
         points = 2 * _CELLS
         while points * sigma.min() >= 4 * per_width:
             points //= 2
-        kept = slice(points // 2 + 1)
-        damped = cosines[:, kept] * np.exp(decay[kept] * sigma[:, None] ** 2)
+        lowest = slice(points // 2 + 1)
+        damped = cosines[:, lowest] * np.exp(decay[lowest] * sigma[:, None] ** 2)
         # Half of a period's sum: the two ends are there once, all other points twice.
         integral = np.abs(np.fft.irfft(damped, n=points, axis=1)).sum(axis=1) / 2
         low, high = np.where(integral > sigma, sigma, low), np.where(integral > sigma, high, sigma)

@@ -90,12 +90,12 @@ def no_better(gain: Comparison) -> str | None:
 
 def idle_model(recall: Sequence[ClassRecall]) -> str | None:
     """Say that the model alone is right no more often than whoever always names the commonest class."""
-    n_items = sum(found.model.total for found in recall)
-    present = [found for found in recall if found.model.total]
+    n_items = sum(one.model.total for one in recall)
+    present = [one for one in recall if one.model.total]
     if n_items < FEW_CASES or len(present) < 2:
         return None
-    commonest = max(present, key=lambda found: found.model.total)
-    right = sum(found.model.right for found in recall)
+    commonest = max(present, key=lambda one: one.model.total)
+    right = sum(one.model.right for one in recall)
     if right > commonest.model.total:
         return None
     model, always = (f"{100 * count / n_items:.1f} %" for count in (right, commonest.model.total))
@@ -107,33 +107,33 @@ def idle_model(recall: Sequence[ClassRecall]) -> str | None:
 
 def lost_classes(recall: Sequence[ClassRecall]) -> str | None:
     """Say which classes the team finds less often than the model alone does, beyond chance."""
-    lost = sorted((found for found in recall if found.lost), key=lambda found: found.team.right - found.model.right)
+    lost = sorted((one for one in recall if one.lost), key=lambda one: one.team.right - one.model.right)
     if not lost:
         return None
-    told = [
-        f"{found.label} ({100 * found.team.value:.1f} % of {found.team.total} beside {100 * found.model.value:.1f} %)"
-        for found in lost[:NAMED]
+    examples = [
+        f"{one.label} ({100 * one.team.value:.1f} % of {one.team.total} beside {100 * one.model.value:.1f} %)"
+        for one in lost[:NAMED]
     ]
     word = "class" if len(lost) == 1 else "classes"
-    return f"The team finds {word} {list_in_words(told, total=len(lost))} less often than the model alone."
+    return f"The team finds {word} {list_in_words(examples, total=len(lost))} less often than the model alone."
 
 
 def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration) -> str | None:
     """Say who promises more than they keep on the cases that they get, by the word of `kept_promise`."""
     members = [(expert.name, expert.promised, expert.asked, expert.kept_promise) for expert in experts]
     members.append((MODEL_NAME, model.promised, model.decided, model.kept_promise))
-    broken = [(name, promised, kept) for name, promised, kept, word in members if word == "less"]
+    broken = [(name, promised, observed) for name, promised, observed, word in members if word == "less"]
     if not broken:
         return _broken_together(experts)
     broken.sort(key=lambda member: member[2].value - member[1])
-    told = []
-    for name, promised, kept in broken[:NAMED]:
-        low, high = kept.interval
-        told.append((name, f"{promised:.2f} promised, {low:.2f} to {high:.2f} kept"))
+    examples = []
+    for name, promised, observed in broken[:NAMED]:
+        low, high = observed.interval
+        examples.append((name, f"{promised:.2f} promised, {low:.2f} to {high:.2f} kept"))
     if len(broken) > 1:
-        who = list_in_words([f"{name} ({numbers})" for name, numbers in told], total=len(broken))
+        who = list_in_words([f"{name} ({numbers})" for name, numbers in examples], total=len(broken))
         return f"{who} promise more than they keep on what they get."
-    name, numbers = told[0]
+    name, numbers = examples[0]
     if name == MODEL_NAME:
         return f"The model promises more than it keeps on what it decides: {numbers}."
     return f"{name} promises more than they keep on what they get: {numbers}."
@@ -142,20 +142,20 @@ def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration) ->
 def _broken_together(experts: Sequence[ExpertRecord]) -> str | None:
     """Say that the experts together promise more than they keep: with hundreds of them each alone got too few cases."""
     asked = [expert for expert in experts if expert.asked.total and not math.isnan(expert.promised)]
-    kept = Share(sum(expert.asked.right for expert in asked), sum(expert.asked.total for expert in asked))
-    if not kept.total:
+    observed = Share(sum(expert.asked.right for expert in asked), sum(expert.asked.total for expert in asked))
+    if not observed.total:
         return None
-    promised = sum(expert.promised * expert.asked.total for expert in asked) / kept.total
-    if kept_promise(promised, kept) != "less":
+    promised = sum(expert.promised * expert.asked.total for expert in asked) / observed.total
+    if kept_promise(promised, observed) != "less":
         return None
-    low, high = kept.interval
+    low, high = observed.interval
     return (
-        f"Together the experts promise more than they keep on the {kept.total} cases that they get: "
+        f"Together the experts promise more than they keep on the {observed.total} cases that they get: "
         f"{promised:.2f} promised, {low:.2f} to {high:.2f} kept."
     )
 
 
-def dishonest_estimates(experts: Sequence[ExpertRecord], *, recalibrated: bool) -> str | None:
+def miscalibrated_estimates(experts: Sequence[ExpertRecord], *, recalibrated: bool) -> str | None:
     """Say of how many experts the stated chances are farther from the truth than chance explains.
 
     Each is told by their own 95 % interval; nothing is said where so many of them would be off by chance alone.
@@ -166,12 +166,12 @@ def dishonest_estimates(experts: Sequence[ExpertRecord], *, recalibrated: bool) 
         return None
     low, high = (f"{100 * end([one.smooth_error for one in off]):.1f}" for end in (min, max))
     by = low if low == high else f"{low} to {high}"
-    told = "recalibration has not mended that" if recalibrated else "call calibrate"
+    advice = "recalibration has not mended that" if recalibrated else "call calibrate"
     whose = f"all {len(off)} experts" if len(off) == len(experts) else f"{len(off)} of {len(experts)} experts"
     whose = off[0].name if len(off) == 1 else whose
     return (
         f"The stated chances of being right of {whose} are off on these cases, by {by} points on average, more than "
-        f"chance explains: {told}."
+        f"chance explains: {advice}."
     )
 
 
@@ -229,16 +229,16 @@ def chosen_cases(
     if not odd.size:
         return None
     odd = odd[np.argsort(-shift[odd], kind="stable")]
-    told = []
+    examples = []
     for j in odd[:NAMED]:
         k = int(np.argmax(excess[j]))
         share, of_all = answered[j, k] / total[j, 0], counts[k] / counts.sum()
         much = "mostly" if share > 0.5 else "many of"
-        told.append(
+        examples.append(
             f"{names[j]} saw {much} class {classes[k]} ({100 * share:.0f} % of theirs, {100 * of_all:.0f} % of all)"
         )
     tail = "their accuracies are about those cases" if len(odd) > 1 else "their accuracy is about those cases"
-    return f"Recorded answers were not random: {list_in_words(told, total=len(odd))}; {tail}."
+    return f"Recorded answers were not random: {list_in_words(examples, total=len(odd))}; {tail}."
 
 
 def broken_panel(panel: PanelRecord) -> str | None:

@@ -130,7 +130,7 @@ class ModelCalibration:
         }
 
 
-def kept_promise(promised: float, kept: Share, *, n_members: int = 1) -> Kept | None:
+def kept_promise(promised: float, observed: Share, *, n_members: int = 1) -> Kept | None:
     """Tell what became of a promise; None where nothing was promised.
 
     "less" and "more" say that the promise lies outside the exact interval of what was kept (Clopper and Pearson) and
@@ -143,14 +143,14 @@ def kept_promise(promised: float, kept: Share, *, n_members: int = 1) -> Kept | 
     >>> kept_promise(0.9, Share(0, 1)), kept_promise(0.9, Share(22, 24)), kept_promise(0.9, Share(0, 0))
     ('too few', 'too few', None)
     """
-    if kept.total == 0 or math.isnan(promised):
+    if observed.total == 0 or math.isnan(promised):
         return None
-    if kept.total < VERY_FEW:
+    if observed.total < VERY_FEW:
         return "too few"
-    low, high = clopper_pearson_interval(kept.right, kept.total, level=simultaneous_level(0.95, n_members))
-    if not low <= promised <= high and abs(promised - kept.value) >= SMALL_GAP:
+    low, high = clopper_pearson_interval(observed.right, observed.total, level=simultaneous_level(0.95, n_members))
+    if not low <= promised <= high and abs(promised - observed.value) >= SMALL_GAP:
         return "less" if promised > high else "more"
-    return "too few" if kept.total < FEW else "as promised"
+    return "too few" if observed.total < FEW else "as promised"
 
 
 def was_honest(word: Kept | None) -> bool | None:
@@ -175,8 +175,10 @@ def expert_records(
         promised = when_asked.promised
         error = expected_calibration_error(proba, correct, observed=observed, average=None)
         draws = max(FEWEST_RESAMPLES, min(200, MOST_RESAMPLES // max(1, n_experts)))
-        found = smooth_calibration_interval(proba, correct, observed=observed, average=None, n_resamples=draws, rng=rng)
-        smooth = np.stack([found.value, found.low, found.high])
+        smooth_errors = smooth_calibration_interval(
+            proba, correct, observed=observed, average=None, n_resamples=draws, rng=rng
+        )
+        smooth = np.stack([smooth_errors.value, smooth_errors.low, smooth_errors.high])
     n_members, records = n_promises(trial), []
     for j, name in enumerate(trial.expert_names):
         answered, right = observed[:, j], correct[:, j]

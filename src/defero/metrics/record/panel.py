@@ -97,9 +97,9 @@ def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelReco
     panel, deferred = trial.panel, trial.panel.deferred
     sets, target, alpha = panel.sets, panel.target, panel.alpha
     right = trial.expert_correct & panel.eligible
-    kept = judge_sets(sets.raw_mask[deferred], right[deferred], target=target)
+    achieved = judge_sets(sets.raw_mask[deferred], right[deferred], target=target)
     # Shares in [0, 1] vary at most as much as hits and misses of the same mean: Wilson errs on the safe side.
-    low, high = wilson_interval(float(kept.sum()), len(kept))
+    low, high = wilson_interval(float(achieved.sum()), len(achieved))
     asked_for = TARGETS.find(target).level(alpha)
     raw_size, raw_half = _mean_and_half_width(sets.raw_mask[deferred].sum(axis=1))
     filled_size, filled_half = _mean_and_half_width(sets.mask[deferred].sum(axis=1))
@@ -108,33 +108,35 @@ def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelReco
         target=target,
         alpha=alpha,
         asked_for=asked_for,
-        kept=float(kept.mean()) if kept.size else math.nan,
+        kept=float(achieved.mean()) if achieved.size else math.nan,
         low=low,
         high=high,
-        cases=len(kept),
+        cases=len(achieved),
         deferred=int(deferred.sum()),
         raw_size=raw_size,
         filled_size=filled_size,
         raw_size_half=raw_half,
         filled_size_half=filled_half,
         accuracy=Share(int(np.sum(panel.said_idx == trial.label_idx)), len(trial)),
-        kept_promise=_kept_promise(kept, asked_for, calibrated_on or len(kept), at_most=TARGETS.find(target).at_most),
+        kept_promise=_kept_promise(
+            achieved, asked_for, calibrated_on or len(achieved), at_most=TARGETS.find(target).at_most
+        ),
     )
 
 
-def _kept_promise(kept: FloatArray, asked_for: float, calibrated_on: int, *, at_most: bool) -> Kept | None:
+def _kept_promise(achieved: FloatArray, asked_for: float, calibrated_on: int, *, at_most: bool) -> Kept | None:
     """Tell what became of a promise of at least, or at most, so much on average."""
-    if kept.size == 0:
+    if achieved.size == 0:
         return None
-    if len(kept) < VERY_FEW:
+    if len(achieved) < VERY_FEW:
         return "too few"
     # Both samples vary: together they tell as much as so many cases would about a promise that is exact.
-    size, mean = 1 / (1 / len(kept) + 1 / calibrated_on), float(kept.mean())
+    size, mean = 1 / (1 / len(achieved) + 1 / calibrated_on), float(achieved.mean())
     low, high = clopper_pearson_interval(size * mean, size)
     broken = low > asked_for if at_most else high < asked_for
     if broken and abs(mean - asked_for) >= SMALL_GAP:
         return "less"
-    return "too few" if len(kept) < FEW else "as promised"
+    return "too few" if len(achieved) < FEW else "as promised"
 
 
 def _mean_and_half_width(values: IntArray) -> tuple[float, float]:

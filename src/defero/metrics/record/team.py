@@ -89,12 +89,12 @@ class TeamRecord:
     @property
     def classes(self) -> tuple[object, ...]:
         """K labels."""
-        return tuple(found.label for found in self.recall)
+        return tuple(one.label for one in self.recall)
 
     @property
     def class_counts(self) -> tuple[int, ...]:
         """K whole numbers: how many cases of each class there are."""
-        return tuple(found.team.total for found in self.recall)
+        return tuple(one.team.total for one in self.recall)
 
     @property
     def coverage_with_all(self) -> float:
@@ -126,7 +126,7 @@ class TeamRecord:
             "model_calibration": self.model_calibration.to_dict(),
             "experts": [expert.to_dict() for expert in self.experts],
             "experts_calibration_error": {"pooled": number(self.pooled_error), "mean": number(self.mean_error)},
-            "recall": [found.to_dict() for found in self.recall],
+            "recall": [one.to_dict() for one in self.recall],
             "skill_by_class": self._skill_rows(),
             "model_by_predicted_class": self._predicted_rows(),
             "shared_errors": self.shared_errors.to_dict(),
@@ -155,17 +155,17 @@ class TeamRecord:
         ]
 
     def _predicted_rows(self) -> list[dict[str, Any]]:
-        found = self.by_predicted_class
+        one = self.by_predicted_class
         return [
             {
                 "class": self.classes[int(k)],
-                "n": int(found.count[g, 0]),
-                "promised": number(found.promised[g, 0]),
-                "kept": number(found.realised[g, 0]),
-                "low": number(found.low[g, 0]),
-                "high": number(found.high[g, 0]),
+                "n": int(one.count[g, 0]),
+                "promised": number(one.promised[g, 0]),
+                "kept": number(one.realised[g, 0]),
+                "low": number(one.low[g, 0]),
+                "high": number(one.high[g, 0]),
             }
-            for g, k in enumerate(found.groups)
+            for g, k in enumerate(one.groups)
         ]
 
 
@@ -231,10 +231,10 @@ def _pooled_error(trial: Trial) -> float:
 
 def _by_predicted_class(trial: Trial) -> GroupCalibration:
     scores = trial.scores
-    found = calibration_by_group(scores.model_proba, trial.model_correct, scores.class_idx)
+    by_group = calibration_by_group(scores.model_proba, trial.model_correct, scores.class_idx)
     if scores.link != "weight":
-        return found
-    return replace(found, promised=found.promised * math.nan, pooled_promised=found.pooled_promised * math.nan)
+        return by_group
+    return replace(by_group, promised=by_group.promised * math.nan, pooled_promised=by_group.pooled_promised * math.nan)
 
 
 def _cautions(record: TeamRecord, panel_cases: int | None) -> tuple[str, ...]:
@@ -249,7 +249,7 @@ def _cautions(record: TeamRecord, panel_cases: int | None) -> tuple[str, ...]:
         doubts.lost_classes(record.recall),
         doubts.broken_promises(record.experts, record.model_calibration),
         None if record.panel is None else doubts.broken_panel(record.panel),
-        doubts.dishonest_estimates(record.experts, recalibrated=record.recalibrated),
+        doubts.miscalibrated_estimates(record.experts, recalibrated=record.recalibrated),
         _large_panels(record, panel_cases),
         record.shared_errors.caution,
         doubts.thin_evidence(record.experts),

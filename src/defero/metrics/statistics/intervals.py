@@ -122,7 +122,7 @@ def check_level(level: float) -> None:
 def _check(successes: float, total: float, level: float) -> None:
     check_level(level)
     if not (0 <= successes <= total and math.isfinite(total)):
-        raise InputError(f"successes must lie in 0..total, got {successes} of {total}.")
+        raise InputError(f"must lie in 0..total, got {successes} of {total}.", argument="successes")
 
 
 @dataclass(frozen=True)

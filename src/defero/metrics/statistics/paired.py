@@ -195,7 +195,7 @@ def holm(p_values: ArrayLike) -> FloatArray:
     values = numbers("p_values", p_values)
     if values.size and (values.min() < 0 or values.max() > 1):
         item = int(np.argmax((values < 0) | (values > 1)))
-        raise InputError(f"p_values must lie in [0, 1], got {values[item]:g} at {item}.")
+        raise InputError(f"must lie in [0, 1], got {values[item]:g} at {item}.", argument="p_values")
     return holm_adjusted(values)
 
 

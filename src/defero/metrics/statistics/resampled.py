@@ -99,10 +99,10 @@ def nadeau_bengio(
     array = numbers("values", values)
     count = len(array)
     if count < 2:
-        raise InputError(f"values must hold at least 2 splits, got {count}; one split has no spread.")
+        raise InputError(f"must hold at least 2 splits, got {count}; one split has no spread.", argument="values")
     for name, size in (("n_train", n_train), ("n_test", n_test)):
         if not (math.isfinite(size) and size > 0):
-            raise InputError(f"{name} must be a number of cases above 0, got {size}.")
+            raise InputError(f"must be a number of cases above 0, got {size}.", argument=name)
     one_of("alternative", alternative, get_args(Alternative))
     mean = float(array.mean())
     error = 0.0 if (array == array[0]).all() else math.sqrt((1 / count + n_test / n_train) * float(array.var(ddof=1)))

@@ -58,7 +58,7 @@ def answering_in(
     )
     sentences: tuple[Message, ...] = ()
     if check.alarm or check.depends_on_features:
-        sentences = tuple(Message(sentence) for sentence in check.words(weighted=weights))
+        sentences = tuple(Message(sentence) for sentence in check.describe(weighted=weights))
     if sentences and weights is not None:
         sentences = (*sentences, Message("This model was fitted with ", Argument("answer_weights", weights), "."))
     return AnsweringFacts(check.alarm, check.depends_on_features, sentences)
