@@ -119,7 +119,10 @@ def sequential_panel(
     open_idx = np.arange(n_items)
     for _ in range(_most_questions(max_questions, n_experts=n_experts)):
         belief, can = softmax(log_belief[open_idx]), askable[open_idx] & ~heard[open_idx]
-        gain = _gain(belief, proba[open_idx]) if skill is None else _gain_by_class(belief, skill, open_idx, can, eps=eps)
+        if skill is None:
+            gain = _gain(belief, proba[open_idx])
+        else:
+            gain = _gain_by_class(belief, skill, open_idx, can, eps=eps)
         worth = np.where(can, gain - fee[open_idx], -np.inf)
         asks = worth.max(axis=1) > _NOTHING
         # Where nothing is worth asking now, nothing changes: the item is closed for good.
