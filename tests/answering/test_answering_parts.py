@@ -61,11 +61,11 @@ def test_a_curved_dependence_is_foretold():
 def test_bennett_is_above_the_exact_chance_and_not_by_much():
     label = np.repeat([0, 1], [700, 300])
     left = label_left_over(label, np.empty((1_000, 0)))
-    for given_answers, of_class in [(5, 5), (40, 25), (40, 3), (200, 90), (200, 30), (12, 0)]:
-        item = np.concatenate([np.arange(700, 700 + of_class), np.arange(given_answers - of_class)])
+    for collect_answers, of_class in [(5, 5), (40, 25), (40, 3), (200, 90), (200, 30), (12, 0)]:
+        item = np.concatenate([np.arange(700, 700 + of_class), np.arange(collect_answers - of_class)])
         who = who_answered(item, np.zeros(len(item), int), label, n_classes=2, n_experts=1)
-        law = hypergeom(1_000, 300, given_answers)
-        expected = 0.3 * given_answers
+        law = hypergeom(1_000, 300, collect_answers)
+        expected = 0.3 * collect_answers
         exact = law.sf(of_class - 1) if of_class > expected else law.cdf(of_class)
         bound = expert_chances(who, left)[0, 0]
         assert exact <= bound

@@ -69,7 +69,7 @@ def test_the_loop_closes(folder):
     assert outcome.out.startswith("160 decisions in routed.json:\n  model: ")
     before, after = read_label_studio("export.json"), read_label_studio("routed.json")
     assert after.items.equals(before.items)
-    assert after.answers.frame().equals(before.answers.frame())
+    assert after.answers.to_frame().equals(before.answers.to_frame())
     assert after.labels.tolist() == before.labels.tolist()
     for old, new in zip(before.tasks, after.tasks, strict=True):
         assert {**new["data"], **old["data"]} == new["data"]
@@ -162,7 +162,7 @@ def test_an_export_can_be_cut_by_a_field(folder):
         (["--control", "dz"], "export.json: no result of the control 'dz'. The controls are dx."),
         (
             ["--format", "table", "--label", "truth", "--experts", "dr_a"],
-            "export.json: the name's ending tells no kind of table",
+            "export.json: the ending of the name is no table format",
         ),
     ],
 )

@@ -105,7 +105,7 @@ def test_a_near_miss_is_offered(folder, cases):
         (["--experts", "dr_a,dr_a"], "cases.csv: column 'dr_a' is named twice as an expert; name it once."),
         (["--features", "age,dr_a"], "cases.csv: column 'dr_a' is named as an expert and as a feature; choose one."),
         (["--features", "agee"], "cases.csv: no column 'agee' for a feature; did you mean 'age'?"),
-        (["--key", "site"], "cases.csv: column site: the key 'face' stands in rows"),
+        (["--key", "site"], "cases.csv: column site: the key 'face' is in rows"),
         (["--test-share", "1.5"], "--test-share must lie between 0 and 1, got 1.5."),
         (
             ["--test-share", "0.0001"],
@@ -132,7 +132,7 @@ def test_a_near_miss_is_offered(folder, cases):
         ),
         (["--min-answers", "0"], "Invalid value for '--min-answers'"),
         (["--loss", "hinge"], "--loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
-        (["--key", "site"], "; every row needs one of its own. What several rows share is a group, not a key.\n"),
+        (["--key", "site"], "every row needs its own key. A value that several rows share names a group"),
         (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--seed", "4294967296"], "Invalid value for '--seed': Input should be less than or equal to 4294967295"),
         (["--seed", "99999999999999999999"], "Invalid value for '--seed'"),
@@ -206,7 +206,7 @@ def test_a_table_to_learn_nothing_from_is_told(folder, cases, write, message):
 
 def test_a_missing_file_and_a_strange_one_are_told(folder):
     assert fit("none.csv").err == "defero: none.csv: no such file.\n"
-    assert "cases.xlsx: the name's ending tells no kind of table" in fit("cases.xlsx").err
+    assert "cases.xlsx: the ending of the name is no table format" in fit("cases.xlsx").err
 
 
 def test_a_folder_in_the_way_is_told_before_training(folder, monkeypatch):

@@ -53,7 +53,7 @@ def test_columns_of_the_log_can_be_named(folder):
     log.to_csv("log.csv", index=False)
     outcome = fit(*LONG)
     assert outcome.code == 2
-    assert outcome.err.startswith("defero: log.csv: no column is called as the item usually is (item, task,")
+    assert outcome.err.startswith("defero: log.csv: no column has a usual name of the item (item, task,")
     assert "; name it with --item. The columns are lesion, who, said." in outcome.err
     assert "name it with --expert." in fit(*LONG, "--item", "lesion").err
     assert "name it with --answer." in fit(*LONG, "--item", "lesion", "--expert", "who").err
@@ -82,7 +82,7 @@ def test_columns_of_the_log_are_remembered_where_they_are_there(folder):
     turned = ["--expert", "said", "--answer", "who"]
     assert usual == told(run("evaluate", "other", "items.csv", "--answers", "turned.csv", *turned, "--json"))
     swapped = run("evaluate", "other", "items.csv", "--answers", "turned.csv", "--expert", "said")
-    assert "no column is called as the answer usually is" in swapped.err
+    assert "no column has a usual name of the answer" in swapped.err
     odd.assign(who=odd.who.replace("dr_c", "dr_d")).to_csv("later.csv", index=False)
     added = run("add-expert", "other", "items.csv", "--answers", "later.csv", "--expert", "dr_d", "--out", "more")
     assert added.code == 0, added.err
@@ -113,7 +113,7 @@ def test_answers_to_other_items_are_left_out_and_counted(folder):
     ("change", "message"),
     [
         ({"answer": "maybe"}, "log.csv: row 2, column answer: answer 'maybe' is not one of benign, malign"),
-        ({"reader": None}, "log.csv: row 2, column reader: the annotator is blank; say who answered."),
+        ({"reader": None}, "log.csv: row 2, column reader: the annotator is blank;"),
         ({"case": None}, "log.csv: row 2, column case: the item's key is blank."),
     ],
 )

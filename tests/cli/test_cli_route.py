@@ -268,7 +268,7 @@ def test_a_reader_who_has_had_enough_is_no_error(folder, new, arguments):
         (["--absent", "dr_x"], "--absent dr_x: no such expert; did you mean 'dr_c'? The model knows dr_a, dr_b, dr_c."),
         (["--control", "dx"], "--control dx: is a question of a Label Studio export, and new.csv is read as table"),
         (["--out", "new.csv"], "--out new.csv: is the table of cases itself; choose another name."),
-        (["--out", "d.xlsx"], "d.xlsx: the name's ending tells no kind of table; the known endings are .csv,"),
+        (["--out", "d.xlsx"], "d.xlsx: the ending of the name is no table format; the known endings are .csv,"),
         (["--out", "no/d.csv"], "no/d.csv: the folder no does not exist; make it first."),
     ],
 )

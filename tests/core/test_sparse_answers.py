@@ -17,7 +17,7 @@ from defero.core.errors import InputError
 from defero.core.labels import encode_answers, encode_recorded, names_in
 from defero.core.lookup import class_numbers
 from defero.core.table import ExpertTable
-from defero.data.answers.long_answers import triplets
+from defero.data.answers.log import latest_answers
 
 cells = st.tuples(st.integers(1, 12), st.integers(0, 6)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 2))
@@ -117,7 +117,7 @@ def test_what_is_wrong_with_a_sparse_matrix_is_said(matrix, message):
 
 def test_long_answers_stay_sparse_with_names():
     words = np.array(["b", "a", "b"], dtype=object)
-    long = triplets(np.array([1, 0, 0]), ["bo", "al", "bo"], words, rows=np.arange(3), n_items=2)
+    long = latest_answers(np.array([1, 0, 0]), ["bo", "al", "bo"], words, rows=np.arange(3), n_items=2)
     table = ExpertTable(["a", "b"], long)
     assert table.expert_names == names_in(long) == ("al", "bo")
     assert names_in(table.answers) == ("al", "bo")

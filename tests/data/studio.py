@@ -66,4 +66,4 @@ def write_export(folder, tasks=TASKS, name="export.json"):
 
 
 def answers(found):
-    return found.answers.frame().astype(object).where(lambda cells: cells.notna(), None).to_dict("list")
+    return found.answers.to_frame().astype(object).where(lambda cells: cells.notna(), None).to_dict("list")

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.data.answers.long import read_long
-from defero.data.answers.majority import majority_labels
+from defero.data.answers.labels import majority_labels
+from defero.data.answers.read_log import read_long
 from defero.data.exports.label_studio import read_label_studio
 from defero.data.exports.prodigy import read_lines, read_prodigy
 from defero.data.tables.read import read_chunks, read_frame
@@ -130,7 +130,7 @@ def every_reader(name, content):
 
     def joined(path):
         answers = read_long(path, items, unknown="ignore", annotator="annotator")
-        assert answers.frame().shape == (4, answers.n_experts)
+        assert answers.to_frame().shape == (4, answers.n_experts)
         return majority_labels(answers)
 
     outcome(joined, name, content)

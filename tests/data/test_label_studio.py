@@ -119,7 +119,7 @@ def test_kinds_of_controls_there_and_back(export, kind, value, said):
     )
     write_label_studio(export([], "back.json"), told)
     again = read_label_studio(export(told, "back.json"), predictions="experts")
-    assert again.answers.frame()["defero"].tolist() == [said]
+    assert again.answers.to_frame()["defero"].tolist() == [said]
 
 
 def test_several_choices_in_one_annotation(export):
@@ -165,7 +165,7 @@ def task(**fields):
         ([], "holds no task"),
         ([{"id": 1, "data": {}}, {"data": {}}], "task number 2: 'id' must be a number or a text, got None"),
         ([{"id": 1}, {"id": "1"}], "task number 1 and task number 2 have the same id 1"),
-        (task(), "expected results of type choices, rating, taxonomy; there is no result at all"),
+        (task(), "expected results of type choices, rating, taxonomy, got no result"),
         (task(data=[1]), "task 4: 'data' must be an object, got a list"),
         (task(annotations={}), "task 4: 'annotations' must be a list, got an object"),
         (task(annotations=["a"]), "task 4: 'annotations' must be a list of objects, got a in it"),
@@ -219,7 +219,7 @@ def test_options_that_cannot_be(export, options, error, message):
         ("a.json", b"[{]", "is not JSON"),
         ("a.json", b"\xff\xfe", "it is not UTF-8"),
         ("a.json", b"[" * 100_000, "nested too deeply"),
-        ("a.json", b'[{"id": 1, "id": 2}]', "'id' stands in it more than once"),
+        ("a.json", b'[{"id": 1, "id": 2}]', "'id' .*more than once"),
         ("a.json", b'["\\ud800"]', "half a surrogate pair"),
         ("a.json", b"[" + b"9" * 301 + b"]", "a number of 301 digits is too large"),
         ("a.json.gz", b"no gzip", "cannot be read"),

@@ -100,8 +100,8 @@ def test_the_key_is_the_first_column_where_none_is_called_so():
     [
         ("a.csv", [], TableError, "a list of tasks has one of the endings"),
         ("no/a.json", [], TableError, "the folder .*no does not exist"),
-        ("a.json", [{"x": float("nan")}], InputError, "tasks must hold what JSON can say"),
-        ("a.json", [{"x": {1}}], InputError, "tasks must hold what JSON can say"),
+        ("a.json", [{"x": float("nan")}], InputError, "tasks must be values that JSON can hold"),
+        ("a.json", [{"x": {1}}], InputError, "tasks must be values that JSON can hold"),
     ],
 )
 def test_tasks_that_cannot_be_written(tmp_path, name, tasks, error, message):

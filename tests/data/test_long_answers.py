@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from defero.core.answers import Answers
 from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
-from defero.data.answers.long import join_answers, read_long
-from defero.data.answers.long_answers import LongAnswers, natural, triplets
-from defero.data.answers.long_table import table_from_long
+from defero.data.answers.log import AnswerLog, latest_answers, natural, table_from_long
+from defero.data.answers.read_log import join_answers, read_long
 from defero.data.tables.item_keys import ItemKeys, name_text
 from defero.data.tables.read import read_frame
 
@@ -37,7 +36,7 @@ def test_a_case_by_hand():
     assert answers.codes.shape == (3,)
     assert answers.dense().tolist() == [[0, 1], [-1, -1], [-1, 1]]
     assert answers.expert_names == ("r2", "r10")
-    assert found.frame().to_dict("list") == {"r2": ["x", None, None], "r10": ["y", None, "y"]}
+    assert found.to_frame().to_dict("list") == {"r2": ["x", None, None], "r10": ["y", None, "y"]}
     assert found.notes() == ()
 
 
@@ -72,7 +71,7 @@ def test_columns_that_are_named():
         (
             ("item", "worker", "thing"),
             {},
-            "long.csv: no column is called as the answer usually is .*name it with answer=",
+            "long.csv: no column .*the answer .label, answer, .*name it with answer",
         ),
         (
             ("item", "worker", "label", "answer"),
@@ -116,7 +115,7 @@ def test_people_are_named_as_text():
 def test_the_last_answer_counts_and_the_count_is_said():
     frame = long([("a", "w", "x"), ("a", "v", "x"), ("a", "w", "y"), ("a", "w", None), ("b", "w", "  ")])
     found = join_answers(ITEMS, frame, source="log.csv")
-    assert found.frame().loc[0].to_dict() == {"v": "x", "w": "y"}
+    assert found.to_frame().loc[0].to_dict() == {"v": "x", "w": "y"}
     assert (found.n_repeated, found.n_blank) == (1, 2)
     assert found.notes() == (
         "log.csv: 1 answers were replaced by another of the same person to the same item.",
@@ -163,7 +162,7 @@ def test_answers_to_items_that_are_not_there():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([("a", None, "x")], "row 2, column annotator: the annotator is blank; say who answered"),
+        ([("a", None, "x")], "row 2, column annotator: the annotator is blank"),
         ([(None, "w", "x")], "row 2, column item: the item's key is blank"),
     ],
 )
@@ -175,7 +174,7 @@ def test_blank_cells_that_may_not_be(rows, message):
 @pytest.mark.parametrize("cells", [["a", "a"], ["a", " a"], [7, "7"]])
 def test_an_item_stands_once(cells):
     items = pd.DataFrame({"item": pd.Series(cells, dtype=object)})
-    with pytest.raises(TableError, match="stands in rows 2 and 3"):
+    with pytest.raises(TableError, match="rows 2 and 3"):
         join_answers(items, long([("a", "w", "x")]), items_first_row=2)
 
 
@@ -220,9 +219,9 @@ def test_items_and_experts_can_be_chosen():
     rows = [("a", "u", 1), ("b", "v", 0), ("c", "u", 0), ("c", "v", 1)]
     found = join_answers(ITEMS, long(rows))
     part = found.take([2, 0])
-    assert part.frame().to_numpy().tolist() == [[0, 1], [1, None]]
-    assert found.take(np.array([True, False, False])).frame().to_numpy().tolist() == [[1, None]]
-    assert found.of_experts(["w", "v"]).frame().to_numpy().tolist() == [[None, None], [None, 0], [None, 1]]
+    assert part.to_frame().to_numpy().tolist() == [[0, 1], [1, None]]
+    assert found.take(np.array([True, False, False])).to_frame().to_numpy().tolist() == [[1, None]]
+    assert found.of_experts(["w", "v"]).to_frame().to_numpy().tolist() == [[None, None], [None, 0], [None, 1]]
 
 
 def test_no_answer_at_all():
@@ -302,7 +301,7 @@ def test_the_slow_twin_agrees(rows, timed):
     }
     assert got == {pair: said for pair, (_, said) in expected.items()}
     assert len(found) + found.n_repeated + found.n_blank == len(rows)
-    dense = found.frame()
+    dense = found.to_frame()
     codes = found.among(["x", "y"]).dense()
     for item in range(5):
         for j in range(found.n_experts):
@@ -314,16 +313,16 @@ def test_the_order_of_items_is_the_order_of_rows(order):
     rows = [(item, f"w{item % 3}", str(item)) for item in range(6)]
     plain = join_answers(pd.DataFrame({"item": range(6)}), long(rows))
     moved = join_answers(pd.DataFrame({"item": list(order)}), long(rows))
-    assert moved.frame().equals(plain.frame().iloc[list(order)].reset_index(drop=True))
-    assert moved.frame().equals(plain.take(list(order)).frame())
+    assert moved.to_frame().equals(plain.to_frame().iloc[list(order)].reset_index(drop=True))
+    assert moved.to_frame().equals(plain.take(list(order)).to_frame())
 
 
 def test_nothing_dense_is_made():
     n = 50_000
-    found = triplets(
+    found = latest_answers(
         np.arange(n), [f"w{i}" for i in range(n)], np.full(n, "x", dtype=object), rows=np.arange(n), n_items=n
     )
-    assert isinstance(found, LongAnswers)
+    assert isinstance(found, AnswerLog)
     assert len(found.among(["x"]).codes) == n  # (n, J) would be 2.5e9 cells
 
 

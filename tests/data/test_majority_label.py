@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.core.errors import TableError
-from defero.data.answers.class_codes import as_meant
-from defero.data.answers.long import join_answers, read_long
-from defero.data.answers.long_answers import answers_of_columns
-from defero.data.answers.majority import majority_labels
-from defero.data.exports.labels import known_labels
+from defero.data.answers.class_codes import parse_labels
+from defero.data.answers.labels import known_labels, majority_labels
+from defero.data.answers.log import log_from_columns
+from defero.data.answers.read_log import join_answers, read_long
 from defero.data.tables.cells import is_blank
 from defero.data.tables.read import read_frame
 
@@ -62,7 +61,7 @@ def test_classes_can_be_given():
 
 
 def test_without_answers_there_is_no_majority():
-    with pytest.raises(TableError, match="there is no answer to take labels from"):
+    with pytest.raises(TableError, match="no answer to take labels from"):
         majority_labels(answers([], 2))
 
 
@@ -121,14 +120,14 @@ def test_a_majority_is_written_as_the_labels_are():
     ],
 )
 def test_labels_of_mixed_types_are_meant_alike(cells, meant):
-    found = as_meant(pd.Series(cells, dtype=object)).tolist()
+    found = parse_labels(pd.Series(cells, dtype=object)).tolist()
     assert (found, list(map(type, found))) == (meant, list(map(type, meant)))
 
 
 @given(st.lists(st.lists(st.sampled_from(["x", "y", None, " ", 1.5]), min_size=2, max_size=2), min_size=1, max_size=12))
 def test_answers_in_columns_are_the_same_as_one_by_one(rows):
     frame = pd.DataFrame(rows, columns=["r10", "r2"], dtype=object)
-    found = answers_of_columns(frame, ["r10", "r2"], source="a.csv")
+    found = log_from_columns(frame, ["r10", "r2"], source="a.csv")
     cells = [(row, name, frame.loc[row, name]) for row in range(len(rows)) for name in ("r2", "r10")]
     expected = [one for one in cells if not is_blank(one[2])]
     assert found.expert_names == ("r2", "r10")
@@ -141,4 +140,4 @@ def test_answers_in_columns_are_the_same_as_one_by_one(rows):
 
 def test_answers_in_columns_may_be_odd():
     frame = pd.DataFrame({"a": [["x"], None], "b": [{"x": 1}, "y"]}, dtype=object)
-    assert len(answers_of_columns(frame, ["a", "b"], source="a.jsonl")) == 3
+    assert len(log_from_columns(frame, ["a", "b"], source="a.jsonl")) == 3

@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 
 from defero.core.errors import InputError, TableError
-from defero.data import PictureFiles, PictureRecipe
-from defero.data.recipes.pictures import usual_size
+from defero.data.recipes.pictures import PictureFiles, PictureRecipe, usual_size
 
 
 @pytest.fixture
@@ -71,16 +70,16 @@ def test_usual_size_is_capped(folder):
 def test_what_cannot_be_read_is_told_with_its_row(folder):
     (folder / "text.png").write_text("no picture")
     files = PictureFiles(paths(folder, 0, "text", "none"), (8, 8), "a.csv", [2, 3, 4])
-    with pytest.raises(TableError, match=r"a.csv: row 3: expected a picture in .*text.png, and Pillow cannot read it"):
+    with pytest.raises(TableError, match=r"a.csv: row 3: expected a picture in .*text.png, .*Pillow cannot read it"):
         files.take([0, 1]).check()
-    with pytest.raises(TableError, match=r"a.csv: row 4: .*no file .*none.png\.$"):
+    with pytest.raises(TableError, match=r"a.csv: row 4: .*no such file .*none.png\.$"):
         files.check()
     lost = PictureFiles(paths(folder, 0, "none", "nor", 1), (8, 8), "a.csv", [2, 3, 4, 5])
-    with pytest.raises(TableError, match=r"row 3: .* no file .*none.png\. So it is with 2 of the 4 pictures\.$"):
+    with pytest.raises(TableError, match=r"row 3: .*none.png\. 2 of the 4 pictures"):
         lost.check()
-    with pytest.raises(TableError, match=r"a.csv: row 4: expected a picture in .*none.png, and there is no file"):
+    with pytest.raises(TableError, match=r"a.csv: row 4: expected a picture in .*none.png, .*no such file"):
         files.take([0, 2])[:]
-    with pytest.raises(TableError, match=r"a.csv: row 4: .*no file"):
+    with pytest.raises(TableError, match=r"a.csv: row 4: .*no such file"):
         files.identities()
     with pytest.raises(TableError, match=r"text.png: expected a picture"):
         usual_size(folder / "text.png")

@@ -54,7 +54,7 @@ def test_choices_by_hand(export, name):
     assert found.items.columns.tolist() == ["_input_hash", "text", "length", "meta.source"]
     assert found.items["_input_hash"].tolist() == ["-5", "9", "10"]
     assert found.answers.expert_names == ("news-ann", "news-bo")
-    assert found.answers.frame().to_numpy().tolist() == [["a", "b"], ["b", None], [None, None]]
+    assert found.answers.to_frame().to_numpy().tolist() == [["a", "b"], ["b", None], [None, None]]
     assert found.labels.tolist() == [None, "b", None]
     assert found.label_sources.tolist() == [None, "annotator", None]
     told = " ".join(found.notes)
@@ -91,14 +91,14 @@ def test_binary_decisions_about_one_label(export):
         line(2, "bo", "reject", label="SPAM"),
     ]
     found = read_prodigy(export(lines))
-    assert found.answers.frame().to_numpy().tolist() == [["SPAM", "not SPAM"], [None, "not SPAM"]]
+    assert found.answers.to_frame().to_numpy().tolist() == [["SPAM", "not SPAM"], [None, "not SPAM"]]
     assert set(found.labels) == {"not SPAM"}  # 1 is tied, and "not SPAM" is more frequent over all
 
 
 def test_a_rejection_among_several_labels_names_no_class(export):
     lines = [line(1, "ann", "accept", label="SPAM"), line(1, "bo", "reject", label="SPAM"), line(2, "bo", label="HAM")]
     found = read_prodigy(export(lines))
-    assert found.answers.frame().to_numpy().tolist() == [["SPAM", None], [None, "HAM"]]
+    assert found.answers.to_frame().to_numpy().tolist() == [["SPAM", None], [None, "HAM"]]
     assert found.answers.n_blank == 1
 
 
@@ -130,9 +130,9 @@ def test_several_options(export):
         ({"answer": "maybe"}, "row 1: 'answer' must be accept, reject or ignore, got maybe"),
         ({"accept": "a"}, "row 1: 'accept' must be a list, got a text"),
         ({"accept": [{}]}, "row 1: 'accept' must be a list of option ids"),
-        ({"_input_hash": None}, "row 1: '_input_hash' must name the item, got None; name a field with key="),
+        ({"_input_hash": None}, "row 1: '_input_hash' must name the item, got None; name a field with key"),
         ({"_annotator_id": None, "_session_id": " "}, "row 1: expected who answered, as '_annotator_id' or"),
-        ({"answer": "accept", "accept": []}, "there is no answer to take labels from"),
+        ({"answer": "accept", "accept": []}, "no answer to take labels from"),
     ],
 )
 def test_lines_that_cannot_be_used(export, one, message):
@@ -147,7 +147,7 @@ def test_lines_without_a_choice_or_a_label(export):
 
 def test_options_that_cannot_be(export):
     path = export(CHOICES)
-    with pytest.raises(TableError, match="no answer of the annotator 'nobody'; there are news-ann, news-bo"):
+    with pytest.raises(TableError, match=r"annotator 'nobody'; .*news-ann, news-bo"):
         read_prodigy(path, truth="nobody")
     with pytest.raises(InputError, match="several must be one of"):
         read_prodigy(path, several="all")

@@ -150,7 +150,7 @@ def test_parquet_keeps_a_named_index_and_whole_numbers_with_gaps(tmp_path):
         (
             "t.xlsx",
             b"x",
-            r"t\.xlsx: the name's ending tells no kind of table; the known endings are \.csv, \.csv\.gz, ",
+            r"t\.xlsx: .*the known endings are \.csv, \.csv\.gz, ",
         ),
         ("t.csv", b"", r"t\.csv: is empty\."),
         ("t.csv", b"a,b\n", r"t\.csv: has a header but no rows\."),
@@ -179,7 +179,7 @@ def test_parquet_keeps_a_named_index_and_whole_numbers_with_gaps(tmp_path):
         ("t.parquet", b"PAR1 no table PAR1", r"t\.parquet: cannot be read as parquet: "),
         ("t.jsonl", b'{"a": 1}\n\n{"a": \n', r"t\.jsonl: row 3 is not JSON: Expecting value"),
         ("t.jsonl", b"[1, 2]\n", r't\.jsonl: row 1 must be an object such as {"age": 61}, got \[1, 2\]\.'),
-        ("t.jsonl", b'{"a": 1, "a": 2}\n', r"t\.jsonl: row 1 is not JSON: 'a' stands in it more than once\."),
+        ("t.jsonl", b'{"a": 1, "a": 2}\n', r"t\.jsonl: row 1 is not JSON: 'a' .*more than once"),
     ],
 )
 @pytest.mark.parametrize("rows", [None, 1])
@@ -247,7 +247,7 @@ def test_recipe_and_fingerprints_load_without_pandas():
         "majority_labels",
         "tasks_with_decisions",
         "write_label_studio",
-        "LongAnswers",
+        "AnswerLog",
         "table_from_long",
     ],
 )

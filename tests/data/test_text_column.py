@@ -122,8 +122,8 @@ def test_the_order_of_the_rows_does_not_matter(cells, random):
     [
         ([None, None], "blank in every row"),
         (["sea", "sea"], "the same in every row"),
-        (["sea", "oil"], "no word stands in 2 rows"),
-        (["!", "?"], "no word stands in 2 rows"),
+        (["sea", "oil"], "no word is in 2 rows"),
+        (["!", "?"], "no word is in 2 rows"),
     ],
 )
 def test_texts_of_no_use_say_why(cells, reason):
@@ -163,5 +163,5 @@ def test_what_is_no_text_is_said():
     with pytest.raises(TableError, match=r"^cases\.csv: no column 'notes' for the text; did you mean 'note'\? The"):
         FeatureRecipe.learn(frame, text=["notes"], source="cases.csv")
     for name, what in {"age": "holds numbers", "day": "holds dates", "list": "its cells are neither"}.items():
-        with pytest.raises(TableError, match=rf"^table: column {name} is named as text and {what}.*; leave it out"):
+        with pytest.raises(TableError, match=rf"^table: column {name} is named as text and {what}.*; remove it"):
             FeatureRecipe.learn(frame, text=name)

@@ -107,12 +107,12 @@ def test_where_it_cannot_be_written_is_said(tmp_path):
 
     with pytest.raises(TableError, match=r"d\.csv: the folder .*none does not exist; make it first\."):
         write(tmp_path / "none" / "d.csv", FIRST)
-    with pytest.raises(TableError, match=r"d\.xlsx: the name's ending tells no kind of table; the known endings are"):
+    with pytest.raises(TableError, match=r"d\.xlsx: .*the known endings are \.csv"):
         write(tmp_path / "d.xlsx", FIRST)
     (tmp_path / "f.csv").mkdir()
     with pytest.raises(TableError, match=r"f\.csv: is a folder; name a file to write\."):
         write(tmp_path / "f.csv", FIRST)
-    with pytest.raises(TableError, match=r"d\.csv: there are no decisions to write\."):
+    with pytest.raises(TableError, match=r"d\.csv: no decisions to write"):
         write(tmp_path / "d.csv")
     with pytest.raises(InputError, match=r"every chunk must have the columns id, route, p_model, got id\."):
         write(tmp_path / "d.csv", FIRST, {"id": ["p3"]})

@@ -8,7 +8,7 @@ import pytest
 
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.data.answers.long import join_answers
+from defero.data.answers.read_log import join_answers
 from defero.datasets import (
     AgreementSet,
     chexpert_readers,
@@ -218,7 +218,7 @@ def test_the_last_of_repeated_answers_counts_as_it_does_in_a_users_own_file(tmp_
     write_answers(tmp_path, answers)
     table = keswani_toxicity(folder=tmp_path)
     assert table.answer_idx.tolist() == [[1, -1], [1, 0]]
-    own = join_answers(pd.DataFrame({"item": [1, 2]}), answers).frame()
+    own = join_answers(pd.DataFrame({"item": [1, 2]}), answers).to_frame()
     assert own.to_numpy().tolist() == [[1, None], [1, 0]]
 
 

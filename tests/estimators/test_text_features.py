@@ -13,9 +13,8 @@ from sklearn.model_selection import GroupKFold, cross_validate
 
 from defero import DeferralClassifier, ExpertTable, TwoStageDeferral
 from defero.core.errors import InputError, TableError
-from defero.data.recipes.read_texts import folds_of, read_texts
+from defero.data.recipes.read_texts import fit_ridge, folds_of, log_loss, read_texts
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.ridge import fit_ridge, log_loss
 from defero.estimators.baselines import BestExpert, ConfidenceThreshold, ModelOnly, RandomExpert
 from defero.router import Router
 

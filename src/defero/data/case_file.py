@@ -12,8 +12,8 @@ from defero.core.labels import Labels
 from defero.core.table import ExpertTable
 from defero.data.exports.export import EXPORTS, TABLE, Export
 from defero.data.exports.label_studio_results import Control
-from defero.data.recipes.picture_recipe import PictureRecipe
-from defero.data.tables.columns import no_such_column
+from defero.data.recipes.pictures import PictureRecipe
+from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import first_row, table_format
 from defero.data.tables.read import read_chunks, read_frame
 from defero.data.tables.roles import feature_columns, split_like

@@ -9,17 +9,14 @@ import pandas as pd
 from defero.core.checks import BoolArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.answers.class_codes import as_meant, class_codes
-from defero.data.answers.long import join_answers
-from defero.data.answers.long_answers import LongAnswers, answers_of_columns
-from defero.data.answers.long_columns import key_column, long_columns
-from defero.data.answers.long_table import table_from_long
+from defero.data.answers.class_codes import class_codes, parse_labels
+from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
+from defero.data.answers.log import AnswerLog, log_from_columns, table_from_long
+from defero.data.answers.read_log import join_answers, key_column, long_columns
 from defero.data.case_file import CaseFile, Cases, check_case_file
 from defero.data.exports.export import EXPORTS
 from defero.data.exports.label_studio_results import Control
-from defero.data.exports.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
-from defero.data.tables.cells import is_blank
-from defero.data.tables.columns import no_such_column
+from defero.data.tables.cells import is_blank, no_such_column
 from defero.data.tables.wide import table_from_frame
 
 
@@ -28,7 +25,7 @@ class _Record:
     """Items (n, ...), everybody's answers to them, and labels (n,) with their sources, None where not known."""
 
     items: pd.DataFrame
-    answers: LongAnswers
+    answers: AnswerLog
     known: KnownLabels
     key: str | None
     first_row: int
@@ -65,7 +62,7 @@ def _from_wide(file: CaseFile) -> Cases:
     assert label is not None  # check_case_file
     if file.source.is_text:
         frame = frame.copy(deep=False)
-        frame[label] = as_meant(frame[label])
+        frame[label] = parse_labels(frame[label])
     table = table_from_frame(
         frame,
         source=source,
@@ -99,7 +96,7 @@ def _with_majority(
     if file.classes is not None:  # an answer that is no class is told with its own column
         for name in experts:
             class_codes(frame, name, file.classes, source=source, what="answer", first_row=first)
-    known = _labels(answers_of_columns(frame, experts, source=source), frame, file)
+    known = _labels(log_from_columns(frame, experts, source=source), frame, file)
     kept = _labelled(known)
     label = "label"
     while label in frame.columns:
@@ -178,7 +175,7 @@ def _from_export(file: CaseFile) -> _Record:
     return record
 
 
-def _labels(answers: LongAnswers, items: pd.DataFrame, file: CaseFile) -> KnownLabels:
+def _labels(answers: AnswerLog, items: pd.DataFrame, file: CaseFile) -> KnownLabels:
     """Take the labels (n,) from their column and, where that is wanted, from the majority."""
     given = None if file.label is None else items[file.label].tolist()
     if not file.majority and all(is_blank(cell) for cell in given or ()):
@@ -196,7 +193,7 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
     chosen, left_out = file.choose(record.items, named)
     kept = _labelled(record.known)
     items = record.items[kept]
-    labels = as_meant(pd.Series(record.known.labels[kept], index=items.index, dtype=object))
+    labels = parse_labels(pd.Series(record.known.labels[kept], index=items.index, dtype=object))
     if file.classes is not None:  # a label that is no class is told with its own row
         name, source = record.label_column or "label", file.name
         class_codes(labels.to_frame(name), name, file.classes, source=source, what="label", first_row=record.first_row)
@@ -226,7 +223,7 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
     )
 
 
-def _of_experts(file: CaseFile, answers: LongAnswers) -> tuple[LongAnswers, tuple[str, ...]]:
+def _of_experts(file: CaseFile, answers: AnswerLog) -> tuple[AnswerLog, tuple[str, ...]]:
     """Keep the answers of those who count; say who else answered."""
     if file.team is None and file.expert_names is None:
         return answers, ()

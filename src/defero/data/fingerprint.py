@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from defero.core.checks import BoolArray
 from defero.core.errors import InputError
 from defero.data.rows_key import rows_key
-from defero.data.tables.cells import is_blank, number_of, text_of
-from defero.data.tables.columns import column_names
+from defero.data.tables.cells import column_names, is_blank, number_of, text_of
 
 HashArray = NDArray[np.uint64]
 

@@ -18,7 +18,7 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule, decide
 from defero.router import roster, stages

@@ -14,8 +14,7 @@ from defero.core.checks import IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.lookup import MISSING
 from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
-from defero.data.recipes.picture_recipe import PictureRecipe
-from defero.data.recipes.pictures import PictureFiles
+from defero.data.recipes.pictures import PictureFiles, PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.rows_key import VARIABLE
 

@@ -11,7 +11,7 @@ from defero.core.errors import ModelFolderError
 from defero.core.labels import find_classes
 from defero.data.fingerprint import combined
 from defero.data.model_folder import MANIFEST, ModelFiles, damaged, read_folder, write_folder
-from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.rows_key import key_id, known_key_id, rows_key
 from defero.decisions.rules import rule_from_settings, rule_settings

@@ -8,7 +8,7 @@ from defero.core import ExpertTable
 from defero.core.errors import TableError
 from defero.core.wording import count_of, join_names
 from defero.data.case_file import Cases, Table
-from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.recipes.pictures import PictureRecipe
 from defero.router import Router
 from defero.study.fitting.choices import ALPHA, TARGET
 from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, with_groups_of

@@ -9,8 +9,7 @@ from defero.core.errors import Argument, InputError
 from defero.data.case_file import CaseFile, Cases, Table, TableSource
 from defero.data.cases import cases_in
 from defero.data.exports import export
-from defero.data.recipes.picture_recipe import PictureRecipe
-from defero.data.recipes.pictures import usual_size
+from defero.data.recipes.pictures import PictureRecipe, usual_size
 
 LARGEST_SIDE = 4096
 

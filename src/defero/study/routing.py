@@ -14,7 +14,7 @@ from defero.core.wording import did_you_mean, join_names
 from defero.data.case_file import TableSource, no_question
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
 from defero.data.exports.label_studio_results import Control
-from defero.data.tables.columns import no_such_column
+from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_chunks
 from defero.router import Router
 from defero.router.doubt import expert_sd

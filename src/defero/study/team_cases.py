@@ -10,7 +10,7 @@ from defero.core.wording import join_names
 from defero.data.case_file import CaseFile, Cases, Table, TableSource
 from defero.data.cases import cases_in
 from defero.data.exports.export import takes_control
-from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.recipes.pictures import PictureRecipe
 from defero.router import Router
 from defero.study.reading import format_of
 

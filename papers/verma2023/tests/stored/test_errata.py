@@ -109,10 +109,10 @@ def test_the_quantile_as_run_is_one_rank_high_unless_it_is_the_largest_score():
 
 def test_a_quantile_does_not_know_how_its_list_was_sorted():
     falling = np.arange(100, 0, -1) / 100
-    as_run, as_meant = np.quantile(falling, 0.9, method="higher"), lower_quantile(falling, alpha=0.1)
+    as_run, parse_labels = np.quantile(falling, 0.9, method="higher"), lower_quantile(falling, alpha=0.1)
     assert as_run == np.quantile(falling[::-1], 0.9, method="higher")
     assert np.mean(falling < as_run) == 0.9
-    assert np.mean(falling < as_meant) == 0.1
+    assert np.mean(falling < parse_labels) == 0.1
 
 
 # What is covered

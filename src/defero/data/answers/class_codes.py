@@ -12,8 +12,7 @@ from defero.core.checks import IntArray
 from defero.core.errors import InputError, TableError
 from defero.core.labels import MISSING, Labels, find_classes
 from defero.core.wording import did_you_mean, join_names
-from defero.data.tables.cells import is_blank, number_of, shown, text_of
-from defero.data.tables.columns import row_number
+from defero.data.tables.cells import is_blank, number_of, quote_cell, row_number, text_of
 
 _EXACT = 2**53  # integers beyond this are rounded as floats
 NO_CLASS = -2
@@ -21,12 +20,12 @@ _INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
 
 
-def as_meant(labels: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Turn labels as written into numbers, or into true and false, where every one of them is such.
+def parse_labels(labels: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Turn labels as written into numbers, or into true and false, where all of them can be.
 
     Numbers with a leading zero are codes and stay text. Labels without a text among them have their type already.
 
-    >>> as_meant(pd.Series(["0", 1, "1"], dtype=object)).tolist()
+    >>> parse_labels(pd.Series(["0", 1, "1"], dtype=object)).tolist()
     [0, 1, 1]
     """
     distinct = [cell for cell in distinct_cells(labels)[1] if not is_blank(cell)]
@@ -68,38 +67,38 @@ def class_codes(
         cell = column.iloc[position]
         offer = did_you_mean(str(cell), map(str, classes.tolist()))
         raise TableError(
-            f"{source}: row {row}, column {name}: {what} {shown(cell)} is not one of "
+            f"{source}: row {row}, column {name}: {what} {quote_cell(cell)} is not one of "
             f"{join_names(classes.tolist())}{offer}"
         )
     return codes
 
 
 def matching_codes(column: "pd.Series[Any]", classes: Labels) -> IntArray:
-    """Return (n,) class numbers, -1 where the cell is blank, -2 where it says something else.
+    """Return (n,) class numbers, -1 where the cell is blank, -2 where it is none of the classes.
 
     >>> matching_codes(pd.Series(["1", None, "odd"]), np.array([0, 1])).tolist()
     [1, -1, -2]
     """
     lookup = _lookup(classes)
     cell_idx, distinct = distinct_cells(column)
-    found = [_class_number(cell, lookup) for cell in distinct]
-    return np.array([*found, MISSING], dtype=np.int64)[cell_idx]  # a missing cell has the number -1: the last
+    numbers = [_class_number(cell, lookup) for cell in distinct]
+    return np.array([*numbers, MISSING], dtype=np.int64)[cell_idx]  # a missing cell has the index -1: the last
 
 
-def in_words_of(values: Labels, own: Labels) -> Labels:
-    """Return (n,) values, each as the one of (K,) others that says the same, or as it is where none does.
+def spell_like(values: Labels, classes: Labels) -> Labels:
+    """Return (n,) values, each spelled as the class (K,) that it equals, or as it is where it equals none.
 
-    >>> in_words_of(np.array([1, None, 2], dtype=object), np.array(["01", "b"], dtype=object)).tolist()
+    >>> spell_like(np.array([1, None, 2], dtype=object), np.array(["01", "b"], dtype=object)).tolist()
     ['01', None, 2]
     """
-    codes = matching_codes(pd.Series(values, dtype=object), own)
-    told = values.astype(object)
-    told[codes >= 0] = own[codes[codes >= 0]]
-    return told
+    codes = matching_codes(pd.Series(values, dtype=object), classes)
+    spelled = values.astype(object)
+    spelled[codes >= 0] = classes[codes[codes >= 0]]
+    return spelled
 
 
 def distinct_cells(column: "pd.Series[Any]") -> tuple[IntArray, list[Any]]:
-    """Return (n,) numbers of cells, -1 where missing, and the distinct cells they stand for."""
+    """Return for each of (n,) cells its index among the distinct ones, -1 where missing, and the distinct cells."""
     try:
         cell_idx, cells = pd.factorize(column, use_na_sentinel=True)
     except TypeError:  # lists and the like cannot be compared

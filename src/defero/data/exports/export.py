@@ -18,10 +18,9 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels
 from defero.core.registry import Registry
 from defero.core.table import ExpertTable
-from defero.data.answers.long_answers import LongAnswers
-from defero.data.answers.long_table import table_from_long
+from defero.data.answers.labels import LabelChoice
+from defero.data.answers.log import AnswerLog, table_from_long
 from defero.data.exports.label_studio_results import Control
-from defero.data.exports.labels import LabelChoice
 from defero.data.tables.json_lines import JSON_LINES
 
 
@@ -33,7 +32,7 @@ class ExportedCases:
     ----------
     items : (n, ...) DataFrame
         The key, then one column for each field that can be a feature.
-    answers : LongAnswers
+    answers : AnswerLog
         What each person (and model, where asked for) answered.
     labels : (n,) object
         The truth, None where it is not known.
@@ -54,7 +53,7 @@ class ExportedCases:
     """
 
     items: pd.DataFrame
-    answers: LongAnswers
+    answers: AnswerLog
     labels: Labels
     label_sources: Labels
     key: str
@@ -80,11 +79,11 @@ class OpenCases:
     items : (n, ...) DataFrame
         The key where there is one, then the feature fields. The index is the row in the file, less 1.
     key : str or None
-        The column that names the items; None where nothing does but their row.
+        The column that names the items; None where they have only row numbers.
     tasks : tuple of dict
         As read, for writing back.
     control : Control or None
-        The question that is asked, where anything tells it.
+        The question that is asked, where it is known.
     """
 
     items: pd.DataFrame
@@ -101,9 +100,9 @@ class Export(ABC):
     name, title : str
         The name as `format`, and the tool's own name for messages.
     endings : tuple of str
-        Endings of file names that are this export where nobody says so; none where `format` must say it.
+        Endings of file names that are read as this export; none where the user must pass `format`.
     written : tuple of str
-        Endings of file names to which `write` writes decisions; none where a table is the only way.
+        Endings of file names to which `write` writes decisions; none where it cannot.
     key : str, optional
         The column that always names the cases; None where another may be chosen.
     has_control : bool
@@ -153,19 +152,19 @@ def format_of(path: Path, given: str | None, *, remembered: str | None = None) -
     if given is not None:
         return TABLE if given == TABLE else EXPORTS.find(given, also=(TABLE,)).name
     name = path.name.lower()
-    promised = next((one.name for one in EXPORTS.values() if one.endings and name.endswith(one.endings)), None)
-    if promised is None and remembered in EXPORTS and name.endswith(JSON_LINES.endings):
+    by_ending = next((one.name for one in EXPORTS.values() if one.endings and name.endswith(one.endings)), None)
+    if by_ending is None and remembered in EXPORTS and name.endswith(JSON_LINES.endings):
         return str(remembered)
-    return promised or TABLE
+    return by_ending or TABLE
 
 
 def takes_control(file_format: str) -> bool:
-    """Tell a format whose tool asks several questions, of which `control` names one."""
+    """Return whether the format's tool asks several questions, of which `control` names one."""
     return file_format != TABLE and EXPORTS.find(file_format, also=(TABLE,)).has_control
 
 
 def writes(file_format: str, path: Path) -> bool:
-    """Tell whether decisions on cases of this format are written to this file in the tool's own form."""
+    """Return whether decisions on cases of this format are written to this file in the tool's own form."""
     endings = () if file_format == TABLE else EXPORTS.find(file_format, also=(TABLE,)).written
     return bool(endings) and path.name.lower().endswith(endings)
 

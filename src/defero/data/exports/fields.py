@@ -14,7 +14,7 @@ _JOINT = "; "
 
 
 def one_answer(values: Sequence[Any], *, several: Several, what: str, source: str, place: str) -> Any:
-    """Return the only value, None where there is none; several are an error, one class, or no answer.
+    """Return the only value, or None; of several values raise, make one class, or drop them.
 
     >>> one_answer(["b", "a"], several="join", what="'topic'", source="a.json", place="task 1")
     'a; b'
@@ -27,12 +27,12 @@ def one_answer(values: Sequence[Any], *, several: Several, what: str, source: st
         return _JOINT.join(sorted({str(value) for value in values}))
     raise TableError(
         f"{source}: {place}: expected one answer to {what}, got {len(values)}: {join_names(values, most=5)}; "
-        "keep one. In Python several='join' makes one class of them, and several='leave out' leaves them out."
+        "keep one, or pass several='join' to read them as one class or several='leave out' to drop them."
     )
 
 
 def number_or_nan(value: object) -> float:
-    """Return a number that may be absent, or nonsense, as a float.
+    """Return a value as a float; NaN where it is missing or no number.
 
     >>> number_or_nan(4), number_or_nan(None), number_or_nan(10**400)
     (4.0, nan, nan)
@@ -58,19 +58,18 @@ def feature_frame(
     """
     names = list(dict.fromkeys(str(name) for record in records for name in record))
     nested = {name for record in records for name, value in record.items() if isinstance(value, list | dict)}
-    kept = [name for name in names if name not in nested]
-    columns = {name: _column([record.get(name) for record in records]) for name in kept}
+    columns = {name: _column([record.get(name) for record in records]) for name in names if name not in nested}
     left_out = [name for name in names if name in nested]
-    said = f"{source}: fields of a {of} that are lists or objects are left out: {join_names(left_out)}."
-    return pd.DataFrame(columns, index=range(len(records))), (said,) if left_out else ()
+    note = f"{source}: fields of a {of} that are lists or objects are left out: {join_names(left_out)}."
+    return pd.DataFrame(columns, index=range(len(records))), (note,) if left_out else ()
 
 
 def _column(cells: list[Any]) -> "pd.Series[Any]":
-    """Let numbers be numbers; blank texts are missing."""
+    """Return a column of numbers where all cells are numbers; blank texts are missing."""
     tidy = [(cell.strip() or None) if isinstance(cell, str) else cell for cell in cells]
     column = pd.Series(tidy, dtype=object)
-    said = [cell for cell in tidy if cell is not None]
-    if said and all(_is_number(cell) for cell in said):
+    filled = [cell for cell in tidy if cell is not None]
+    if filled and all(_is_number(cell) for cell in filled):
         return pd.to_numeric(column)
     return column
 

@@ -9,22 +9,22 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError, TableError
-from defero.data.answers.long_answers import LongAnswers, triplets
+from defero.data.answers.labels import LabelChoice, check_choice, describe_sources, known_labels
+from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.exports.export import Export, ExportedCases, OpenCases
 from defero.data.exports.fields import SEVERAL, Several, feature_frame
 from defero.data.exports.label_studio_results import (
     KINDS,
     Control,
-    Given,
+    GivenAnswer,
+    collect_answers,
     entries_of,
     find_control,
-    given_answers,
     results_of,
 )
 from defero.data.exports.label_studio_tasks import KEY, ROUTING, tasks_with_decisions, write_label_studio
-from defero.data.exports.labels import LabelChoice, check_choice, known_labels, sources_sentence
-from defero.data.tables.columns import no_such_column
-from defero.data.tables.json_lines import Record, json_records, typed
+from defero.data.tables.cells import no_such_column
+from defero.data.tables.json_lines import Record, field_of_type, json_records
 
 
 def read_label_studio(
@@ -68,11 +68,7 @@ def read_label_studio(
     check_choice("without_label", without_label, ("leave out", "majority"))
     check_choice("several", several, SEVERAL)
     check_choice("predictions", predictions, ("ignore", "experts"))
-    records = json_records(path, of="task")
-    tasks = tuple(record.fields for record in records)
-    ids = task_ids(records, source=source)
-    places = [f"task {one}" for one in ids]
-    data = [typed(task, "data", dict, source=source, place=place) for task, place in zip(tasks, places, strict=True)]
+    tasks, ids, places, data = _open_tasks(path)
     _check_label(label, data, source=source)
     people = list(entries_of(tasks, places, by_model=False, source=source))
     counted = [entry for entry in people if not entry.cancelled]
@@ -81,8 +77,8 @@ def read_label_studio(
         one for entry in (*counted, *models) for one in results_of(entry.record, source=source, place=entry.place)
     )
     asked = find_control(results, name=control, source=source)
-    given = given_answers([*counted, *models], asked, several=several, names=names, source=source)
-    answers = _long(given, ids, column=asked.from_name, source=source)
+    given = collect_answers([*counted, *models], asked, several=several, names=names, source=source)
+    answers = _answer_log(given, ids, column=asked.from_name, source=source)
     known = known_labels(
         answers,
         ("ground truth", _truths(given, n_items=len(tasks))),
@@ -102,7 +98,7 @@ def read_label_studio(
         control=asked,
         lead_time=_lead_times(given),
         tasks=tasks,
-        notes=(sources_sentence(known.sources, source=source), *notes, *answers.notes()),
+        notes=(describe_sources(known.sources, source=source), *notes, *answers.notes()),
     )
 
 
@@ -127,11 +123,7 @@ def read_tasks(path: str | PathLike[str], *, control: str | None = None, known: 
     {'task_id': [1], 'text': ['fine film']}
     """
     source = str(path)
-    records = json_records(path, of="task")
-    tasks = tuple(record.fields for record in records)
-    ids = task_ids(records, source=source)
-    places = [f"task {one}" for one in ids]
-    data = [typed(task, "data", dict, source=source, place=place) for task, place in zip(tasks, places, strict=True)]
+    tasks, ids, places, data = _open_tasks(path)
     items, _ = task_items(ids, data, label=None, source=source)
     if known is None:
         entries = [entry for entry in entries_of(tasks, places, by_model=False, source=source) if not entry.cancelled]
@@ -139,6 +131,21 @@ def read_tasks(path: str | PathLike[str], *, control: str | None = None, known: 
         if control is not None or any(one.get("type") in KINDS for one in results):
             known = find_control(results, name=control, source=source)
     return OpenCases(items, KEY, tasks, known)
+
+
+def _open_tasks(
+    path: str | PathLike[str],
+) -> tuple[tuple[dict[str, Any], ...], list[Any], list[str], list[dict[str, Any]]]:
+    """Return the tasks as read, their ids, what a message calls them, and their data fields."""
+    source = str(path)
+    records = json_records(path, of="task")
+    ids = task_ids(records, source=source)
+    places = [f"task {one}" for one in ids]
+    data = [
+        field_of_type(record.fields, "data", dict, source=source, place=place)
+        for record, place in zip(records, places, strict=True)
+    ]
+    return tuple(record.fields for record in records), ids, places, data
 
 
 def _check_label(label: str | None, data: Sequence[dict[str, Any]], *, source: str) -> None:
@@ -181,15 +188,15 @@ def _is_small(value: object) -> bool:
     return isinstance(value, int) and abs(value) < 2**63
 
 
-def _long(given: Sequence[Given], ids: Sequence[Any], *, column: str, source: str) -> LongAnswers:
-    said = [one for one in given if one.answer is not None and not one.truth]
+def _answer_log(given: Sequence[GivenAnswer], ids: Sequence[Any], *, column: str, source: str) -> AnswerLog:
+    answered = [one for one in given if one.answer is not None and not one.truth]
     numbered = all(_is_small(one) for one in ids)
-    return triplets(
-        np.array([one.task for one in said], dtype=np.int64),
-        [str(one.who) for one in said],
-        np.array([*(one.answer for one in said), None], dtype=object)[:-1],
-        rows=np.array([ids[one.task] if numbered else one.task + 1 for one in said], dtype=np.int64),
-        when=np.array([one.when for one in said], dtype=np.float64),
+    return latest_answers(
+        np.array([one.task for one in answered], dtype=np.int64),
+        [str(one.who) for one in answered],
+        np.array([*(one.answer for one in answered), None], dtype=object)[:-1],
+        rows=np.array([ids[one.task] if numbered else one.task + 1 for one in answered], dtype=np.int64),
+        when=np.array([one.when for one in answered], dtype=np.float64),
         n_items=len(ids),
         n_blank=sum(one.answer is None for one in given),
         source=source,
@@ -198,7 +205,7 @@ def _long(given: Sequence[Given], ids: Sequence[Any], *, column: str, source: st
     )
 
 
-def _truths(given: Sequence[Given], *, n_items: int) -> list[object]:
+def _truths(given: Sequence[GivenAnswer], *, n_items: int) -> list[object]:
     """Return the annotation marked as ground truth, the one updated last where there are several."""
     truths: list[object] = [None] * n_items
     for one in sorted((one for one in given if one.truth and one.answer is not None), key=lambda one: one.when):
@@ -206,7 +213,7 @@ def _truths(given: Sequence[Given], *, n_items: int) -> list[object]:
     return truths
 
 
-def _lead_times(given: Sequence[Given]) -> dict[str, float]:
+def _lead_times(given: Sequence[GivenAnswer]) -> dict[str, float]:
     seconds: dict[str, list[float]] = {}
     for one in given:
         if one.answer is not None and one.who is not None and np.isfinite(one.seconds):
@@ -239,7 +246,7 @@ class _LabelStudio(Export):
         """Write the tasks with a prediction and the route of each."""
         if cases.control is None:
             raise InputError(
-                f"{path}: no task has an answer that tells which question the model answers; write a table instead."
+                f"{path}: no task has an answer, so the question is not known; write a table such as decisions.csv."
             )
         own_key = str(decisions.columns[0])
         write_label_studio(path, tasks_with_decisions(cases.tasks, decisions, control=cases.control, key=own_key))

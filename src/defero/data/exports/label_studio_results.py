@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from defero.core.errors import Argument, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.exports.fields import Several, number_or_nan, one_answer
-from defero.data.tables.json_lines import typed
+from defero.data.tables.json_lines import field_of_type
 
 KINDS = ("choices", "rating", "taxonomy")
 STEP = " / "
@@ -48,7 +48,7 @@ class Control:
 
 def results_of(record: Mapping[str, Any], *, source: str, place: str) -> list[dict[str, Any]]:
     """Return the list `result` of an annotation or a prediction, each of its entries an object."""
-    results: list[dict[str, Any]] = typed(dict(record), "result", list, source=source, place=place)
+    results: list[dict[str, Any]] = field_of_type(dict(record), "result", list, source=source, place=place)
     wrong = [one for one in results if not isinstance(one, dict)]
     if wrong:
         raise TableError(f"{source}: {place}: 'result' must be a list of objects, got {wrong[0]!s:.40} in it.")
@@ -57,7 +57,7 @@ def results_of(record: Mapping[str, Any], *, source: str, place: str) -> list[di
 
 def find_control(results: Iterable[Mapping[str, Any]], *, name: str | None, source: str) -> Control:
     """Return the control of this name; without a name the only one that asks for a class."""
-    found: dict[str, Control] = {}
+    controls: dict[str, Control] = {}
     times: Counter[str] = Counter()
     other: Counter[str] = Counter()
     for result in results:
@@ -67,21 +67,21 @@ def find_control(results: Iterable[Mapping[str, Any]], *, name: str | None, sour
             continue
         times[from_name] += 1
         control = Control(from_name, str(result.get("to_name")), kind)
-        earlier = found.setdefault(from_name, control)
+        earlier = controls.setdefault(from_name, control)
         if earlier.kind != kind:
             raise TableError(f"{source}: the control {from_name!r} is of two types, {earlier.kind} and {kind}.")
-    if name is not None and name not in found:
-        names = f" The controls are {join_names(found)}." if found else ""
-        raise TableError(f"{source}: no result of the control {name!r}{did_you_mean(name, found)}{names}")
-    if not found:
-        seen = f"; the types of the results are {join_names(other)}" if other else "; there is no result at all"
-        raise TableError(f"{source}: expected results of type {join_names(KINDS)}{seen}.")
-    if name is None and len(found) > 1:
-        shown = join_names(f"{one} ({times[one]} answers)" for one in found)
+    if name is not None and name not in controls:
+        names = f" The controls are {join_names(controls)}." if controls else ""
+        raise TableError(f"{source}: no result of the control {name!r}{did_you_mean(name, controls)}{names}")
+    if not controls:
+        types = f"; the types of the results are {join_names(other)}" if other else ", got no result at all"
+        raise TableError(f"{source}: expected results of type {join_names(KINDS)}{types}.")
+    if name is None and len(controls) > 1:
+        counts = join_names(f"{one} ({times[one]} answers)" for one in controls)
         raise TableError(
-            f"{source}: several controls ask for a class: {shown}; name one with ", Argument("control"), "."
+            f"{source}: several controls ask for a class: {counts}; name one with ", Argument("control"), "."
         )
-    return found[name if name is not None else next(iter(found))]
+    return controls[name if name is not None else next(iter(controls))]
 
 
 def answer_of(
@@ -143,7 +143,7 @@ class People:
         """Learn who is who from all annotations of an export."""
         wanted = {str(key): name for key, name in (names or {}).items()}
         described = [one for one in completed_by if isinstance(one, dict) and one.get("id") is not None]
-        by_number = {str(one["id"]): said for one in described if (said := _said(one)) is not None}
+        by_number = {str(one["id"]): contact for one in described if (contact := _contact(one)) is not None}
         return cls(wanted, by_number)
 
     def name(self, completed_by: object, *, source: str, place: str) -> str:
@@ -155,8 +155,8 @@ class People:
         """
         forms: list[str] = []
         if isinstance(completed_by, dict):
-            said = _said(completed_by)
-            forms = [str(one) for one in (said, completed_by.get("id")) if one is not None]
+            contact = _contact(completed_by)
+            forms = [str(one) for one in (contact, completed_by.get("id")) if one is not None]
         elif isinstance(completed_by, int | str) and not isinstance(completed_by, bool) and str(completed_by).strip():
             number = str(completed_by).strip()
             forms = [self.by_number[number], number] if number in self.by_number else [number]
@@ -168,7 +168,7 @@ class People:
         return next((self.names[form] for form in forms if form in self.names), forms[0])
 
 
-def _said(person: dict[str, Any]) -> str | None:
+def _contact(person: dict[str, Any]) -> str | None:
     for key in ("email", "username"):
         value = person.get(key)
         if isinstance(value, str) and value.strip():
@@ -197,7 +197,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenAnswer:
     """One answer; None where the annotation holds none. `when` and `seconds` are NaN where not recorded."""
 
     task: int
@@ -214,23 +214,23 @@ def entries_of(
     """Yield the annotations, or the predictions, of all tasks. Drafts stand in a list of their own and are not read."""
     key = "predictions" if by_model else "annotations"
     for number, (task, place) in enumerate(zip(tasks, places, strict=True)):
-        for record in typed(task, key, list, source=source, place=place):
+        for record in field_of_type(task, key, list, source=source, place=place):
             if not isinstance(record, dict):
                 raise TableError(f"{source}: {place}: {key!r} must be a list of objects, got {record!s:.40} in it.")
             yield Entry(number, place, record, by_model)
 
 
-def given_answers(
+def collect_answers(
     entries: Sequence[Entry],
     control: Control,
     *,
     several: Several,
     names: Mapping[Any, str] | None,
     source: str,
-) -> list[Given]:
+) -> list[GivenAnswer]:
     """Return the answers to one control. Nobody need have given the truth; every other answer has a name."""
     people = People.of((entry.record.get("completed_by") for entry in entries if not entry.by_model), names=names)
-    found = []
+    answers = []
     for entry in entries:
         results = results_of(entry.record, source=source, place=entry.place)
         answer = answer_of(results, control, several=several, source=source, place=entry.place)
@@ -240,18 +240,16 @@ def given_answers(
         elif not entry.truth:
             who = people.name(entry.record.get("completed_by"), source=source, place=entry.place)
         seconds = number_or_nan(entry.record.get("lead_time"))
-        found.append(Given(entry.task, who, answer, _when(entry, source=source), seconds, entry.truth))
-    return _apart(found, entries)
+        answers.append(GivenAnswer(entry.task, who, answer, _when(entry, source=source), seconds, entry.truth))
+    return _rename_models(answers, entries)
 
 
-def _apart(found: list[Given], entries: Sequence[Entry]) -> list[Given]:
-    """Keep a model apart from a person of the same name."""
-    people = {one.who for one, entry in zip(found, entries, strict=True) if not entry.by_model}
+def _rename_models(answers: list[GivenAnswer], entries: Sequence[Entry]) -> list[GivenAnswer]:
+    """Add " (model)" to the name of a model where a person has the same name."""
+    people = {one.who for one, entry in zip(answers, entries, strict=True) if not entry.by_model}
     return [
-        Given(one.task, f"{one.who} (model)", one.answer, one.when, one.seconds, one.truth)
-        if entry.by_model and one.who in people
-        else one
-        for one, entry in zip(found, entries, strict=True)
+        replace(one, who=f"{one.who} (model)") if entry.by_model and one.who in people else one
+        for one, entry in zip(answers, entries, strict=True)
     ]
 
 

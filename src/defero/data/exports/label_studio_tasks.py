@@ -16,8 +16,7 @@ import pandas as pd
 from defero.core.errors import InputError, TableError
 from defero.core.wording import join_names
 from defero.data.exports.label_studio_results import Control
-from defero.data.tables.cells import is_blank
-from defero.data.tables.columns import column_names, no_such_column
+from defero.data.tables.cells import column_names, is_blank, no_such_column
 from defero.data.tables.item_keys import ItemKeys
 
 KEY = "task_id"
@@ -58,8 +57,8 @@ def tasks_with_decisions(
     --------
     >>> tasks = [{"id": 5, "data": {"text": "fine film"}}]
     >>> decisions = pd.DataFrame({"task_id": [5], "route": ["ann"], "model_says": ["good"], "p_model": [0.6]})
-    >>> told = tasks_with_decisions(tasks, decisions, control=Control("sentiment", "text", "choices"))[0]
-    >>> told["data"]["defero_route"], told["predictions"][0]["score"]
+    >>> task = tasks_with_decisions(tasks, decisions, control=Control("sentiment", "text", "choices"))[0]
+    >>> task["data"]["defero_route"], task["predictions"][0]["score"]
     ('ann', 0.6)
     """
     table = decisions.set_axis(list(column_names(decisions, source=source)), axis=1)
@@ -68,12 +67,12 @@ def tasks_with_decisions(
     keys = ItemKeys.of(pd.DataFrame({KEY: pd.Series(ids, dtype=object)}), KEY, source="tasks", first_row=1)
     place = keys.find(table[own_key], rows=np.arange(len(table)), source=source, unknown="error")
     if len(set(place.tolist())) < len(place):
-        raise TableError(f"{source}: column {own_key}: a task has two decisions; every task has one.")
-    told = [copy.deepcopy(dict(task)) for task in tasks]
+        raise TableError(f"{source}: column {own_key}: a task has two decisions; leave one row for each task.")
+    decided = [copy.deepcopy(dict(task)) for task in tasks]
     rows = table.drop(columns=own_key).astype(object).to_dict("records")
     for number, row in zip(place.tolist(), rows, strict=True):
-        told[number] = _told(told[number], row, control, model_version=model_version)
-    return told
+        _add_decision(decided[number], row, control, model_version=model_version)
+    return decided
 
 
 def _key(table: pd.DataFrame, key: str | None, *, source: str) -> str:
@@ -86,18 +85,17 @@ def _key(table: pd.DataFrame, key: str | None, *, source: str) -> str:
     return str(chosen)
 
 
-def _told(task: dict[str, Any], row: Mapping[Any, Any], control: Control, *, model_version: str) -> dict[str, Any]:
+def _add_decision(task: dict[str, Any], row: Mapping[Any, Any], control: Control, *, model_version: str) -> None:
     plain = {str(name): _plain(value) for name, value in row.items()}
     task["data"] = {**(task.get("data") or {}), **{f"{ROUTING}{name}": value for name, value in plain.items()}}
     answer = plain.get("model_says")
     if answer is None:
-        return task
+        return
     prediction: dict[str, Any] = {"model_version": model_version, "result": [control.result(answer)]}
     if isinstance(plain.get("p_model"), int | float):
         prediction["score"] = plain["p_model"]
     others = [one for one in task.get("predictions") or [] if one.get("model_version") != model_version]
     task["predictions"] = [*others, prediction]
-    return task
 
 
 def _plain(value: Any) -> Any:
@@ -121,7 +119,7 @@ def write_label_studio(path: str | PathLike[str], tasks: Sequence[Mapping[str, A
         else:
             text = "".join(json.dumps(task, ensure_ascii=False, allow_nan=False) + "\n" for task in tasks)
     except (TypeError, ValueError) as error:
-        raise InputError(f"tasks must hold what JSON can say: {error}.") from error
+        raise InputError(f"must be values that JSON can hold ({error}).", argument="tasks") from error
     content = text.encode("utf-8")
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:

@@ -16,15 +16,14 @@ import pandas as pd
 
 from defero.core.errors import Argument, TableError
 from defero.core.wording import join_names
-from defero.data.answers.long_answers import LongAnswers, triplets
+from defero.data.answers.labels import LabelChoice, check_choice, describe_sources, known_labels
+from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.exports.export import Export, ExportedCases, OpenCases
 from defero.data.exports.fields import SEVERAL, Several, feature_frame, number_or_nan, one_answer
 from defero.data.exports.label_studio_results import Control
-from defero.data.exports.labels import LabelChoice, check_choice, known_labels, sources_sentence
-from defero.data.tables.cells import is_blank
-from defero.data.tables.columns import no_such_column
+from defero.data.tables.cells import is_blank, no_such_column
 from defero.data.tables.item_keys import name_text
-from defero.data.tables.json_lines import Record, json_records, typed
+from defero.data.tables.json_lines import Record, field_of_type, json_records
 
 KEY = "_input_hash"
 _OWN = {"answer", "accept", "label", "options", "meta", "config"}
@@ -72,15 +71,16 @@ def read_prodigy(
     items, notes = task_items([records[place].fields for place in firsts], key=key, label=label, source=source)
     who = [_annotator(one.fields, names=names, source=source, place=one.place) for one in records]
     binary = _single_label(records)
-    said = [_answer(one.fields, binary, several=several, source=source, place=one.place) for one in records]
+    given = [_answer(one.fields, binary, several=several, source=source, place=one.place) for one in records]
     is_truth = np.array([one == truth for one in who], dtype=np.bool_)
     if truth is not None and not is_truth.any():
-        raise TableError(f"{source}: no answer of the annotator {truth!r}; there are {join_names(sorted(set(who)))}.")
-    given = [
-        _long(item_idx, who, said, records, kept=kept, n_items=len(items), source=source)
-        for kept in (~is_truth, is_truth)
-    ]
-    answers, truths = given
+        raise TableError(
+            f"{source}: no answer of the annotator {truth!r}; the annotators are {join_names(sorted(set(who)))}."
+        )
+    answers, truths = (
+        _answer_log(item_idx, who, given, records, rows=rows, n_items=len(items), source=source)
+        for rows in (~is_truth, is_truth)
+    )
     true_answers = np.full(len(items), None, dtype=object)
     true_answers[truths.item_idx] = truths.answers
     fields = None if label is None else _field([records[place].fields for place in firsts], label, source=source)
@@ -88,7 +88,7 @@ def read_prodigy(
     if any(_MOMENT.fullmatch(name) for name in answers.expert_names):
         notes = (
             *notes,
-            f"{source}: sessions without a name are called by their start: one person may be several experts.",
+            f"{source}: sessions without a name are named by their start, so one person may be several experts.",
         )
     return ExportedCases(
         items=items,
@@ -96,7 +96,7 @@ def read_prodigy(
         labels=known.labels,
         label_sources=known.sources,
         key=key,
-        notes=(sources_sentence(known.sources, source=source), *notes, *answers.notes()),
+        notes=(describe_sources(known.sources, source=source), *notes, *answers.notes()),
         n_tied=known.n_tied,
     )
 
@@ -167,7 +167,7 @@ def task_items(
 
 
 def _meta(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a task says of itself; nothing where that is no object."""
+    """Return the field `meta` of a task; empty where it is no object."""
     meta = record.get("meta")
     return meta if isinstance(meta, dict) else {}
 
@@ -195,8 +195,8 @@ def _annotator(record: Mapping[str, Any], *, names: Mapping[str, str] | None, so
 
 def _single_label(records: Sequence[Record]) -> str | None:
     """Return the one label that all binary decisions are about, if it is one."""
-    found = {str(one.fields["label"]) for one in records if "accept" not in one.fields and "label" in one.fields}
-    return next(iter(found)) if len(found) == 1 else None
+    labels = {str(one.fields["label"]) for one in records if "accept" not in one.fields and "label" in one.fields}
+    return next(iter(labels)) if len(labels) == 1 else None
 
 
 def _answer(record: dict[str, Any], binary: str | None, *, several: Several, source: str, place: str) -> object:
@@ -204,7 +204,7 @@ def _answer(record: dict[str, Any], binary: str | None, *, several: Several, sou
     if verdict not in ("accept", "reject", "ignore"):
         raise TableError(f"{source}: {place}: 'answer' must be accept, reject or ignore, got {verdict!s:.40}.")
     if "accept" in record:
-        options = typed(record, "accept", list, source=source, place=place)
+        options = field_of_type(record, "accept", list, source=source, place=place)
         if any(isinstance(one, list | dict) or is_blank(one) for one in options):
             raise TableError(f"{source}: {place}: 'accept' must be a list of option ids, got {options!s:.40}.")
         options = options if verdict == "accept" else []
@@ -217,27 +217,27 @@ def _answer(record: dict[str, Any], binary: str | None, *, several: Several, sou
     return f"not {label}" if verdict == "reject" and binary is not None else None
 
 
-def _long(
+def _answer_log(
     item_idx: Any,
     who: list[str],
-    said: list[object],
+    given: list[object],
     records: Sequence[Record],
     *,
-    kept: Any,
+    rows: Any,
     n_items: int,
     source: str,
-) -> LongAnswers:
-    blank = np.array([one is None for one in said], dtype=np.bool_)
-    chosen = np.flatnonzero(kept & ~blank)
+) -> AnswerLog:
+    blank = np.array([one is None for one in given], dtype=np.bool_)
+    chosen = np.flatnonzero(rows & ~blank)
     when = np.array([number_or_nan(one.fields.get("_timestamp")) for one in records], dtype=np.float64)
-    return triplets(
+    return latest_answers(
         item_idx[chosen],
         [who[place] for place in chosen],
-        np.array([*said, None], dtype=object)[:-1][chosen],
+        np.array([*given, None], dtype=object)[:-1][chosen],
         rows=np.array([one.number for one in records], dtype=np.int64)[chosen],
         when=np.where(np.isnan(when), -np.inf, when)[chosen],
         n_items=n_items,
-        n_blank=int((kept & blank).sum()),
+        n_blank=int((rows & blank).sum()),
         source=source,
     )
 

@@ -1,20 +1,31 @@
 """What becomes of one raw column: a number with its blanks filled, or a 0/1 column per category. Needs numpy alone.
 
-Columns of text are in `text_column` and `text_vectors`.
+Columns of text are in `text_column` and `text_vectors`. The end of the file checks columns that the user chose by name.
 """
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from defero.core.checks import FloatArray
+from defero.core.errors import TableError
 from defero.core.wording import join_names
 from defero.data.recipes.text_column import TextColumn
 from defero.data.recipes.text_vectors import VectorColumn
-from defero.data.tables.cells import number_of, shown, shown_few
+from defero.data.tables.cells import (
+    column_kind,
+    is_blank,
+    number_of,
+    numbers,
+    quote_cell,
+    quote_cells,
+    row_number,
+    texts,
+)
 
 FREE_TEXT = "free text; name it as a text to use it"
 """Why a column of texts that nobody named is left out."""
@@ -49,11 +60,11 @@ class NumericColumn:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the columns this one becomes; a constant is kept out, its blanks are not."""
+        """Names of the columns this one becomes; a constant column only marks its blanks."""
         return (self.name,) * self.varies + (f"{self.name}=missing",) * self.missing
 
     def sentence(self) -> str:
-        """Say how the column is used."""
+        """Return one sentence: how the column is used."""
         marked = ", which are marked" if self.missing else ""
         value = "a number" if self.varies else "constant, of use only by its blanks"
         return f"{self.name}: {value}; blank cells become {self.fill:g}{marked}."
@@ -84,23 +95,23 @@ class CategoricalColumn:
         return ["other"] * self.other + ["missing"] * self.missing
 
     def sentence(self) -> str:
-        """Say how the column is used."""
+        """Return one sentence: how the column is used."""
         rest = ", the rarer ones together" * self.other + ", blank as one more" * self.missing
         words = [level for level in self.levels if number_of(level) is None]
-        said = f"{self.name}: {len(self.levels)} categories ({join_names(self.levels, most=6)}){rest}"
+        sentence = f"{self.name}: {len(self.levels)} categories ({join_names(self.levels, most=6)}){rest}"
         if not 0 < len(words) < ODD * len(self.levels):
-            return f"{said}."
+            return f"{sentence}."
         if self.other:  # the rarer ones may hold more such words
-            return f"{said}; it is read as numbers if {shown(words[0])} and all else that is no number is left blank."
+            return f"{sentence}; it is read as numbers if {quote_cell(words[0])} and other words are left blank."
         verb = "is" if len(words) == 1 else "are"
-        return f"{said}; it is read as numbers if {shown_few(words)} {verb} left blank."
+        return f"{sentence}; it is read as numbers if {quote_cells(words)} {verb} left blank."
 
     def encode(self, cells: list[str | None]) -> FloatArray:
         """Turn (n,) texts, None where blank, into (n, outputs); what has no column becomes zeros."""
-        place: dict[str | None, int] = {level: k for k, level in enumerate(self.levels)}
-        elsewhere = len(self.levels) if self.other else -1
-        place[None] = len(self.levels) + self.other if self.missing else -1
-        codes = np.fromiter((place.get(cell, elsewhere) for cell in cells), np.int64, len(cells))
+        code: dict[str | None, int] = {level: k for k, level in enumerate(self.levels)}
+        other = len(self.levels) if self.other else -1
+        code[None] = len(self.levels) + self.other if self.missing else -1
+        codes = np.fromiter((code.get(cell, other) for cell in cells), np.int64, len(cells))
         matrix = np.zeros((len(cells), len(self.outputs)))
         known = np.flatnonzero(codes >= 0)
         matrix[known, codes[known]] = 1.0
@@ -116,31 +127,28 @@ Column = NumericColumn | CategoricalColumn | TextColumn | VectorColumn
 
 
 def learn_numbers(name: str, values: FloatArray) -> NumericColumn | str:
-    """Settle a column of (n,) numbers, NaN where blank; return the reason where it is of no use."""
+    """Learn a column from (n,) numbers, NaN where blank; return the reason where it cannot be used."""
     blank = np.isnan(values)
-    said = values[~blank]
-    varies = bool((said != said[0]).any())
+    filled = values[~blank]
+    varies = bool((filled != filled[0]).any())
     if not varies and not blank.any():
         return SAME
-    with np.errstate(over="ignore"):
-        median = float(np.median(said))
-    if not np.isfinite(median):  # the mean of the two middle values overflowed
-        median = float(2 * np.median(said / 2))
-    return NumericColumn(name, median, varies, bool(blank.any()))
+    return NumericColumn(name, float(np.median(filled)), varies, bool(blank.any()))
 
 
 def learn_categories(name: str, cells: list[str | None], *, max_categories: int) -> CategoricalColumn | str:
-    """Settle a column of (n,) texts, None where blank; return the reason where it is of no use."""
+    """Learn a column from (n,) texts, None where blank; return the reason where it cannot be used."""
     counts = Counter(cell for cell in cells if cell is not None)
-    said, missing = counts.total(), counts.total() < len(cells)
+    n_filled = counts.total()
+    missing = n_filled < len(cells)
     if len(counts) == 1 and not missing:
         return SAME
-    if len(cells) >= _FREE_TEXT_ROWS and len(counts) > _FREE_TEXT_LEVELS and len(counts) > said / 2:
+    if len(cells) >= _FREE_TEXT_ROWS and len(counts) > _FREE_TEXT_LEVELS and len(counts) > n_filled / 2:
         words = [level for level in counts if number_of(level) is None]
         if len(words) < ODD * len(counts):
             if not words:
                 return "numbers stored as text; convert them to numbers"
-            return f"numbers beside {shown_few(words)}; leave a cell blank where the number is unknown"
+            return f"numbers beside {quote_cells(words)}; leave a cell blank where the number is unknown"
         if _mostly(_AMOUNT, counts):
             return _amounts(counts)
         if _mostly(_DATE, counts):
@@ -153,7 +161,7 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
 
 
 def _amounts(levels: Collection[str]) -> str:
-    """Say what keeps amounts from being read as numbers.
+    """Return the reason why amounts are not read as numbers.
 
     >>> _amounts(["1,200.50", "7"])
     'looks like numbers with separators; write them as 1234.5'
@@ -168,9 +176,100 @@ def _amounts(levels: Collection[str]) -> str:
 
 
 def _mostly(pattern: re.Pattern[str], levels: Collection[str]) -> bool:
-    """Tell whether nearly all levels look so; a few odd ones are typing errors.
+    """Return whether nearly all levels match; the others may be typing errors.
 
     >>> _mostly(_DATE, ["3.5.2024", "12/31/24", "4 May 2024", "May 4, 2024 9:30"]), _mostly(_DATE, ["3.5", "May"])
     (True, False)
     """
     return sum(pattern.fullmatch(level) is not None for level in levels) >= _MOST_LEVELS * len(levels)
+
+
+FEW_CELLS = 0.01
+"""Up to this share of the cells, and always one, are slips among numbers; more of them make a column of codes."""
+
+
+@dataclass(frozen=True)
+class OddCells:
+    """Cells that are no numbers in a column of numbers: the first one, how many there are, and their values."""
+
+    place: int
+    count: int
+    values: tuple[str, ...]
+
+    def others(self) -> str:
+        """Return the clause that names the other values, or nothing."""
+        rest = self.values[1:]
+        return f", nor {'is' if len(rest) == 1 else 'are'} {quote_cells(rest)}" if rest else ""
+
+
+def odd_cells(column: Any) -> OddCells | None:
+    """Return the cells that are no numbers in a column of numbers; None in any other column.
+
+    >>> odd_cells(["1.5", None, "12,50", "3", "4"])
+    OddCells(place=2, count=1, values=('12,50',))
+    >>> odd_cells(["a", "b", "3"]), odd_cells([1.0, 2.0])
+    (None, None)
+    """
+    if column_kind(column) != "text":
+        return None
+    levels = dict.fromkeys(cell for cell in texts(column) if cell is not None)
+    words = tuple(level for level in levels if number_of(level) is None)
+    if not 0 < len(words) < ODD * len(levels):
+        return None
+    wrong = np.flatnonzero(numbers(column)[1])
+    return OddCells(int(wrong[0]), len(wrong), words)
+
+
+def refuse_unused(
+    learn: Any, frame: Any, names: Sequence[str], *, source: str, first_row: int, max_categories: int = 20
+) -> None:
+    """Raise where a column that the user chose cannot be used; a blank or constant one may stay.
+
+    A column of numbers with a few other cells raises as well where reading it as categories would join most numbers.
+
+    Parameters
+    ----------
+    learn : DataFrame
+        The rows to learn from: they decide how a column is read.
+    frame : DataFrame
+        All rows, in which the first cell that is no number is searched.
+    names : columns
+        Those chosen, without the text columns.
+    source, first_row : str, int
+        What a message calls the table, and its first row.
+    """
+    for name in names:
+        kind = column_kind(learn[name])
+        if kind in {"number", "empty"}:
+            continue
+        cells = texts(learn[name])
+        if kind == "text":
+            column = learn_categories(name, cells, max_categories=max_categories)
+            if len(set(cells)) == 1 or (isinstance(column, CategoricalColumn) and not _slips(column, frame[name])):
+                continue
+            reason = column if isinstance(column, str) else ""
+        else:
+            reason = "dates are not used" if kind == "date" else "its cells are neither numbers nor text"
+        raise TableError(_refusal(frame, name, reason, source=source, first_row=first_row))
+
+
+def _slips(learned: CategoricalColumn, column: Any) -> bool:
+    """Return whether a few cells turn a column of numbers into more categories than get a column."""
+    odd = odd_cells(column) if learned.other else None
+    return odd is not None and odd.count <= max(1, FEW_CELLS * len(column))
+
+
+def _refusal(frame: Any, name: str, reason: str, *, source: str, first_row: int) -> str:
+    odd = odd_cells(frame[name])
+    if odd is None:
+        values = np.asarray(frame[name]).astype(object).tolist()
+        place = next(row for row, cell in enumerate(values) if not is_blank(cell))
+        why = f"the column is named as a feature and cannot be one: {reason}."
+    else:
+        place, cells = odd.place, "the cell" if odd.count == 1 else "such cells"
+        it = "it is" if odd.count == 1 else "they are"
+        why = f"it is not a number{odd.others()}, and the others are; leave {cells} blank if {it} unknown"
+        why += "." if reason else ", or write the numbers with a letter if they are codes."
+    row = row_number(frame, place, first_row=first_row)
+    cell = quote_cell(np.asarray(frame[name]).astype(object)[place])
+    return f"{source}: row {row}, column {name}: got {cell}; {why}"

@@ -1,4 +1,4 @@
-"""Vectors of words from the company that they keep, in closed form: no training, no random numbers.
+"""Word vectors from the words around each word, in closed form: no training, no random numbers.
 
 Skip-gram with negative sampling, and fastText, which is skip-gram with pieces of words, factorise a matrix of pointwise
 mutual information (Levy and Goldberg, 2014). Here that matrix is counted and its best approximation of rank d taken.
@@ -62,26 +62,26 @@ def learn_vectors(column: TextColumn, cells: Texts, *, width: int = WIDTH, windo
     """
     information = positive_information(count_pairs(column, cells, window=window))
     vectors = np.zeros((len(column.words), width))
-    found = _main_directions(information, width)
-    vectors[:, : found.shape[1]] = found
+    directions = _main_directions(information, width)
+    vectors[:, : directions.shape[1]] = directions
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors /= np.where(length > 0, length, 1.0)
     return VectorColumn(column.name, column.words, width, packed_vectors(vectors), column.missing)
 
 
 def count_pairs(column: TextColumn, cells: Texts, *, window: int = WINDOW) -> csr_matrix:
-    """Count how often two words stand close to each other, (V, V), near pairs more.
+    """Count how often two words are close to each other, (V, V); near pairs count more.
 
-    A word also counts as a context of its own, so that one that always stands alone has some.
+    A word also counts as a context of its own, so that a word that is always alone has one.
 
     >>> column = TextColumn("note", ("a", "b", "c"), (1.0, 1.0, 1.0))
     >>> count_pairs(column, ["a b c"], window=2).toarray().tolist()
     [[1.0, 1.0, 0.5], [1.0, 1.0, 1.0], [0.5, 1.0, 1.0]]
     """
     place = {word: number for number, word in enumerate(column.words)}
-    said = [[place.get(word, -1) for word in words_of(cell)] for cell in cells]
-    word: IntArray = np.array([one for text in said for one in text], dtype=np.int64)
-    text = np.repeat(np.arange(len(said)), [len(one) for one in said])
+    codes = [[place.get(word, -1) for word in words_of(cell)] for cell in cells]
+    word: IntArray = np.array([one for text in codes for one in text], dtype=np.int64)
+    text = np.repeat(np.arange(len(codes)), [len(one) for one in codes])
     size = (len(place), len(place))
     counts = csr_matrix(size)
     for distance in range(1, window + 1):
@@ -99,8 +99,8 @@ def positive_information(counts: csr_matrix) -> csr_matrix:
     context = total**SMOOTHING
     pairs = counts.tocoo()
     information = np.log(pairs.data) - np.log(total[pairs.row]) - np.log(context[pairs.col] / context.sum())
-    kept = information > 0
-    return csr_matrix((information[kept], (pairs.row[kept], pairs.col[kept])), shape=counts.shape)
+    positive = information > 0
+    return csr_matrix((information[positive], (pairs.row[positive], pairs.col[positive])), shape=counts.shape)
 
 
 def _main_directions(information: csr_matrix, width: int) -> FloatArray:

@@ -1,20 +1,24 @@
-"""Pictures in files, read when they are needed: they look like one array (n, height, width, 3) of bytes."""
+"""Pictures in files, read when they are needed: they look like one array (n, height, width, 3) of bytes.
+
+`PictureRecipe` says which column of a table holds their paths; it is for pictures what `FeatureRecipe` is for columns.
+"""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.checks import IntArray
 from defero.core.errors import InputError, TableError
+from defero.data.tables.cells import column_names, is_blank, no_such_column, row_number
 
 LARGEST_SIDE = 224
-"""Where no size is said, pictures are made no larger than this."""
+"""Where no size is given, pictures are made no larger than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,7 @@ class PictureFiles:
     def __post_init__(self) -> None:
         height, width = self.size
         if min(height, width) < 1:
-            raise InputError(f"size must be (height, width) of at least 1 x 1, got {height} x {width}.")
+            raise InputError(f"must be (height, width) of at least 1 x 1, got {height} x {width}.", argument="size")
         object.__setattr__(self, "paths", tuple(map(str, self.paths)))
         object.__setattr__(self, "rows", tuple(map(int, self.rows)) or tuple(range(len(self.paths))))
 
@@ -84,11 +88,11 @@ class PictureFiles:
         return self[:] if dtype is None else self[:].astype(dtype)
 
     def check(self) -> None:
-        """Read every file once and keep nothing, so that a broken one is told before a long training."""
-        lost = [place for place, path in enumerate(self.paths) if not Path(path).exists()]
-        if lost:
-            more = f" So it is with {len(lost)} of the {len(self)} pictures." if len(lost) > 1 else ""
-            raise TableError(f"{self._unreadable(lost[0], FileNotFoundError())}{more}")
+        """Read every file once, so that a broken one raises before a long training."""
+        missing = [place for place, path in enumerate(self.paths) if not Path(path).exists()]
+        if missing:
+            more = f" {len(missing)} of the {len(self)} pictures are missing." if len(missing) > 1 else ""
+            raise TableError(f"{self._unreadable(missing[0], FileNotFoundError())}{more}")
         for place in range(len(self)):
             self.read(place)
 
@@ -121,10 +125,10 @@ class PictureFiles:
         where = f"{self.source}: row {self.rows[place]}"
         if isinstance(error, FileNotFoundError):
             full = Path(self.paths[place]).absolute()
-            return TableError(f"{where}: expected a picture in {self.paths[place]}, and there is no file {full}.")
+            return TableError(f"{where}: expected a picture in {self.paths[place]}, but no such file exists: {full}.")
         return TableError(
-            f"{where}: expected a picture in {self.paths[place]}, and Pillow cannot read it ({error}); mend the file "
-            "or leave the row out."
+            f"{where}: expected a picture in {self.paths[place]}, but Pillow cannot read it ({error}); "
+            "replace the file or leave the row out."
         )
 
 
@@ -134,7 +138,7 @@ def usual_size(path: str | PathLike[str]) -> tuple[int, int]:
         with _pillow().open(path) as opened:
             width, height = opened.size
     except (OSError, SyntaxError, ValueError) as error:
-        raise TableError(f"{path}: expected a picture, and Pillow cannot read it ({error}).") from error
+        raise TableError(f"{path}: expected a picture, but Pillow cannot read it ({error}).") from error
     return min(height, LARGEST_SIDE), min(width, LARGEST_SIDE)
 
 
@@ -156,3 +160,84 @@ def _pillow() -> Any:
     except ImportError as error:
         raise InputError("reading pictures needs Pillow; pip install 'defero[pictures]'.") from error
     return Image
+
+
+@dataclass(frozen=True)
+class PictureRecipe:
+    """Which column holds the paths, and how large the pictures are made.
+
+    Attributes
+    ----------
+    column : str
+    size : (height, width)
+    folder : Path
+        Where relative paths start; not part of a saved model.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> recipe = PictureRecipe("file", (8, 8)).inside(Path("scans"))
+    >>> recipe.apply(pd.DataFrame({"file": ["a.png"]})).paths
+    ('scans/a.png',)
+    """
+
+    column: str
+    size: tuple[int, int]
+    folder: Path = field(default=Path(), compare=False)
+
+    columns: ClassVar[tuple[Any, ...]] = ()
+    text: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the raw columns in use."""
+        return (self.column,)
+
+    categorical = inputs
+
+    def inside(self, folder: Path) -> "PictureRecipe":
+        """Return the recipe for paths that start in a folder."""
+        return replace(self, folder=folder)
+
+    def apply(self, frame: Any, *, source: str = "table", first_row: int = 0) -> PictureFiles:
+        """Return the rows' pictures, none of them read yet."""
+        keys = column_names(frame, source=source)
+        if self.column not in keys:
+            raise no_such_column(self.column, list(keys), source=source, role="the pictures")
+        cells = frame[keys[self.column]].tolist()
+        rows = [row_number(frame, place, first_row=first_row) for place in range(len(cells))]
+        for row, cell in zip(rows, cells, strict=True):
+            if is_blank(cell):
+                where = f"{source}: row {row}, column {self.column}"
+                raise TableError(f"{where}: expected the path of a picture, got a blank cell.")
+        return PictureFiles([self.folder / str(cell) for cell in cells], self.size, source, rows)
+
+    def extra(self, frame: Any) -> tuple[str, ...]:
+        """Return the frame's other columns; they are ignored."""
+        return tuple(str(name) for name in frame.columns if str(name) != self.column)
+
+    def remarks(self, frame: Any) -> dict[str, int]:
+        """Return nothing: a picture that cannot be read is an error."""
+        return {}
+
+    def describe(self) -> list[str]:
+        """Return one sentence: how the column is used.
+
+        >>> PictureRecipe("file", (32, 48)).describe()
+        ['file: pictures, each made 32 pixels high and 48 wide.']
+        """
+        height, width = self.size
+        return [f"{self.column}: pictures, each made {height} pixels high and {width} wide."]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"pictures": self.column, "size": list(self.size)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "PictureRecipe":
+        """Rebuild what `to_dict` gave."""
+        try:
+            height, width = values["size"]
+            return cls(str(values["pictures"]), (int(height), int(width)))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the picture recipe is damaged: {type(error).__name__} {error}.") from error

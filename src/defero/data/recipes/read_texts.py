@@ -7,17 +7,96 @@ dozen answers each. A ridge regression reads them well; classes and experts then
 import zlib
 from collections import Counter
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
+from scipy.special import log_softmax
 
 from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.ridge import Slopes, fit_ridge, log_loss, n_scores
 from defero.data.recipes.text_column import TextColumn
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.tables.cells import texts
+
+
+class Slopes(NamedTuple):
+    """weight (d, S) and bias (S,): one score for two classes, the log-odds of the second; else one per class."""
+
+    weight: FloatArray
+    bias: FloatArray
+
+    def scores(self, features: csr_matrix) -> FloatArray:
+        """Return the (n, S) scores of (n, d) features."""
+        scores: FloatArray = features @ self.weight + self.bias
+        return scores
+
+
+def n_scores(n_classes: int) -> int:
+    """Return S, how many scores tell K classes apart.
+
+    >>> [n_scores(n_classes) for n_classes in (1, 2, 3)]
+    [1, 1, 3]
+    """
+    return n_classes if n_classes > 2 else 1
+
+
+def fit_ridge(features: csr_matrix, label_idx: IntArray, *, n_classes: int, weight: FloatArray, ridge: float) -> Slopes:
+    """Minimise sum of weight * cross entropy + ridge / 2 * (|W|^2 + |b - b0|^2), from zero slopes.
+
+    b0 are the classes' log shares with one item of each class added, so that a class without items has a finite bias
+    and no items at all give even odds.
+
+    Parameters
+    ----------
+    features : (n, d) sparse
+    label_idx : (n,) class numbers
+    n_classes : int
+    weight : (n,)
+    ridge : float
+        1 / C in scikit-learn's terms.
+    """
+    n_columns, n_outputs = features.shape[1], n_scores(n_classes)
+    shares = np.bincount(label_idx, weight, minlength=n_classes) + 1.0
+    start = np.log(shares / shares.sum())
+    if n_classes == 2:
+        start = np.diff(start)
+    if n_classes == 1 or not len(label_idx):
+        return Slopes(np.zeros((n_columns, n_outputs)), start)
+    backwards = features.T.tocsr()
+    is_label = np.eye(n_classes)[label_idx]
+
+    def objective(flat: FloatArray) -> tuple[float, FloatArray]:
+        slopes = flat.reshape(n_columns + 1, n_outputs)
+        logits = features @ slopes[:-1] + (start + slopes[-1])
+        if n_classes == 2:
+            logits = np.concatenate([np.zeros_like(logits), logits], axis=1)
+        log_proba = log_softmax(logits, axis=1)
+        error = weight[:, None] * (np.exp(log_proba) - is_label)[:, -n_outputs:]
+        value = -weight @ log_proba[np.arange(len(label_idx)), label_idx] + 0.5 * ridge * flat @ flat
+        gradient = np.concatenate([backwards @ error, error.sum(axis=0, keepdims=True)]) + ridge * slopes
+        return float(value), gradient.ravel()
+
+    solution = minimize(
+        objective,
+        np.zeros((n_columns + 1) * n_outputs),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 500, "ftol": 1e-10, "gtol": 1e-5 * max(1.0, float(weight.sum()) / 1e3)},
+    ).x.reshape(n_columns + 1, n_outputs)
+    return Slopes(solution[:-1], start + solution[-1])
+
+
+def log_loss(scores: FloatArray, label_idx: IntArray, *, weight: FloatArray) -> float:
+    """Return the weighted mean cross entropy of (n, S) scores.
+
+    >>> round(log_loss(np.zeros((4, 1)), np.array([0, 1, 1, 0]), weight=np.ones(4)), 4)  # log 2
+    0.6931
+    """
+    logits = np.concatenate([np.zeros_like(scores), scores], axis=1) if scores.shape[1] == 1 else scores
+    return float(-np.average(log_softmax(logits, axis=1)[np.arange(len(label_idx)), label_idx], weights=weight))
+
 
 FOLDS = 5
 FREQUENT_SHARE, FREQUENT_ROWS = 1 / 50, 10
@@ -61,17 +140,17 @@ def read_texts(
     for place, column in enumerate(columns):
         if isinstance(column, TextColumn):
             cells = texts(frame[keys[column.name]])
-            said = np.array([row for row, cell in enumerate(cells) if cell is not None], dtype=np.int64)
+            filled = np.array([row for row, cell in enumerate(cells) if cell is not None], dtype=np.int64)
             slopes, scores = _read(
                 column,
-                [cells[row] for row in said],
-                label_idx[said],
+                [cells[row] for row in filled],
+                label_idx[filled],
                 n_classes=n_classes,
-                weight=even[said],
-                groups=None if groups is None else groups[said],
+                weight=even[filled],
+                groups=None if groups is None else groups[filled],
             )
             across[column.name] = np.tile(slopes.bias, (len(cells), 1))
-            across[column.name][said] = scores
+            across[column.name][filled] = scores
             columns[place] = replace(
                 column, slopes=tuple(map(tuple, slopes.weight.tolist())), bias=tuple(slopes.bias.tolist())
             )
@@ -98,7 +177,7 @@ def summed_columns(recipe: FeatureRecipe) -> BoolArray | None:
 
 
 def folds_of(cells: list[str | None], label_idx: IntArray, *, groups: IntArray | None = None) -> IntArray:
-    """Deal texts to folds (n,), whatever the order of the rows.
+    """Assign texts to folds (n,), whatever the order of the rows.
 
     Equal texts share a fold. Texts that make up more than a fiftieth of the rows (and more than ten) are dealt out row
     by row, evenly within each label: a new text will often be one of them, and is then read by slopes that know it.
@@ -120,11 +199,11 @@ def folds_of(cells: list[str | None], label_idx: IntArray, *, groups: IntArray |
         return groups % FOLDS
     folds = np.array([zlib.crc32((cell or "").encode("utf-8", "surrogatepass")) % FOLDS for cell in cells], np.int64)
     counts = Counter(cells)
-    often = {cell for cell, count in counts.items() if count > max(FREQUENT_SHARE * len(cells), FREQUENT_ROWS)}
-    dealt = dict.fromkeys(often, 0)
+    frequent = {cell for cell, count in counts.items() if count > max(FREQUENT_SHARE * len(cells), FREQUENT_ROWS)}
+    dealt = dict.fromkeys(frequent, 0)
     for row in np.argsort(label_idx, kind="stable"):
         cell = cells[row]
-        if cell in often:
+        if cell in frequent:
             folds[row] = (folds[row] + dealt[cell]) % FOLDS
             dealt[cell] += 1
     return folds
@@ -143,8 +222,8 @@ def _read(
 
     The ridge is the one with the least loss across folds; weaker ones are tried until they do harm.
     """
-    found = column.weigh(cells)
-    features = csr_matrix((found.weight, (found.row, found.word)), shape=(len(cells), len(column.words)))
+    words = column.weigh(cells)
+    features = csr_matrix((words.weight, (words.row, words.word)), shape=(len(cells), len(column.words)))
     folds = folds_of(cells, label_idx, groups=groups)
     best, best_loss, scores = RIDGES[0], np.inf, np.zeros((len(cells), n_scores(n_classes)))
     for ridge in RIDGES:

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks import FloatArray
-from defero.core.errors import InputError, TableError
+from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.recipes.text_vectors import VectorColumn
-from defero.data.tables.cells import column_kind, numbers, shown, texts
-from defero.data.tables.columns import column_names, no_such_column, row_number
+from defero.data.tables.cells import column_kind, column_names, no_such_column, numbers, quote_cell, row_number, texts
+
+LARGEST_NUMBER = 1e100
+"""Cells with a larger number are refused: its square, and sums of squares, would be no floats."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class FeatureRecipe:
         source: str = "table",
         first_row: int = 0,
     ) -> "FeatureRecipe":
-        """Look at the training rows and settle what becomes of each column.
+        """Learn from the training rows what becomes of each column.
 
         Parameters
         ----------
@@ -75,7 +77,7 @@ class FeatureRecipe:
             What a message calls the table, and its first row.
         """
         if max_categories < 1:
-            raise InputError(f"max_categories must be at least 1, got {max_categories}.")
+            raise InputError(f"must be at least 1, got {max_categories}.", argument="max_categories")
         if len(frame) == 0:
             raise TableError(f"{source}: has no rows to learn from.")
         columns: list[Column] = []
@@ -84,23 +86,23 @@ class FeatureRecipe:
         as_text = _text_columns(text, keys, source=source)
         for name, column_key in keys.items():
             kind = column_kind(frame[column_key])
-            found: Column | str
+            column: Column | str
             if name in as_text:
                 _check_text(name, kind, source=source)
-                found = learn_words(name, texts(frame[column_key]))
+                column = learn_words(name, texts(frame[column_key]))
             elif kind == "number":
                 values = _numbers(frame, name, column_key, source=source, first_row=first_row)
-                found = learn_numbers(name, values)
+                column = learn_numbers(name, values)
             elif kind == "text":
-                found = learn_categories(name, texts(frame[column_key]), max_categories=max_categories)
+                column = learn_categories(name, texts(frame[column_key]), max_categories=max_categories)
             else:
-                found = _REASONS[kind]
-            if isinstance(found, str):
-                dropped[name] = found
+                column = _REASONS[kind]
+            if isinstance(column, str):
+                dropped[name] = column
             else:
-                columns.append(found)
+                columns.append(column)
         if not columns:
-            reasons = "; ".join(f"{name}: {reason}" for name, reason in dropped.items()) or "there is none"
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in dropped.items()) or "it has none"
             raise TableError(f"{source}: no column can be used as a feature ({reasons}).")
         return cls(tuple(columns), dropped)
 
@@ -114,7 +116,7 @@ class FeatureRecipe:
         >>> FeatureRecipe.check(pd.DataFrame({"age": [30, float("inf")]}), source="a.csv", first_row=2)
         Traceback (most recent call last):
             ...
-        defero.core.errors.TableError: a.csv: row 3, column age: 'inf' is not a finite number; ...
+        defero.core.errors.TableError: a.csv: row 3, column age: 'inf' is not a finite number of at most ...
         """
         keys = column_names(frame, source=source)
         as_text, usable = _text_columns(text, keys, source=source), False
@@ -126,7 +128,7 @@ class FeatureRecipe:
             elif kind == "number":
                 values = _numbers(frame, name, column_key, source=source, first_row=first_row)
                 usable |= isinstance(learn_numbers(name, values), NumericColumn)
-        if not usable:  # there may be categories; if not, the reasons are told
+        if not usable:  # there may be categories; if not, `learn` raises with the reasons
             cls.learn(frame, text=text, source=source, first_row=first_row)
 
     @property
@@ -152,9 +154,9 @@ class FeatureRecipe:
     def apply(self, frame: Any, *, source: str = "table", first_row: int = 0) -> FloatArray:
         """Return the (n, d) matrix of new rows: no NaN, no infinity, whatever the order of the columns.
 
-        A cell that is no number in a column of numbers, infinity, and a column that is not there raise
-        `TableError`; a category never seen in training becomes `<name>=other`, or zeros where there is none; a blank
-        text has no words.
+        In a column of numbers a cell that is no number, or one larger than `LARGEST_NUMBER`, raises `TableError`, as
+        does a missing column. A category never seen in training becomes `<name>=other`, or zeros where there is no
+        such column. A blank text has no words.
         """
         keys = self._keys(frame, source=source)
         matrix = np.empty((len(frame), len(self.names)))
@@ -202,7 +204,7 @@ class FeatureRecipe:
         return {name: count for name, count in counts.items() if count}
 
     def remarks(self, frame: Any) -> dict[str, int]:
-        """Return what is to be said of new rows, a clause for each finding, with the number of rows.
+        """Return remarks on new rows: what was filled in or is new, with the number of rows.
 
         >>> import pandas as pd
         >>> recipe = FeatureRecipe.learn(pd.DataFrame({"age": [30, 50], "site": ["a", "b"]}))
@@ -244,7 +246,7 @@ class FeatureRecipe:
             raise InputError(f"the feature recipe is damaged: {type(error).__name__} {error}.") from error
 
     def _keys(self, frame: Any, *, source: str) -> dict[str, Any]:
-        """Return the frame's own keys by column name, after checking that every column is there."""
+        """Return the frame's own keys by column name, after checking that no column is missing."""
         keys = column_names(frame, source=source)
         absent = [name for name in self.inputs if name not in keys]
         if absent:
@@ -278,7 +280,9 @@ def _text_columns(text: str | Sequence[str] | None, keys: Mapping[str, Any], *, 
 
 def _check_text(name: str, kind: str, *, source: str) -> None:
     if kind not in {"text", "empty"}:
-        raise TableError(f"{source}: column {name} is named as text and {_NO_TEXT[kind]}; leave it out there.")
+        raise TableError(
+            f"{source}: column {name} is named as text and {_NO_TEXT[kind]}; remove it from ", Argument("text"), "."
+        )
 
 
 def _lists(value: Any) -> Any:
@@ -292,14 +296,15 @@ def _tuples(value: Any) -> Any:
 
 def _numbers(frame: Any, name: str, column_key: Any, *, source: str, first_row: int) -> FloatArray:
     values, wrong = numbers(frame[column_key])
-    bad = np.flatnonzero(wrong | np.isinf(values))
+    bad = np.flatnonzero(wrong | (np.abs(values) > LARGEST_NUMBER))
     if bad.size:
         position = int(bad[0])
         cell = np.asarray(frame[column_key])[position]
         row = row_number(frame, position, first_row=first_row)
-        what = "a number" if wrong[position] else "a finite number"
+        what = "a number" if wrong[position] else f"a finite number of at most {LARGEST_NUMBER:g}"
         raise TableError(
-            f"{source}: row {row}, column {name}: {shown(cell)} is not {what}; leave the cell blank if it is unknown."
+            f"{source}: row {row}, column {name}: {quote_cell(cell)} is not {what}; "
+            "leave the cell blank if it is unknown."
         )
     return values
 

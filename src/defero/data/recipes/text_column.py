@@ -64,13 +64,13 @@ class TextColumn:
         return scores + (f"{self.name}=missing",) * self.missing
 
     def sentence(self) -> str:
-        """Say how the column is used."""
-        said = f"{self.name}: {len(self.words):,} words of text, weighted by TF-IDF"
+        """Return one sentence: how the column is used."""
+        sentence = f"{self.name}: {len(self.words):,} words of text, weighted by TF-IDF"
         if self.slopes is None:
-            return f"{said}."
+            return f"{sentence}."
         count = "one score" if len(self.bias) == 1 else f"{len(self.bias)} scores, one per class"
         marked = "; blanks are marked" if self.missing else ""
-        return f"{said} and summed up in {count}{marked}."
+        return f"{sentence} and summed up in {count}{marked}."
 
     def weigh(self, cells: Texts) -> WeightedWords:
         """Return the words of (n,) texts, None where blank, with their weights.
@@ -94,13 +94,13 @@ class TextColumn:
 
     def encode(self, cells: Texts) -> FloatArray:
         """Turn (n,) texts, None where blank, into (n, outputs)."""
-        found = self.weigh(cells)
+        words = self.weigh(cells)
         if self.slopes is None:
             matrix = np.zeros((len(cells), len(self.words)))
-            matrix[found.row, found.word] = found.weight
+            matrix[words.row, words.word] = words.weight
             return matrix
-        slopes = self._slope_matrix[found.word]
-        sums = [np.bincount(found.row, found.weight * slope, minlength=len(cells)) for slope in slopes.T]
+        slopes = self._slope_matrix[words.word]
+        sums = [np.bincount(words.row, words.weight * slope, minlength=len(cells)) for slope in slopes.T]
         scores: FloatArray = np.stack(sums, axis=1) + np.array(self.bias)
         if not self.missing:
             return scores
@@ -129,10 +129,9 @@ def words_of(cell: str | None) -> list[str]:
 
 
 def learn_words(name: str, cells: Texts, *, max_words: int = MAX_WORDS) -> TextColumn | str:
-    """Settle a column of (n,) texts, None where blank; return the reason where it is of no use.
+    """Learn a column from (n,) texts, None where blank; return the reason where it cannot be used.
 
-    The words are those that stand in at least two rows; of more than `max_words` the ones that stand in most rows,
-    ties in the order of the alphabet.
+    The words are those of at least two rows; of more than `max_words` those of most rows, ties in alphabetical order.
 
     >>> learn_words("note", ["good sea", "bad sea", "bad"]).words
     ('bad', 'sea')
@@ -144,7 +143,7 @@ def learn_words(name: str, cells: Texts, *, max_words: int = MAX_WORDS) -> TextC
         in_rows.update(set(words_of(cell)))
     ranked = sorted((word for word in in_rows if in_rows[word] >= MIN_ROWS), key=lambda word: (-in_rows[word], word))
     if not ranked:
-        return f"no word stands in {MIN_ROWS} rows"
-    kept = tuple(sorted(ranked[:max_words]))
-    idf = tuple(1.0 + math.log((1 + len(cells)) / (1 + in_rows[word])) for word in kept)
-    return TextColumn(name, kept, idf, missing=None in cells)
+        return f"no word is in {MIN_ROWS} rows"
+    words = tuple(sorted(ranked[:max_words]))
+    idf = tuple(1.0 + math.log((1 + len(cells)) / (1 + in_rows[word])) for word in words)
+    return TextColumn(name, words, idf, missing=None in cells)

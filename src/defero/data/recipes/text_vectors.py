@@ -14,7 +14,7 @@ from defero.data.recipes.text_column import Texts, words_of
 
 NGRAM_LENGTHS = range(3, 7)
 """Characters of the pieces by which a new word is read, the marks of its two ends included."""
-_KEPT = np.dtype("<f2")
+_STORED = np.dtype("<f2")
 _TEXTS_AT_ONCE = 4_096
 
 
@@ -49,7 +49,7 @@ class VectorColumn:
 
     def __post_init__(self) -> None:
         n_bytes = len(base64.b64decode(self.coordinates, validate=True))
-        if n_bytes != len(self.words) * self.width * _KEPT.itemsize:
+        if n_bytes != len(self.words) * self.width * _STORED.itemsize:
             raise ValueError(f"{n_bytes} bytes are not {len(self.words)} vectors of {self.width} numbers")
 
     @property
@@ -58,18 +58,18 @@ class VectorColumn:
         return tuple(f"{self.name}=vector{k}" for k in range(self.width)) + (f"{self.name}=missing",) * self.missing
 
     def sentence(self) -> str:
-        """Say how the column is used."""
+        """Return one sentence: how the column is used."""
         marked = "; blanks are marked" if self.missing else ""
         return (
-            f"{self.name}: a vector of {self.width} numbers, the mean of its words' vectors, which come from the "
-            f"company that {len(self.words):,} words keep in the cases to learn from{marked}."
+            f"{self.name}: a vector of {self.width} numbers for each text, the mean of its words' vectors; "
+            f"{len(self.words):,} words have one, learned from these cases{marked}."
         )
 
     @cached_property
     def vectors(self) -> FloatArray:
         """The words' vectors, (V, d)."""
-        kept = np.frombuffer(base64.b64decode(self.coordinates), dtype=_KEPT)
-        return kept.astype(np.float64).reshape(len(self.words), self.width)
+        stored = np.frombuffer(base64.b64decode(self.coordinates), dtype=_STORED)
+        return stored.astype(np.float64).reshape(len(self.words), self.width)
 
     def encode(self, cells: Texts) -> FloatArray:
         """Turn (n,) texts, None where blank, into (n, outputs).
@@ -98,17 +98,17 @@ class VectorColumn:
 
     def unseen(self, cells: Texts) -> int:
         """Count the texts that are not blank and of whose words nothing is known."""
-        said: Texts = [cell for cell in cells if cell is not None]
-        return int((~self._encode(said).any(axis=1)).sum()) if said else 0
+        filled: Texts = [cell for cell in cells if cell is not None]
+        return int((~self._encode(filled).any(axis=1)).sum()) if filled else 0
 
     def _encode(self, cells: Texts) -> FloatArray:
         words = [words_of(cell) for cell in cells]
         own: dict[str, int] = {}
         flat = np.array([own.setdefault(word, len(own)) for text in words for word in text], dtype=np.int64)
         table = np.array([self.word_vector(word) for word in own]).reshape(len(own), self.width)
-        heard = (table != 0).any(axis=1)[flat]
-        row = np.repeat(np.arange(len(cells)), [len(text) for text in words])[heard]
-        return _means(table[flat[heard]], row, n_rows=len(cells))
+        known = (table != 0).any(axis=1)[flat]
+        row = np.repeat(np.arange(len(cells)), [len(text) for text in words])[known]
+        return _means(table[flat[known]], row, n_rows=len(cells))
 
     @cached_property
     def _place(self) -> dict[str, int]:
@@ -140,14 +140,14 @@ def pieces_of(word: str) -> set[str]:
 
 def packed_vectors(vectors: FloatArray) -> str:
     """Return vectors (V, d) as the text that `VectorColumn` keeps."""
-    return base64.b64encode(np.ascontiguousarray(vectors, dtype=_KEPT).tobytes()).decode("ascii")
+    return base64.b64encode(np.ascontiguousarray(vectors, dtype=_STORED).tobytes()).decode("ascii")
 
 
 def _means(vectors: FloatArray, row: IntArray, *, n_rows: int) -> FloatArray:
     """Return the mean of each row's vectors, (n_rows, d); rows are in order, one without any is zeros."""
-    found = np.zeros((n_rows, vectors.shape[1]))
+    means = np.zeros((n_rows, vectors.shape[1]))
     if len(row):
         starts = np.flatnonzero(np.concatenate([[True], row[1:] != row[:-1]]))
         counts = np.diff(starts, append=len(row))
-        found[row[starts]] = np.add.reduceat(vectors, starts, axis=0) / counts[:, None]
-    return found
+        means[row[starts]] = np.add.reduceat(vectors, starts, axis=0) / counts[:, None]
+    return means

@@ -1,7 +1,8 @@
 """What one cell says, whatever type it arrived in: nothing, a number, or a text. Needs numpy alone.
 
-The type of a column is an accident of the file it came from: 1 is read as 1.0 where a neighbour is blank, and as
-"1" where a neighbour is text. Everything that compares cells of two files goes through this module.
+The type of a column depends on the file it came from: 1 is read as 1.0 where a neighbour is blank, and as "1" where a
+neighbour is text. Everything that compares cells of two files goes through this module, and everything that names a
+column or a row in a message.
 """
 
 import re
@@ -12,7 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from defero.core.checks import BoolArray, FloatArray
+from defero.core.errors import TableError
 from defero.core.labels import is_missing
+from defero.core.wording import did_you_mean, join_names, list_in_words
 
 Kind = Literal["number", "text", "date", "empty", "other"]
 
@@ -23,12 +26,12 @@ _WORDS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": Fal
 
 
 def is_blank(value: object) -> bool:
-    """Tell a cell that says nothing: missing, or white space only."""
+    """Return whether a cell is missing or white space only."""
     return not value.strip() if isinstance(value, str) else is_missing(value)
 
 
 def number_of(value: object) -> float | None:
-    """Return the number that a cell says; None where it says something else. The cell is not blank.
+    """Return the number in a cell; None where it holds something else. The cell is not blank.
 
     >>> [number_of(cell) for cell in ("1e3", 2, True, "NA")]
     [1000.0, 2.0, 1.0, None]
@@ -44,7 +47,7 @@ def number_of(value: object) -> float | None:
 
 
 def text_of(value: object) -> str:
-    """Return what a cell says as text, the same for 1, 1.0, "1", "01" and " 1.0 ". The cell is not blank.
+    """Return a cell as text, the same for 1, 1.0, "1", "01" and " 1.0 ". The cell is not blank.
 
     Only plain decimals are rewritten: "0E1" and "0E2" are codes, not two ways to write nought.
 
@@ -72,7 +75,7 @@ _ISO_DATE = re.compile(r"\s*\d{4}-\d{2}(-\d{2}([ T]\d{2}:\d{2}.*)?)?\s*$")
 
 
 def column_kind(column: Any) -> Kind:
-    """Tell what a column holds. Numbers written as text are text; numbers beside text are text.
+    """Return what a column holds. Numbers written as text are text; numbers beside text are text.
 
     >>> column_kind([1, None]), column_kind(["1", None]), column_kind([None, " "])
     ('number', 'text', 'empty')
@@ -84,18 +87,18 @@ def column_kind(column: Any) -> Kind:
     if array.dtype.kind in "iufb" and str(dtype) != "category":
         return "empty" if array.dtype.kind == "f" and np.isnan(array).all() else "number"
     cells = array.astype(object).tolist()
-    said = {type(cell): cell for cell in cells if not is_blank(cell)}
-    if not said:
+    types = {type(cell): cell for cell in cells if not is_blank(cell)}
+    if not types:
         return "empty"
-    if any(not isinstance(cell, str) and number_of(cell) is None for cell in said.values()):
-        return "date" if all(hasattr(cell, "isoformat") for cell in said.values()) else "other"
-    if set(said) == {str} and all(_ISO_DATE.match(cell) for cell in cells if not is_blank(cell)):
+    if any(not isinstance(cell, str) and number_of(cell) is None for cell in types.values()):
+        return "date" if all(hasattr(cell, "isoformat") for cell in types.values()) else "other"
+    if set(types) == {str} and all(_ISO_DATE.match(cell) for cell in cells if not is_blank(cell)):
         return "date"
-    return "text" if str in said or str(dtype) == "category" else "number"
+    return "text" if str in types or str(dtype) == "category" else "number"
 
 
 def numbers(column: Any) -> tuple[FloatArray, BoolArray]:
-    """Return (n,) values, NaN where blank, and (n,) whether the cell says something that is no number.
+    """Return (n,) values, NaN where blank, and (n,) whether the cell holds something else than a number.
 
     >>> values, wrong = numbers(["1", " ", "two"])
     >>> values.tolist(), wrong.tolist()
@@ -124,34 +127,58 @@ def texts(column: Any) -> list[str | None]:
     ['1', None, 'b']
     """
     known: dict[str, str | None] = {}
-    found: list[str | None] = []
+    cell_texts: list[str | None] = []
     for cell in np.asarray(column).astype(object).tolist():
         if type(cell) is not str:
-            found.append(None if is_blank(cell) else text_of(cell))
+            cell_texts.append(None if is_blank(cell) else text_of(cell))
             continue
         if cell not in known:
             known[cell] = None if is_blank(cell) else text_of(cell)
-        found.append(known[cell])
-    return found
+        cell_texts.append(known[cell])
+    return cell_texts
 
 
-def shown(value: object, *, most: int = 40) -> str:
-    """Write a cell for a message: quoted, in one line, not too long.
+def quote_cell(value: object, *, most: int = 40) -> str:
+    """Return a cell for a message: in quotes, not too long.
 
-    >>> shown("maybe"), shown(3.0)
+    >>> quote_cell("maybe"), quote_cell(3.0)
     ("'maybe'", "'3'")
     """
     text = value.strip() if isinstance(value, str) else text_of(value)
     return repr(text if len(text) <= most else f"{text[:most]}...")
 
 
-def shown_few(values: Sequence[object], *, most: int = 3) -> str:
-    """Write the first of some cells for a message, and how many more there are.
+def quote_cells(values: Sequence[object], *, most: int = 3) -> str:
+    """Return the first cells for a message, and how many more there are.
 
-    >>> shown_few(["pending"]), shown_few(["a", "b"]), shown_few("abcde")
+    >>> quote_cells(["pending"]), quote_cells(["a", "b"]), quote_cells("abcde")
     ("'pending'", "'a' and 'b'", "'a', 'b', 'c' and 2 more")
     """
-    named = [shown(value) for value in values[:most]]
-    if len(values) > most:
-        return f"{', '.join(named)} and {len(values) - most} more"
-    return " and ".join(part for part in (", ".join(named[:-1]), named[-1]) if part)
+    return list_in_words([quote_cell(value) for value in values], most=most)
+
+
+def column_names(frame: Any, *, source: str) -> dict[str, Any]:
+    """Return the frame's own column keys by their names as text; two columns of one name are an error."""
+    keys: dict[str, Any] = {}
+    for column in frame.columns:
+        if str(column) in keys:
+            raise TableError(f"{source}: two columns are called {str(column)!r}; rename one of them.")
+        keys[str(column)] = column
+    return keys
+
+
+def no_such_column(name: str, columns: Sequence[str], *, source: str, role: str) -> TableError:
+    """Return the error for a column that the table does not have."""
+    offer = did_you_mean(name, columns)
+    return TableError(f"{source}: no column {name!r} for {role}{offer} The columns are {join_names(columns, most=30)}.")
+
+
+def row_number(frame: Any, position: int, *, first_row: int) -> int:
+    """Return the number to give a row in a message: its index label plus that of the first row.
+
+    The label, not the position, so that a part of a table still names the rows of the file.
+    """
+    index = getattr(frame, "index", None)
+    if index is not None and getattr(getattr(index, "dtype", None), "kind", "O") in "iu":
+        return int(index[position]) + first_row
+    return position + first_row

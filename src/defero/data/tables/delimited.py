@@ -15,11 +15,11 @@ from defero.core.wording import join_names
 from defero.data.tables.formats import (
     Append,
     TableFormat,
+    duplicates,
     is_compressed,
     open_text,
     plain_rows,
-    repeated,
-    tidied,
+    strip_cells,
 )
 
 _TOO_MANY = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
@@ -76,7 +76,7 @@ class Delimited(TableFormat):
                     frame = reader.read(rows)
                 except StopIteration:
                     return
-                frame = tidied(frame[[name for name in names if name]], as_text=as_text)
+                frame = strip_cells(frame[[name for name in names if name]], as_text=as_text)
                 blank = frame.isna().all(axis=1)
                 yield _whole_numbers(frame[~blank]) if blank.any() else frame
                 if rows is None:
@@ -116,7 +116,7 @@ def read_header(path: Path, *, separator: str) -> list[str]:
         raise TableError(f"{path}: row 1 cannot be read: {error}.") from error
     if not any(names):
         raise TableError(f"{path}: row 1 is blank; it must hold the column names.")
-    twice = [name for name in repeated(names) if name]
+    twice = [name for name in duplicates(names) if name]
     if twice:
         raise TableError(f"{path}: row 1 has {join_names(map(repr, twice))} more than once; rename one of them.")
     other = next((mark for mark in _SEPARATORS if mark in names[0] and mark != separator), None)
@@ -154,7 +154,7 @@ def _save_with(other: str, separator: str) -> str:
 
 
 def parser_sentence(message: str) -> str:
-    """Say what the parser said, in one line and in the row numbers of a spreadsheet.
+    """Return the parser's message in one line, with the row numbers of a spreadsheet.
 
     >>> parser_sentence("Error tokenizing data. C error: Expected 2 fields in line 3, saw 5")
     'row 3 has 5 cells where the header has 2'

@@ -62,7 +62,7 @@ TABLE_FORMATS: Registry[TableFormat] = Registry("format", group="defero.table_fo
 
 
 def table_format(path: str | PathLike[str]) -> TableFormat:
-    """Return the format that the file's name promises.
+    """Return the format of a file, by the ending of its name.
 
     >>> table_format("cases.csv.gz").name
     'csv'
@@ -72,7 +72,7 @@ def table_format(path: str | PathLike[str]) -> TableFormat:
     ending = max((ending for ending in endings if name.endswith(ending)), key=len, default=None)
     if ending is None:
         raise TableError(
-            f"{path}: the name's ending tells no kind of table; the known endings are {join_names(endings, most=30)}."
+            f"{path}: the ending of the name is no table format; the known endings are {join_names(endings, most=30)}."
         )
     return endings[ending]
 
@@ -98,25 +98,25 @@ def open_text(path: Path) -> TextIO:
 
 
 def is_compressed(path: Path) -> bool:
-    """Tell by its name whether a file is compressed."""
+    """Return whether a file is compressed, by its name."""
     return path.name.lower().endswith(".gz")
 
 
-def repeated(names: Sequence[str]) -> list[str]:
-    """Return the names that stand more than once, sorted.
+def duplicates(names: Sequence[str]) -> list[str]:
+    """Return the names that occur more than once, sorted.
 
-    >>> repeated(["b", "a", "b"])
+    >>> duplicates(["b", "a", "b"])
     ['b']
     """
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
-def tidied(frame: pd.DataFrame, *, as_text: Sequence[str] = ()) -> pd.DataFrame:
+def strip_cells(frame: pd.DataFrame, *, as_text: Sequence[str] = ()) -> pd.DataFrame:
     """Return the frame with its text columns stripped and their blank cells missing.
 
     A column that was text only because of cells of white space becomes numbers, unless named in `as_text`.
 
-    >>> tidied(pd.DataFrame({"a": ["1", " "], "b": [" x ", "NA"]})).to_dict("list")
+    >>> strip_cells(pd.DataFrame({"a": ["1", " "], "b": [" x ", "NA"]})).to_dict("list")
     {'a': [1.0, nan], 'b': ['x', 'NA']}
     """
     texts = set(as_text)

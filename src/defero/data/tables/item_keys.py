@@ -10,15 +10,14 @@ import pandas as pd
 from defero.core.checks import IntArray
 from defero.core.errors import TableError
 from defero.core.wording import did_you_mean
-from defero.data.tables.cells import is_blank, shown
-from defero.data.tables.columns import row_number
+from defero.data.tables.cells import is_blank, quote_cell, row_number
 from defero.data.tables.wide import row_keys
 
 _UNKNOWN = -1
 
 
 def name_text(cell: object) -> str:
-    """Write a key or a name as text: a text as it is, a number without a needless point. The cell is not blank.
+    """Return a key or a name as text; a whole number has no decimal point. The cell is not blank.
 
     >>> [name_text(cell) for cell in (7, 7.0, "7", " 007 ", "7.0", 2.5)]
     ['7', '7', '7', '007', '7.0', '2.5']
@@ -29,7 +28,7 @@ def name_text(cell: object) -> str:
 
 
 def _without_point(text: str) -> str:
-    """Drop the noughts behind a point.
+    """Drop a decimal point with nothing but zeros behind it.
 
     >>> _without_point("7.0"), _without_point("7.5"), _without_point("v7.0")
     ('7', '7.5', 'v7.0')
@@ -41,7 +40,7 @@ def _without_point(text: str) -> str:
 
 
 def plain_name(cell: object) -> str:
-    """Write a name so that it is the same in every kind of file. The cell is not blank.
+    """Return a name that is the same in every kind of file. The cell is not blank.
 
     >>> [plain_name(cell) for cell in (7, 7.0, "7.0", "007")]
     ['7', '7', '7', '007']
@@ -58,7 +57,7 @@ class ItemKeys:
 
     @classmethod
     def of(cls, items: pd.DataFrame, key: str, *, source: str, first_row: int) -> "ItemKeys":
-        """Take the keys from a column, after checking that none is blank and each stands once."""
+        """Take the keys from a column, after checking that none is blank and none repeats."""
         row_keys(items, key, source=source, first_row=first_row)
         numbers: dict[str, int] = {}
         shorter: dict[str, list[int]] = {}
@@ -67,8 +66,8 @@ class ItemKeys:
             if earlier != place:
                 rows = [row_number(items, one, first_row=first_row) for one in (earlier, place)]
                 raise TableError(
-                    f"{source}: column {key}: the key {shown(cell)} stands in rows {rows[0]} and {rows[1]}; "
-                    "every row needs one of its own."
+                    f"{source}: column {key}: the key {quote_cell(cell)} is in rows {rows[0]} and {rows[1]}; "
+                    "every row needs its own key."
                 )
             shorter.setdefault(_without_point(name_text(cell)), []).append(place)
         plain = {text: places[0] for text, places in shorter.items() if len(places) == 1}
@@ -77,29 +76,30 @@ class ItemKeys:
     def find(
         self, column: "pd.Series[Any]", *, rows: IntArray, source: str, unknown: Literal["error", "ignore"]
     ) -> IntArray:
-        """Return the number of the item that each cell names, (m,), -1 where there is none and that is allowed."""
+        """Return the index of the item that each cell names, (m,); -1 for unknown ones where `unknown` is "ignore"."""
         known: dict[str, int] = {}
-        found = np.empty(len(column), dtype=np.int64)
+        item_idx = np.empty(len(column), dtype=np.int64)
         for place, cell in enumerate(column.tolist()):
             if is_blank(cell):
-                raise TableError(f"{source}: row {rows[place]}, column {column.name}: the item's key is blank.")
+                where = f"{source}: row {rows[place]}, column {column.name}"
+                raise TableError(f"{where}: the item's key is blank; fill it in or drop the row.")
             text = name_text(cell)
             if text not in known:
                 known[text] = self.numbers.get(text, self.numbers.get(_without_point(text), _UNKNOWN))
-            found[place] = known[text]
-        wrong = np.flatnonzero(found == _UNKNOWN)
+            item_idx[place] = known[text]
+        wrong = np.flatnonzero(item_idx == _UNKNOWN)
         if wrong.size and unknown == "error":
             place = int(wrong[0])
             cell = column.iloc[place]
             offer = did_you_mean(name_text(cell), self.numbers) if len(self.numbers) < 10_000 else "."
             raise TableError(
-                f"{source}: row {rows[place]}, column {column.name}: {self.source} has no item {shown_key(cell)}; "
-                f"{wrong.size} of {len(found)} answers are to items that are not there{offer}"
+                f"{source}: row {rows[place]}, column {column.name}: {self.source} has no item {quote_key(cell)}; "
+                f"{wrong.size} of {len(item_idx)} answers are to items that it does not have{offer}"
             )
-        return found
+        return item_idx
 
 
-def shown_key(cell: object) -> str:
-    """Write a key for a message, as written and not too long."""
+def quote_key(cell: object) -> str:
+    """Return a key for a message, as written and not too long."""
     text = name_text(cell)
     return repr(text if len(text) <= 40 else f"{text[:40]}...")

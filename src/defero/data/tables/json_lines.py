@@ -17,7 +17,7 @@ import pandas as pd
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.formats import Append, TableFormat, open_text, plain_rows, tidied
+from defero.data.tables.formats import Append, TableFormat, open_text, plain_rows, strip_cells
 
 _ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _MOST_DIGITS = 300  # a float ends at 1.8e308
@@ -41,7 +41,7 @@ class _JsonLines(TableFormat):
         while piece := list(islice(objects, rows)):
             index = pd.Index([line - 1 for line, _ in piece])
             frame = pd.DataFrame([record for _, record in piece], index=index, columns=columns)
-            yield tidied(frame, as_text=list(frame.columns))  # "1" is text: JSON has numbers of its own
+            yield strip_cells(frame, as_text=list(frame.columns))  # "1" is text: JSON has numbers of its own
 
     @contextmanager
     def writer(self, file: IO[bytes], *, source: str) -> Iterator[Append]:
@@ -74,7 +74,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
         for line, text in enumerate(file, start=1):
             if text.strip():
                 try:
-                    yield line, parsed(text)
+                    yield line, parse_json(text)
                 except ValueError as error:
                     raise TableError(f"{path}: row {line} is not JSON: {error}.") from error
 
@@ -82,13 +82,13 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
 JSON_LINES = _JsonLines()
 
 
-def parsed(text: str) -> Any:
-    """Return what a JSON text says; `ValueError` where it says nothing clear.
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text; raise `ValueError` where it is damaged or ambiguous.
 
-    Refused beside what the parser refuses: a key that stands twice in one object, nesting without end, whole
+    Refused beside what the parser refuses: a key that is twice in one object, nesting without end, whole
     numbers beyond every float, and half a surrogate pair, which is no character and cannot be written to a file.
 
-    >>> parsed('{"age": 61}')
+    >>> parse_json('{"age": 61}')
     {'age': 61}
     """
     try:
@@ -119,7 +119,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(record) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
-        raise ValueError(f"{twice!r} stands in it more than once")
+        raise ValueError(f"{twice!r} is in it more than once")
     return record
 
 
@@ -171,7 +171,7 @@ def _from_list(path: Path, *, of: str) -> Iterator[Record]:
     if not text.strip():
         raise TableError(f"{path}: is empty.")
     try:
-        records = parsed(text)
+        records = parse_json(text)
     except ValueError as error:
         raise TableError(f"{path}: is not JSON: {error}.") from error
     if not isinstance(records, list):
@@ -198,7 +198,7 @@ def _kind(value: object) -> str:
     return next((name for kind, name in kinds if isinstance(value, kind)), "a number")
 
 
-def typed(record: dict[str, Any], key: str, wanted: type, *, source: str, place: str) -> Any:
+def field_of_type(record: dict[str, Any], key: str, wanted: type, *, source: str, place: str) -> Any:
     """Return a field of a wanted kind, or an empty one where the field is absent or null."""
     value = record.get(key)
     if value is None:

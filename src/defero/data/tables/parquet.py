@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.formats import Append, TableFormat, repeated
+from defero.data.tables.formats import Append, TableFormat, duplicates
 
 _NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
 
@@ -47,7 +47,7 @@ class _Parquet(TableFormat):
 def _frames(path: Path, *, rows: int | None) -> Iterator[pd.DataFrame]:
     with pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
-        twice = repeated(names)
+        twice = duplicates(names)
         if twice:
             raise TableError(f"{path}: has {join_names(map(repr, twice))} more than once; rename one of them.")
         columns = [name for name in names if not _NAMELESS_INDEX.fullmatch(name)]
@@ -82,7 +82,7 @@ def _table(frame: pd.DataFrame, *, schema: pa.Schema | None, source: str) -> pa.
 
 
 def _without_null_types(schema: pa.Schema) -> pa.Schema:
-    """Let a column that is blank throughout the first chunk be text: later chunks may have something to say."""
+    """Read a column that is blank in the whole first chunk as text: later chunks may have cells."""
     fields = [pa.field(one.name, pa.string() if pa.types.is_null(one.type) else one.type) for one in schema]
     return pa.schema(fields)
 

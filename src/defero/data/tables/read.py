@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from defero.core.errors import InputError, TableError
-from defero.data.tables.columns import no_such_column
+from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import is_compressed, table_format
 
 
@@ -26,7 +26,7 @@ def read_frame(
     Parameters
     ----------
     path : path
-        The name's ending tells the format: .csv, .tsv, .jsonl or .ndjson, each also with .gz, or .parquet, or that
+        The ending of the name gives the format: .csv, .tsv, .jsonl or .ndjson, each also with .gz, or .parquet, or that
         of a format which another package adds.
     columns : sequence of str, optional
         Keep these only, in this order.
@@ -56,7 +56,7 @@ def read_chunks(
     the key. The pieces' index runs on.
     """
     if rows < 1:
-        raise InputError(f"rows must be at least 1, got {rows}.")
+        raise InputError(f"must be at least 1, got {rows}.", argument="rows")
     yield from _frames(path, rows=rows, as_text=as_text)
 
 

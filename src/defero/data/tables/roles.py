@@ -5,8 +5,7 @@ from typing import Any
 
 from defero.core.errors import InputError, TableError
 from defero.core.wording import join_names
-from defero.data.tables.cells import is_blank
-from defero.data.tables.columns import no_such_column
+from defero.data.tables.cells import is_blank, no_such_column
 
 PARTS = {
     "learn": ("train", "training", "learn", "fit"),
@@ -15,8 +14,8 @@ PARTS = {
     "held": ("val", "valid", "validation", "dev", "development"),
     "test": ("test", "testing", "holdout", "held-out", "heldout", "eval", "evaluation"),
 }
-"""What the cells of a column that cuts a table may say, by the part they mean. "held" is shared between the two
-parts that are neither learned from nor the test."""
+"""Words in the cells of a split column, by the part that they name. Rows of "held" are shared between calibrate and
+conformalize."""
 
 _PART_OF = {word: part for part, words in PARTS.items() for word in words}
 
@@ -29,7 +28,7 @@ def feature_columns(
     features: Sequence[str] | None = None,
     leave_out: Sequence[str] = (),
 ) -> list[str]:
-    """Check that every column named is there and has one role; return the feature columns.
+    """Return the feature columns, after checking that every column named exists and has one role.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ def feature_columns(
     ['age']
     """
     if isinstance(features, str):
-        raise InputError("experts and features must be lists of column names, got one text.")
+        raise InputError(f"must be a list of column names, got the text {features!r}.", argument="features")
     role: dict[str, str] = {}
     for name, wanted in [*named, *((name, "a feature") for name in features or ())]:
         if role.get(name) == wanted:
@@ -66,7 +65,7 @@ def feature_columns(
 
 
 def part_named(cell: object) -> str | None:
-    """Return the part that a cell means, None where it means none. The cell is not blank.
+    """Return the part that a cell names; None where it names none. The cell is not blank.
 
     >>> part_named(" Train "), part_named("valid"), part_named("north")
     ('learn', 'held', None)
@@ -75,7 +74,7 @@ def part_named(cell: object) -> str | None:
 
 
 def split_like(frame: Any) -> list[str]:
-    """Return the columns called "split" whose cells all name a part: somebody's own cut, and no feature.
+    """Return the columns called "split" whose cells all name a part: they are no features.
 
     >>> import pandas as pd
     >>> split_like(pd.DataFrame({"split": ["train", "test"], "size": [1, 2]})), split_like(pd.DataFrame({"split": [3]}))
@@ -86,5 +85,5 @@ def split_like(frame: Any) -> list[str]:
 
 
 def _names_parts(cells: Sequence[object]) -> bool:
-    said = [cell for cell in cells if not is_blank(cell)]
-    return bool(said) and all(part_named(cell) is not None for cell in said)
+    filled = [cell for cell in cells if not is_blank(cell)]
+    return bool(filled) and all(part_named(cell) is not None for cell in filled)

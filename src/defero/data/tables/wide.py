@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from defero.core.errors import InputError, TableError
 from defero.core.labels import MISSING
 from defero.core.table import ExpertTable
-from defero.data.answers.class_codes import as_answers, as_meant, class_codes, classes_of
-from defero.data.tables.cells import is_blank, shown
-from defero.data.tables.columns import column_names, no_such_column, row_number
+from defero.data.answers.class_codes import as_answers, class_codes, classes_of, parse_labels
+from defero.data.tables.cells import column_names, is_blank, no_such_column, quote_cell, row_number
 from defero.data.tables.formats import first_row as first_row_of
 from defero.data.tables.formats import table_format
 from defero.data.tables.read import read_frame
@@ -66,7 +65,7 @@ def read_table(
     frame = read_frame(path, as_text=as_text)
     if not table_format(path).typed and label in frame.columns:
         frame = frame.copy(deep=False)
-        frame[label] = as_meant(frame[label])
+        frame[label] = parse_labels(frame[label])
     return table_from_frame(
         frame,
         source=str(path),
@@ -100,7 +99,7 @@ def table_from_frame(
     if len(frame) == 0:
         raise TableError(f"{source}: has no rows.")
     if isinstance(expert_names, str):
-        raise InputError("experts and features must be lists of column names, got one text.")
+        raise InputError(f"must be a list of column names, got the text {expert_names!r}.", argument="expert_names")
     named = [(label, "the label"), *((name, "an expert") for name in expert_names)]
     named += [(key, "the key")] if key is not None else []
     chosen = feature_columns(list(frame.columns), source=source, named=named, features=features, leave_out=leave_out)
@@ -125,7 +124,7 @@ def table_from_frame(
 
 
 def row_keys(frame: pd.DataFrame, key: str, *, source: str = "table", first_row: int = 0) -> NDArray[Any]:
-    """Return the (n,) values that name the rows, after checking that none is blank and each stands once."""
+    """Return the (n,) values that name the rows, after checking that none is blank and none repeats."""
     if key not in frame.columns:
         raise no_such_column(key, list(map(str, frame.columns)), source=source, role="the key")
     seen: dict[str, int] = {}
@@ -137,7 +136,7 @@ def row_keys(frame: pd.DataFrame, key: str, *, source: str = "table", first_row:
         if earlier != position:
             rows = [row_number(frame, place, first_row=first_row) for place in (earlier, position)]
             raise TableError(
-                f"{source}: column {key}: the key {shown(cell)} stands in rows {rows[0]} and {rows[1]}; "
-                "every row needs one of its own. What several rows share is a group, not a key."
+                f"{source}: column {key}: the key {quote_cell(cell)} is in rows {rows[0]} and {rows[1]}; "
+                "every row needs its own key. A value that several rows share names a group, not a row."
             )
     return np.asarray(frame[key])

@@ -56,7 +56,7 @@ class DecisionWriter:
 
 @contextmanager
 def write_decisions(path: str | PathLike[str]) -> Iterator[DecisionWriter]:
-    """Open a table for writing; the name's ending tells the format, as in `read_frame`.
+    """Open a table for writing; the ending of the name gives the format, as in `read_frame`.
 
     The rows go to a hidden file beside it, which takes the name when the block ends well. A run that fails leaves no
     half table, and an older file of that name as it was.
@@ -92,7 +92,7 @@ def write_decisions(path: str | PathLike[str]) -> Iterator[DecisionWriter]:
             writer = DecisionWriter(str(path), append)
             yield writer
         if writer.empty:
-            raise TableError(f"{path}: there are no decisions to write.")
+            raise TableError(f"{path}: no decisions to write.")
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)

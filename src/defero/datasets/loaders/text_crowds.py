@@ -9,7 +9,7 @@ import pandas as pd
 
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.data.answers.long import join_answers
+from defero.data.answers.read_log import join_answers
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
 from defero.datasets.files import member_path, require
 from defero.datasets.storage.cache import data_folder

@@ -7,7 +7,7 @@ import numpy as np
 from defero.answering import check_answering
 from defero.core.errors import Argument, Message
 from defero.data.case_file import Cases
-from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.router import Router
 from defero.router.facts import AnsweringFacts

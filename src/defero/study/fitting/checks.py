@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import join_names
 from defero.data.case_file import Cases
+from defero.data.recipes.columns import refuse_unused
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.tables.columns import row_number
-from defero.data.tables.named_columns import refuse_unused
+from defero.data.tables.cells import row_number
 from defero.study.fitting.parts import TEST, four_parts
 
 if TYPE_CHECKING:

@@ -10,12 +10,10 @@ from defero.core.wording import join_names
 from defero.data.answers.class_codes import NO_CLASS, matching_codes
 from defero.data.case_file import Cases
 from defero.data.fingerprint import row_fingerprints
-from defero.data.recipes.columns import CategoricalColumn, Column
+from defero.data.recipes.columns import CategoricalColumn, Column, odd_cells
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.tables.cells import shown
-from defero.data.tables.columns import row_number
+from defero.data.tables.cells import quote_cell, row_number
 from defero.data.tables.item_keys import plain_name
-from defero.data.tables.named_columns import odd_cells
 from defero.router import Router
 from defero.router.seen import told_apart_by, with_answers
 
@@ -132,8 +130,8 @@ def _odd_cells(cases: Cases, router: Router) -> list[str]:
         row = row_number(frame, odd.place, first_row=cases.first_row)
         what = "is not used" if read is None else "is read as categories"
         sentences.append(
-            f"row {row}, column {name}: {shown(frame[name].iloc[odd.place])} is not a number{odd.others()}, and so the "
-            f"column {what}; leave such cells blank where the number is unknown."
+            f"row {row}, column {name}: {quote_cell(frame[name].iloc[odd.place])} is not a number{odd.others()}, so "
+            f"the column {what}; leave such cells blank where the number is unknown."
         )
     return sentences
 

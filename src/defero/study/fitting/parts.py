@@ -13,8 +13,7 @@ from defero.core.split import Parts, SplitError, refuse_shared_groups, split_by_
 from defero.core.table import ExpertTable
 from defero.core.wording import join_names
 from defero.data.case_file import Cases
-from defero.data.tables.cells import is_blank, numbers, shown
-from defero.data.tables.columns import row_number
+from defero.data.tables.cells import is_blank, numbers, quote_cell, row_number
 from defero.data.tables.item_keys import name_text
 from defero.data.tables.roles import PARTS, part_named
 
@@ -138,7 +137,7 @@ def _roles(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
         row = row_number(cases.apart, place, first_row=cases.first_row)
         words = join_names(words[0] for words in PARTS.values())
         raise TableError(
-            f"{source}: row {row}, column {column}: {shown(cells.iloc[place])} names no part; expected {words}."
+            f"{source}: row {row}, column {column}: {quote_cell(cells.iloc[place])} names no part; expected {words}."
         )
     return found
 
@@ -170,8 +169,8 @@ def _times(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
         place = int(np.argmax(neither))
         row = row_number(cases.apart, place, first_row=cases.first_row)
         raise TableError(
-            f"{source}: row {row}, column {column}: {shown(cells.iloc[place])} is no time; expected a number, or a "
-            "date as 2024-05-01 or 2024-05-01T09:30, in every row."
+            f"{source}: row {row}, column {column}: {quote_cell(cells.iloc[place])} is no time; expected a number, "
+            "or a date as 2024-05-01 or 2024-05-01T09:30, in every row."
         )
     compact = dates.notna().to_numpy() & cells.astype(str).str.fullmatch(_COMPACT).to_numpy()
     _refuse_mixture(cases, column, ~wrong & ~compact, source=source)
@@ -190,7 +189,7 @@ def _refuse_mixture(cases: Cases, column: str, number: BoolArray, *, source: str
     told = []
     for what, place in (("the number", int(np.argmax(number))), ("the date", int(np.argmin(number)))):
         row = row_number(cases.apart, place, first_row=cases.first_row)
-        told.append(f"row {row} has {what} {shown(cells.iloc[place])}")
+        told.append(f"row {row} has {what} {quote_cell(cells.iloc[place])}")
     raise TableError(
         f"{source}: column {column} mixes numbers and dates: {told[0]}, {told[1]}; write every time as a number, or "
         "every one as a date like 2024-05-01 (in a spreadsheet, format the column as dates and export it again)."

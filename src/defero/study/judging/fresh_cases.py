@@ -10,7 +10,7 @@ from defero.core import ExpertTable
 from defero.core.checks import BoolArray
 from defero.data.case_file import Cases
 from defero.data.fingerprint import HashArray, row_fingerprints, text_fingerprints
-from defero.data.recipes.picture_recipe import PictureRecipe
+from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
 from defero.data.tables.item_keys import plain_name
 from defero.router import Router

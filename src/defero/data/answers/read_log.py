@@ -1,18 +1,18 @@
-"""Long annotations: one row per answer, `item, annotator, label`, joined to a table of items."""
+"""Read a log of answers, one row per answer with `item, annotator, label`, and join it to a table of items."""
 
+from dataclasses import dataclass
 from os import PathLike
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from defero.core.checks import BoolArray, IntArray
-from defero.core.errors import InputError, TableError
+from defero.core.errors import Argument, InputError, TableError
 from defero.core.labels import Labels
-from defero.data.answers.long_answers import LongAnswers, triplets
-from defero.data.answers.long_columns import key_column, long_columns
-from defero.data.tables.cells import is_blank, numbers, shown
-from defero.data.tables.columns import column_names
+from defero.core.wording import join_names
+from defero.data.answers.log import AnswerLog, latest_answers
+from defero.data.tables.cells import column_names, is_blank, no_such_column, numbers, quote_cell
 from defero.data.tables.formats import first_row as first_row_of
 from defero.data.tables.item_keys import ItemKeys, name_text
 from defero.data.tables.read import read_chunks, read_frame
@@ -30,7 +30,7 @@ def read_long(
     unknown: Literal["error", "ignore"] = "error",
     items_source: str = "items",
     items_first_row: int = 0,
-) -> LongAnswers:
+) -> AnswerLog:
     """Read long annotations from a CSV, TSV, JSON lines or Parquet file and join them to items; see `join_answers`."""
     head = next(iter(read_chunks(path, rows=1)))
     columns = long_columns(head, item=item, annotator=annotator, answer=answer, time=time, source=str(path))
@@ -65,7 +65,7 @@ def join_answers(
     items_source: str = "items",
     first_row: int = 0,
     items_first_row: int = 0,
-) -> LongAnswers:
+) -> AnswerLog:
     """Join answers, one per row, to the items they were given to.
 
     Keys compare as written, white space around them dropped; a number is written without a needless point: 7, 7.0
@@ -94,34 +94,34 @@ def join_answers(
 
     Returns
     -------
-    LongAnswers
+    AnswerLog
 
     Examples
     --------
     >>> items = pd.DataFrame({"task": ["a", "b"], "size": [1.5, 2.5]})
     >>> long = pd.DataFrame({"task": ["a", "b", "a"], "worker": ["w10", "w9", "w9"], "label": ["x", "y", "x"]})
     >>> answers = join_answers(items, long)
-    >>> answers.expert_names, answers.frame().values.tolist()
+    >>> answers.expert_names, answers.to_frame().values.tolist()
     (('w9', 'w10'), [['x', 'x'], ['y', None]])
     """
     if unknown not in {"error", "ignore"}:
-        raise InputError(f"unknown must be 'error' or 'ignore', got {unknown!r}.")
+        raise InputError(f"must be 'error' or 'ignore', got {unknown!r}.", argument="unknown")
     columns = long_columns(annotations, item=item, annotator=annotator, answer=answer, time=time, source=source)
     frame = annotations.set_axis(list(column_names(annotations, source=source)), axis=1)
     table = items.set_axis(list(column_names(items, source=items_source)), axis=1)
     own_key = key_column(table, key, item=columns.item, source=items_source)
     keys = ItemKeys.of(table, own_key, source=items_source, first_row=items_first_row)
     blank = np.array([is_blank(cell) for cell in frame[columns.answer].tolist()], dtype=np.bool_)
-    said = frame[~blank]
+    answered = frame[~blank]
     rows = _row_numbers(frame, first_row=first_row)[~blank]
-    item_idx = keys.find(said[columns.item], rows=rows, source=source, unknown=unknown)
+    item_idx = keys.find(answered[columns.item], rows=rows, source=source, unknown=unknown)
     known = item_idx >= 0
-    names = _annotator_names(said, columns.annotator, rows=rows, source=source)
-    when = None if columns.time is None else _times(said, columns.time, rows=rows, source=source)[known]
-    return triplets(
+    names = _annotator_names(answered, columns.annotator, rows=rows, source=source)
+    when = None if columns.time is None else _times(answered, columns.time, rows=rows, source=source)[known]
+    return latest_answers(
         item_idx[known],
         [name for name, inside in zip(names, known, strict=True) if inside],
-        np.array([*said[columns.answer].tolist(), None], dtype=object)[:-1][known],
+        np.array([*answered[columns.answer].tolist(), None], dtype=object)[:-1][known],
         rows=rows[known],
         when=when,
         n_items=len(items),
@@ -136,7 +136,7 @@ def _annotator_names(frame: pd.DataFrame, column: str, *, rows: IntArray, source
     cells = frame[column].tolist()
     blank = next((place for place, cell in enumerate(cells) if is_blank(cell)), None)
     if blank is not None:
-        raise TableError(f"{source}: row {rows[blank]}, column {column}: the annotator is blank; say who answered.")
+        raise TableError(f"{source}: row {rows[blank]}, column {column}: the annotator is blank; name who answered.")
     return [name_text(cell) for cell in cells]
 
 
@@ -152,7 +152,7 @@ def _times(frame: pd.DataFrame, column: str, *, rows: IntArray, source: str) -> 
         cell = frame[column].iloc[place]
         raise TableError(
             f"{source}: row {rows[place]}, column {column}: expected a time as 2024-05-01T09:30:00Z or a number in "
-            f"every row, got {'nothing' if is_blank(cell) else shown(cell)}."
+            f"every row, got {'nothing' if is_blank(cell) else quote_cell(cell)}."
         )
     return parsed.to_numpy()
 
@@ -160,3 +160,91 @@ def _times(frame: pd.DataFrame, column: str, *, rows: IntArray, source: str) -> 
 def _row_numbers(frame: pd.DataFrame, *, first_row: int) -> IntArray:
     labels = frame.index.to_numpy() if frame.index.dtype.kind in "iu" else np.arange(len(frame))
     return labels.astype(np.int64) + first_row
+
+
+_ITEM = ("item", "task", "case", "example", "sample", "question", "document", "image", "instance", "unit")
+_ANNOTATOR = (
+    "annotator",
+    "worker",
+    "expert",
+    "user",
+    "rater",
+    "reader",
+    "labeler",
+    "labeller",
+    "coder",
+    "judge",
+    "reviewer",
+)
+_ANSWER = ("label", "answer", "choice", "response", "annotation", "vote", "decision", "rating")
+
+
+@dataclass(frozen=True)
+class LongColumns:
+    """The names of the columns of a long table."""
+
+    item: str
+    annotator: str
+    answer: str
+    time: str | None = None
+
+
+def long_columns(
+    frame: Any, *, item: str | None, annotator: str | None, answer: str | None, time: str | None, source: str
+) -> LongColumns:
+    """Return the columns that were named; find the others by their usual names, also with id, in any case.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame(columns=["Task_ID", "worker", "label", "seconds"])
+    >>> long_columns(frame, item=None, annotator=None, answer=None, time=None, source="a.csv")
+    LongColumns(item='Task_ID', annotator='worker', answer='label', time=None)
+    """
+    names = list(column_names(frame, source=source))
+    columns = LongColumns(
+        item=_chosen(names, item, words=_ITEM, role="item", source=source),
+        annotator=_chosen(names, annotator, words=_ANNOTATOR, role="annotator", source=source),
+        answer=_chosen(names, answer, words=_ANSWER, role="answer", source=source),
+        time=None if time is None else _named(names, time, role="time", source=source),
+    )
+    roles = {"item": columns.item, "annotator": columns.annotator, "answer": columns.answer, "time": columns.time}
+    for role, column in roles.items():
+        other = next((one for one, name in roles.items() if name == column and one != role), None)
+        if column is not None and other is not None:
+            raise TableError(f"{source}: column {column!r} is named as the {role} and as the {other}; choose one.")
+    return columns
+
+
+def key_column(items: Any, key: str | None, *, item: str, source: str) -> str:
+    """Return the items' column of keys: the one named, else the one called as in the annotations, else by name."""
+    names = list(column_names(items, source=source))
+    return item if key is None and item in names else _chosen(names, key, words=_ITEM, role="key", source=source)
+
+
+def _chosen(names: list[str], given: str | None, *, words: tuple[str, ...], role: str, source: str) -> str:
+    if given is not None:
+        return _named(names, given, role=role, source=source)
+    plain = {name: "".join(letter for letter in name.lower() if letter not in "_- .") for name in names}
+    wanted = {form for word in words for form in (word, f"{word}id", f"{word}key")}
+    matches = [name for name in names if plain[name] in wanted]
+    if not matches and words is _ITEM:
+        # A log of answers often numbers its own rows as id: only where nothing else is the item.
+        matches = [name for name in names if plain[name] in {"id", "key"}]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise TableError(
+            f"{source}: {join_names(map(repr, matches))} may each be the {role}; name the column with ",
+            Argument(role),
+            ".",
+        )
+    raise TableError(
+        f"{source}: no column has a usual name of the {role} ({join_names(words)}); name it with ",
+        Argument(role),
+        f". The columns are {join_names(names, most=30)}.",
+    )
+
+
+def _named(names: list[str], given: str, *, role: str, source: str) -> str:
+    if given not in names:
+        raise no_such_column(given, names, source=source, role=f"the {role}")
+    return given
