@@ -114,7 +114,7 @@ def test_answers_to_other_items_are_left_out_and_counted(folder):
     [
         ({"answer": "maybe"}, "log.csv: row 2, column answer: answer 'maybe' is not one of benign, malign"),
         ({"reader": None}, "log.csv: row 2, column reader: the annotator is blank;"),
-        ({"case": None}, "log.csv: row 2, column case: the item's key is blank."),
+        ({"case": None}, "log.csv: row 2, column case: the item's key is blank"),
     ],
 )
 def test_a_wrong_log_is_told(folder, change, message):
@@ -215,7 +215,7 @@ def test_the_majority_fills_labels_that_are_blank(folder):
     [
         (["--label", "truth"], "cases.csv: who answered? --experts names the experts' columns, --answers the log"),
         (["--experts", "dr_a"], "cases.csv: name the column with the truth with --label, or pass --majority-label"),
-        ([*FIT, "--format", "excel"], "--format must be one of table, label-studio, prodigy, got 'excel'."),
+        ([*FIT, "--format", "excel"], "--format must be one of label-studio, prodigy, table, got 'excel'."),
         ([*FIT, "--text", "sit"], "cases.csv: no column 'sit' for the text; did you mean 'site'?"),
         ([*FIT, "--text", "truth"], "cases.csv: column 'truth' is named as the label and as the text; choose one."),
         ([*FIT, "--text", "age"], "cases.csv: column age is named as text and holds"),
