@@ -129,7 +129,7 @@ def test_json_text_and_numbers_agree(tmp_path):
 def test_pieces_of_a_file_agree_with_the_whole(cases):
     path = cases()
     whole = read_table(path, label="truth", expert_names=["dr_a", "dr_b"], key="id")
-    options = {"label": "truth", "experts": ["dr_a", "dr_b"], "key": "id", "classes": whole.classes}
+    options = {"label": "truth", "expert_names": ["dr_a", "dr_b"], "key": "id", "classes": whole.classes}
     pieces = [
         table_from_frame(piece, source="cases.csv", first_row=first_row(path), **options)
         for piece in read_chunks(path, rows=2)
@@ -163,9 +163,9 @@ def test_blank_lines_do_not_shift_the_row_in_a_message(cases):
     [
         ({"label": "thruth"}, r"cases\.csv: no column 'thruth' for the label; did you mean 'truth'\? The columns are"),
         ({"label": "zzz"}, r"cases\.csv: no column 'zzz' for the label\. The columns are id, truth, dr_a, dr_b, age"),
-        ({"experts": ["dr_a", "DR_B"]}, r"cases\.csv: no column 'DR_B' for an expert; did you mean 'dr_b'\? The "),
-        ({"experts": ["dr_a", "dr_a"]}, r"cases\.csv: column 'dr_a' is named twice as an expert; name it once\."),
-        ({"experts": ["truth"]}, r"cases\.csv: column 'truth' is named as the label and as an expert; choose one\."),
+        ({"expert_names": ["dr_a", "DR_B"]}, r"cases\.csv: no column 'DR_B' for an expert; did you mean 'dr_b'\? The "),
+        ({"expert_names": ["dr_a", "dr_a"]}, r"cases\.csv: column 'dr_a' is named twice as an expert; name it once\."),
+        ({"expert_names": ["truth"]}, r"cases\.csv: column 'truth' is named as the label and as an expert; choose one\."),
         ({"features": ["dr_a"]}, r"cases\.csv: column 'dr_a' is named as an expert and as a feature; choose one\."),
         ({"features": ["truth"]}, r"cases\.csv: column 'truth' is named as the label and as a feature; choose one\."),
         ({"features": ["aeg"]}, r"cases\.csv: no column 'aeg' for a feature; did you mean 'age'\?"),
@@ -174,14 +174,14 @@ def test_blank_lines_do_not_shift_the_row_in_a_message(cases):
         ({"key": "site"}, r"cases\.csv: column site: the key 'x' .*rows 2 and 4"),
         ({"key": "age"}, r"cases\.csv: row 4, column age: the key is blank; every row needs one\."),
         ({"label": "age"}, r"cases\.csv: row 4, column age: the label is blank; fill it in or drop the row\."),
-        ({"label": "dr_a", "experts": ["site"]}, r"cases\.csv: row 2, column site: answer 'x' is not one of benign"),
+        ({"label": "dr_a", "expert_names": ["site"]}, r"cases\.csv: row 2, column site: answer 'x' is not one of benign"),
         ({"classes": ["benign", "unsure"]}, r"cases\.csv: row 3, column truth: label 'malign' is not one of benign"),
-        ({"experts": ["dr_a", "dr_b", "model"]}, r"cases\.csv: no column 'model' for an expert\."),
+        ({"expert_names": ["dr_a", "dr_b", "model"]}, r"cases\.csv: no column 'model' for an expert\."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_table_is_said(cases, options, words):
     with pytest.raises(TableError, match=words):
-        read_table(cases(), **{"label": "truth", "experts": ["dr_a", "dr_b"], **options})
+        read_table(cases(), **{"label": "truth", "expert_names": ["dr_a", "dr_b"], **options})
 
 
 def test_a_near_answer_is_offered():
