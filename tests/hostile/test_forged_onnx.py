@@ -5,8 +5,7 @@ import pytest
 
 from defero.core.errors import ModelFolderError
 from defero.scorers import NET, Packed
-from defero.scorers.onnx import OnnxScorer
-from defero.scorers.onnx import refuse_external_tensors
+from defero.scorers.onnx import OnnxScorer, refuse_external_tensors
 
 onnx = pytest.importorskip("onnx")
 ARRAYS = {"center": np.zeros(1), "scale": np.ones(1)}

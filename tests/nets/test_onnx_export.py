@@ -74,7 +74,7 @@ def test_a_model_folder_runs_without_torch(tmp_path):
     assert_same(scorer.score(batch.numpy()), expected)
     assert_same(read.score(batch.numpy()), expected)
     assert scorer.score(batch[:0].numpy()).expert_proba.shape == (0, 2)
-    with pytest.raises(InputError, match=r"the net cannot take items of shape \(7,\) .* made for \[3, 4, 4\]"):
+    with pytest.raises(InputError, match=r"features must be items of shape \[3, 4, 4\], got \(7,\)"):
         scorer.score(np.zeros((2, 7)))
     np.save(tmp_path / "batch.npy", batch.numpy())
     code = f"""

@@ -343,7 +343,7 @@ def test_a_model_without_a_population_says_what_to_do():
 
 @pytest.mark.parametrize("m", [0, 5])
 def test_nobody_joins_a_mixture(m):
-    with pytest.raises(InputError, match="nobody can join it without a new fit"):
+    with pytest.raises(InputError, match="no expert can join; fit again"):
         joined(router_of(own_scorer("moe")), m)
 
 

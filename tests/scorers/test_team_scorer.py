@@ -83,7 +83,7 @@ def test_a_newcomer_beside_softmax_has_a_log_probability():
 
 
 def test_nobody_joins_a_mixture_of_experts():
-    with pytest.raises(InputError, match="nobody can join it without a new fit"):
+    with pytest.raises(InputError, match="no expert can join; fit again"):
         own("moe").with_expert(X[:5], RIGHT[:5])
 
 

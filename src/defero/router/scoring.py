@@ -6,11 +6,10 @@ import numpy as np
 
 from defero.core.checks import BoolArray, FloatArray, float_matrix
 from defero.core.errors import InputError
-from defero.core.scores import Scores
+from defero.core.scores import Scores, logit
 from defero.core.wording import join_names
 from defero.data.recipes.pictures import PictureFiles
 from defero.scorers.given import ArrayScorer, FunctionScorer
-from defero.scorers.pool import fill_with_pool_mean
 from defero.scorers.team import TeamScorer
 
 if TYPE_CHECKING:
@@ -68,3 +67,25 @@ def _known(router: "Router") -> BoolArray:
     answered = router.answer_counts > 0
     team = router.scorer
     return answered | (team.order >= team.n_own) if isinstance(team, TeamScorer) else answered
+
+
+def fill_with_pool_mean(scores: Scores, answered: BoolArray) -> Scores:
+    """Give each expert who never answered the mean of those who did, item by item.
+
+    Parameters
+    ----------
+    scores : Scores of n items
+    answered : (J,) bool
+        Did expert j answer anything in training?
+
+    >>> scores = Scores.from_probabilities([[1.0, 0.0]], [[0.9, 0.7, 0.1]])
+    >>> fill_with_pool_mean(scores, np.array([True, True, False])).expert_proba.round(3).tolist()
+    [[0.9, 0.7, 0.8]]
+    """
+    if answered.all() or not answered.any():
+        return scores
+    mean = scores.expert_proba[:, answered].mean(axis=1, keepdims=True)
+    proba = np.where(answered, scores.expert_proba, mean)
+    raw_mean = logit(mean) if scores.link == "logit" else np.log(np.maximum(mean, np.finfo(np.float64).tiny))
+    raw = np.where(answered, scores.expert_raw, raw_mean)
+    return Scores(scores.class_proba, proba, scores.model_proba, raw, scores.link)

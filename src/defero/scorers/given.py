@@ -1,4 +1,4 @@
-"""Somebody else's probabilities: two functions of the features, or two arrays for a fixed list of items."""
+"""Probabilities of another model: two functions of the features, or two arrays for a fixed list of items."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from defero.core.wording import join_names
 from defero.scorers import Packed
 
 _NOT_OURS = (
-    "save: this router was built from your own probabilities, so there is no model of ours to save; "
-    "keep your model, and build the router again from it."
+    "save: this router was built from your own probabilities and has no model to save; "
+    "save your model, and build the router again from it."
 )
 
 
@@ -72,7 +72,7 @@ def given_scorer(
     scorer: FunctionScorer | ArrayScorer
     if callable(class_proba) and callable(expert_proba):
         if classes is None or expert_names is None:
-            raise InputError("classes and experts must be given where class_proba and expert_proba are functions.")
+            raise InputError("classes and expert_names must be given where class_proba and expert_proba are functions.")
         scorer = FunctionScorer(class_proba, expert_proba)
     elif callable(class_proba) or callable(expert_proba):
         raise InputError("class_proba and expert_proba must both be functions, or both be arrays.")

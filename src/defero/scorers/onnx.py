@@ -1,23 +1,23 @@
 """A deep net as an ONNX file, run by onnxruntime: no torch.
 
-A tensor of an ONNX file can name another file for its numbers, and onnxruntime then reads it from the working folder. Nets
-that this package writes hold all their numbers themselves, so files with external tensors are refused.
+A tensor of an ONNX file can name another file for its numbers, and onnxruntime then reads it from the working folder.
+Nets that this package writes hold all their numbers themselves, so files with external tensors are refused.
 """
 
 import importlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
+
 from defero.core.checks import FloatArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.scores import Scores
 from defero.scorers import NET, Packed
 from defero.scorers.links import scores_from_logits
-from collections.abc import Iterator
-from defero.core.errors import ModelFolderError
-from defero.scorers import NET
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +49,16 @@ class OnnxScorer:
         return self.score_with_embedding(features)[0]
 
     def score_with_embedding(self, features: NDArray[Any]) -> tuple[Scores, FloatArray]:
-        """Return the scores and what the net's experts read of each item, (n, f); f is 0 in a file that has none."""
-        # An empty table runs a block of no rows, which tells K and J.
+        """Return the scores and the features (n, f) that the net's experts read; f is 0 in a file without them."""
+        # An empty table runs a block of no rows, so that K and J are known.
         starts = range(0, max(len(features), 1), self.block)
         parts = [self._run(np.asarray(features[start : start + self.block])) for start in starts]
-        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        outputs = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         nothing = np.empty((len(features), 0))
         scores = scores_from_logits(
-            self.link, found["classes"], found.get("experts", nothing), model_logit=found.get("model")
+            self.link, outputs["classes"], outputs.get("experts", nothing), model_logit=outputs.get("model")
         )
-        return scores, found.get("features", nothing)
+        return scores, outputs.get("features", nothing)
 
     def pack(self) -> Packed:
         """Return what a model folder keeps."""
@@ -75,14 +75,15 @@ class OnnxScorer:
     def _run(self, items: NDArray[Any]) -> dict[str, FloatArray]:
         standard = np.asarray((items - self.center) / self.scale, dtype=np.float32)
         try:
-            found = self._session.run(None, {"batch": standard})
+            outputs = self._session.run(None, {"batch": standard})
         except Exception as error:  # onnxruntime has an exception of its own for each mishap
             raise InputError(
-                f"features: the net cannot take items of shape {standard.shape[1:]} ({error}); "
-                f"it was made for {self._session.get_inputs()[0].shape[1:]}."
+                f"must be items of shape {self._session.get_inputs()[0].shape[1:]}, "
+                f"got {standard.shape[1:]} ({error}).",
+                argument="features",
             ) from error
         names = [output.name for output in self._session.get_outputs()]
-        return {name: np.asarray(value, dtype=np.float64) for name, value in zip(names, found, strict=True)}
+        return {name: np.asarray(value, dtype=np.float64) for name, value in zip(names, outputs, strict=True)}
 
     @cached_property
     def _session(self) -> Any:

@@ -112,11 +112,11 @@ def checked_archive(content: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         if any(one.compress_type != zipfile.ZIP_STORED or one.file_size != one.compress_size for one in members):
-            raise _forged("it is compressed")
+            raise forged("it is compressed")
         if sum(one.file_size for one in members) > len(content) or len({one.filename for one in members}) < len(
             members
         ):
-            raise _forged("its members overlap")
+            raise forged("its members overlap")
         files = {one.filename: archive.read(one) for one in members}
     schema = json.loads(files.pop(_SCHEMA))
     shapes = {name: _array_shape(array) for name, array in files.items()}
@@ -125,17 +125,17 @@ def checked_archive(content: bytes) -> bytes:
             f"{PARTS}: written by skops {schema.get('_skops_version')!r:.20}, whose protocol is unknown; fit again."
         )
     nodes = list(_nodes(schema))
-    strangers = _foreign(nodes)
-    if strangers:
-        raise ModelFolderError(f"{PARTS}: holds types that are not trusted: {join_names(strangers)}; do not load it.")
+    untrusted = _foreign(nodes)
+    if untrusted:
+        raise ModelFolderError(f"{PARTS}: holds types that are not trusted: {join_names(untrusted)}; do not load it.")
     for node in nodes:
         node.pop("__id__", None)
         if node["__loader__"] == "TreeNode":
             _check_tree(node, shapes)
         elif node["__loader__"] == "RandomGeneratorNode" and _plain(node["content"]["seed_seq"], "pool_size") != 4:
-            raise _forged("a random generator's pool has another size than numpy's")
+            raise forged("a random generator's pool has another size than numpy's")
     if sum(len(files[node["file"]]) for node in nodes if "file" in node) > _MOST_READS * len(content):
-        raise _forged("its arrays are read again and again")
+        raise forged("its arrays are read again and again")
     return _zipped({_SCHEMA: json.dumps(schema).encode(), **files})
 
 
@@ -181,7 +181,7 @@ def _check_tree(node: State, shapes: dict[str, tuple[int, ...]]) -> None:
     state = node["content"]
     nodes = shapes[state["content"]["nodes"]["file"]]
     if shapes[n_classes["file"]] != (json.loads(n_outputs["content"]),) or nodes != (_plain(state, "node_count"),):
-        raise _forged("a tree counts more nodes or outputs than it has")
+        raise forged("a tree counts more nodes or outputs than it has")
 
 
 def _plain(state: State, key: str) -> Any:
@@ -197,9 +197,10 @@ def _array_shape(content: bytes) -> tuple[int, ...]:
     shape, _, dtype = read_header(stream)
     n_bytes = len(content) - stream.tell()
     if dtype.hasobject or math.prod(shape) * dtype.itemsize != n_bytes or max(shape, default=0) > len(content):
-        raise _forged(f"an array of shape {shape} and type {dtype} has {n_bytes} bytes")
+        raise forged(f"an array of shape {shape} and type {dtype} has {n_bytes} bytes")
     return tuple(shape)
 
 
-def _forged(why: str) -> ModelFolderError:
+def forged(why: str) -> ModelFolderError:
+    """Return the error for an archive that defero cannot have written."""
     return ModelFolderError(f"{PARTS}: was not written by defero ({why}); do not load it.")

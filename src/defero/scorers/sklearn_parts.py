@@ -7,11 +7,7 @@ process.
 """
 
 from typing import Any
-from skops import io as skops_io
-from defero.core.errors import ModelFolderError
-from defero.core.wording import join_names
-from defero.scorers import PARTS
-from defero.scorers.sklearn_archive import TRUSTED, checked_archive, foreign_types
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import (
@@ -26,6 +22,12 @@ from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import Tree
+from skops import io as skops_io
+
+from defero.core.errors import ModelFolderError
+from defero.core.wording import join_names
+from defero.scorers import PARTS
+from defero.scorers.sklearn_archive import TRUSTED, checked_archive, foreign_types, forged
 
 
 def write_parts(parts: dict[str, Any]) -> bytes:
@@ -34,9 +36,9 @@ def write_parts(parts: dict[str, Any]) -> bytes:
         content = skops_io.dumps(parts)
     except Exception as error:  # skops has exceptions of its own for what it cannot write
         raise ModelFolderError(f"save: {error} {_REMEDY}") from error
-    strangers = foreign_types(content)
-    if strangers:
-        raise ModelFolderError(f"save: {join_names(strangers)} cannot be saved without trusting its code; {_REMEDY}")
+    untrusted = foreign_types(content)
+    if untrusted:
+        raise ModelFolderError(f"save: {join_names(untrusted)} cannot be saved without trusting its code; {_REMEDY}")
     return content
 
 
@@ -72,7 +74,7 @@ def checked_parts(parts: Any, *, n_bytes: int) -> dict[str, Any]:
         The size of the archive, which no width may exceed.
     """
     if not isinstance(parts, dict) or set(parts) != {"classifier", "experts"} or type(parts["experts"]) is not list:
-        raise _forged("it must hold a classifier and a list of experts")
+        raise forged("it must hold a classifier and a list of experts")
     waiting: list[Any] = [parts]
     while waiting:  # ends: an archive describes an object anew wherever it is used
         one = waiting.pop()
@@ -81,7 +83,7 @@ def checked_parts(parts: Any, *, n_bytes: int) -> dict[str, Any]:
             _check_estimator(one, n_bytes)
     for model in (parts["classifier"], *parts["experts"]):
         if model is not None and not hasattr(model, "predict_proba"):
-            raise _forged(f"{type(model).__name__} has no predict_proba")
+            raise forged(f"{type(model).__name__} has no predict_proba")
     return parts
 
 
@@ -100,11 +102,11 @@ def _check_estimator(model: Any, n_bytes: int) -> None:
     for name, value in vars(model).items():
         counts = name.lstrip("_").startswith("n_") and not any(word in name for word in _NO_SIZE)
         if counts and isinstance(value, int | np.integer) and value > n_bytes:
-            raise _forged(f"{name} is {value}, more than its bytes can hold")
+            raise forged(f"{name} is {value}, more than its bytes can hold")
         if name == "n_jobs" and isinstance(value, int) and abs(value) > MOST_JOBS:
-            raise _forged(f"n_jobs is {value}")
+            raise forged(f"n_jobs is {value}")
         if name == "memory" and value is not None:
-            raise _forged("memory names a folder")
+            raise forged("memory names a folder")
     if isinstance(model, DecisionTreeClassifier | DecisionTreeRegressor) and hasattr(model, "tree_"):
         _check_tree(model, n_features=int(model.n_features_in_))
     elif isinstance(model, RandomForestClassifier | ExtraTreesClassifier) and hasattr(model, "estimators_"):
@@ -122,40 +124,40 @@ def _check_estimator(model: Any, n_bytes: int) -> None:
 def _check_trees(model: Any, trees: Any, kind: type) -> None:
     for tree in trees:
         if not isinstance(tree, kind):
-            raise _forged(f"{type(model).__name__} holds a {type(tree).__name__}")
+            raise forged(f"{type(model).__name__} holds a {type(tree).__name__}")
         _check_tree(tree, n_features=int(model.n_features_in_))
 
 
 def _check_tree(model: Any, *, n_features: int) -> None:
     tree = model.tree_
     if type(tree) is not Tree or tree.n_features != n_features or tree.n_outputs != 1:
-        raise _forged("a tree is made for other features")
+        raise forged("a tree is made for other features")
     if isinstance(model, DecisionTreeClassifier) and tree.max_n_classes != len(model.classes_):
-        raise _forged("a tree has other classes than its classifier")
+        raise forged("a tree has other classes than its classifier")
     left, right, feature = tree.children_left, tree.children_right, tree.feature
     inner = left != -1
     _check_links(left[inner], right[inner], feature[inner], np.flatnonzero(inner), len(left), n_features)
     if len(left) == 0 or (right[~inner] != -1).any():
-        raise _forged("a tree has no root, or a leaf has children")
+        raise forged("a tree has no root, or a leaf has children")
 
 
 def _check_links(left: Any, right: Any, feature: Any, place: Any, n_nodes: int, n_features: int) -> None:
     """Raise unless each child comes after its parent, so that there is no cycle, and each feature exists."""
     for child in (left.astype(np.int64), right.astype(np.int64)):
         if ((child <= place) | (child >= n_nodes)).any():
-            raise _forged("a tree's links lead out of it, or round in a circle")
+            raise forged("a tree's links lead out of it, or round in a circle")
     if ((feature < 0) | (feature >= n_features)).any():
-        raise _forged("a tree asks for a feature that does not exist")
+        raise forged("a tree asks for a feature that does not exist")
 
 
 def _check_histogram_trees(model: Any) -> None:
     n_features = int(model.n_features_in_)
     categorical = np.zeros(n_features, dtype=np.bool_) if model.is_categorical_ is None else model.is_categorical_
     if categorical.dtype != np.bool_ or categorical.shape != (n_features,):
-        raise _forged("boosted trees are made for other features")
+        raise forged("boosted trees are made for other features")
     for predictor in [one for stage in model._predictors for one in stage]:
         if type(predictor) is not TreePredictor or predictor.nodes.dtype != PREDICTOR_RECORD_DTYPE:
-            raise _forged("a boosted tree has other nodes than scikit-learn's")
+            raise forged("a boosted tree has other nodes than scikit-learn's")
         nodes = predictor.nodes
         inner = nodes["is_leaf"] == 0
         place = np.flatnonzero(inner)
@@ -164,18 +166,18 @@ def _check_histogram_trees(model: Any) -> None:
         by_category = split[split["is_categorical"] != 0]
         n_sets = min(len(predictor.raw_left_cat_bitsets), len(predictor.binned_left_cat_bitsets))
         if len(nodes) == 0 or (by_category["bitset_idx"] >= n_sets).any():
-            raise _forged("a boosted tree has no root, or a set of categories that does not exist")
+            raise forged("a boosted tree has no root, or a set of categories that does not exist")
         if not categorical[by_category["feature_idx"].astype(np.int64)].all():
-            raise _forged("a boosted tree splits numbers by category")
+            raise forged("a boosted tree splits numbers by category")
 
 
 def _check_neighbors(model: Any) -> None:
     """Check the classes of a neighbours classifier, and build its search tree anew: its links are not looked at."""
     labels, points = np.asarray(model._y), np.asarray(model._fit_X)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or points.ndim != 2 or len(labels) != len(points):
-        raise _forged("its neighbours have other labels than points")
+        raise forged("its neighbours have other labels than points")
     if len(labels) == 0 or labels.min() < 0 or labels.max() >= len(model.classes_) or model.outputs_2d_:
-        raise _forged("its neighbours have labels that are no classes")
+        raise forged("its neighbours have labels that are no classes")
     kinds = {"kd_tree": KDTree, "ball_tree": BallTree}
     model._tree = None
     if model._fit_method in kinds:
@@ -198,10 +200,6 @@ def _check_support_vectors(model: Any) -> None:
     odd = [name for name, shape in shapes.items() if np.shape(getattr(model, name)) != shape]
     sides = [np.shape(getattr(model, name)) for name in ("_probA", "_probB")]
     if odd or sides not in ([(n_pairs,)] * 2, [(0,)] * 2) or model.kernel not in ("linear", "poly", "rbf", "sigmoid"):
-        raise _forged("the arrays of a support vector machine do not fit together")
+        raise forged("the arrays of a support vector machine do not fit together")
     if (np.asarray(model._n_support) < 0).any() or int(np.sum(model._n_support)) != n_vectors or model._sparse:
-        raise _forged("the counts of a support vector machine do not fit together")
-
-
-def _forged(why: str) -> ModelFolderError:
-    return ModelFolderError(f"{PARTS}: was not written by defero ({why}); do not load it.")
+        raise forged("the counts of a support vector machine do not fit together")

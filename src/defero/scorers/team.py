@@ -1,4 +1,4 @@
-"""A team: a model's scores with experts whose heads are drawn to the population, those who joined later among them."""
+"""A team: a model's scores, with experts whose heads are shrunk toward the population; experts can join later."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,13 +17,13 @@ from defero.scorers import Packed, Scorer, unpack_scorer
 
 @dataclass(frozen=True, eq=False)
 class TeamScorer:
-    """Ask a base scorer for the classes and for the experts it knows itself; the others have heads.
+    """Scores of a base scorer for the classes and the experts it knows; the other experts have heads.
 
     Attributes
     ----------
     base : Scorer
     lens : Lens
-        What the heads look at.
+        Which features the heads read.
     heads : Heads
         With the population that they come from; of nobody yet, where the base knows every expert.
     n_own : int
@@ -31,7 +31,7 @@ class TeamScorer:
     order : (J,) int
         Which column of the base's experts and then the heads' each expert has.
     class_heads : ClassHeads, optional
-        The same experts' heads that are told the class, for votes; none where the base scores experts itself.
+        The same experts' heads given the class, for votes; None where the base scores experts itself.
     """
 
     kind: ClassVar[str] = "team"
@@ -48,10 +48,10 @@ class TeamScorer:
     def score(self, features: FloatArray) -> Scores:
         """Return the scores of n items, (n, d) features or what else the base takes."""
         joined_later = bool((self.order >= self.n_own).any())
-        scores, seen = self._look(features) if joined_later else (self.base.score(features), None)
+        scores, head_features = self._score_and_read(features) if joined_later else (self.base.score(features), None)
         proba, raw = scores.expert_proba, scores.expert_raw
-        if seen is not None:
-            log_odds = self.heads.log_odds(seen)
+        if head_features is not None:
+            log_odds = self.heads.log_odds(head_features)
             joined = log_odds if scores.link == "logit" else -np.logaddexp(0.0, -log_odds)
             proba, raw = np.hstack([proba, sigmoid(log_odds)]), np.hstack([raw, joined])
         if not np.array_equal(self.order, np.arange(proba.shape[1])):
@@ -60,16 +60,16 @@ class TeamScorer:
 
     def logit_sd(self, features: FloatArray) -> FloatArray:
         """Return how uncertain each expert's log-odds of being right are, (n, J); nan for the base's own experts."""
-        scores, seen = self._look(features)
+        scores, head_features = self._score_and_read(features)
         own = np.full((len(scores), scores.n_experts), np.nan)
-        return np.hstack([own, self.heads.logit_sd(seen)])[:, self.order]
+        return np.hstack([own, self.heads.logit_sd(head_features)])[:, self.order]
 
     def class_skill(self, features: FloatArray) -> ClassSkill | None:
-        """Return P(expert j is right | x, y = k) of n items, (n, J, K); None where no heads are told the class."""
+        """Return P(expert j is right | x, y = k) of n items, (n, J, K); None where there are no class heads."""
         if self.class_heads is None:
             return None
-        scores, seen = self._look(features)
-        skill = self.class_heads.skill(seen, scores.class_proba)
+        scores, head_features = self._score_and_read(features)
+        skill = self.class_heads.skill(head_features, scores.class_proba)
         return ClassSkill(skill.right[:, self.order - self.n_own], skill.errors)
 
     def with_expert(
@@ -82,39 +82,39 @@ class TeamScorer:
     ) -> "TeamScorer":
         """Return the team with one more expert at the end, of whom m answers to these (m, d) features are known.
 
-        The items' classes `label_idx` (m,) are needed where there are heads that are told the class.
+        The items' classes `label_idx` (m,) are needed where there are class heads.
         """
-        scores, seen = self._look(features)
+        scores, head_features = self._score_and_read(features)
         if scores.link == "weight":
-            raise InputError("a mixture of experts' weights add up to 1: nobody can join it without a new fit.")
-        head = fit_head(seen, correct, self.heads.prior, weight=weight)
+            raise InputError("the weights of a mixture of experts add up to 1, so no expert can join; fit again.")
+        head = fit_head(head_features, correct, self.heads.prior, weight=weight)
         place = self.n_own + self.heads.n_experts
-        told = self.class_heads
-        if told is not None:
+        class_heads = self.class_heads
+        if class_heads is not None:
             if label_idx is None:
-                raise InputError("label_idx must be the class of each item: this team's heads are told it, got None.")
-            told = told.with_expert(seen, scores.class_proba, label_idx, correct, weight=weight)
+                raise InputError("must be the class of each item, for the class heads; got None.", argument="label_idx")
+            class_heads = class_heads.with_expert(head_features, scores.class_proba, label_idx, correct, weight=weight)
         order = np.append(self.order, place)
-        return replace(self, heads=self.heads.with_head(head), order=order, class_heads=told)
+        return replace(self, heads=self.heads.with_head(head), order=order, class_heads=class_heads)
 
     def with_unknown(self) -> "TeamScorer":
         """Return the team with one more expert at the end, of whom nothing but the population is known."""
         prior = self.heads.prior
         head = fit_head(np.empty((0, prior.n_features)), [], prior)
         order = np.append(self.order, self.n_own + self.heads.n_experts)
-        told = None if self.class_heads is None else self.class_heads.with_unknown()
-        return replace(self, heads=self.heads.with_head(head), order=order, class_heads=told)
+        class_heads = None if self.class_heads is None else self.class_heads.with_unknown()
+        return replace(self, heads=self.heads.with_head(head), order=order, class_heads=class_heads)
 
     def without_expert(self, place: int) -> "TeamScorer":
-        """Return the team without the expert at this place; the base's own stay there, unheard."""
+        """Return the team without the expert at this place; the base keeps its own, unused."""
         gone = int(self.order[place])
         order = np.delete(self.order, place)
         if gone < self.n_own:
             return replace(self, order=order)
         stay = [j for j in range(self.heads.n_experts) if j != gone - self.n_own]
-        told = None if self.class_heads is None else self.class_heads.take(stay)
+        class_heads = None if self.class_heads is None else self.class_heads.take(stay)
         order = np.where(order > gone, order - 1, order)
-        return replace(self, heads=self.heads.take(stay), order=order, class_heads=told)
+        return replace(self, heads=self.heads.take(stay), order=order, class_heads=class_heads)
 
     def pack(self) -> Packed:
         """Return what a model folder keeps."""
@@ -129,9 +129,9 @@ class TeamScorer:
 
     @classmethod
     def unpack(cls, packed: Packed) -> "TeamScorer":
-        """Build from what `pack` returned; folders of earlier versions have no heads that are told the class."""
+        """Build from what `pack` returned; a model without votes by class has no class heads."""
         settings, arrays = packed.settings, packed.arrays
-        told = _inside("class_heads.", arrays)
+        class_heads = _inside("class_heads.", arrays)
         base = Packed(settings["base"], _inside("base.", arrays), packed.files)
         return cls(
             unpack_scorer(settings["base_kind"], base),
@@ -139,27 +139,27 @@ class TeamScorer:
             Heads.from_arrays(_inside("heads.", arrays)),
             int(settings["n_own"]),
             np.array(settings["order"], dtype=np.int64),
-            ClassHeads.from_arrays(told) if told else None,
+            ClassHeads.from_arrays(class_heads) if class_heads else None,
         )
 
-    def _look(self, features: FloatArray) -> tuple[Scores, FloatArray]:
-        """Return the base's scores, and what the heads see of n items."""
+    def _score_and_read(self, features: FloatArray) -> tuple[Scores, FloatArray]:
+        """Return the base's scores, and the features (n, f) that the heads read."""
         embedded = getattr(self.base, "score_with_embedding", None)
         if embedded is None:
             scores = self.base.score(features)
             return scores, self.lens.transform(features, scores.class_proba, hidden_units(self.base, features))
-        # Of a deep net's items the heads see what its own last layer sees: pixels by themselves say nothing.
+        # The heads read what the last layer of a deep net reads: single pixels mean nothing.
         scores, embedding = embedded(features)
         return scores, self.lens.transform(embedding, scores.class_proba)
 
 
 def hidden_units(scorer: Scorer, features: FloatArray) -> FloatArray | None:
-    """Return the hidden units that a network's experts look at, (n, h); None for scorers without any."""
-    units = getattr(scorer, "hidden", None)
-    if units is None:
+    """Return the hidden units that a network's experts read, (n, h); None for scorers without any."""
+    hidden = getattr(scorer, "hidden", None)
+    if hidden is None:
         return None
-    found: FloatArray = units(features)
-    return found if found.shape[1] else None
+    units: FloatArray = hidden(features)
+    return units if units.shape[1] else None
 
 
 def _inside(prefix: str, arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

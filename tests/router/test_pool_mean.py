@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from defero.core.scores import Scores, sigmoid
-from defero.scorers.pool import fill_with_pool_mean
+from defero.router.scoring import fill_with_pool_mean
 
 
 @given(arrays(float, (3, 4), elements=st.floats(0, 1)), arrays(bool, (4,)))
