@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from defero.cli.options import (
+    AllRowsNew,
     Answers,
     AsJson,
     ControlName,
@@ -41,6 +42,7 @@ def add_expert(
         Path | None,
         typer.Option(help="Other cases, with labels and everybody's answers, to find new panels on. Default: none."),
     ] = None,
+    all_rows_new: AllRowsNew = False,
     seed: UnusedSeed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -75,7 +77,7 @@ def add_expert(
         control=control,
         images=images,
     )
-    newcomer = study.add_expert(expert, cases, panels=panels)
+    newcomer = study.add_expert(expert, cases, panels=panels, all_rows_new=all_rows_new)
     study.save(out)
     notes = [*newcomer.notes, *replaced]
     if as_json:

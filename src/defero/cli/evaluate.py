@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from defero.cli.options import (
+    AllRowsNew,
     Answer,
     Answers,
     AsJson,
@@ -39,6 +40,7 @@ def evaluate(
     against: Annotated[
         list[Path] | None, typer.Option(help="Another model folder to compare with; repeat for several.")
     ] = None,
+    all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +69,7 @@ def evaluate(
         control=control,
         images=images,
     )
-    judged = study.evaluate(cases, against=against or [], random_state=seed)
+    judged = study.evaluate(cases, against=against or [], all_rows_new=all_rows_new, random_state=seed)
     if as_json:
         emit(judged.to_dict())
         return

@@ -134,6 +134,14 @@ def fit(
     test_share: Annotated[
         float | None, typer.Option(help="Share of the cases kept for the test. Default: 0.2.")
     ] = None,
+    forget_rows: Annotated[
+        bool,
+        typer.Option(
+            "--forget-rows",
+            help="Keep no fingerprints of the rows in the model folder. evaluate and report then cannot tell which "
+            "rows are new, and need --all-rows-new.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Makes the run repeatable.", min=0, max=MOST_SEED)] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -208,7 +216,7 @@ def fit(
     except KeyboardInterrupt as stopped:  # the exit status is the shell's own, 130
         typer.echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
         raise
-    study.save(out, onnx=onnx)
+    study.save(out, onnx=onnx, forget_rows=forget_rows)
     study.notes += replaced
     if as_json:
         emit(study.to_dict())

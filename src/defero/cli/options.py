@@ -32,6 +32,14 @@ Images = Annotated[
     Path | None, typer.Option(help="Where relative paths of pictures start. Default: the folder of the table.")
 ]
 Fee = Annotated[list[str] | None, typer.Option(help="NAME=FEE in units of one error; repeat for several.")]
+AllRowsNew = Annotated[
+    bool,
+    typer.Option(
+        "--all-rows-new",
+        help="Confirm that no row of the table was used to fit the model. Needed if the model was fitted with "
+        "--forget-rows or with another key, so that rows cannot be checked.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 MOST_SEED = 2**32 - 1

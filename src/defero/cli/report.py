@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from defero.cli.options import (
+    AllRowsNew,
     Answer,
     Answers,
     AsJson,
@@ -39,6 +40,7 @@ def report(
     file_format: FileFormat = None,
     control: ControlName = None,
     images: Images = None,
+    all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -67,8 +69,14 @@ def report(
         "images": images,
     }
     study = saved_study(model)
-    command = _command(model, table, out=out, words=words, seed=seed)
-    judged = study.report(out, study.read(table, **words), random_state=seed, command=command, spell=spelling("report"))
+    judged = study.report(
+        out,
+        study.read(table, **words),
+        all_rows_new=all_rows_new,
+        random_state=seed,
+        command=_command(model, table, out=out, words={**words, "all_rows_new": all_rows_new}, seed=seed),
+        spell=spelling("report"),
+    )
     if as_json:
         values = judged.to_dict()
         del values["against"]

@@ -33,6 +33,8 @@ class Newcomer:
     min_answers : int
         With fewer answers nobody is asked alone.
     panels : "none", "dropped" or "new"
+    rows_kept : bool
+        Whether the team remembers which cases the newcomer answered, so that `evaluate` can leave them out.
     notes : sentences
     """
 
@@ -46,6 +48,7 @@ class Newcomer:
     population: tuple[float, float]
     min_answers: int
     panels: str
+    rows_kept: bool = True
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,6 +64,7 @@ class Newcomer:
             "panel_dropped": self.panels == "dropped",
             "new_panels": self.panels == "new",
             "used": self.answers,
+            "rows_kept": self.rows_kept,
             "notes": list(self.notes),
         }
 
@@ -97,6 +101,11 @@ class Newcomer:
             f"{self.answers} {cases} that they answered now {count} as used, and evaluate and report leave them out: "
             f"keep other answers of {self.name} back to judge them by."
         )
+        if not self.rows_kept:
+            used = (
+                f"Do not judge {self.name} by the {self.answers} {cases} that they answered: this model keeps no "
+                "fingerprints of rows, so evaluate and report cannot leave them out."
+            )
         most = f"All their answers were right, so {self.name} may get most of the work: judge them on others first."
         return [used, *([most] if self.right == self.answers >= self.min_answers else [])]
 
@@ -118,7 +127,7 @@ def join_team(router: Router, name: str, cases: Cases) -> tuple[Router, list[str
 
 
 def with_new_panels(
-    before: Router, joined: Router, table: Table, reading: Reading, *, model: str
+    before: Router, joined: Router, table: Table, reading: Reading, *, model: str, all_rows_new: bool
 ) -> tuple[Router, list[str]]:
     """Find panels on the cases of a table that the larger team has not seen, with the promise of the old panels.
 
@@ -132,10 +141,13 @@ def with_new_panels(
         Of the newcomer's own table: its label and its key are looked for here too.
     model : str
         What a message calls the team.
+    all_rows_new : bool
+        The caller vouches for that of the table's rows.
     """
     as_before = Reading(table=table, label=reading.label, key=reading.key, images=reading.images)
     read = read_for_team(joined, as_before, model=model)
-    unseen = fresh_cases(read.router, read.cases, key=read.key_column).rows & ~of_seen_groups(read.router, read.cases)
+    fresh = fresh_cases(read.router, read.cases, key=read.key_column, all_rows_new=all_rows_new)
+    unseen = fresh.rows & ~of_seen_groups(read.router, read.cases, all_rows_new=all_rows_new)
     if not unseen.any():
         raise TableError(
             f"{read.cases.source}: the team has seen all {len(read.cases)} rows, and nothing can be promised on those; "
@@ -178,6 +190,7 @@ def describe_newcomer(
         population=_last(anybody, table),
         min_answers=after.min_answers,
         panels=panels,
+        rows_kept=after.rows_key is None,
         notes=(*cases.notes, *notes, *([] if majority is None else [majority])),
     )
 

@@ -80,6 +80,7 @@ class TeamAtWork:
         table: Table | TeamCases | None = None,
         *,
         against: Sequence[str | PathLike[str]] = (),
+        all_rows_new: bool = False,
         random_state: int = 0,
     ) -> Evaluation:
         """Judge the team on cases that it has not seen.
@@ -90,6 +91,9 @@ class TeamAtWork:
             Rows that the team has seen, or of a group that it has seen, are left out. By default the test part.
         against : paths
             Model folders of other teams to compare with, case by case, on the rows that no team saw.
+        all_rows_new : bool
+            You vouch that no row was used to fit the team. Needed only where nobody can check that: its folder has no
+            fingerprints of rows, or was written with another key.
         random_state : int
             Of the intervals that are drawn.
         """
@@ -99,10 +103,11 @@ class TeamAtWork:
                 raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
             return self._evaluate_test(random_state=random_state)
         read = self._read(table)
-        judged = evaluate_cases(read, model=self.name, random_state=random_state)
+        judged = evaluate_cases(read, model=self.name, all_rows_new=all_rows_new, random_state=random_state)
         if not against:
             return judged
-        rivals = compare_teams(judged, read.reading, [str(other) for other in against], load=_load_rival)
+        others = [str(other) for other in against]
+        rivals = compare_teams(judged, read.reading, others, load=_load_rival, all_rows_new=all_rows_new)
         return replace(judged, against=rivals)
 
     def report(
@@ -110,6 +115,7 @@ class TeamAtWork:
         out: str | PathLike[str] = "report.html",
         table: Table | TeamCases | None = None,
         *,
+        all_rows_new: bool = False,
         random_state: int = 0,
         command: str | None = None,
         spell: Spelling = str,
@@ -120,7 +126,7 @@ class TeamAtWork:
         ----------
         out : path
             A name that ends in .html.
-        table, random_state
+        table, all_rows_new, random_state
             As in `evaluate`.
         command : str, optional
             The line that makes the page again, to be shown there.
@@ -131,7 +137,7 @@ class TeamAtWork:
         model = Path(self.name) if Path(self.name).is_dir() else None
         tables = (table.reading.table, table.reading.answers) if isinstance(table, TeamCases) else (table, None)
         check_page(page, model=model, tables=tables)
-        judged = self.evaluate(table, random_state=random_state)
+        judged = self.evaluate(table, all_rows_new=all_rows_new, random_state=random_state)
         write_page(judged, page, command=command, spell=spell)
         return judged
 
@@ -231,6 +237,7 @@ class TeamAtWork:
         table: Table | TeamCases,
         *,
         panels: Table | None = None,
+        all_rows_new: bool = False,
     ) -> Newcomer:
         """Add an expert to the team from a few answers, without a new training.
 
@@ -242,6 +249,8 @@ class TeamAtWork:
         panels : path or DataFrame, optional
             Other cases, with labels and everybody's answers, on which new panels are found. Without them a team that
             had panels has none afterwards: their promise was for the experts before.
+        all_rows_new : bool
+            You vouch that no row of `panels` was used before; see `evaluate`.
         """
         before = self._ready()
         self.check_name(name)
@@ -249,22 +258,33 @@ class TeamAtWork:
         joined, notes = join_team(read.router, name, read.cases)
         state = "none" if before.panel is None else "dropped"
         if panels is not None:
-            joined, more = with_new_panels(before, joined, panels, read.reading, model=self.name)
+            joined, more = with_new_panels(
+                before, joined, panels, read.reading, model=self.name, all_rows_new=all_rows_new
+            )
             state, notes = "new", [*notes, *more]
-        told = describe_newcomer(read.router, joined, name, read.cases, panels=state, notes=notes)
+        if before.rows_key is not None:  # a team that forgot its rows, or has another key, remembers no later ones
+            joined = joined.forget_rows()
+        newcomer = describe_newcomer(read.router, joined, name, read.cases, panels=state, notes=notes)
         self.team = joined
-        return told
+        return newcomer
 
     def check_name(self, name: str) -> None:
         """Raise unless a new expert may be called so."""
         check_name(self._ready(), name)
 
-    def save(self, folder: str | PathLike[str], *, onnx: bool = False) -> None:
+    def save(self, folder: str | PathLike[str], *, onnx: bool = False, forget_rows: bool = False) -> None:
         """Write the model folder: model.json and weights.safetensors, no pickle.
 
-        With `onnx` a deep net is an ONNX file, which `route` runs without torch.
+        Parameters
+        ----------
+        folder : path
+        onnx : bool
+            Write a deep net as an ONNX file, which `route` runs without torch.
+        forget_rows : bool
+            Leave out the fingerprints of the rows that the team has used. Nobody can then check that a row is new, so
+            `evaluate` and `report` need `all_rows_new`.
         """
-        router = self._ready()
+        router = self._ready().forget_rows() if forget_rows else self._ready()
         if onnx:
             from defero.estimators.onnx_form import as_onnx
 

@@ -14,10 +14,17 @@ NAMED = 3
 """How many experts a sentence names before it counts the others."""
 
 
-def with_cautions(record: TeamRecord, router: Router, *, majority: str | None) -> TeamRecord:
+UNCHECKED = (
+    "It was not checked that these cases are new to the team: whoever evaluated it vouched for that. On cases that it "
+    "was fitted on, the figures are too good."
+)
+
+
+def with_cautions(record: TeamRecord, router: Router, *, majority: str | None, rows_checked: bool) -> TeamRecord:
     """Return the record with everything a reader should know, once.
 
-    First comes what a majority for a truth does to every figure, where one was taken. Experts of too few answers are
+    First comes what a majority for a truth does to every figure, where one was taken, and whether the cases are known
+    to be new. Experts of too few answers are
     named. What `fit` found of who answered what is told on its own; the record's sentence on the cases at hand is then
     left out, for it asks the same question less thoroughly.
     """
@@ -37,7 +44,8 @@ def with_cautions(record: TeamRecord, router: Router, *, majority: str | None) -
         if not _some_between(record.experts, router.min_answers, doubts.FEW_ANSWERS):
             _drop(cautions, thin)
         cautions.insert(place, unproven)
-    return replace(record, cautions=(*([] if majority is None else [majority]), *cautions))
+    first = [*([] if majority is None else [majority]), *([] if rows_checked else [UNCHECKED])]
+    return replace(record, cautions=(*first, *cautions))
 
 
 def insufficient_evidence(experts: Sequence[ExpertRecord], *, least: int) -> str | None:

@@ -39,14 +39,19 @@ class Rival:
 
 
 def compare_teams(
-    ours: Evaluation, reading: Reading, others: Sequence[str], *, load: Callable[[str], Router]
+    ours: Evaluation,
+    reading: Reading,
+    others: Sequence[str],
+    *,
+    load: Callable[[str], Router],
+    all_rows_new: bool,
 ) -> tuple[Rival, ...]:
     """Compare a team with other saved ones on the same table."""
     routers = {other: load(other) for other in others}
     for other, router in routers.items():  # what is wrong with any of them shows before the first is tried
         _check_alike(ours, other, router, label=reading.label)
     named = replace(reading, label=reading.label or ours.router.facts.label)
-    comparisons = [_comparison(ours, other, routers[other], named) for other in others]
+    comparisons = [_comparison(ours, other, routers[other], named, all_rows_new=all_rows_new) for other in others]
     adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
     return tuple(map(Rival, others, comparisons, adjusted))
 
@@ -71,11 +76,11 @@ def _check_alike(ours: Evaluation, other: str, router: Router, *, label: str | N
         )
 
 
-def _comparison(ours: Evaluation, other: str, router: Router, reading: Reading) -> Comparison:
+def _comparison(ours: Evaluation, other: str, router: Router, reading: Reading, *, all_rows_new: bool) -> Comparison:
     """Compare two teams on the rows that are fresh to both; the frames' index is the rows' place in the table."""
     try:
         read = read_for_team(router, reading, model=other)
-        theirs = evaluate_cases(read, model=other, random_state=ours.random_state)
+        theirs = evaluate_cases(read, model=other, all_rows_new=all_rows_new, random_state=ours.random_state)
     except InputError as error:
         raise error.within(Argument("against", other), ": ") from error
     mine, others = (np.asarray(side.cases.features.index) for side in (ours, theirs))

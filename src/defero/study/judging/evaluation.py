@@ -47,6 +47,10 @@ class Evaluation:
         What a majority for a truth does to every figure.
     notes : sentences
         What was left out or filled in while reading.
+    renumbered : int
+        How many of `seen_by_fit` have another key than the row that they equal.
+    rows_checked : bool
+        Whether it was checked that the cases are new to the team.
     against : tuple of Rival
         Comparisons with other teams.
     """
@@ -63,13 +67,14 @@ class Evaluation:
     majority: str | None = None
     notes: tuple[str, ...] = ()
     renumbered: int = 0
+    rows_checked: bool = True
     against: "tuple[Rival, ...]" = ()
 
     @cached_property
     def record(self) -> TeamRecord:
         """The figures; made when they are asked for, as a rival's never are."""
         record = record_of(self.router, self.trial, random_state=self.random_state)
-        return with_cautions(record, self.router, majority=self.majority)
+        return with_cautions(record, self.router, majority=self.majority, rows_checked=self.rows_checked)
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -142,6 +147,7 @@ class Evaluation:
             "rows": self.rows,
             "seen_by_fit": self.seen_by_fit,
             "of_seen_groups": self.of_seen_groups,
+            "rows_checked": self.rows_checked,
             "notes": list(self.notes),
             "answering": None if facts.answering is None else facts.answering.to_dict(),
             "shared_errors": None if facts.shared_errors is None else facts.shared_errors.to_dict(),
@@ -161,11 +167,11 @@ class Evaluation:
         )
 
 
-def evaluate_cases(read: TeamCases, *, model: str, random_state: int) -> Evaluation:
+def evaluate_cases(read: TeamCases, *, model: str, all_rows_new: bool, random_state: int) -> Evaluation:
     """Judge a team on the cases that it has not seen; refuse a table of nothing else."""
     router, cases = read.router, read.cases
-    fresh = fresh_cases(router, cases, key=read.key_column)
-    judged = fresh.rows & ~of_seen_groups(router, cases)
+    fresh = fresh_cases(router, cases, key=read.key_column, all_rows_new=all_rows_new)
+    judged = fresh.rows & ~of_seen_groups(router, cases, all_rows_new=all_rows_new)
     if not judged.any():
         raise _nothing_new(read, any_fresh=bool(fresh.rows.any()))
     test = cases.table.take(judged)
@@ -196,6 +202,7 @@ def evaluate_cases(read: TeamCases, *, model: str, random_state: int) -> Evaluat
             *_gaps(router, test),
         ),
         renumbered=fresh.renumbered,
+        rows_checked=router.rows_key is None,
     )
 
 

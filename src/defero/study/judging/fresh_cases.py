@@ -51,9 +51,21 @@ def seen_keys(router: Router, cases: Cases, parts: Sequence[ExpertTable]) -> dic
     return {KEYED: np.concatenate(marks)}
 
 
-def fresh_cases(router: Router, cases: Cases, *, key: str | None) -> Fresh:
-    """Tell which cases are new to a team; `key` is the column that names them, where they have it."""
+def fresh_cases(router: Router, cases: Cases, *, key: str | None, all_rows_new: bool = False) -> Fresh:
+    """Tell which cases are new to a team; raises where nobody can tell.
+
+    Parameters
+    ----------
+    router : Router
+    cases : Cases
+    key : str, optional
+        The column that names them, where they have it.
+    all_rows_new : bool
+        The caller vouches that all are new. Where the rows can be checked, they are checked all the same.
+    """
     table = cases.table
+    if not _can_check(router, all_rows_new=all_rows_new):
+        return Fresh(np.ones(len(table), dtype=np.bool_), 0)
     answers = table.coded
     features = _marks_of_rows(router, cases)
     keyed = _with_key(cases.apart[key], features) if key in cases.apart.columns else None
@@ -63,6 +75,13 @@ def fresh_cases(router: Router, cases: Cases, *, key: str | None) -> Fresh:
         same_features=lambda: chance_alike(told_apart_by(table.features, router.recipe)),
         same_answers=lambda: equal_pairs(with_answers(np.zeros_like(features), table.label_idx, answers)),
     )
+
+
+def _can_check(router: Router, *, all_rows_new: bool) -> bool:
+    """Tell whether rows can be checked; raises where they cannot and the caller does not vouch for them."""
+    if not all_rows_new:
+        check_rows_known(router.rows_key)
+    return router.rows_key is None
 
 
 def _marks_of_rows(router: Router, cases: Cases) -> HashArray:
@@ -76,7 +95,6 @@ def _marks_of_rows(router: Router, cases: Cases) -> HashArray:
 
 def _marks_seen(router: Router) -> CaseMarks:
     """Return the marks of the rows that a team has seen."""
-    check_rows_known(router.rows_key)
     stages = [name for name in router.seen if name + ANSWERED in router.seen]
     answered = [np.empty(0, np.uint64), *(router.seen[name + ANSWERED] for name in stages)]
     return CaseMarks(router.all_seen(), np.concatenate(answered), router.seen.get(KEYED))
@@ -98,10 +116,14 @@ def seen_groups(cases: Cases, parts: Sequence[ExpertTable], *, groups: str | Non
     return {_GROUPS: np.unique(text_fingerprints(names))}
 
 
-def of_seen_groups(router: Router, cases: Cases) -> BoolArray:
-    """Tell which cases (n,) are of a group that `fit` saw; none where it kept no groups or the file names none."""
+def of_seen_groups(router: Router, cases: Cases, *, all_rows_new: bool = False) -> BoolArray:
+    """Tell which cases (n,) are of a group that `fit` saw; none where it kept no groups or the file names none.
+
+    Raises where nobody can tell, unless the caller vouches that all rows, and with them their groups, are new.
+    """
     known, groups = router.seen.get(_GROUPS), router.facts.groups
-    if known is None or groups not in cases.apart.columns:
+    can_check = _can_check(router, all_rows_new=all_rows_new)
+    if not can_check or known is None or groups not in cases.apart.columns:
         return np.zeros(len(cases.table), dtype=np.bool_)
     cells = cases.apart[groups].tolist()
     names = ["" if is_blank(cell) else plain_name(cell) for cell in cells]  # no group is called so
@@ -111,7 +133,7 @@ def of_seen_groups(router: Router, cases: Cases) -> BoolArray:
 def no_groups_sentence(router: Router, cases: Cases) -> tuple[str, ...]:
     """Say that groups cannot be told, where `fit` kept them together and the file does not name them."""
     groups = router.facts.groups
-    if router.seen.get(_GROUPS) is None or groups in cases.apart.columns:
+    if router.rows_key is not None or router.seen.get(_GROUPS) is None or groups in cases.apart.columns:
         return ()
     return (f"{cases.source}: no column {groups}, so cases of a {groups} that fit saw cannot be told and are judged.",)
 
