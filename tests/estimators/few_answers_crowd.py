@@ -1,9 +1,9 @@
-"""A small crowd with few answers each, and its lesson, for the tests of shrunk heads."""
+"""A small crowd with few answers each, and its data, for the tests of shrunk heads."""
 
 import numpy as np
 
 from defero.core.answers import Answers
-from defero.estimators.lesson import Lesson
+from defero.estimators.training_data import TrainingData
 
 
 def crowd(n_items=150, n_experts=8, *, n_classes=2, n_features=3, rate=0.4, seed=0):
@@ -20,8 +20,8 @@ def crowd(n_items=150, n_experts=8, *, n_classes=2, n_features=3, rate=0.4, seed
 
 
 def lesson_of(features, labels, answers, *, weight=None, groups=None, **more):
-    """Return the lesson that `fit` would make of these."""
-    return Lesson(
+    """Return the data that `fit` would make of these."""
+    return TrainingData(
         features=features,
         labels=labels,
         label_idx=labels,

@@ -13,7 +13,7 @@ from defero import DeferralClassifier, Recipe
 from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.estimators import choose_network as room
 from defero.estimators.choose_network import STRENGTHS, Choice, choose_network, enough_items
-from defero.estimators.expert_heads import deal
+from defero.estimators.expert_heads import fold_of_items
 from defero.estimators.network_fit import NetworkOptions, train_network
 from defero.losses import DeferralLoss
 
@@ -31,7 +31,7 @@ def chosen(classes=CLASSES, *, loss=DECOUPLED, net="linear", weight_decay=None, 
 
 def oracle_proba(strength, weight):
     """Out-of-fold probabilities by scikit-learn."""
-    fold, proba = deal(CLASSES, rng=np.random.default_rng(0)), np.empty((len(Y), 2))
+    fold, proba = fold_of_items(CLASSES, rng=np.random.default_rng(0)), np.empty((len(Y), 2))
     for out in range(5):
         rest = fold != out
         scaler = StandardScaler().fit(X[rest], sample_weight=weight[rest])
@@ -103,8 +103,8 @@ def test_auto_takes_what_predicts_better():
     assert chosen(net="auto", options=quick).log_loss == min(one.log_loss for one in each)
     corners = np.random.default_rng(0).normal(size=(300, 2))
     labels = (corners.prod(axis=1) > 0).astype(int)  # no line tells these apart
-    lesson = lesson_of(corners, labels, np.zeros((300, 1), int)).without_experts()
-    assert chosen(lesson, net="auto", options=quick).net == "mlp"
+    data = lesson_of(corners, labels, np.zeros((300, 1), int)).without_experts()
+    assert chosen(data, net="auto", options=quick).net == "mlp"
 
 
 def test_a_temperature_divides_the_class_logits():
@@ -120,9 +120,9 @@ def test_a_temperature_divides_the_class_logits():
 def test_summed_columns_are_a_ridge_on_rescaled_ones(strength):
     """Exact: penalised sqrt(s) times less is a logistic regression on columns sqrt(s) times as large."""
     summed = np.arange(12) < 3
-    lesson = replace(CLASSES, summed=summed)
+    data = replace(CLASSES, summed=summed)
     scorer = Choice("linear", strength, 1.0, np.empty((0, 0)), 0.0).train(
-        lesson, DECOUPLED, OPTIONS, weight_decay=None, seed=0
+        data, DECOUPLED, OPTIONS, weight_decay=None, seed=0
     )
     columns = StandardScaler().fit_transform(X) * np.where(summed, np.sqrt(strength), 1.0)
     oracle = LogisticRegression(C=TWO_LOGITS / strength, tol=1e-10, max_iter=5_000).fit(columns, Y)

@@ -174,7 +174,7 @@ INFINITE[7, 2] = np.inf
         ),
         (
             lambda: DeferralClassifier("linear", loss="ova").fit(X, Y, experts=M[:-1]),
-            "one row per item: 400 items, 399 rows of answers",
+            "experts must have one row per item: 400 items, got 399",
         ),
         (
             lambda: DeferralClassifier("linear", loss="ova").fit(X, Y, experts=M[:, 0]),
@@ -182,7 +182,7 @@ INFINITE[7, 2] = np.inf
         ),
         (
             lambda: DeferralClassifier("linear", loss="ova").fit(X, Y, experts=np.full(M.shape, -1)),
-            "nobody answered anything",
+            "experts: no answers in any row",
         ),
         (
             lambda: DeferralClassifier("linear", loss="ova").fit(

@@ -16,12 +16,12 @@ from defero.estimators.expert_heads import (
     FEW_ANSWERS,
     answers_are_few,
     check_heads,
-    deal,
+    fold_of_items,
     out_of_fold,
     with_population,
     with_shrunk_heads,
 )
-from defero.estimators.lesson import Lesson
+from defero.estimators.training_data import TrainingData
 from defero.heads import fit_class_heads, fit_heads
 from defero.scorers.two_stage import TwoStageScorer
 
@@ -34,14 +34,14 @@ def logistic(part):
     return model.predict_proba
 
 
-def base_of(lesson):
-    return TwoStageScorer(LogisticRegression().fit(lesson.features, lesson.label_idx), [])
+def base_of(data):
+    return TwoStageScorer(LogisticRegression().fit(data.features, data.label_idx), [])
 
 
 @given(st.integers(1, 40), st.integers(1, 4), st.integers(0, 99))
 def test_classes_are_dealt_evenly(n, n_classes, seed):
     labels = np.random.default_rng(seed).integers(n_classes, size=n)
-    fold = deal(lesson_of(np.zeros((n, 1)), labels, np.zeros((n, 1), int)), rng=np.random.default_rng(0))
+    fold = fold_of_items(lesson_of(np.zeros((n, 1)), labels, np.zeros((n, 1), int)), rng=np.random.default_rng(0))
     for one in np.unique(labels):
         counts = np.bincount(fold[labels == one], minlength=5)
         assert counts.max() - counts.min() <= 1
@@ -52,7 +52,7 @@ def test_classes_are_dealt_evenly(n, n_classes, seed):
 def test_no_group_is_in_two_folds(n, n_groups, seed):
     rng = np.random.default_rng(seed)
     groups, labels = rng.integers(n_groups, size=n), rng.integers(2, size=n)
-    fold = deal(lesson_of(np.zeros((n, 1)), labels, np.zeros((n, 1), int), groups=groups), rng=rng)
+    fold = fold_of_items(lesson_of(np.zeros((n, 1)), labels, np.zeros((n, 1), int), groups=groups), rng=rng)
     if len(np.unique(groups)) > 1:
         assert all(len(np.unique(fold[groups == one])) == 1 for one in np.unique(groups))
     assert len(np.unique(fold)) > 1  # of one group alone the items are dealt one by one
@@ -61,7 +61,7 @@ def test_no_group_is_in_two_folds(n, n_groups, seed):
 @pytest.mark.parametrize("groups", [None, np.arange(150) // 7])
 def test_each_item_is_judged_once_by_a_model_that_has_not_seen_it(groups):
     features = np.arange(150.0)[:, None]
-    lesson = lesson_of(features, Y, M, groups=groups)
+    data = lesson_of(features, Y, M, groups=groups)
     judged = []
 
     def fit(part):
@@ -75,14 +75,14 @@ def test_each_item_is_judged_once_by_a_model_that_has_not_seen_it(groups):
 
         return proba
 
-    assert np.array_equal(out_of_fold(lesson, fit)[:, :1], features)
+    assert np.array_equal(out_of_fold(data, fit)[:, :1], features)
     assert sorted(judged) == features[:, 0].tolist()
 
 
 def test_an_items_own_label_never_changes_its_own_posterior():
     """Exact. Folds of groups are dealt without a look at the labels, so that nothing else changes either."""
-    lesson = lesson_of(X, Y, M, groups=np.arange(150) // 3)
-    proba = out_of_fold(lesson, logistic)
+    data = lesson_of(X, Y, M, groups=np.arange(150) // 3)
+    proba = out_of_fold(data, logistic)
     for item in (0, 77, 149):
         other = Y.copy()
         other[item] = 1 - other[item]
@@ -92,7 +92,7 @@ def test_an_items_own_label_never_changes_its_own_posterior():
 
 
 def test_the_folds_by_hand():
-    fold = deal(LESSON, rng=np.random.default_rng(0))
+    fold = fold_of_items(LESSON, rng=np.random.default_rng(0))
     expected = np.empty((150, 2))
     for out in range(5):
         model = LogisticRegression().fit(X[fold != out], Y[fold != out])
@@ -109,8 +109,8 @@ def test_where_no_other_item_counts_nothing_is_known(n_that_count):
     assert (proba == 0.5).all() == (n_that_count == 0)
 
 
-def shrunk(lesson, proba=None):
-    return with_shrunk_heads(base_of(lesson), lesson, out_of_fold(lesson, logistic) if proba is None else proba)
+def shrunk(data, proba=None):
+    return with_shrunk_heads(base_of(data), data, out_of_fold(data, logistic) if proba is None else proba)
 
 
 def test_the_heads_are_those_of_the_answers():
@@ -176,22 +176,22 @@ def test_who_answered_nothing_is_the_population():
 
 @pytest.mark.parametrize("n_experts", [1, 8])
 def test_a_population_leaves_the_base_alone(n_experts):
-    lesson = lesson_of(X, Y, M[:, :n_experts])
+    data = lesson_of(X, Y, M[:, :n_experts])
     base = TwoStageScorer(LogisticRegression().fit(X, Y), [0.7] * n_experts)
-    team = with_population(base, lesson)
+    team = with_population(base, data)
     assert np.array_equal(team.score(X).expert_proba, base.score(X).expert_proba)
     assert (team.heads.n_experts, team.lens.reads_classes) == (0, False)
 
 
 def test_a_population_of_many_answers_is_learned_from_some():
     features, labels, answers = crowd(1_400, 10, rate=0.9)
-    lesson = lesson_of(features, labels, answers)
-    assert len(lesson.item_idx) > 10_000
+    data = lesson_of(features, labels, answers)
+    assert len(data.item_idx) > 10_000
     base = TwoStageScorer(LogisticRegression().fit(features, labels), [0.7] * 10)
-    found = with_population(base, lesson).heads.prior
-    some = np.linspace(0, len(lesson.item_idx) - 1, 5_000).astype(int)
+    found = with_population(base, data).heads.prior
+    some = np.linspace(0, len(data.item_idx) - 1, 5_000).astype(int)
     kept = np.full(answers.shape, -1)
-    kept[lesson.item_idx[some], lesson.expert_idx[some]] = answers[lesson.item_idx[some], lesson.expert_idx[some]]
+    kept[data.item_idx[some], data.expert_idx[some]] = answers[data.item_idx[some], data.expert_idx[some]]
     rest = (kept >= 0).any(axis=1)
     by_hand = with_population(base, lesson_of(features[rest], labels[rest], kept[rest])).heads.prior
     np.testing.assert_allclose(found.mean, by_hand.mean, atol=1e-6)
@@ -203,7 +203,7 @@ def of_counts(*counts):
     expert = np.repeat(np.arange(len(counts)), counts)
     nothing = np.zeros(n, int)
     answers = Answers.from_triplets(np.arange(n), expert, nothing, n_items=n, n_experts=len(counts))
-    return Lesson(np.zeros((n, 1)), nothing, nothing, 1, answers, nothing, False)
+    return TrainingData(np.zeros((n, 1)), nothing, nothing, 1, answers, nothing, False)
 
 
 def test_answers_are_few_where_half_of_the_experts_gave_few():
@@ -245,6 +245,6 @@ def test_votes_learn_which_wrong_class_is_named():
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=300)
     answers = np.where(rng.random((300, 4)) < 0.6, labels[:, None], (labels[:, None] + 1) % 3)  # never two further
-    lesson = lesson_of(rng.normal(size=(300, 2)), labels, answers)
-    errors = with_shrunk_heads(base_of(lesson), lesson, np.full((300, 3), 1 / 3)).class_heads.errors
+    data = lesson_of(rng.normal(size=(300, 2)), labels, answers)
+    errors = with_shrunk_heads(base_of(data), data, np.full((300, 3), 1 / 3)).class_heads.errors
     assert (errors[[0, 1, 2], [1, 2, 0]] > 0.98).all()

@@ -19,7 +19,7 @@ from defero import (
     TwoStageDeferral,
 )
 from defero.core.answers import Answers
-from defero.estimators.lesson import Lesson
+from defero.estimators.training_data import TrainingData
 from defero.router import seen
 from defero.training import verdicts
 
@@ -142,11 +142,11 @@ def test_listed_answers_teach_a_network_what_the_grid_teaches(loss, monkeypatch)
         np.testing.assert_allclose(one, other, atol=1e-8)
 
 
-def lesson(**given):
+def data(**given):
     # Right, wrong, right, wrong, right.
     answers = Answers.from_triplets([0, 0, 1, 2, 2], [0, 2, 0, 0, 2], [0, 1, 1, 1, 0], n_items=3, n_experts=4)
     arrays = {name: np.array(value) for name, value in given.items()}
-    return Lesson(
+    return TrainingData(
         features=np.zeros((3, 1)),
         labels=np.array([0, 1, 0]),
         label_idx=np.array([0, 1, 0]),
@@ -159,19 +159,19 @@ def lesson(**given):
 
 
 def test_a_lesson_tells_each_experts_answers_by_hand():
-    plain = lesson()
+    plain = data()
     assert [places.tolist() for places in plain.by_expert()] == [[0, 2, 3], [], [1, 4], []]
     assert plain.weight_of_answers().tolist() == [1.0, 1.0, 2.0, 3.0, 3.0]
-    assert lesson(answer_weight=[1.0, 0.5, 1.0, 2.0, 0.0]).weight_of_answers().tolist() == [1.0, 0.5, 2.0, 6.0, 0.0]
+    assert data(answer_weight=[1.0, 0.5, 1.0, 2.0, 0.0]).weight_of_answers().tolist() == [1.0, 0.5, 2.0, 6.0, 0.0]
     assert plain.without_experts().by_expert() == []
 
 
 def test_an_answers_weight_counts_beside_its_items():
-    found = BestExpert()._learn(lesson(answer_weight=[1.0, 0.5, 1.0, 2.0, 0.0])).experts
+    found = BestExpert()._learn(data(answer_weight=[1.0, 0.5, 1.0, 2.0, 0.0])).experts
     assert found == [(1 + 2 + 1) / (9 + 2), 0.5, (0 + 1) / (0.5 + 2), 0.5]
     experts = (
         TwoStageDeferral(expert_model=DummyClassifier(strategy="prior"))
-        ._learn(lesson(answer_weight=[1.0, 0.5, 1.0, 2.0, 0.0]))
+        ._learn(data(answer_weight=[1.0, 0.5, 1.0, 2.0, 0.0]))
         .experts
     )
     assert experts[0].predict_proba(np.zeros((1, 1)))[0, 1] == pytest.approx(3 / 9)

@@ -54,14 +54,12 @@ def odd_frame():
 
 @pytest.mark.parametrize("team", TEAMS, ids=lambda team: type(team).__name__)
 def test_columns_that_are_not_used_are_named_once(team, tmp_path):
-    with pytest.warns(UserWarning, match="not used") as said:
+    with pytest.warns(UserWarning, match="not used") as warned:
         team.fit(odd_frame(), LABELS, ANSWERS)
-    assert [str(one.message) for one in said] == [
-        "X: 3 columns are not used: fee (numbers beside 'n/a'), price (looks like numbers with a currency sign), day "
-        "(dates are not used). Mend what matters, name texts in text=[...], and drop the rest; dropped_columns_ has "
-        "the list."
-    ]
-    assert said[0].filename == __file__
+    (message,) = [str(one.message) for one in warned]
+    for fact in ("X: 3 columns", "fee (numbers beside 'n/a')", "price (", "day (", "dropped_columns_"):
+        assert fact in message
+    assert warned[0].filename == __file__
     assert list(team.dropped_columns_) == ["fee", "price", "day", "unit", "empty"]
     team.save(tmp_path / "model")
     assert type(team).load(tmp_path / "model").dropped_columns_ == team.dropped_columns_
@@ -83,7 +81,7 @@ def picking(columns):
 )
 def test_models_that_pick_columns_by_name_are_refused(columns):
     model = picking(columns)
-    what = r"its ColumnTransformer picks columns by (name \(\w+(, \w+)?\)|their kind), but it is handed an array of"
+    what = r"its ColumnTransformer selects columns by (name \(\w+(, \w+)?\)|their type)"
     fitted = picking(columns if not isinstance(columns, str) else [columns]).fit(FRAME, LABELS)
     for name, team in (
         ("classifier", TwoStageDeferral(model)),

@@ -40,7 +40,7 @@ def test_a_fitted_classifier_is_used_as_it_is():
 
 def test_a_fitted_classifier_of_other_features_is_refused():
     fitted = LogisticRegression(max_iter=500).fit(X[:, :1], Y)
-    with pytest.raises(InputError, match=r"frozen one has learned from 1 columns, and reads \d+ here, .*categories"):
+    with pytest.raises(InputError, match=r"^classifier: .* 1 columns, and gets \d+ here"):
         TwoStageDeferral(FrozenEstimator(fitted)).fit(X, Y, experts=M)
 
 
@@ -76,7 +76,7 @@ def test_labels_unknown_to_a_fitted_classifier_are_named():
         (TwoStageDeferral(Ridge()), None, "classifier must be a scikit-learn classifier, got Ridge"),
         (TwoStageDeferral(LinearSVC()), None, "classifier must have predict_proba, LinearSVC has none"),
         (TwoStageDeferral(None, [None]), None, "expert_model must be one model or 4, one per expert, got 1"),
-        (TwoStageDeferral(KNeighborsClassifier()), np.ones(len(Y)), "KNeighborsClassifier does not take weights"),
+        (TwoStageDeferral(KNeighborsClassifier()), np.ones(len(Y)), "sample_weight: KNeighborsClassifier"),
         (RandomExpert(share=2.0), None, r"share must lie in \[0, 1\], got 2.0"),
         (ConfidenceThreshold(threshold=-1.0), None, r"threshold must lie in \[0, 1\], got -1.0"),
     ],

@@ -1,4 +1,4 @@
-"""What all estimators share: they check and encode the input, learn a scorer, and delegate to the router they built."""
+"""Base class of the estimators: checks and encodes the input, fits a scorer, and delegates to a router."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -23,29 +23,30 @@ from defero.data.recipes.read_texts import read_texts, summed_columns
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.estimators.expert_heads import with_population
-from defero.estimators.feature_checks import finite, warn_of_unused_columns
-from defero.estimators.lesson import (
+from defero.estimators.recipe import Recipe
+from defero.estimators.training_data import (
     AnswerWeights,
-    Lesson,
+    TrainingData,
+    check_finite,
     coded_experts,
     group_numbers,
-    warn_of_silent_experts,
+    warn_about_silent_experts,
+    warn_about_unused_columns,
     with_answer_weights,
 )
-from defero.estimators.recipe import Recipe
 from defero.router import FitFacts, Router
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
 
 
 class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier that also knows how likely each expert is right, and says who should decide.
+    """A classifier that also estimates how likely each expert is right, and decides who answers each item.
 
     After `fit`: `classes_` (K,), `expert_names_` (J,), `n_experts_`, `n_features_in_`, `router_`, and
     `dropped_columns_`: the columns of a DataFrame that are not used, and why.
     """
 
-    # With metadata routing on, these travel through pipelines and cross-validation without a request by the user.
+    # With metadata routing, pipelines and cross-validation pass these on without a request by the user.
     __metadata_request__fit: ClassVar = {"experts": True, "groups": True}
     __metadata_request__score: ClassVar = {"experts": True}
 
@@ -54,21 +55,21 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     answer_weights: AnswerWeights | None = None
 
     @abstractmethod
-    def _learn(self, lesson: Lesson) -> Scorer:
-        """Learn from checked arrays."""
+    def _learn(self, data: TrainingData) -> Scorer:
+        """Fit a scorer on checked arrays."""
 
-    def _rule(self, lesson: Lesson) -> Rule:
+    def _rule(self, data: TrainingData) -> Rule:
         return MostLikelyRight()
 
-    def _with_population(self, scorer: Scorer, lesson: Lesson) -> Scorer:
-        """Return the scorer as one that experts can join."""
-        return scorer if lesson.n_experts == 0 or isinstance(scorer, TeamScorer) else with_population(scorer, lesson)
+    def _with_population(self, scorer: Scorer, data: TrainingData) -> Scorer:
+        """Return a scorer to which experts can be added."""
+        return scorer if data.n_experts == 0 or isinstance(scorer, TeamScorer) else with_population(scorer, data)
 
     def _known_classes(self, labels: Labels) -> Labels:
         return find_classes(labels)
 
     def _reads_vectors(self) -> bool:
-        """Say whether texts become vectors of their words, and not sums of what their words say of the classes."""
+        """Return whether texts become word vectors instead of scores for the classes."""
         return False
 
     def fit(
@@ -79,24 +80,23 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Learn from past cases.
+        """Fit the classes and the experts on past cases.
 
         Parameters
         ----------
         X : (n, d) array or DataFrame
-            An array must be finite. A DataFrame's numeric and categorical columns are both used, and those that `text`
-            names, by a recipe learned here; its gaps are filled. A warning names the columns that cannot be used.
+            An array must be finite. Of a DataFrame the numeric and categorical columns and those in `text` are used;
+            missing cells are filled. A warning names the columns that cannot be used.
         y : (n,) any label type
-            The truth.
+            True labels.
         experts : (n, J) array, DataFrame, scipy.sparse matrix or the answers of an `ExpertTable`, optional
-            Each expert's answer; missing = NaN, None, pandas' NA, or -1 in integer arrays where -1 is no class.
-            A sparse matrix stores the class number + 1, counting the sorted classes of `y`; where a part of a table
-            may lack a class, pass the part's `answers`, which know what they count. None: no experts, a plain
-            classifier.
+            Answers of the experts. Missing answers are NaN, None, pandas' NA, or -1 in integer arrays if -1 is not a
+            class. A sparse matrix stores the class index + 1 in the sorted classes of `y`; for a part of a table that
+            may lack a class, pass the `answers` of that part. None fits a plain classifier.
         sample_weight : (n,), optional
         groups : (n,), optional
-            Which rows belong together, such as those of one patient, where new cases are of new groups. The words of
-            a training row are read, and shrunk heads look at it, as at a row of a group never seen.
+            Group ids, such as patient ids, if new cases come from new groups. Cross-validation inside `fit` puts all
+            rows of a group into the same fold.
 
         Returns
         -------
@@ -104,25 +104,25 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         """
         refuse_gaps(y)
         matrix, recipe = self._training_matrix(X, y)
-        warn_of_unused_columns(recipe)
+        warn_about_unused_columns(recipe)
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
         check_classification_targets(labels)
         classes = self._known_classes(labels)
         label_idx = encode_labels(labels, classes)
-        answers, who = coded_experts(experts, classes, n_items=len(labels))
+        answers, names = coded_experts(experts, classes, n_items=len(labels))
         weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
-        together = None if groups is None else group_numbers(groups, n_items=len(labels))
+        group_idx = None if groups is None else group_numbers(groups, n_items=len(labels))
         if recipe is not None and recipe.text:
             if self._reads_vectors():
                 recipe = vectors_for_texts(recipe, X)
                 matrix = recipe.apply(X, source="X")
             else:
                 matrix, recipe = read_texts(
-                    recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=together
+                    recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=group_idx
                 )
-                self._text_features = matrix  # for checks that must not look at a text's own label either
-        lesson = Lesson(
+                self._text_features = matrix  # out of fold, for checks that must not use a text's own label
+        data = TrainingData(
             features=matrix,
             labels=labels,
             label_idx=label_idx,
@@ -130,18 +130,18 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             answers=answers,
             weight=weight,
             weighted=sample_weight is not None,
-            groups=together,
+            groups=group_idx,
             summed=None if recipe is None else summed_columns(recipe),
         )
-        lesson = with_answer_weights(lesson, self.answer_weights)
+        data = with_answer_weights(data, self.answer_weights)
         counts = answers.per_expert()
-        warn_of_silent_experts(counts, who)
+        warn_about_silent_experts(counts, names)
         router = Router(
-            scorer=self._with_population(self._learn(lesson), lesson),
+            scorer=self._with_population(self._learn(data), data),
             classes=classes,
-            expert_names=who,
+            expert_names=names,
             answer_counts=counts,
-            rule=self._rule(lesson),
+            rule=self._rule(data),
             min_answers=int(self.min_answers),
             recipe=recipe,
             n_features=matrix.shape[1] if matrix.ndim == 2 else None,
@@ -155,11 +155,11 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         return self._adopt(router.mark_seen("fit", X, label_idx, answers))
 
     def predict(self, X: Any) -> Labels:
-        """Return the model's own label for each item, (n,)."""
+        """Return the model's label for each item, (n,)."""
         return self._ready().predict(self._checked(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return P(y = k | x), (n, K); rows add up to 1."""
+        """Return P(y = k | x), (n, K); rows sum to 1."""
         return np.array(self._scores(X).class_proba)
 
     def predict_expert_proba(self, X: Any) -> FloatArray:
@@ -167,7 +167,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         return np.array(self._scores(X).expert_proba)
 
     def decide(self, X: Any, *, fees: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
-        """Say who should decide each item.
+        """Decide who answers each item.
 
         Parameters
         ----------
@@ -175,26 +175,26 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         fees : (J,), (n, J) or {name: fee}, optional
             What asking each expert costs, in units of one error.
         available : (J,) or (n, J) bool, or {name: bool}, optional
-            Who can be asked.
+            Experts who can be asked.
         """
         return self._ready().decide(self._checked(X), fees=fees, available=available)
 
     def calibrate(self, X: Any, y: ArrayLike, experts: object = None, *, method: Method = "auto") -> Self:
-        """Recalibrate the model and every expert on rows that `fit` did not see; drops earlier panels.
+        """Recalibrate the model and the experts on held-out rows. Removes earlier panels.
 
         Parameters
         ----------
         X, y, experts
             As in `fit`.
         method : "auto", "platt", "isotonic" or "none"
-            "auto" leaves alone what is honest already; `router_.calibrator.describe()` tells what it chose.
+            "auto" changes nothing that is calibrated already; `router_.calibrator.describe()` reports its choice.
 
         Returns
         -------
         self
         """
         router = self._ready()
-        answers = _nobody(len(column_or_1d(y)), router) if experts is None else experts
+        answers = _no_answers(len(column_or_1d(y)), router) if experts is None else experts
         self.router_ = router.calibrate(self._checked(X), column_or_1d(y), answers, method=method)
         return self
 
@@ -210,22 +210,22 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> Self:
-        """Calibrate panels of experts on rows that neither `fit` nor `calibrate` saw; others raise.
+        """Calibrate panels of experts on rows that neither `fit` nor `calibrate` used; other rows raise.
 
         Parameters
         ----------
         X, y, experts
-            As in `fit`. Only the deferred ones of these rows are used, so that the promise is for deferred items.
+            As in `fit`. Only the deferred rows are used, so the promise holds for deferred items.
         alpha : float
-            How often the promise may be broken.
+            Largest probability that the promise is broken.
         target : "any-correct", "all-correct" or "missed-share"
-            What is promised: see `defero.conformal.ExpertSetPredictor`.
+            The promise: see `defero.conformal.ExpertSetPredictor`.
         fees : (J,), optional
             The fees that `decide` will be called with.
         available : (J,) bool, optional
-            Who will be there to be asked, where that is not everybody.
+            Experts who can be asked; all by default.
         strata : (n,), optional
-            The same promise inside each stratum.
+            Categories; the promise holds inside each of them.
 
         Returns
         -------
@@ -252,7 +252,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> ExpertSets:
-        """Return whom to ask for each item, should it be deferred; `fill_empty` adds the top expert to an empty set."""
+        """Return the panel of each item; `fill_empty` adds the best expert to an empty one."""
         return self._ready().predict_set(
             self._checked(X), fill_empty=fill_empty, fees=fees, available=available, strata=strata
         )
@@ -267,44 +267,44 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> Answer:
-        """Give the team's label for each item, hearing only experts whose answer is recorded in `answers`.
+        """Return the team's label for each item; only experts with a recorded answer are asked.
 
         Parameters
         ----------
         X : (n, d) array or DataFrame
         answers : (n, J)
         vote : "bayes", "confusion", "weighted", "majority", "sequential" or "expert", optional
-            How answers are put together: see `Router.answer`. "bayes" by default after `conformalize`, else "expert".
+            How answers are combined: see `Router.answer`. "bayes" by default after `conformalize`, else "expert".
         fees, available, strata
             As in `decide` and `predict_set`.
         """
         return self._ready().answer(self._checked(X), answers, vote=vote, fees=fees, available=available, strata=strata)
 
     def score(self, X: Any, y: ArrayLike, experts: object = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the system accuracy; only experts whose answer is recorded are asked.
+        """Return the system accuracy; only experts with a recorded answer are asked.
 
-        Without `experts` nobody but the model can be asked: that is the model's own accuracy, and it warns.
+        Without `experts` this is the accuracy of the model alone, with a warning.
         """
         router = self._ready()
         if experts is None and router.expert_names:
             warnings.warn(
-                "score got no experts, so only the model was asked: this is the model's own accuracy. Pass experts, "
-                "or turn on scikit-learn's metadata routing so that cross_validate passes them on.",
+                "score got no experts, so this is the accuracy of the model alone. Pass experts, "
+                "or enable scikit-learn's metadata routing so that cross_validate passes them on.",
                 stacklevel=2,
             )
         return router.score(self._checked(X), column_or_1d(y), experts, sample_weight=sample_weight)
 
     def add_expert(self, name: str, X: Any, y: ArrayLike | None, answers: object) -> Self:
-        """Add an expert from a few answers, without training anything else; drops earlier panels.
+        """Add an expert from a few answers, without fitting anything else. Removes earlier panels.
 
         Parameters
         ----------
         name : str
         X, y : (m, d) array or DataFrame, and (m,)
-            As in `fit`; no later stage takes these rows.
+            As in `fit`; later stages refuse these rows.
         answers : (m,)
-            What they answered; rows where it is missing are left out. None at all: all that is known of them is what
-            the others are like, and nobody asks them alone. So it is below `min_answers` answers.
+            Their answers; rows without one are left out. With fewer than `min_answers` they are never asked alone;
+            without any they count as an average expert.
 
         Returns
         -------
@@ -314,11 +314,11 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         return self._adopt(self._ready().add_expert(name, rows, y, answers))
 
     def remove_expert(self, name: str) -> Self:
-        """Take an expert out of the team; the others are as they were. Drops earlier panels."""
+        """Remove an expert; the others do not change. Removes earlier panels."""
         return self._adopt(self._ready().remove_expert(name))
 
     def rename_expert(self, old: str, new: str) -> Self:
-        """Give an expert another name."""
+        """Rename an expert."""
         return self._adopt(self._ready().rename_expert(old, new))
 
     def save(self, folder: str | Path) -> None:
@@ -327,17 +327,19 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read a model folder that this class wrote."""
+        """Load a model folder that this class saved."""
         router = Router.load(folder)
-        wrote = router.facts.estimator
-        if wrote != cls.__name__:
+        saved_by = router.facts.estimator
+        if saved_by != cls.__name__:
             raise ModelFolderError(
-                f"{folder}: was written by {wrote}, not {cls.__name__}; use {wrote}.load or Router.load."
+                f"{folder}: was written by {saved_by}, not {cls.__name__}; use {saved_by}.load or Router.load."
             )
-        known = {key: value for key, value in router.facts.parameters.items() if key in cls._get_param_names()}
-        if isinstance(known.get("recipe"), dict):
-            known["recipe"] = Recipe.from_dict(known["recipe"])
-        estimator = cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in known.items()})
+        parameters = {key: value for key, value in router.facts.parameters.items() if key in cls._get_param_names()}
+        if isinstance(parameters.get("recipe"), dict):
+            parameters["recipe"] = Recipe.from_dict(parameters["recipe"])
+        estimator = cls(
+            **{key: tuple(value) if isinstance(value, list) else value for key, value in parameters.items()}
+        )
         return estimator._adopt(router)
 
     def _adopt(self, router: Router) -> Self:
@@ -364,12 +366,12 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     def _training_matrix(self, X: Any, y: ArrayLike) -> tuple[FloatArray, FeatureRecipe | None]:
         if not hasattr(X, "columns"):
             if self.text is not None:
-                raise InputError(f"text names columns, but X is {type(X).__name__}; pass a DataFrame.")
+                raise InputError(f"names columns, but X is {type(X).__name__}; pass a DataFrame.", argument="text")
             matrix, _ = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
-            return finite(matrix), None
+            return check_finite(matrix), None
         validate_data(self, X, y, skip_check_array=True)
         recipe = FeatureRecipe.learn(X, text=self.text, source="X")
-        # Texts are read once the labels are known.
+        # Texts are encoded later: that needs the labels.
         return (np.empty((len(X), 0)) if recipe.text else recipe.apply(X, source="X")), recipe
 
     def _checked(self, X: Any) -> Any:
@@ -378,20 +380,20 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             if hasattr(X, "columns"):
                 validate_data(self, X, reset=False, skip_check_array=True)
             return X if router.recipe is not None else np.asarray(X, dtype=np.float64)
-        return finite(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
+        return check_finite(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
 
 
-def _nobody(n_items: int, router: Router) -> Labels:
+def _no_answers(n_items: int, router: Router) -> Labels:
     return np.full((n_items, len(router.expert_names)), None)
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Keep what JSON can hold."""
-    kept = (str, int, float, bool, type(None))
+    """Return the parameters that JSON can hold."""
+    scalars = (str, int, float, bool, type(None))
     recipe = parameters.get("recipe")
     flat = {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()}
     return ({"recipe": recipe.to_dict()} if isinstance(recipe, Recipe) else {}) | {
         key: value
         for key, value in flat.items()
-        if isinstance(value, kept) or (isinstance(value, list) and all(isinstance(one, kept) for one in value))
+        if isinstance(value, scalars) or (isinstance(value, list) and all(isinstance(one, scalars) for one in value))
     }

@@ -1,4 +1,4 @@
-"""What a team is measured against: the model alone, the best expert, anybody, and a threshold on confidence."""
+"""Baselines: the model alone, the best expert, a random expert, and a threshold on the model's confidence."""
 
 from typing import Any
 
@@ -8,25 +8,25 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels
 from defero.decisions.rules import AlwaysAskBest, AskAtRandom, AskBelowThreshold, NeverAsk, Rule
 from defero.estimators.base import DeferralEstimator
-from defero.estimators.lesson import Lesson
+from defero.estimators.training_data import TrainingData
 from defero.estimators.two_stage import classes_of, fit_classifier, smoothed_share
 from defero.scorers import Scorer
 from defero.scorers.two_stage import TwoStageScorer
 
 
 class Baseline(DeferralEstimator):
-    """A classifier, and for each expert the share of right answers, the same for every item."""
+    """A classifier, and for each expert their accuracy in training, the same for every item."""
 
     classifier: Any
 
     def _known_classes(self, labels: Labels) -> Labels:
         return classes_of(self.classifier, labels)
 
-    def _learn(self, lesson: Lesson) -> TwoStageScorer:
-        return TwoStageScorer(fit_classifier(self.classifier, lesson), _shares(lesson))
+    def _learn(self, data: TrainingData) -> TwoStageScorer:
+        return TwoStageScorer(fit_classifier(self.classifier, data), _shares(data))
 
-    def _with_population(self, scorer: Scorer, lesson: Lesson) -> Scorer:
-        return scorer  # nobody joins a baseline
+    def _with_population(self, scorer: Scorer, data: TrainingData) -> Scorer:
+        return scorer  # no experts can be added to a baseline
 
 
 class ModelOnly(Baseline):
@@ -52,19 +52,19 @@ class ModelOnly(Baseline):
         self.classifier = classifier
         self.text = text
 
-    def _rule(self, lesson: Lesson) -> Rule:
+    def _rule(self, data: TrainingData) -> Rule:
         return NeverAsk()
 
 
 class BestExpert(Baseline):
-    """The expert with the largest share of right answers in training answers everything.
+    """The expert with the highest accuracy in training answers everything.
 
-    Where that expert cannot be asked, the next best does, and the model where nobody can.
+    If that expert cannot be asked, the next best answers, and the model if nobody can be asked.
 
     Parameters
     ----------
     classifier : scikit-learn classifier, optional
-        For `predict` and for items that no expert can answer.
+        For `predict`, and for items that no expert can answer.
     text : str or list of str, optional
         Columns of free text in a DataFrame, read as by `DeferralClassifier`.
 
@@ -81,7 +81,7 @@ class BestExpert(Baseline):
         self.classifier = classifier
         self.text = text
 
-    def _rule(self, lesson: Lesson) -> Rule:
+    def _rule(self, data: TrainingData) -> Rule:
         return AlwaysAskBest()
 
 
@@ -92,7 +92,7 @@ class RandomExpert(Baseline):
     ----------
     classifier : scikit-learn classifier, optional
     share : float
-        How many items are deferred: all by default; pass another system's deferral rate to compare at the same rate.
+        Share of the items that is deferred. Pass another system's deferral rate to compare both at the same rate.
     random_state : int, RandomState or None
     text : str or list of str, optional
         Columns of free text in a DataFrame, read as by `DeferralClassifier`.
@@ -114,20 +114,20 @@ class RandomExpert(Baseline):
         self.share = share
         self.random_state = random_state
 
-    def _rule(self, lesson: Lesson) -> Rule:
+    def _rule(self, data: TrainingData) -> Rule:
         if not 0 <= self.share <= 1:
-            raise InputError(f"share must lie in [0, 1], got {self.share}.")
+            raise InputError(f"must lie in [0, 1], got {self.share}.", argument="share")
         return AskAtRandom(share=float(self.share), seed=int(check_random_state(self.random_state).randint(2**31)))
 
 
 class ConfidenceThreshold(Baseline):
-    """The best expert is asked where the model is less sure than a threshold.
+    """The best expert is asked if the confidence of the model is below a threshold.
 
     Parameters
     ----------
     classifier : scikit-learn classifier, optional
     threshold : float, optional
-        The best expert's share of right answers in training by default: ask where the model says it is worse than that.
+        By default the best expert's accuracy in training.
     text : str or list of str, optional
         Columns of free text in a DataFrame, read as by `DeferralClassifier`.
 
@@ -145,14 +145,14 @@ class ConfidenceThreshold(Baseline):
         self.text = text
         self.threshold = threshold
 
-    def _rule(self, lesson: Lesson) -> Rule:
+    def _rule(self, data: TrainingData) -> Rule:
         if self.threshold is not None:
             if not 0 <= self.threshold <= 1:
-                raise InputError(f"threshold must lie in [0, 1], got {self.threshold}.")
+                raise InputError(f"must lie in [0, 1], got {self.threshold}.", argument="threshold")
             return AskBelowThreshold(float(self.threshold))
-        return AskBelowThreshold(max(_shares(lesson), default=0.0))
+        return AskBelowThreshold(max(_shares(data), default=0.0))
 
 
-def _shares(lesson: Lesson) -> list[float]:
-    counts = lesson.weight_of_answers()
-    return [smoothed_share(lesson.right[answers], counts[answers]) for answers in lesson.by_expert()]
+def _shares(data: TrainingData) -> list[float]:
+    counts = data.weight_of_answers()
+    return [smoothed_share(data.right[answers], counts[answers]) for answers in data.by_expert()]

@@ -1,4 +1,4 @@
-"""Which network, and how strongly held to 0: the one that predicts the labels of held-out items best."""
+"""Choose the network and its ridge penalty by the log loss on held-out items."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,8 +10,8 @@ from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.core.checks import FloatArray
 from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
-from defero.estimators.lesson import Lesson
 from defero.estimators.network_fit import Net, NetworkOptions, train_network
+from defero.estimators.training_data import TrainingData
 from defero.losses import DeferralLoss
 from defero.scorers.network import NetworkScorer
 
@@ -20,19 +20,19 @@ ENOUGH_ITEMS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A network for the classes, and how it did.
+    """A network for the classes, and its log loss on held-out items.
 
     Attributes
     ----------
     net : "linear" or "mlp"
     strength : float, optional
-        The ridge penalty in units of 1 / n where it was chosen; None where the user or a default says it.
+        The chosen ridge penalty in units of 1 / n; None if the user or a default sets it.
     temperature : float
-        By which its class logits are to be divided: a strong penalty makes them too small, hidden layers too large.
+        Divides the class logits: a strong penalty makes them too small, hidden layers make them too large.
     class_proba : (n, K)
-        P(y = k | x) of each item by networks that did not learn from it.
+        Out-of-fold P(y = k | x) of each item.
     log_loss : float
-        Of that, weighted.
+        Weighted log loss of `class_proba`.
     """
 
     net: Net
@@ -42,15 +42,15 @@ class Choice:
     log_loss: float
 
     def train(
-        self, lesson: Lesson, loss: DeferralLoss, options: NetworkOptions, *, weight_decay: float | None, seed: int
+        self, data: TrainingData, loss: DeferralLoss, options: NetworkOptions, *, weight_decay: float | None, seed: int
     ) -> NetworkScorer:
-        """Return the scorer of a network of this choice, trained on a lesson."""
+        """Train the chosen network and return its scorer."""
         scorer = train_network(
-            lesson,
+            data,
             loss,
             options,
             net=self.net,
-            weight_decay=weight_decay if self.strength is None else self.strength / float(lesson.weight.sum()),
+            weight_decay=weight_decay if self.strength is None else self.strength / float(data.weight.sum()),
             seed=seed,
             summed_strength=self.strength or 1.0,
         )
@@ -58,7 +58,7 @@ class Choice:
 
 
 def choose_network(
-    classes: Lesson,
+    classes: TrainingData,
     loss: DeferralLoss,
     options: NetworkOptions,
     *,
@@ -66,42 +66,42 @@ def choose_network(
     weight_decay: float | None,
     seed: int,
 ) -> Choice:
-    """Return the network with the least log loss on held-out items, five folds.
+    """Return the network with the lowest log loss in five-fold cross-validation.
 
     Parameters
     ----------
-    classes : Lesson without experts
+    classes : TrainingData without experts
     loss, options, seed
         As in `train_network`.
     net : "linear", "mlp" or "auto"
         "auto" tries both.
     weight_decay : float, optional
-        Given, it is taken; by default a linear model's is chosen, weaker ones first until stronger ones do harm.
+        By default that of a linear model is chosen, from weak to strong until the log loss rises.
     """
-    tried = []
+    candidates = []
     quiet = replace(options, progress=False)
     for kind in ("linear", "mlp") if net == "auto" else (net,):
         strengths = STRENGTHS if kind == "linear" and weight_decay is None else (None,)
         best: Choice | None = None
         for strength in strengths:
-            found = _judged(kind, strength, classes, loss, quiet, weight_decay=weight_decay, seed=seed)
-            if best is not None and found.log_loss > best.log_loss:
+            candidate = _cross_validated(kind, strength, classes, loss, quiet, weight_decay=weight_decay, seed=seed)
+            if best is not None and candidate.log_loss > best.log_loss:
                 break
-            best = found
-        tried += [] if best is None else [best]
-    return min(tried, key=lambda one: one.log_loss)
+            best = candidate
+        candidates += [] if best is None else [best]
+    return min(candidates, key=lambda choice: choice.log_loss)
 
 
-def enough_items(classes: Lesson) -> Lesson:
-    """Return the lesson of at most 20,000 items, evenly chosen: enough to tell two networks apart."""
+def enough_items(classes: TrainingData) -> TrainingData:
+    """Return at most 20,000 items, evenly spaced: enough to compare two networks."""
     n = len(classes.label_idx)
     return classes if n <= ENOUGH_ITEMS else classes.without_experts(np.linspace(0, n - 1, ENOUGH_ITEMS).astype(int))
 
 
-def _judged(
+def _cross_validated(
     net: Net,
     strength: float | None,
-    classes: Lesson,
+    classes: TrainingData,
     loss: DeferralLoss,
     options: NetworkOptions,
     *,
@@ -110,12 +110,12 @@ def _judged(
 ) -> Choice:
     candidate = Choice(net, strength, 1.0, np.empty((0, 0)), np.inf)
 
-    def fit(part: Lesson) -> Callable[[FloatArray], FloatArray]:
+    def fit(part: TrainingData) -> Callable[[FloatArray], FloatArray]:
         scorer = candidate.train(part, loss, options, weight_decay=weight_decay, seed=seed)
         return lambda features: scorer.score(features).class_proba
 
     proba, temperature = out_of_fold(classes, fit), 1.0
-    if loss.link == "decoupled":  # of the sigmoids of one-vs-all a temperature says nothing
+    if loss.link == "decoupled":  # a temperature has no meaning for the sigmoids of one-vs-all
         temperature = fit_temperature(proba, classes.label_idx, classes.weight, prior=PRIOR_ITEMS)
         proba = apply_temperature(proba, temperature)
     value = weighted_log_loss(proba, classes)

@@ -1,4 +1,4 @@
-"""Train a deep net on a lesson, and hand it over as a scorer that experts can join."""
+"""Train a deep net, and return it as a scorer to which experts can be added."""
 
 import copy
 import math
@@ -14,14 +14,15 @@ from torch import Tensor, nn
 from defero.core.checks import BoolArray, FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
-from defero.estimators.deep_population import with_deep_population
 from defero.estimators.expert_heads import HeadsOption
-from defero.estimators.lesson import Lesson
 from defero.estimators.recipe import Recipe
+from defero.estimators.training_data import TrainingData
+from defero.heads import Heads, Lens, fit_prior
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet, net_by_name
 from defero.nets.deep_scorer import DeepScorer, StandardInputs
 from defero.scorers import Scorer
+from defero.scorers.team import TeamScorer
 from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.feeds.device import DeviceFeed
 from defero.training.deep.feeds.disk import USUAL_COLOURS, DiskFeed
@@ -32,16 +33,19 @@ from defero.training.deep.loop_settings import LoopSettings
 from defero.training.verdicts import Verdicts
 
 IN_MEMORY = 1 << 31
-"""Pictures in files that are fewer bytes than this are read once; more are read again in every epoch."""
+"""Pictures in files of at most so many bytes are read once; larger sets are read again in every epoch."""
 _PIXELS_AT_ONCE = 1 << 22
-"""Most of a batch, where nobody says its size, for the sake of memory: 64 pictures of 224 x 224."""
+"""Largest default batch, to limit memory: 64 pictures of 224 x 224."""
+ENOUGH_HELD_OUT = 200
+"""With fewer answers to held-out items, the population is learned from all answers."""
+_MOST_ANSWERS = 5_000
 _BY_SGD = ("wrn-", "resnet-")
 _PRECISIONS = {None: "auto", "float32": "32", "bf16-mixed": "bf16-mixed"}
 
 
 @dataclass(frozen=True)
 class DeepOptions:
-    """How to train: the parameters of `DeferralClassifier` that bear these names."""
+    """Options of the training: the parameters of `DeferralClassifier` with these names."""
 
     recipe: Recipe
     heads: HeadsOption
@@ -52,57 +56,66 @@ class DeepOptions:
     random_state: Any
 
     def check(self) -> None:
-        """Refuse what deep nets cannot do."""
+        """Raise if deep nets do not support an option."""
         if self.heads == "shrunk":
             raise InputError("heads='shrunk' is for the nets linear, mlp and auto; leave it out.")
         if self.answer_weights is not None:
-            raise InputError("answer_weights need shrunk heads, which deep nets do not have; leave them out.")
+            raise InputError(
+                "need shrunk heads, which deep nets do not have; leave them out.", argument="answer_weights"
+            )
         if self.recipe.precision not in _PRECISIONS:
             known = ", ".join(str(name) for name in _PRECISIONS if name is not None)
-            raise InputError(f"precision of a deep net must be None or one of {known}, got {self.recipe.precision!r}.")
+            got = repr(self.recipe.precision)
+            raise InputError(f"of a deep net must be None or one of {known}, got {got}.", argument="precision")
         device = _device_type(self.device)
         if self.recipe.precision == "bf16-mixed" and device != "cuda":
             raise InputError(f"precision='bf16-mixed' needs a GPU, got the device {device}; leave it out.")
         if self.random_state is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            raise InputError("random_state must be a number where several processes train one net: all need the same.")
+            raise InputError(
+                "must be a number if several processes train one net: all need the same.", argument="random_state"
+            )
 
 
 def _device_type(device: str | None) -> str:
     if device is None:
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        found = torch.device(device).type
+        device_type = torch.device(device).type
     except RuntimeError as error:
-        raise InputError(f"device must be one of torch, such as 'cpu' or 'cuda', got {device!r}.") from error
-    if found == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"device={device!r}: torch finds no GPU that it can use here; leave it out.")
-    return found
+        raise InputError(
+            f"must be a torch device, such as 'cpu' or 'cuda', got {device!r}.", argument="device"
+        ) from error
+    if device_type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device={device!r}: torch finds no GPU here; leave it out.")
+    return device_type
 
 
 def fit_deep_net(
-    lesson: Lesson, loss: DeferralLoss, options: DeepOptions, *, net: str | nn.Module, seed: int
+    data: TrainingData, loss: DeferralLoss, options: DeepOptions, *, net: str | nn.Module, seed: int
 ) -> Scorer:
-    """Return the scorer that a deep net has learned: the weights of its best epoch on held-out items.
+    """Train a deep net and return its scorer, with the weights of the best epoch on held-out items.
 
     Parameters
     ----------
-    lesson : Lesson
+    data : TrainingData
         Its features are (n, d) vectors, (n, height, width, channels) pictures, or `PictureFiles`.
     loss : DeferralLoss
     options : DeepOptions
     net : str or nn.Module
-        A name that `net_by_name` knows, or a trunk, which is copied.
+        A name of `net_by_name`, or a trunk, which is copied.
     seed : int
     """
-    if lesson.weighted:
-        raise InputError("sample_weight: deep nets take none; repeat rows, or take net='mlp' on features.")
-    if options.recipe.branches == "two" and lesson.n_experts == 0:
-        raise InputError("branches='two' gives the experts a trunk of their own, and there are none; leave it out.")
+    if data.weighted:
+        raise InputError(
+            ": deep nets do not support weights; repeat rows, or use net='mlp' on features.", argument="sample_weight"
+        )
+    if options.recipe.branches == "two" and data.n_experts == 0:
+        raise InputError("branches='two' needs experts, and there are none; leave it out.")
     generator = torch.Generator().manual_seed(seed)
-    fresh = _held_out(lesson, options.recipe.validation_fraction, rng=np.random.default_rng(seed))
-    train, held_out, inputs = _feeds(lesson, fresh, options, seed=seed)
-    shape = tuple(lesson.features.shape[1:])
-    network = _built(net, inputs(torch.zeros(2, *shape)), lesson, loss, options, generator)
+    held_out_mask = _held_out(data, options.recipe.validation_fraction, rng=np.random.default_rng(seed))
+    train, held_out, inputs = _feeds(data, held_out_mask, options, seed=seed)
+    shape = tuple(data.features.shape[1:])
+    network = _built(net, inputs(torch.zeros(2, *shape)), data, loss, options, generator)
     fit_deep(
         network,
         loss,
@@ -118,51 +131,53 @@ def fit_deep_net(
     device = next(network.parameters()).device
     name = net if isinstance(net, str) else None
     scorer = DeepScorer(loss.link, network, inputs.to(device), shape, name, options.recipe.branches)
-    return scorer if lesson.n_experts == 0 else with_deep_population(scorer, lesson, fresh)
+    return scorer if data.n_experts == 0 else with_deep_population(scorer, data, held_out_mask)
 
 
-def _held_out(lesson: Lesson, fraction: float, *, rng: np.random.Generator) -> BoolArray:
-    """Draw which items the net does not learn from, (n,): whole groups where there are some."""
-    n_items = len(lesson.label_idx)
-    unit = np.arange(n_items) if lesson.groups is None else lesson.groups
-    here = np.unique(unit)
-    chosen = rng.permutation(here)[: min(round(len(here) * fraction), len(here) - 1)]
-    fresh: BoolArray = np.isin(unit, chosen)
-    return fresh
+def _held_out(data: TrainingData, fraction: float, *, rng: np.random.Generator) -> BoolArray:
+    """Draw the items that are held out, (n,); whole groups if there are groups."""
+    n_items = len(data.label_idx)
+    group_idx = np.arange(n_items) if data.groups is None else data.groups
+    groups = np.unique(group_idx)
+    chosen = rng.permutation(groups)[: min(round(len(groups) * fraction), len(groups) - 1)]
+    held_out_mask: BoolArray = np.isin(group_idx, chosen)
+    return held_out_mask
 
 
 def _feeds(
-    lesson: Lesson, fresh: BoolArray, options: DeepOptions, *, seed: int
+    data: TrainingData, held_out_mask: BoolArray, options: DeepOptions, *, seed: int
 ) -> tuple[Feed, Feed | None, StandardInputs]:
-    """Return what to train on, what to watch, and how items are standardised."""
-    items: Any = lesson.features
+    """Return the feed of training items, that of held-out items, and the standardisation."""
+    items: Any = data.features
     if isinstance(items, PictureFiles) and math.prod(items.shape) <= IN_MEMORY:
         items = items[:]
-    learned, watched = np.flatnonzero(~fresh), np.flatnonzero(fresh)
+    train_idx, held_out_idx = np.flatnonzero(~held_out_mask), np.flatnonzero(held_out_mask)
     pictures = items.ndim == 4
-    center, scale = _standards(items, learned)
-    if lesson.summed is not None:
-        # The main directions of texts keep their order of size, by which a convolution tells them apart.
-        center = np.where(lesson.summed, 0.0, center)
-        scale = np.where(lesson.summed, scale[lesson.summed].mean(), scale)
+    center, scale = _standards(items, train_idx)
+    if data.summed is not None:
+        # The principal components of texts stay in the order of their variance, which a convolution relies on.
+        center = np.where(data.summed, 0.0, center)
+        scale = np.where(data.summed, scale[data.summed].mean(), scale)
     inputs = StandardInputs(center, scale, pictures=pictures)
     colour = torch.from_numpy(center).float(), torch.from_numpy(scale).float()
-    verdicts = Verdicts.from_answers(lesson.answers, lesson.label_idx)
-    labels = torch.from_numpy(lesson.label_idx)
+    verdicts = Verdicts.from_answers(data.answers, data.label_idx)
+    labels = torch.from_numpy(data.label_idx)
 
     def feed(rows: IntArray, augmentation: Augmentation | None) -> Feed:
-        some, answers = torch.from_numpy(rows), FixedAnswers(verdicts.take(torch.from_numpy(rows)))
+        row_idx, answers = torch.from_numpy(rows), FixedAnswers(verdicts.take(torch.from_numpy(rows)))
         if isinstance(items, PictureFiles):
             return DiskFeed(
-                items.take(rows), labels[some], answers, seed=seed, augmentation=augmentation, normalise=colour
+                items.take(rows), labels[row_idx], answers, seed=seed, augmentation=augmentation, normalise=colour
             )
         if items.dtype == np.uint8:
             on_bytes = torch.from_numpy(items[rows])
-            return DeviceFeed(on_bytes, labels[some], answers, seed=seed, augmentation=augmentation, normalise=colour)
-        return DeviceFeed(_standard(items[rows], inputs), labels[some], answers, seed=seed)
+            return DeviceFeed(
+                on_bytes, labels[row_idx], answers, seed=seed, augmentation=augmentation, normalise=colour
+            )
+        return DeviceFeed(_standard(items[rows], inputs), labels[row_idx], answers, seed=seed)
 
     augmentation = _augmentation(options.recipe.augmentation, items)
-    return feed(learned, augmentation), feed(watched, None) if len(watched) else None, inputs
+    return feed(train_idx, augmentation), feed(held_out_idx, None) if len(held_out_idx) else None, inputs
 
 
 def _standard(items: Any, inputs: StandardInputs) -> Tensor:
@@ -172,7 +187,7 @@ def _standard(items: Any, inputs: StandardInputs) -> Tensor:
 
 
 def _standards(items: Any, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return what items are centred and scaled by: each colour, each coordinate of a vector, or nothing."""
+    """Return center and scale of the items, for each colour or each feature."""
     if isinstance(items, PictureFiles):
         items.check()
         return USUAL_COLOURS[0].double().numpy(), USUAL_COLOURS[1].double().numpy()
@@ -186,25 +201,25 @@ def _standards(items: Any, rows: IntArray) -> tuple[FloatArray, FloatArray]:
     return center, np.where(scale > 1e-12 * np.maximum(1.0, np.abs(center)), scale, 1.0)
 
 
-def _augmentation(asked: str, items: Any) -> Augmentation | None:
-    """Return what is done to pictures of bytes in training: moved by up to an eighth of their side, and mirrored."""
-    if asked == "none" or items.ndim != 4 or items.dtype != np.uint8:
+def _augmentation(name: str, items: Any) -> Augmentation | None:
+    """Return the augmentation of pictures of dtype uint8: crops after padding by an eighth of the side, and flips."""
+    if name == "none" or items.ndim != 4 or items.dtype != np.uint8:
         return None
-    return Augmentation(pad=min(items.shape[1:3]) // 8, flip=asked == "crop-and-flip")
+    return Augmentation(pad=min(items.shape[1:3]) // 8, flip=name == "crop-and-flip")
 
 
 def _built(
     net: str | nn.Module,
     example: Tensor,
-    lesson: Lesson,
+    data: TrainingData,
     loss: DeferralLoss,
     options: DeepOptions,
     generator: torch.Generator,
 ) -> DeferralNet:
-    """Return the net before training; a user's module is copied, and keeps the weights that it has."""
+    """Return the net before training; a user's module is copied with its weights."""
     heads: dict[str, Any] = {
-        "n_classes": lesson.n_classes,
-        "n_experts": lesson.n_experts,
+        "n_classes": data.n_classes,
+        "n_experts": data.n_experts,
         "model_column": loss.model_column,
         "generator": generator,
     }
@@ -215,9 +230,9 @@ def _built(
 
 
 def _loop_settings(options: DeepOptions, net: str | nn.Module, *, n_items: int, shape: tuple[int, ...]) -> LoopSettings:
-    """Return the numbers of the training: SGD for nets that start from nothing, AdamW for others."""
+    """Return the settings of the loop: SGD for wrn and resnet, AdamW for others."""
     sgd = isinstance(net, str) and net.startswith(_BY_SGD)
-    largest = min(512, n_items / 32, _PIXELS_AT_ONCE / math.prod(shape[:-1]))  # of a vector there is one pixel
+    largest = min(512, n_items / 32, _PIXELS_AT_ONCE / math.prod(shape[:-1]))  # a vector counts as one pixel
     batch_size = options.recipe.batch_size or max(16, 2 ** math.floor(math.log2(max(1, largest))))
     epochs = options.recipe.max_epochs or 30
     usual_rate = 0.1 * max(batch_size, 64) / 512 if sgd else 1e-3
@@ -229,6 +244,41 @@ def _loop_settings(options: DeepOptions, net: str | nn.Module, *, n_items: int, 
         learning_rate=usual_rate if options.recipe.learning_rate is None else options.recipe.learning_rate,
         weight_decay=usual_decay if options.recipe.weight_decay is None else options.recipe.weight_decay,
         precision=_PRECISIONS[options.recipe.precision],
-        # While the rate is high the held-out loss stands still: a third of the run is never too long to wait.
+        # While the learning rate is high the held-out loss does not improve, so wait for at least a third of the run.
         patience=max(options.recipe.patience, epochs // 3),
     )
+
+
+def with_deep_population(scorer: DeepScorer, data: TrainingData, held_out_mask: BoolArray) -> TeamScorer:
+    """Return a team with the net's outputs for its experts, and a population for experts who are added later.
+
+    The heads of added experts use the principal components of the net's last hidden layer and the class probabilities.
+    On training items the net's probabilities are too confident, so the population is learned from answers to held-out
+    items. With fewer than 200 of them all answers are used, and the class probabilities are not.
+
+    Parameters
+    ----------
+    scorer : DeepScorer of J experts
+    data : TrainingData
+    held_out_mask : (n,) bool
+        Items that the net was not trained on.
+    """
+    answers = np.flatnonzero(held_out_mask[data.item_idx])
+    enough = len(answers) >= ENOUGH_HELD_OUT
+    if not enough:
+        answers = np.arange(len(data.item_idx))
+    if len(answers) > _MOST_ANSWERS:
+        answers = answers[np.linspace(0, len(answers) - 1, _MOST_ANSWERS).astype(np.int64)]
+    items, place = np.unique(data.item_idx[answers], return_inverse=True)
+    scores, embedding = scorer.score_with_embedding(data.features[items])
+    lens = Lens.fit(embedding, reads_classes=enough)
+    prior = fit_prior(
+        lens.transform(embedding, scores.class_proba),
+        place,
+        data.expert_idx[answers],
+        data.right[answers],
+        n_experts=data.n_experts,
+        groups=lens.groups(embedding, n_classes=data.n_classes),
+    )
+    order = np.arange(data.n_experts)
+    return TeamScorer(scorer, lens, Heads.none(prior), n_own=data.n_experts, order=order)

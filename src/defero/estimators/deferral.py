@@ -11,13 +11,11 @@ from sklearn.utils import check_random_state
 from defero.core.errors import InputError
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.choose_network import Choice, choose_network, enough_items
-from defero.estimators.deep_items import checked_items, has_axes
+from defero.estimators.deep_nets import as_onnx, check_net, checked_items, has_axes, is_deep
 from defero.estimators.expert_heads import HeadsOption, answers_are_few, check_heads, with_shrunk_heads
-from defero.estimators.lesson import AnswerWeights, Lesson
-from defero.estimators.net_option import check_net, is_deep
 from defero.estimators.network_fit import PRECISIONS, NetworkOptions, train_network
-from defero.estimators.onnx_form import as_onnx
 from defero.estimators.recipe import Recipe
+from defero.estimators.training_data import AnswerWeights, TrainingData
 from defero.losses import LOSSES, DeferralLoss
 from defero.scorers import Scorer
 
@@ -28,42 +26,42 @@ ADVISED_LOSS: Literal["decoupled"] = "decoupled"
 
 
 class DeferralClassifier(DeferralEstimator):
-    """Learn the classes and every expert's skill together (sections 3 and 4 of the paper).
+    """Classifier that learns the classes and the skill of each expert together.
 
-    Features are standardised inside; experts may have answered only some of the items.
+    See sections 3 and 4 of Verma et al. (2023). Features are standardised; experts may have answered only some items.
 
     Parameters
     ----------
     net : "linear", "mlp", "auto", the name of a deep net, or a torch.nn.Module
-        A linear model fitted by L-BFGS on all rows, or ReLU layers fitted by AdamW with early stopping. "auto": the one
-        that predicts held-out labels better (five folds), with the ridge penalty that does so. A deep net by name, such
-        as "wrn-28-4" or "resnet-18" (`defero.nets.NET_NAMES`), or any module that maps a batch to (n, f) features,
-        learns from pictures X (n, height, width, channels) or other arrays: see the page on deep nets.
+        "linear" is fitted by L-BFGS on all rows, "mlp" (ReLU layers) by AdamW with early stopping. "auto" chooses
+        between them, and the ridge penalty of "linear", by five-fold cross-validation on the labels. Deep nets, by
+        name such as "wrn-28-4" or "resnet-18" (`defero.nets.NET_NAMES`) or as a module that maps a batch to (n, f)
+        features, take pictures X (n, height, width, channels) or other arrays.
     loss : "softmax", "ova", "decoupled", "asymmetric", "moe" or "auto"
-        "auto" is what the docs advise, "decoupled". "moe" is a baseline: it decides by the largest of its J+1 weights
-        and reports the weight as its (badly calibrated) probability.
+        "auto" is "decoupled". "moe" is a baseline: it decides by the largest of its J + 1 weights, which are badly
+        calibrated as probabilities.
     heads : "auto", "shrunk" or "separate"
-        "separate": each output is learned from that expert's answers alone. "shrunk", for the losses ova and decoupled:
-        each expert is drawn to the population as their answers are few, which makes hundreds of experts with dozens
-        of answers usable; the heads look at the features (the main directions of more than 32), at hidden units, and
-        at what the model believes of the class. "auto": shrunk where half of the experts gave fewer than 200 answers.
+        "separate" learns each expert from their own answers alone. "shrunk", for the losses ova and decoupled, shrinks
+        experts with few answers toward the average expert, so that hundreds of experts with dozens of answers can be
+        used; the heads use the features (the principal components of more than 32), hidden units, and the class
+        probabilities. "auto" is "shrunk" if at least half of the experts gave fewer than 200 answers.
     min_answers : int
-        An expert with fewer answers is not asked alone.
+        Experts with fewer answers are never asked alone.
     answer_weights : "label" or "label+features", optional
-        Weigh each answer by how unlikely it was given, where who answered what depends on the label: see
-        `defero.answering.check_answering`. Needs shrunk heads, and has them.
+        Weight answers by the inverse probability of being given, if that depends on the label: see
+        `defero.answering.check_answering`. Implies shrunk heads.
     text : str or list of str, optional
-        Columns of free text in a DataFrame. Their words are weighted by TF-IDF and summed up in scores for the classes,
-        by a ridge regression fitted across folds; the network reads the scores as numbers. A deep net, such as
-        "text-cnn", reads vectors of 100 numbers instead: means of word vectors that are learned here, without labels.
+        Columns of free text in a DataFrame. A ridge regression on TF-IDF, fitted across folds, turns them into scores
+        for the classes, which are features of the network. Deep nets, such as "text-cnn", take mean word vectors (100
+        numbers) instead, which are learned in `fit` without labels.
     recipe : Recipe, optional
-        How the network is trained: layers, epochs, batch size, learning rate and so on.
+        Settings of the training: layers, epochs, batch size, learning rate and so on.
     checkpoints : path, optional
-        A folder for the checkpoint and the log of a deep net; the same call goes on from there after it was stopped.
+        Folder for the checkpoint and the log of a deep net; after an interruption the same call resumes from it.
     device : str, optional
-        A torch device; a GPU where there is one by default, the CPU for "linear".
+        A torch device. By default a GPU if there is one, and the CPU for "linear".
     random_state : int, RandomState or None
-        An int makes runs bit-equal on one machine.
+        An int makes runs on one machine reproducible bit by bit.
     progress : bool
         Show a progress bar.
 
@@ -105,56 +103,56 @@ class DeferralClassifier(DeferralEstimator):
         self.random_state = random_state
         self.progress = progress
 
-    def _learn(self, lesson: Lesson) -> Scorer:
+    def _learn(self, data: TrainingData) -> Scorer:
         self._check_options()
         loss = DeferralLoss(ADVISED_LOSS if self.loss == "auto" else self.loss)
         seed = int(check_random_state(self.random_state).randint(2**31))
         if is_deep(self.net):
-            from defero.estimators.deep_fit import fit_deep_net  # only now: it loads the loop for deep nets
+            from defero.estimators.deep_fit import fit_deep_net  # imported here: it loads the loop for deep nets
 
-            return fit_deep_net(lesson, loss, self._deep_options(), net=self.net, seed=seed)
-        if self._shrinks(lesson, loss):
-            return self._learn_shrunk(lesson, loss, seed=seed)
+            return fit_deep_net(data, loss, self._deep_options(), net=self.net, seed=seed)
+        if self._shrinks(data, loss):
+            return self._learn_shrunk(data, loss, seed=seed)
         if self.net == "auto":
-            alone = loss if loss.shrinkable else DeferralLoss(ADVISED_LOSS)
-            choice = self._choose(enough_items(lesson.without_experts()), alone, seed=seed)
+            class_loss = loss if loss.shrinkable else DeferralLoss(ADVISED_LOSS)
+            choice = self._choose(enough_items(data.without_experts()), class_loss, seed=seed)
             if loss.link != "decoupled" or choice.net == "mlp":
-                # Experts share a softmax with the classes, or read their posterior: neither may change afterwards.
+                # The experts' outputs depend on the class logits, so these must not be rescaled.
                 choice = replace(choice, temperature=1.0)
-            return choice.train(lesson, loss, self._options(), weight_decay=self._decay(), seed=seed)
-        return train_network(lesson, loss, self._options(), net=self.net, weight_decay=self._decay(), seed=seed)
+            return choice.train(data, loss, self._options(), weight_decay=self._decay(), seed=seed)
+        return train_network(data, loss, self._options(), net=self.net, weight_decay=self._decay(), seed=seed)
 
     def _reads_vectors(self) -> bool:
         return is_deep(self.net)
 
-    def _shrinks(self, lesson: Lesson, loss: DeferralLoss) -> bool:
-        """Say whether the experts get shrunk heads."""
+    def _shrinks(self, data: TrainingData, loss: DeferralLoss) -> bool:
+        """Return whether the experts get shrunk heads."""
         if self.heads == "shrunk" and not loss.shrinkable:
             raise InputError(f"heads='shrunk' needs the loss {_shrinkable_names()}, got {loss.name!r}.")
-        if lesson.answer_weight is not None:
+        if data.answer_weight is not None:
             if self.heads == "separate" or not loss.shrinkable:
                 raise InputError(
                     f"answer_weights need shrunk heads and the loss {_shrinkable_names()}, "
                     f"got heads={self.heads!r} and {loss.name!r}."
                 )
             return True
-        if lesson.n_experts == 0 or not loss.shrinkable:
+        if data.n_experts == 0 or not loss.shrinkable:
             return False
-        return self.heads == "shrunk" or (self.heads == "auto" and answers_are_few(lesson))
+        return self.heads == "shrunk" or (self.heads == "auto" and answers_are_few(data))
 
-    def _learn_shrunk(self, lesson: Lesson, loss: DeferralLoss, *, seed: int) -> Scorer:
-        """Learn the classes as ever, and the experts' heads on top; both losses have no term with both in it."""
-        classes = lesson.without_experts()
+    def _learn_shrunk(self, data: TrainingData, loss: DeferralLoss, *, seed: int) -> Scorer:
+        """Fit the classes, then the experts' heads; the losses ova and decoupled separate into these two parts."""
+        classes = data.without_experts()
         choice = self._choose(classes, loss, seed=seed)
         if choice.net == "linear":
             base = choice.train(classes, loss, self._options(), weight_decay=self._decay(), seed=seed)
         else:
-            # The experts' branch learns from everybody's answers together; only its heads are made anew.
-            both = choice.train(lesson, loss, self._options(), weight_decay=self._decay(), seed=seed)
-            base = both.without_experts()
-        return with_shrunk_heads(base, lesson, choice.class_proba)
+            # The experts' branch is trained on all answers; only its heads are replaced.
+            scorer = choice.train(data, loss, self._options(), weight_decay=self._decay(), seed=seed)
+            base = scorer.without_experts()
+        return with_shrunk_heads(base, data, choice.class_proba)
 
-    def _choose(self, classes: Lesson, loss: DeferralLoss, *, seed: int) -> Choice:
+    def _choose(self, classes: TrainingData, loss: DeferralLoss, *, seed: int) -> Choice:
         return choose_network(classes, loss, self._options(), net=self.net, weight_decay=self._decay(), seed=seed)
 
     def _recipe(self) -> Recipe:
@@ -185,11 +183,12 @@ class DeferralClassifier(DeferralEstimator):
             return super()._training_matrix(X, y)
         if not is_deep(self.net):
             raise InputError(
-                f"X: net={self.net!r} takes (n, d) features, got shape {tuple(X.shape)}; for pictures name a deep "
-                "net, such as net='wrn-28-4'."
+                f": net={self.net!r} takes (n, d) features, got shape {tuple(X.shape)}; for pictures use a deep net, "
+                "such as net='wrn-28-4'.",
+                argument="X",
             )
         if self.text is not None:
-            raise InputError("text names columns of a DataFrame, but X holds pictures; leave it out.")
+            raise InputError("names columns of a DataFrame, but X holds pictures; leave it out.", argument="text")
         self._check_options()
         return checked_items(X), None
 
@@ -199,9 +198,9 @@ class DeferralClassifier(DeferralEstimator):
         return router.features(X) if shaped else super()._checked(X)
 
     def export_onnx(self, folder: str | Path) -> None:
-        """Write a model folder whose deep net is an ONNX file: `Router.load` and `defero route` run it without torch.
+        """Save a model folder whose deep net is an ONNX file, which `Router.load` runs without torch.
 
-        It needs the extra "onnx". Calibration, panels and newcomers are written as `save` writes them.
+        Needs the extra "onnx". Calibration, panels and added experts are saved too.
         """
         router = self._ready()
         parameters = dict(router.facts.parameters)
@@ -227,5 +226,5 @@ class DeferralClassifier(DeferralEstimator):
 
 
 def _shrinkable_names() -> str:
-    """Write the losses whose experts' part shrunk heads can replace, as a choice."""
+    """Return the names of the losses that support shrunk heads."""
     return " or ".join(name for name, loss in LOSSES.items() if loss.shrinkable)

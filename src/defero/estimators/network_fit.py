@@ -1,4 +1,4 @@
-"""Train a dense network, linear or with hidden layers, on a lesson, and hand it over as a scorer."""
+"""Train a dense network, linear or with hidden layers, and return it as a scorer."""
 
 import math
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from defero.core.checks import FloatArray
-from defero.estimators.lesson import Lesson
 from defero.estimators.recipe import Recipe
+from defero.estimators.training_data import TrainingData
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.scorers.network import NetworkScorer
@@ -26,7 +26,7 @@ MLP_RATE = 1e-2
 
 @dataclass(frozen=True)
 class NetworkOptions:
-    """How to train: the recipe, and where and how it is shown."""
+    """Options of the training."""
 
     recipe: Recipe
     device: str | None = None
@@ -34,7 +34,7 @@ class NetworkOptions:
 
 
 def train_network(
-    lesson: Lesson,
+    data: TrainingData,
     loss: DeferralLoss,
     options: NetworkOptions,
     *,
@@ -43,11 +43,11 @@ def train_network(
     seed: int,
     summed_strength: float = 1.0,
 ) -> NetworkScorer:
-    """Return the scorer that a network has learned.
+    """Train a network and return its scorer.
 
     Parameters
     ----------
-    lesson : Lesson
+    data : TrainingData
     loss : DeferralLoss
     options : NetworkOptions
     net : "linear" or "mlp"
@@ -55,34 +55,34 @@ def train_network(
         By default 1 / n for a linear model, 0.3 for one with hidden layers.
     seed : int
     summed_strength : float
-        Columns that another model has summed up (`lesson.summed`) are penalised so many times less than others.
+        Features that are scores of a text (`data.summed`) get a penalty that is smaller by this factor.
     """
     generator = torch.Generator().manual_seed(seed)
-    center, scale = _standards(lesson.features, lesson.weight)
-    if lesson.summed is not None:
-        scale = np.where(lesson.summed, scale / math.sqrt(summed_strength), scale)
+    center, scale = _standards(data.features, data.weight)
+    if data.summed is not None:
+        scale = np.where(data.summed, scale / math.sqrt(summed_strength), scale)
     linear = net == "linear"
     dtype = PRECISIONS[options.recipe.precision or ("float64" if linear else "float32")]
     device = torch.device(options.device or ("cuda" if torch.cuda.is_available() and not linear else "cpu"))
     examples = Examples.from_arrays(
-        (lesson.features - center) / scale,
-        lesson.label_idx,
-        lesson.weight,
-        answers=lesson.answers,
+        (data.features - center) / scale,
+        data.label_idx,
+        data.weight,
+        answers=data.answers,
         dtype=dtype,
         device=device,
     )
     network = DenseNet(
-        lesson.features.shape[1],
-        n_classes=lesson.n_classes,
-        n_experts=lesson.n_experts,
+        data.features.shape[1],
+        n_classes=data.n_classes,
+        n_experts=data.n_experts,
         class_hidden=() if linear else tuple(options.recipe.hidden),
         expert_hidden=() if linear else tuple(options.recipe.expert_hidden),
         model_column=loss.model_column,
         generator=generator,
     ).to(device=device, dtype=dtype)
     if linear:
-        decay = 1.0 / float(lesson.weight.sum()) if weight_decay is None else weight_decay
+        decay = 1.0 / float(data.weight.sum()) if weight_decay is None else weight_decay
         _fit_linear(network, loss, examples, options, weight_decay=decay)
     else:
         decay = MLP_DECAY if weight_decay is None else weight_decay
@@ -111,8 +111,8 @@ def _fit_mlp(
     batch_size = recipe.batch_size or min(512, max(32, len(examples) // 16))
     epochs = options.recipe.max_epochs or max(15, math.ceil(1_000 * batch_size / len(examples)))
     order = torch.randperm(len(examples), generator=generator).to(examples.labels.device)
-    kept = round(len(examples) * options.recipe.validation_fraction)
-    held_out = examples.take(order[:kept]) if kept else None
+    n_held_out = round(len(examples) * options.recipe.validation_fraction)
+    held_out = examples.take(order[:n_held_out]) if n_held_out else None
     widest = max(examples.features.shape[1], *options.recipe.hidden, *options.recipe.expert_hidden)
     with (
         threads_for(batch_size, widest=widest),
@@ -121,7 +121,7 @@ def _fit_mlp(
         fit_mini_batch(
             net,
             loss,
-            examples.take(order[kept:]),
+            examples.take(order[n_held_out:]),
             held_out if held_out is not None and held_out.weight.any() else None,
             batch_size=batch_size,
             learning_rate=MLP_RATE if recipe.learning_rate is None else recipe.learning_rate,
@@ -134,9 +134,9 @@ def _fit_mlp(
 
 
 def _standards(features: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return each column's weighted mean and spread; a constant column's spread is taken as 1."""
+    """Return the weighted mean and standard deviation of each column; 1 for constant columns."""
     center = np.average(features, axis=0, weights=weight)
     spread = np.sqrt(np.average((features - center) ** 2, axis=0, weights=weight))
-    # Relative to the column's size: the rounding of a constant column's mean must not become its scale.
+    # Relative to the mean: rounding errors of a constant column must not become its scale.
     constant = spread <= 1e-12 * np.maximum(1.0, np.abs(center))
     return center, np.where(constant, 1.0, spread)

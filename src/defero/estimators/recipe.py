@@ -16,39 +16,39 @@ _CHOICES = {"branches": Branches, "augmentation": Augment, "precision": Precisio
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Settings of the training; None means the default of the kind of network.
+    """Settings of the training of `DeferralClassifier`; None is the default of the network.
 
     Attributes
     ----------
     hidden, expert_hidden : tuple of int
-        Widths of the hidden layers of "mlp", in the branch of the classes and in that of the experts.
+        Widths of the hidden layers of "mlp", in the branches of the classes and of the experts.
     max_epochs : int, optional
-        Passes over the data. "linear": at most 1,000 L-BFGS iterations by default. "mlp": by default 15, or as many as
-        make 1,000 steps. Deep nets: 30.
+        "linear": at most 1,000 L-BFGS iterations by default. "mlp": 15 epochs, or more for at least 1,000 steps. Deep
+        nets: 30 epochs.
     batch_size : int, optional
-        "mlp": 512 by default, a sixteenth of the rows (but at least 32) where there are fewer than 8,192. Deep nets:
-        up to 512, so that an epoch has 32 steps or more.
+        "mlp": by default a sixteenth of the rows, between 32 and 512. Deep nets: up to 512, with at least 32 steps an
+        epoch.
     learning_rate : float, optional
         "mlp": 0.01 by default. Deep nets: the largest of a one-cycle schedule, by default 0.1 per 512 items of a batch
-        for wrn and resnet, which learn by SGD, and 0.001 for all others, which learn by AdamW.
+        for wrn and resnet (SGD), and 0.001 for all others (AdamW).
     weight_decay : float, optional
-        "linear": the ridge penalty weight_decay / 2 * |w|^2 beside the mean loss, 1 / n by default (of the order of
-        scikit-learn's C = 1); with shrunk heads or net="auto", the best of 1 / n to 1,024 / n in five folds.
-        "mlp": AdamW's, 0.3 by default. Deep nets: 0.0005 with SGD and 0.01 with AdamW.
+        "linear": the mean loss has the penalty weight_decay / 2 * |w|^2, by default 1 / n (similar to scikit-learn's
+        C = 1); with shrunk heads or net="auto", the best of 1 / n to 1,024 / n in five-fold cross-validation.
+        "mlp": that of AdamW, 0.3 by default. Deep nets: 0.0005 with SGD and 0.01 with AdamW.
     patience : int
-        Training stops after so many epochs (of a deep net at least a third of all) without a better loss on the
-        held-out fraction, and the best epoch is kept. Not for "linear".
+        Epochs without a better held-out loss (of a deep net at least a third of all) before training stops. The
+        weights of the best epoch are used. Not for "linear".
     validation_fraction : float
-        Share of the rows that is held out for that.
+        Share of the rows that is held out for early stopping.
     precision : "float32", "float64" or "bf16-mixed", optional
         "float64" for "linear" and "float32" for "mlp" by default. Deep nets: "bf16-mixed" on a GPU and "float32"
-        elsewhere, and nothing else.
+        elsewhere.
     branches : "one" or "two"
-        Of a deep net: two give the experts a trunk of their own, so that many of them do not crowd out the classes.
+        With "two" the experts of a deep net have a trunk of their own, separate from the classes.
     augmentation : "crop-and-flip", "crop" or "none"
-        What is done to pictures of dtype uint8 while a deep net learns. Do not flip what has a left and a right.
+        Augmentation of pictures of dtype uint8. Do not flip pictures in which left and right differ.
     resume : "auto" or "never"
-        Whether a deep net goes on from a checkpoint.
+        Whether a deep net resumes from a checkpoint.
 
     Examples
     --------
@@ -74,9 +74,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name, choice in _CHOICES.items():
-            value, known = getattr(self, name), get_args(choice)
-            if value not in known and not (name == "precision" and value is None):
-                raise InputError(f"must be one of {join_names(known)}, got {value!r}.", argument=name)
+            value, options = getattr(self, name), get_args(choice)
+            if value not in options and not (name == "precision" and value is None):
+                raise InputError(f"must be one of {join_names(options)}, got {value!r}.", argument=name)
         if not 0 <= self.validation_fraction < 1:
             raise InputError(f"must lie in [0, 1), got {self.validation_fraction}.", argument="validation_fraction")
         for name in ("max_epochs", "batch_size", "patience"):
@@ -96,5 +96,5 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Recipe":
-        """Return the recipe that `to_dict` described."""
+        """Rebuild what `to_dict` returned."""
         return cls(**values)

@@ -286,7 +286,7 @@ class TeamAtWork:
         """
         router = self._ready().forget_rows() if forget_rows else self._ready()
         if onnx:
-            from defero.estimators.onnx_form import as_onnx
+            from defero.estimators.deep_nets import as_onnx
 
             router = replace(router, scorer=as_onnx(router.scorer))
         router.save(Path(folder))

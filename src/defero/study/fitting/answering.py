@@ -14,7 +14,7 @@ from defero.router.facts import AnsweringFacts
 
 if TYPE_CHECKING:
     from defero.core import ExpertTable
-    from defero.estimators.lesson import AnswerWeights
+    from defero.estimators.training_data import AnswerWeights
 
 
 def answering_in(
@@ -67,7 +67,7 @@ def answering_in(
 def _matrix(learn: "ExpertTable", cases: Cases, router: Router, *, groups: Any) -> Any:
     """Return the numbers that the heads read; of texts, scores that were learned without the text itself."""
     from defero.data.recipes.read_texts import read_texts
-    from defero.estimators.lesson import group_numbers
+    from defero.estimators.training_data import group_numbers
 
     if isinstance(router.recipe, PictureRecipe):
         return np.empty((len(learn), 0))

@@ -14,8 +14,8 @@ from defero.scorers.network import NetworkScorer
 from defero.scorers.team import TeamScorer
 
 if TYPE_CHECKING:
-    from defero.estimators.lesson import AnswerWeights
     from defero.estimators.recipe import Recipe
+    from defero.estimators.training_data import AnswerWeights
 
 NETS = ("auto", "linear", "mlp")
 HEADS = ("auto", "shrunk", "separate")

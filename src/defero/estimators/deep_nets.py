@@ -1,0 +1,80 @@
+"""Deep nets: the option `net`, the arrays that they take, and their export to ONNX."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from defero.core.errors import InputError
+from defero.data.recipes.pictures import PictureFiles
+from defero.nets.named import NET_NAMES, is_net_name, meant_net
+from defero.router.scoring import items_of_shape
+from defero.scorers import Scorer
+from defero.scorers.team import TeamScorer
+
+SMALL_NETS = ("linear", "mlp", "auto")
+_CHANNELS = (1, 2, 3, 4)
+
+
+def is_deep(net: object) -> bool:
+    """Return whether this is a deep net.
+
+    >>> is_deep("mlp"), is_deep("wrn-28-4")
+    (False, True)
+    """
+    return not (isinstance(net, str) and net in SMALL_NETS)
+
+
+def check_net(net: object) -> None:
+    """Raise unless this is a valid `net`."""
+    if isinstance(net, nn.Module) or (isinstance(net, str) and (net in SMALL_NETS or is_net_name(net))):
+        return
+    hint = meant_net(net, SMALL_NETS) if isinstance(net, str) else "."
+    raise InputError(
+        f"must be 'linear', 'mlp', 'auto', the name of a deep net ({', '.join(NET_NAMES)}) or a torch.nn.Module, "
+        f"got {net!r}{hint}",
+        argument="net",
+    )
+
+
+def has_axes(X: Any) -> bool:
+    """Return whether X holds pictures or other items with more than one axis."""
+    return isinstance(X, PictureFiles) or getattr(X, "ndim", 2) > 2
+
+
+def checked_items(X: Any) -> Any:
+    """Return items as an array or as `PictureFiles`; pictures have their channels last.
+
+    >>> checked_items(np.zeros((2, 8, 8, 3), np.uint8)).shape
+    (2, 8, 8, 3)
+    """
+    if isinstance(X, PictureFiles):
+        return X
+    items = np.asarray(X)
+    if items.dtype == np.uint8 and items.ndim != 4:
+        raise InputError(
+            f": pictures must have shape (n, height, width, channels), got {items.shape}; grey ones have one channel: "
+            "X[..., None].",
+            argument="X",
+        )
+    if items.ndim == 4 and items.shape[3] not in _CHANNELS and items.shape[1] in _CHANNELS:
+        raise InputError(
+            f": pictures must have shape (n, height, width, channels), got {items.shape}, which looks like channels "
+            "first; pass np.moveaxis(X, 1, -1).",
+            argument="X",
+        )
+    return items_of_shape(items, tuple(items.shape[1:]), source="X")
+
+
+def as_onnx(scorer: Scorer) -> Scorer:
+    """Return the scorer of a deep net as an ONNX scorer, which runs without torch; others raise."""
+    if isinstance(scorer, TeamScorer):
+        return replace(scorer, base=as_onnx(scorer.base))
+    if scorer.kind == "onnx":
+        return scorer
+    export = getattr(scorer, "to_onnx", None)
+    if export is None:
+        raise InputError(f"export_onnx is for deep nets, got a model of kind {scorer.kind!r}; its save needs no torch.")
+    exported: Scorer = export()
+    return exported

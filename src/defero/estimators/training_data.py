@@ -1,0 +1,210 @@
+"""Training data of the estimators: features, labels and answers, checked and encoded."""
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.answering import answer_weights
+from defero.answering.weights import By
+from defero.core.answers import Answers, Triplets, group_by_expert
+from defero.core.checks import BoolArray, FloatArray, IntArray, names
+from defero.core.errors import Argument, InputError
+from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
+from defero.core.wording import join_names
+from defero.data.recipes.columns import SAYS_NOTHING
+from defero.data.recipes.recipe import FeatureRecipe
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Features, labels and answers, checked and encoded. Answers stay sparse: memory grows with their number.
+
+    Attributes
+    ----------
+    features : (n, d)
+    labels : (n,)
+        Of any type.
+    label_idx : (n,)
+        Class indices.
+    n_classes : int
+        K.
+    answers : Answers
+        Of J experts to the n items.
+    weight : (n,)
+        Sample weights.
+    weighted : bool
+        Whether the user passed sample weights.
+    answer_weight : (m,), optional
+        Weights of the answers, beside the sample weights; equal if None.
+    groups : (n,), optional
+        Group index of each item; each item is a group of its own if None.
+    summed : (d,) bool, optional
+        Features that are scores of a text; none if None.
+    """
+
+    features: FloatArray
+    labels: Labels
+    label_idx: IntArray
+    n_classes: int
+    answers: Answers
+    weight: FloatArray
+    weighted: bool
+    answer_weight: FloatArray | None = None
+    groups: IntArray | None = None
+    summed: BoolArray | None = None
+
+    @property
+    def n_experts(self) -> int:
+        """J."""
+        return self.answers.n_experts
+
+    @cached_property
+    def triplets(self) -> Triplets:
+        """The m answers one by one, sorted by item and then by expert."""
+        return self.answers.triplets()
+
+    @property
+    def item_idx(self) -> IntArray:
+        """Item of each answer, (m,)."""
+        return self.triplets.item_idx
+
+    @property
+    def expert_idx(self) -> IntArray:
+        """Expert of each answer, (m,)."""
+        return self.triplets.expert_idx
+
+    @cached_property
+    def right(self) -> BoolArray:
+        """Whether each answer was right, (m,)."""
+        return self.triplets.codes == self.label_idx[self.item_idx]
+
+    def weight_of_answers(self) -> FloatArray:
+        """Return the weight of each answer, the sample weight of its item included, (m,)."""
+        item_weight = self.weight[self.item_idx]
+        return item_weight if self.answer_weight is None else item_weight * self.answer_weight
+
+    def without_experts(self, rows: IntArray | None = None) -> "TrainingData":
+        """Return the data of these rows (all by default) without experts, J = 0."""
+        rows = np.arange(len(self.labels)) if rows is None else rows
+        return replace(
+            self,
+            features=self.features[rows],
+            labels=self.labels[rows],
+            label_idx=self.label_idx[rows],
+            answers=no_answers(len(rows)),
+            weight=self.weight[rows],
+            answer_weight=None,
+            groups=None if self.groups is None else self.groups[rows],
+        )
+
+    def by_expert(self) -> list[IntArray]:
+        """Return the positions of each expert's answers among the m, J arrays; each sorted by item."""
+        order, starts = group_by_expert(self.expert_idx, self.n_experts)
+        return np.split(order, starts[1:-1]) if self.n_experts else []
+
+
+AnswerWeights = By
+"""Options of `answer_weights`."""
+
+
+def with_answer_weights(data: TrainingData, by: AnswerWeights | None) -> TrainingData:
+    """Return the data with answers weighted by the inverse probability of being given; unchanged if None."""
+    if by is not None and by not in get_args(AnswerWeights):
+        raise InputError(
+            f"must be None or one of {join_names(get_args(AnswerWeights))}, got {by!r}.", argument="answer_weights"
+        )
+    if by is None or not data.n_experts:
+        return data
+    weight = answer_weights(
+        data.item_idx,
+        data.expert_idx,
+        data.label_idx,
+        data.features,
+        n_classes=data.n_classes,
+        n_experts=data.n_experts,
+        by=by,
+    )
+    return replace(data, answer_weight=weight)
+
+
+def no_answers(n_items: int) -> Answers:
+    """Return the answers of no experts, (n, 0)."""
+    return Answers.from_cells(np.empty((n_items, 0), dtype=np.int8))
+
+
+def coded_experts(experts: object, classes: Labels, *, n_items: int) -> tuple[Answers, tuple[str, ...]]:
+    """Return the answers as class indices, (n, J), and the expert names; J = 0 if None.
+
+    >>> coded_experts([["a"], [None]], np.array(["a", "b"], dtype=object), n_items=2)[1]
+    ('expert_0',)
+    """
+    if experts is None:
+        return no_answers(n_items), ()
+    answers = code_answers(experts, classes)
+    n_answered, n_experts = answers.shape
+    if n_answered != n_items:
+        raise InputError(f"must have one row per item: {n_items} items, got {n_answered} rows.", argument="experts")
+    if n_experts and not answers.per_expert().any():
+        raise InputError(
+            ": no answers in any row; pass ", Argument("experts", None), " for a plain classifier.", argument="experts"
+        )
+    return answers, names("experts", names_in(experts), count=n_experts)
+
+
+def group_numbers(groups: ArrayLike, *, n_items: int) -> IntArray:
+    """Return the index of each row's group, (n,), groups sorted by name.
+
+    >>> group_numbers(["lea", "jo", "lea"], n_items=3).tolist()
+    [1, 0, 1]
+    """
+    column = as_column(groups, name="groups")
+    if len(column) != n_items:
+        raise InputError(f"must have one entry per item: {n_items} items, got {len(column)}.", argument="groups")
+    gap = next((row for row, group in enumerate(column.tolist()) if is_missing(group)), None)
+    if gap is not None:
+        raise InputError(
+            f"must name a group in every row, got none in row {gap}; give it a group of its own.", argument="groups"
+        )
+    return np.unique(column.astype(str), return_inverse=True)[1].astype(np.int64)
+
+
+def warn_about_silent_experts(counts: IntArray, expert_names: tuple[str, ...]) -> None:
+    """Warn if an expert gave no answer; counts (J,)."""
+    silent = [name for name, count in zip(expert_names, counts, strict=True) if count == 0]
+    if silent:
+        warnings.warn(
+            f"no answer of {join_names(silent)} in the training rows: they count as average experts, and are never "
+            "asked alone.",
+            stacklevel=3,
+        )
+
+
+def check_finite(matrix: FloatArray) -> FloatArray:
+    """Return the matrix; raise if a cell is not finite."""
+    if np.isfinite(matrix).all():
+        return matrix
+    row, column = np.argwhere(~np.isfinite(matrix))[0]
+    what = "NaN" if np.isnan(matrix[row, column]) else "inf"
+    raise InputError(
+        f"contains {what} at row {row}, column {column}; expected finite numbers. Fill or drop such cells, "
+        "or pass a DataFrame, whose missing cells are filled.",
+        argument="X",
+    )
+
+
+def warn_about_unused_columns(recipe: FeatureRecipe | None) -> None:
+    """Warn about columns that hold something and are not used; the warning points to the caller of `fit`."""
+    unused = {} if recipe is None else {k: why for k, why in recipe.dropped.items() if why not in SAYS_NOTHING}
+    if unused:
+        # Reasons have a remedy for the command line after a semicolon.
+        listing = join_names((f"{name} ({why.partition(';')[0]})" for name, why in unused.items()), most=6)
+        count = "1 column is" if len(unused) == 1 else f"{len(unused)} columns are"
+        warnings.warn(
+            f"X: {count} not used: {listing}. Correct those that matter, name texts in text=[...], and drop the "
+            "rest; dropped_columns_ has the list.",
+            stacklevel=3,
+        )
