@@ -37,7 +37,7 @@ def source(monkeypatch):
         progress(len(CONTENT), len(CONTENT))
         return hashlib.sha256(CONTENT).hexdigest()
 
-    monkeypatch.setattr("defero.datasets.get.download", download)
+    monkeypatch.setattr("defero.datasets.files.download", download)
     return calls
 
 

@@ -74,7 +74,7 @@ def test_sentences_from_the_list_of_answers_of_their_source(tmp_path):
     assert table.features["text"].tolist() == ["good , very", "bad"]
     with pytest.raises(InputError, match="has the training part alone"):
         sentiment_polarity_crowd(folder=tmp_path, part="test")
-    with pytest.raises(InputError, match="embeddings come with our form of the data alone"):
+    with pytest.raises(InputError, match="only our form of the data has embeddings; pass features='text'"):
         sentiment_polarity_crowd(folder=tmp_path, features="minilm")
     with pytest.raises(InputError, match="part must be"):
         sentiment_polarity_crowd(folder=tmp_path, part="dev")

@@ -336,7 +336,7 @@ def test_what_another_brought_meanwhile_is_not_fetched_again(tmp_path, toy, monk
         (tmp_path / "toy" / "cases.csv").write_bytes(CONTENT)
         yield
 
-    monkeypatch.setattr("defero.datasets.get.locked", waited)
+    monkeypatch.setattr("defero.datasets.files.locked", waited)
     toy("http://127.0.0.1:9/nobody")
     assert get_dataset("toy", folder=tmp_path, accept_licence=True).downloaded == ()
 

@@ -219,12 +219,12 @@ def test_a_galaxy_without_its_picture_is_told(tmp_path):
     home = tmp_path / "galaxyzoo"
     (home / "images_training_rev1").mkdir(parents=True)
     (home / "training_solutions_rev1.csv").write_text("GalaxyID,Class1.1,Class1.2\n100,0.6,0.3\n")
-    with pytest.raises(InputError, match=r"100\.jpg is not there, although training_solutions_rev1.csv names it"):
+    with pytest.raises(InputError, match=r"100\.jpg is missing, although training_solutions_rev1.csv names it"):
         galaxyzoo(folder=tmp_path, source="kaggle")
 
 
 def test_pictures_ask_for_pillow(tmp_path, monkeypatch, pieces):
     write_mosaics(tmp_path, pieces)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(InputError, match="needs Pillow: install defero with its report extra"):
+    with pytest.raises(InputError, match=r"needs Pillow; pip install 'defero\[pictures\]'"):
         cifar10(folder=tmp_path, part="test")

@@ -10,7 +10,7 @@ from defero.cli.output import emit
 
 if TYPE_CHECKING:
     from defero.datasets.catalog import Dataset
-    from defero.datasets.get import FileProgress
+    from defero.datasets.files import FileProgress
 
 app = typer.Typer(
     name="datasets",
@@ -121,7 +121,7 @@ def get(
     defero datasets get hatespeech --yes
     """
     from defero.datasets.catalog import find_dataset
-    from defero.datasets.get import asks_for_licence, get_dataset
+    from defero.datasets.files import asks_for_licence, get_dataset
     from defero.datasets.storage.cache import data_folder
 
     entry, root = find_dataset(name), data_folder(folder)

@@ -10,8 +10,7 @@ from defero.datasets.catalog import (
     register_dataset,
 )
 from defero.datasets.digits import digits_team
-from defero.datasets.files import check_files
-from defero.datasets.get import get_dataset
+from defero.datasets.files import check_files, get_dataset
 from defero.datasets.loaders.chexpert import chexpert_readers, chexpert_tables
 from defero.datasets.loaders.cifar10 import cifar10
 from defero.datasets.loaders.cifar10_people import cifar10h, cifar10h_networks, cifar10n

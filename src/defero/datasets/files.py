@@ -1,12 +1,21 @@
-"""Is a data set here, in which form, and are its files what they should be?"""
+"""The files of a data set: are they on disk and unchanged, and if not, get them.
 
+What can be downloaded is downloaded, everything is checked, and hashes seen first are recorded.
+"""
+
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from defero.core.errors import InputError
-from defero.datasets.catalog import DataFile, Dataset, Form
-from defero.datasets.storage.cache import file_sha256, read_records, tree_sha256
+from defero.data.recipes.pictures import decode_picture
+from defero.datasets.catalog import DataFile, Dataset, Form, find_dataset
+from defero.datasets.storage.cache import data_folder, file_sha256, locked, read_records, tree_sha256, update_records
+from defero.datasets.storage.download import download
+from defero.datasets.storage.unpack import unpack
+from defero.datasets.values import Pictures
 
 Standing = Literal["as registered", "as at the first download", "not known"]
 
@@ -28,14 +37,14 @@ def matches(root: Path, pattern: str) -> list[Path]:
 
 
 def files_on_disk(root: Path, file: DataFile) -> list[Path] | None:
-    """Return where a file of the registry lies, an archive's members or what does instead; None where some are lost."""
+    """Return the paths of a data set's file, an archive's members or their replacement; None where some are missing."""
     if not file.members:
         return matches(root, file.path) or None
     home = (root / file.path).parent
     for ends in (file.members, file.instead):
-        found = [path for path in (member_path(home, end) for end in ends) if path is not None]
-        if ends and len(found) == len(ends):
-            return found
+        paths = [path for path in (member_path(home, end) for end in ends) if path is not None]
+        if ends and len(paths) == len(ends):
+            return paths
     return None
 
 
@@ -50,7 +59,7 @@ def member_path(home: Path, member: str) -> Path | None:
 
 
 def form_here(root: Path, entry: Dataset) -> Form | None:
-    """Return the form in which all of a data set is here, ours before the source's; None where it is not."""
+    """Return the form in which a data set is complete in the folder, ours before the source's; None where it is not."""
     forms: tuple[Form, ...] = ("compact", "source")
     for form in forms:
         files = entry.of_form(form)
@@ -74,25 +83,25 @@ def check_files(root: Path, entry: Dataset) -> tuple[CheckedFile, ...]:
             registered = None if file.members else file.sha256
             checked.append(_check(entry, path, inside, registered=registered, recorded=recorded.get(inside)))
     if entry.tree is not None:
-        found = tree_sha256(root / entry.tree)
-        _compare(entry, root / entry.tree, found, entry.tree_sha256)
-        checked.append(CheckedFile(f"{entry.tree}/", found, "as registered"))
+        sha256 = tree_sha256(root / entry.tree)
+        _compare(entry, root / entry.tree, sha256, entry.tree_sha256)
+        checked.append(CheckedFile(f"{entry.tree}/", sha256, "as registered"))
     return tuple(checked)
 
 
 def _check(entry: Dataset, path: Path, inside: str, *, registered: str | None, recorded: str | None) -> CheckedFile:
-    found = file_sha256(path)
+    sha256 = file_sha256(path)
     expected = registered or recorded
     if expected is None:
-        return CheckedFile(inside, found, "not known")
-    _compare(entry, path, found, expected)
-    return CheckedFile(inside, found, "as registered" if registered else "as at the first download")
+        return CheckedFile(inside, sha256, "not known")
+    _compare(entry, path, sha256, expected)
+    return CheckedFile(inside, sha256, "as registered" if registered else "as at the first download")
 
 
-def _compare(entry: Dataset, path: Path, found: str, expected: str | None) -> None:
-    if found != expected:
+def _compare(entry: Dataset, path: Path, sha256: str, expected: str | None) -> None:
+    if sha256 != expected:
         raise InputError(
-            f"{path}: its sha256 is {found}, expected {expected}; it is damaged or another version of {entry.name}: "
+            f"{path}: its sha256 is {sha256}, expected {expected}; it is damaged or another version of {entry.name}: "
             "delete it and get it again."
         )
 
@@ -106,8 +115,139 @@ def how_to_get(root: Path, entry: Dataset) -> str:
 
 
 def require(root: Path, entry: Dataset) -> Form:
-    """Return the form in which a data set is here, or raise a sentence that says how to get it."""
+    """Return the form in which a data set is in the folder; raise with the way to get it where it is not."""
     form = form_here(root, entry)
     if form is None:
         raise InputError(how_to_get(root, entry))
     return form
+
+
+FileProgress = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A data set in the data folder.
+
+    Attributes
+    ----------
+    entry : Dataset
+    folder : Path
+        The data folder.
+    downloaded : tuple of str
+        Paths that were downloaded now; empty where nothing was missing.
+    files : tuple of CheckedFile
+    """
+
+    entry: Dataset
+    folder: Path
+    downloaded: tuple[str, ...]
+    files: tuple[CheckedFile, ...]
+
+
+def get_dataset(
+    name: str,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    accept_licence: bool = False,
+    progress: FileProgress | None = None,
+) -> Fetched:
+    """Get a data set into the data folder and check its files.
+
+    Parameters
+    ----------
+    name : str
+        As in `dataset_names()`.
+    folder : path, optional
+        The data folder. Default: DEFERO_DATA, else the user's cache folder.
+    accept_licence : bool
+        Needed once, where something is downloaded for the first time: `find_dataset(name).licence` says which.
+    progress : callable, optional
+        Called with a file's name, its bytes so far and in all (None where unknown).
+    """
+    entry, root = find_dataset(name), data_folder(folder)
+    if form_here(root, entry) is not None:
+        return Fetched(entry, root, (), check_files(root, entry))
+    sources = entry.of_form("source")
+    if not sources or any(file.url is None for file in sources):
+        raise InputError(how_to_get(root, entry))
+    if asks_for_licence(root, entry):
+        if not accept_licence:
+            raise InputError(
+                f"{name} has the licence: {entry.licence} ({entry.homepage}). To accept it and download pass "
+                "accept_licence=True."
+            )
+        update_records(root, lambda records: records.with_licence(name))
+    downloaded = [file.path for file in sources if _fetch(root, entry, file, progress=progress)]
+    return Fetched(entry, root, tuple(downloaded), check_files(root, entry))
+
+
+def asks_for_licence(root: Path, entry: Dataset) -> bool:
+    """Return whether `get_dataset` would download from a source whose licence was not accepted in this folder."""
+    if form_here(root, entry) is not None or entry.name in read_records(root).licences:
+        return False
+    sources = entry.of_form("source")
+    if any(file.url is None for file in sources):
+        return False
+    return any(files_on_disk(root, file) is None and not _is_users_archive(root, file) for file in sources)
+
+
+def _is_users_archive(root: Path, file: DataFile) -> bool:
+    """Return whether the user put an archive into the folder: one that we download is deleted again."""
+    return bool(file.members) and (root / file.path).is_file()
+
+
+def _fetch(root: Path, entry: Dataset, file: DataFile, *, progress: FileProgress | None) -> bool:
+    """Get one file; return whether that was needed."""
+    target = root / file.path
+    lock = target.with_name(f"{target.name}.lock")
+    try:
+        with locked(lock, busy=f"another process is getting {target}; wait for it, then try again"):
+            if files_on_disk(root, file) is not None:
+                return False
+            hashes = _download_or_unpack(root, file, progress=progress)
+            update_records(root, lambda records: records.with_hashes(hashes))
+    except InputError as error:
+        reason = str(error).rstrip(".")
+        raise InputError(f"{entry.name}: {reason}; or put {entry.by_hand} (in {root}; {entry.homepage}).") from error
+    return True
+
+
+def _download_or_unpack(root: Path, file: DataFile, *, progress: FileProgress | None) -> dict[str, str]:
+    """Download a file, or take the user's archive, and unpack; return the sha256 of each path."""
+    target, users_archive = root / file.path, _is_users_archive(root, file)
+
+    def report(done: int, total: int | None) -> None:
+        if progress is not None:
+            progress(target.name, done, total)
+
+    known = file.sha256 or read_records(root).sha256.get(file.path)
+    try:
+        if users_archive:
+            hashes = {file.path: _archive_sha256(target, known)}
+        else:
+            hashes = {file.path: download(str(file.url), target, sha256=known, progress=report)}
+        if file.members:
+            for path in unpack(target, target.parent, members=file.members):
+                hashes[path.relative_to(root).as_posix()] = file_sha256(path)
+    finally:
+        if file.members and not users_archive:
+            target.unlink(missing_ok=True)
+    return hashes
+
+
+def _archive_sha256(archive: Path, known: str | None) -> str:
+    """Return the sha256 of an archive that the user put into the folder; raise where it is another one."""
+    sha256 = file_sha256(archive)
+    if known is not None and sha256 != known:
+        raise InputError(f"{archive} has the sha256 {sha256}, expected {known}: damaged, or another version.")
+    return sha256
+
+
+def read_picture(source: Path | bytes, *, size: tuple[int, int] | None = None) -> Pictures:
+    """Return a picture of a data set, (height, width, 3) uint8, resized to (width, height) where a size is given."""
+    try:
+        return decode_picture(source, size=None if size is None else size[::-1])
+    except OSError as error:
+        name = source if isinstance(source, Path) else "a picture"
+        raise InputError(f"{name} cannot be decoded ({error}); it is damaged: get it again.") from error

@@ -134,7 +134,7 @@ class CorrectnessTable:
                 f"scores must have the shape {(len(self.features), len(self.expert_names))}, got {self.scores.shape}."
             )
         if not ((self.scores >= 0) & (self.scores <= 1)).all():
-            raise InputError("scores must lie in [0, 1], got others.")
+            raise InputError("must lie in [0, 1], got others.", argument="scores")
         object.__setattr__(self, "scores", frozen(self.scores))
 
     def __len__(self) -> int:
@@ -152,7 +152,7 @@ class CorrectnessTable:
 
 @dataclass(frozen=True, eq=False)
 class AgreementSet:
-    """A crowd without a truth: the label of an item is what most of its annotators said.
+    """A crowd without a truth: the label of an item is the majority of its annotators.
 
     An annotator is part of the majority they are judged by, so `table.correct` is agreement, not accuracy.
 

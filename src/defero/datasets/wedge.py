@@ -70,18 +70,21 @@ class Wedge:
         """
         chosen = np.asarray(expert)
         if chosen.shape != (len(self),) or chosen.dtype.kind not in "iu":
-            raise InputError(f"expert must be {len(self)} whole numbers, got shape {chosen.shape} of {chosen.dtype}.")
+            raise InputError(
+                f"must be {len(self)} whole numbers, got shape {chosen.shape} of {chosen.dtype}.", argument="expert"
+            )
         outside = np.flatnonzero((chosen < MODEL) | (chosen >= self.n_experts))
         if outside.size:
             item = int(outside[0])
             raise InputError(
-                f"expert must lie in -1 (the model)..{self.n_experts - 1}, got {chosen[item]} for item {item}."
+                f"must lie in -1 (the model)..{self.n_experts - 1}, got {chosen[item]} for item {item}.",
+                argument="expert",
             )
-        said = index_numbers("class_idx", class_idx, below=self.n_classes)
-        if len(said) != len(self):
-            raise InputError(f"class_idx must have {len(self)} items, one per row, got {len(said)}.")
+        classes = index_numbers("class_idx", class_idx, below=self.n_classes)
+        if len(classes) != len(self):
+            raise InputError(f"must have {len(self)} items, one per row, got {len(classes)}.", argument="class_idx")
         rows = np.arange(len(self))
-        return np.where(chosen == MODEL, self.class_proba[rows, said], self.expert_proba[rows, chosen])
+        return np.where(chosen == MODEL, self.class_proba[rows, classes], self.expert_proba[rows, chosen])
 
     def best_value(self) -> FloatArray:
         """Return the true value of the best decision, max(max_k P(y = k | x), max_j P(j is right | x)), (n,)."""

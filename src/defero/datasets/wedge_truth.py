@@ -188,5 +188,5 @@ def _wedges(best_proba: FloatArray, price: FloatArray | float, *, n_classes: int
     """Return the share u deferred in each region and the region's accuracy, both (J,)."""
     slope = 1 - 1 / n_classes
     share = np.clip((best_proba - price - 1 / n_classes) / slope, 0.0, 1.0)
-    kept = (1 - (1 / n_classes + slope * share) ** 2) / (2 * slope)
-    return share, best_proba * share + kept
+    by_model = (1 - (1 / n_classes + slope * share) ** 2) / (2 * slope)
+    return share, best_proba * share + by_model

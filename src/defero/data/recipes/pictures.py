@@ -4,6 +4,7 @@
 """
 
 import hashlib
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -109,17 +110,10 @@ class PictureFiles:
 
     def read(self, place: int) -> NDArray[np.uint8]:
         """Read one of them, (height, width, 3)."""
-        library, path = _pillow(), Path(self.paths[place])
-        height, width = self.size
         try:
-            with library.open(path) as opened:
-                picture = _colours(library, opened)
-        # Pillow raises the second for a damaged header, the last for a picture that would fill the memory.
-        except (OSError, SyntaxError, ValueError, library.DecompressionBombError) as error:
+            return decode_picture(Path(self.paths[place]), size=self.size)
+        except OSError as error:
             raise self._unreadable(place, error) from error
-        if picture.size != (width, height):
-            picture = picture.resize((width, height), library.Resampling.BILINEAR)
-        return np.array(picture)
 
     def _unreadable(self, place: int, error: Exception) -> TableError:
         where = f"{self.source}: row {self.rows[place]}"
@@ -130,6 +124,27 @@ class PictureFiles:
             f"{where}: expected a picture in {self.paths[place]}, but Pillow cannot read it ({error}); "
             "replace the file or leave the row out."
         )
+
+
+def decode_picture(source: Path | bytes, *, size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
+    """Return a picture of a file, or of its bytes, as (height, width, 3); raise `OSError` where Pillow cannot read it.
+
+    Parameters
+    ----------
+    source : Path or bytes
+    size : (height, width), optional
+        Resize to this.
+    """
+    library = _pillow()
+    try:
+        with library.open(source if isinstance(source, Path) else io.BytesIO(source)) as opened:
+            picture = _colours(library, opened)
+    # Pillow raises the first for a damaged header, the last for a picture that would fill the memory.
+    except (SyntaxError, ValueError, library.DecompressionBombError) as error:
+        raise OSError(str(error)) from error
+    if size is not None and picture.size != size[::-1]:
+        picture = picture.resize(size[::-1], library.Resampling.BILINEAR)
+    return np.array(picture)
 
 
 def usual_size(path: str | PathLike[str]) -> tuple[int, int]:

@@ -49,7 +49,7 @@ def chexpert_readers(finding: str, *, folder: str | PathLike[str] | None = None)
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     """
     if finding not in FINDINGS:
-        raise InputError(f"finding must be one of {join_names(FINDINGS, most=14)}, got {finding!r}.")
+        raise InputError(f"must be one of {join_names(FINDINGS, most=14)}, got {finding!r}.", argument="finding")
     return _table(finding, _read_all(folder))
 
 

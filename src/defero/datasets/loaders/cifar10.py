@@ -10,9 +10,8 @@ import numpy as np
 from defero.core.checks import IntArray
 from defero.core.errors import InputError
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
-from defero.datasets.files import how_to_get, member_path
+from defero.datasets.files import how_to_get, member_path, read_picture
 from defero.datasets.storage.cache import data_folder
-from defero.datasets.storage.pictures import decode, tiles
 from defero.datasets.storage.restricted_pickle import read_pickle
 from defero.datasets.values import ImageSet, Pictures
 
@@ -36,7 +35,7 @@ def cifar10(*, folder: str | PathLike[str] | None = None, part: Part = "all") ->
     part : "train", "test" or "all"
     """
     if part not in ("train", "test", "all"):
-        raise InputError(f"part must be train, test or all, got {part!r}.")
+        raise InputError(f"must be train, test or all, got {part!r}.", argument="part")
     root = data_folder(folder)
     parts = ("train", "test") if part == "all" else (part,)
     read = {name: [read_piece(root, piece) for piece in _PIECES[name]] for name in parts}
@@ -57,7 +56,7 @@ def read_piece(root: Path, piece: str) -> tuple[Pictures, IntArray]:
     home = root / "cifar10"
     batch = f"data_batch_{piece.removeprefix('train')}" if piece != "test" else "test_batch"
     if (home / f"{piece}.webp").is_file() and (home / "cifar10_labels.npz").is_file():
-        return tiles(decode(home / f"{piece}.webp"), side=_SIDE), _mosaic_labels(home, piece)
+        return tiles(read_picture(home / f"{piece}.webp"), side=_SIDE), _mosaic_labels(home, piece)
     python = member_path(home, batch)
     if python is not None:
         return read_python_batch(python)
@@ -97,6 +96,18 @@ def read_binary_batch(path: Path) -> tuple[Pictures, IntArray]:
         raise InputError(f"{path} must be a multiple of {1 + _PIXELS} bytes long, got {content.size}.")
     rows = content.reshape(-1, 1 + _PIXELS)
     return _upright(rows[:, 1:]), rows[:, 0].astype(np.int64)
+
+
+def tiles(mosaic: Pictures, *, side: int) -> Pictures:
+    """Cut a mosaic into its square tiles, row by row: (rows * side, columns * side, 3) to (n, side, side, 3).
+
+    >>> tiles(np.arange(24, dtype=np.uint8).reshape(2, 4, 3), side=2)[1, 0, 0].tolist()
+    [6, 7, 8]
+    """
+    rows, columns = mosaic.shape[0] // side, mosaic.shape[1] // side
+    if mosaic.shape != (rows * side, columns * side, 3):
+        raise InputError(f"a mosaic of {side} x {side} tiles must have sides in multiples of that, got {mosaic.shape}.")
+    return mosaic.reshape(rows, side, columns, side, 3).transpose(0, 2, 1, 3, 4).reshape(-1, side, side, 3)
 
 
 def _upright(data: Pictures) -> Pictures:

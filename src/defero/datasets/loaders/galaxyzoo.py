@@ -11,9 +11,8 @@ import pandas as pd
 
 from defero.core.errors import InputError
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
-from defero.datasets.files import how_to_get, require
+from defero.datasets.files import how_to_get, read_picture, require
 from defero.datasets.storage.cache import data_folder
-from defero.datasets.storage.pictures import decode
 from defero.datasets.values import ImageSet
 
 _VOTES = ["Class1.1", "Class1.2"]
@@ -50,13 +49,13 @@ def galaxyzoo(
     if source == "part":
         return _part(root)
     if source != "kaggle":
-        raise InputError(f"source must be part or kaggle, got {source!r}.")
+        raise InputError(f"must be part or kaggle, got {source!r}.", argument="source")
     solutions = root / "galaxyzoo" / "training_solutions_rev1.csv"
     if not solutions.is_file():
         raise InputError(how_to_get(root, GALAXYZOO))
     table = pd.read_csv(solutions, usecols=["GalaxyID", *_VOTES])
     table = table.assign(name=table["GalaxyID"].astype(str)).sort_values("name", ignore_index=True).iloc[:n_images]
-    images = np.stack([decode(content, size=size) for content in _kaggle_pictures(root, table["name"].tolist())])
+    images = np.stack([read_picture(content, size=size) for content in _kaggle_pictures(root, table["name"].tolist())])
     votes = table[_VOTES].to_numpy(dtype=np.float64)
     return ImageSet(
         images=images,
@@ -72,7 +71,7 @@ def _part(root: Path) -> ImageSet:
     path = root / "galaxyzoo_2000" / "galaxyzoo_2000_64.npz"
     if not path.is_file():
         raise InputError(
-            f"{path} is not there; with Kaggle's own files in {root / 'galaxyzoo'} pass source='kaggle', "
+            f"{path} is missing; with Kaggle's own files in {root / 'galaxyzoo'} pass source='kaggle', "
             f"else {how_to_get(root, GALAXYZOO)}"
         )
     with np.load(path) as arrays:
@@ -93,7 +92,7 @@ def _kaggle_pictures(root: Path, names: list[str]) -> Iterator[bytes]:
         for name in names:
             path = home / "images_training_rev1" / f"{name}.jpg"
             if not path.is_file():
-                raise InputError(f"{path} is not there, although training_solutions_rev1.csv names it.")
+                raise InputError(f"{path} is missing, although training_solutions_rev1.csv names it.")
             yield path.read_bytes()
     elif archive.is_file():
         with zipfile.ZipFile(archive) as opened:

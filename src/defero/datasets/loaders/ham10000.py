@@ -10,9 +10,8 @@ import pandas as pd
 
 from defero.core.errors import InputError
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
-from defero.datasets.files import how_to_get, matches
+from defero.datasets.files import how_to_get, matches, read_picture
 from defero.datasets.storage.cache import data_folder
-from defero.datasets.storage.pictures import decode
 from defero.datasets.values import ImageSet, Pictures
 
 HAM10000_CLASSES = ("bkl", "df", "mel", "nv", "vasc", "akiec", "bcc")
@@ -34,13 +33,13 @@ def ham10000_metadata(*, folder: str | PathLike[str] | None = None) -> pd.DataFr
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     """
     root = data_folder(folder)
-    found = [path for path in matches(root, "ham10000/HAM10000_metadata*") if path.is_file()]
-    if not found:
+    files = [path for path in matches(root, "ham10000/HAM10000_metadata*") if path.is_file()]
+    if not files:
         raise InputError(how_to_get(root, HAM10000))
-    table = pd.read_csv(found[0])
-    lost = [name for name in _COLUMNS if name not in table]
-    if lost:
-        raise InputError(f"{found[0]} must have the columns {', '.join(_COLUMNS)}; {lost[0]} is missing.")
+    table = pd.read_csv(files[0])
+    missing = [name for name in _COLUMNS if name not in table]
+    if missing:
+        raise InputError(f"{files[0]} must have the columns {', '.join(_COLUMNS)}; {missing[0]} is missing.")
     table = table[_COLUMNS].sort_values("image_id", ignore_index=True)
     codes = {name: number for number, name in enumerate(HAM10000_CLASSES)}
     return table.assign(label=table["dx"].map(codes).astype(np.int64))
@@ -68,9 +67,9 @@ def ham10000(
     root = data_folder(folder)
     table = ham10000_metadata(folder=root)
     if image_ids is not None:
-        strangers = sorted(set(image_ids) - set(table["image_id"]))
-        if strangers:
-            raise InputError(f"image_ids must be names of HAM10000, got {strangers[0]!r}.")
+        unknown = sorted(set(image_ids) - set(table["image_id"]))
+        if unknown:
+            raise InputError(f"must be names of HAM10000, got {unknown[0]!r}.", argument="image_ids")
         table = table[table["image_id"].isin(set(image_ids))]
     images = np.empty((len(table), size[1], size[0], 3), dtype=np.uint8)
     _read_pictures(root, {name: row for row, name in enumerate(table["image_id"])}, images.__setitem__, size=size)
@@ -96,12 +95,12 @@ def _read_pictures(
             for member in opened:
                 name, content = Path(member.name).stem, opened.extractfile(member) if member.isreg() else None
                 if content is not None and name in missing:
-                    put(rows[name], decode(content.read(), size=size))
+                    put(rows[name], read_picture(content.read(), size=size))
                     missing.discard(name)
     else:
         for path in matches(root, "ham10000/**/ISIC_*.jpg"):
             if path.stem in missing:
-                put(rows[path.stem], decode(path, size=size))
+                put(rows[path.stem], read_picture(path, size=size))
                 missing.discard(path.stem)
     if missing:
         raise InputError(f"{len(missing)} pictures are missing, {min(missing)}.jpg first; {how_to_get(root, HAM10000)}")

@@ -36,7 +36,7 @@ def hatespeech(*, folder: str | PathLike[str] | None = None, rows: Literal["all"
     """
     root = data_folder(folder)
     if rows not in ("all", "as_published"):
-        raise InputError(f"rows must be all or as_published, got {rows!r}.")
+        raise InputError(f"must be all or as_published, got {rows!r}.", argument="rows")
     if require(root, HATESPEECH) == "compact":
         raw = gzip.decompress((root / "hatespeech" / "labeled_data.csv.gz").read_bytes())
     else:

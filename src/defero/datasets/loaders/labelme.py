@@ -34,7 +34,7 @@ def labelme_crowd(
     """
     root = data_folder(folder)
     if part not in _PARTS:
-        raise InputError(f"part must be train, valid or test, got {part!r}.")
+        raise InputError(f"must be train, valid or test, got {part!r}.", argument="part")
     home = root / "labelme_crowd"
     if require(root, LABELME) == "compact":
         with np.load(home / "labelme.npz") as arrays:

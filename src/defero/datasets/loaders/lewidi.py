@@ -60,7 +60,7 @@ def lewidi_md_agreement(*, folder: str | PathLike[str] | None = None, ties: Ties
 def _load(folder: str | PathLike[str] | None, label: str, *, ties: Ties) -> AgreementSet:
     root = data_folder(folder)
     if ties not in ("source", "drop"):
-        raise InputError(f"ties must be source or drop, got {ties!r}.")
+        raise InputError(f"must be source or drop, got {ties!r}.", argument="ties")
     if require(root, find_dataset(f"lewidi-{label.lower()}")) == "compact":
         items, answers = (
             pd.read_csv(root / "lewidi" / f"{label}_{kind}.csv.gz", keep_default_na=False)
@@ -89,17 +89,20 @@ def _from_json(home: Path, label: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         path = Path(str(member_path(home, f"{label}_dataset/{label}_{split}.json")))
         for key, raw in json.loads(path.read_text(encoding="utf-8")).items():
             item = f"{split}-{key}"
-            who, said = raw["annotators"].split(","), raw["annotations"].split(",")
-            if len(who) != len(said):
-                raise InputError(f"{path}: item {key} has {len(who)} annotators and {len(said)} annotations.")
-            answers += [{"item": item, "annotator": w, "label": int(s)} for w, s in zip(who, said, strict=True)]
+            people, labels = raw["annotators"].split(","), raw["annotations"].split(",")
+            if len(people) != len(labels):
+                raise InputError(f"{path}: item {key} has {len(people)} annotators and {len(labels)} annotations.")
+            answers += [
+                {"item": item, "annotator": person, "label": int(one)}
+                for person, one in zip(people, labels, strict=True)
+            ]
             extra = raw.get("other_info") or {}
             items.append(
                 {
                     "item": item,
                     "split": split,
                     "text": raw["text"],
-                    "majority": _hard_label(raw["hard_label"], said),
+                    "majority": _hard_label(raw["hard_label"], labels),
                     "lang": raw.get("lang", ""),
                     "domain": extra.get("domain", "") if isinstance(extra, dict) else "",
                 }
@@ -107,9 +110,9 @@ def _from_json(home: Path, label: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.DataFrame(items), pd.DataFrame(answers)
 
 
-def _hard_label(given: object, said: list[str]) -> int:
+def _hard_label(given: object, labels: list[str]) -> int:
     """Return the source's label; where it has none (hidden test labels), the majority."""
-    return int(str(given)) if str(given) in {"0", "1"} else int(2 * sum(map(int, said)) > len(said))
+    return int(str(given)) if str(given) in {"0", "1"} else int(2 * sum(map(int, labels)) > len(labels))
 
 
 _KINDS = ("items", "annotations")

@@ -42,7 +42,7 @@ def sentiment_polarity_crowd(
     """
     root = data_folder(folder)
     if part not in ("train", "test", "all"):
-        raise InputError(f"part must be train, test or all, got {part!r}.")
+        raise InputError(f"must be train, test or all, got {part!r}.", argument="part")
     home = root / "sentiment_polarity_crowd"
     if require(root, SENTIMENT) == "source":
         if part != "train":
@@ -88,9 +88,9 @@ def _table(home: Path, items: pd.DataFrame, answers: pd.DataFrame, *, features: 
 def _embeddings(home: Path, features: str, *, n_items: int) -> object:
     path = home / "minilm.npy"
     if features != "minilm":
-        raise InputError(f"features must be text or minilm, got {features!r}.")
+        raise InputError(f"must be text or minilm, got {features!r}.", argument="features")
     if not path.is_file():
-        raise InputError(f"{path} is not there: embeddings come with our form of the data alone; take features='text'.")
+        raise InputError(f"{path} is missing: only our form of the data has embeddings; pass features='text'.")
     vectors = np.load(path, allow_pickle=False).astype(np.float32)
     if len(vectors) != n_items:
         raise InputError(f"{path} must have one row per item, {n_items}, got {len(vectors)}.")
@@ -113,8 +113,8 @@ def _mturk(home: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
     raw.columns = pd.Index(["annotator", "item", "text", "gold", "label"])
     codes = {"neg": 0, "pos": 1}
-    # An answer that is neither stays as it is, and is told: as a blank it would only be lost.
-    raw = raw.assign(gold=raw["gold"].map(codes), label=raw["label"].map(lambda said: codes.get(said, said)))
+    # Any other answer stays as it is and raises later; as a blank it would be dropped.
+    raw = raw.assign(gold=raw["gold"].map(codes), label=raw["label"].map(lambda answer: codes.get(answer, answer)))
     items = raw.drop_duplicates("item")[["item", "text", "gold"]].assign(split="train").reset_index(drop=True)
     return items, raw
 
@@ -124,15 +124,15 @@ def _all_results(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     raw = _columns(path, ["Tweet", "True Label", "Dialect"], KESWANI, others="Expert ")
     items = raw.iloc[:, :3].set_axis(["text", "gold", "dialect"], axis=1).assign(item=np.arange(len(raw)))
     long = raw.iloc[:, 3:].assign(item=items["item"]).melt("item", var_name="annotator", value_name="label")
-    said = long[long["label"].astype(str) != "-"]
-    return items.astype({"gold": int, "dialect": int}), said.assign(label=said["label"].astype(int))
+    answered = long[long["label"].astype(str) != "-"]
+    return items.astype({"gold": int, "dialect": int}), answered.assign(label=answered["label"].astype(int))
 
 
 def _columns(path: Path | None, names: list[str], entry: Dataset, *, others: str | None = None) -> pd.DataFrame:
     raw = pd.read_csv(str(path), keep_default_na=False, dtype=str)
-    lost = [name for name in names if name not in raw]
-    if lost:
-        raise InputError(f"{path} must have the columns {', '.join(names)} of {entry.name}; {lost[0]} is missing.")
+    missing = [name for name in names if name not in raw]
+    if missing:
+        raise InputError(f"{path} must have the columns {', '.join(names)} of {entry.name}; {missing[0]} is missing.")
     return raw[[*names, *(name for name in raw if others and str(name).startswith(others))]]
 
 

@@ -1,4 +1,4 @@
-"""Download one file: resumed where it was cut off, checked, and there only when it is whole."""
+"""Download one file: resumed where it was cut off, checked, and visible only when it is complete."""
 
 import errno
 import http.client
@@ -67,17 +67,17 @@ def download(
             _remove(part, mark)
             raise DownloadError(f"the disk of {target.parent} is full; make room and try again") from error
         raise DownloadError(f"{target.parent} cannot be written ({error})") from error
-    found = file_sha256(part)
-    if sha256 is not None and found != sha256:
+    actual = file_sha256(part)
+    if sha256 is not None and actual != sha256:
         _remove(part, mark)
-        raise DownloadError(f"{url} has the sha256 {found}, expected {sha256}: damaged, or another version")
+        raise DownloadError(f"{url} has the sha256 {actual}, expected {sha256}: damaged, or another version")
     os.replace(part, target)
     _remove(mark)
-    return found
+    return actual
 
 
 def _receive(url: str, part: Path, mark: Path, *, checked: bool, progress: Progress | None, timeout: float) -> None:
-    """Fill `part`, continuing what is there where that is safe."""
+    """Fill `part`, continuing an earlier download where that is safe."""
     start = part.stat().st_size if part.is_file() else 0
     version = mark.read_text(encoding="utf-8") if mark.is_file() else ""
     headers = dict(_HEADERS)

@@ -1,4 +1,4 @@
-"""Take files out of a stranger's archive: nothing leaves the folder, and nothing but plain files comes out."""
+"""Unpack an archive that nobody has checked: all files stay inside the folder, and only plain files are written."""
 
 import errno
 import lzma
