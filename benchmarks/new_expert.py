@@ -16,6 +16,11 @@ N_ITEMS, N_FEATURES, N_EXPERTS, EACH = 5_000, 20, 1_000, 30
 GIVEN = 50
 
 
+def _changed(router: Router, change: str, *given: object) -> object:
+    """Change a copy, so that every call starts from the same team."""
+    return getattr(router.copy(), change)(*given)
+
+
 def draw() -> tuple[FloatArray, IntArray, IntArray]:
     """Return features, labels, and answers (n, J) of a thousand who answered 30 items each; -1 where they did not."""
     rng = np.random.default_rng(0)
@@ -53,13 +58,13 @@ def run() -> dict[str, float]:
             features, labels, experts=answers
         )
         training = round(time.process_time() - before, 1)
-        router: Router = team.router_.calibrate(*_calibration(rng), method="platt")
+        router: Router = team.router_.copy().calibrate(*_calibration(rng), method="platt")
         what = f"{N_EXPERTS:,} experts, heads={heads!r}"
         figures[f"{what}: train the team, once"] = training
         calls: dict[str, Callable[[], object]] = {
-            f"add one with {GIVEN} answers": partial(router.add_expert, "new", fresh, truth, said),
-            "add one without answers": partial(router.add_expert, "new", None, None, None),
-            "remove one": partial(router.remove_expert, "expert_500"),
+            f"add one with {GIVEN} answers": partial(_changed, router, "add_expert", "new", fresh, truth, said),
+            "add one without answers": partial(_changed, router, "add_expert", "new", None, None, None),
+            "remove one": partial(_changed, router, "remove_expert", "expert_500"),
         }
         figures |= {f"{what}: {name}": seconds(call) for name, call in calls.items()}
         with tempfile.TemporaryDirectory() as folder:

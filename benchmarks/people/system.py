@@ -79,7 +79,7 @@ def recalibrated(build: Build) -> Callable[[Fold], Answer]:
     def run(fold: Fold) -> Answer:
         part, held = fold.cut()
         # Both are cut from one table; crowds repeat texts, which the check by fingerprints would take for a leak.
-        router = fitted(build, part).calibrate(held.features, held.labels, held.answers, disjoint=True)
+        router = fitted(build, part).copy().calibrate(held.features, held.labels, held.answers, disjoint=True)
         return router.answer(fold.features, fold.answers, vote="expert")
 
     return run

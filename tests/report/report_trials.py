@@ -29,7 +29,7 @@ def trial_and_record(n=120, names=(NASTY, "bob", "eve"), *, classes=("<i>odd</i>
     router = Router.from_probabilities(class_proba, skill, classes=list(classes), expert_names=list(names))
     labels = np.array(classes, dtype=object)[label_idx]
     if panel:
-        router = router.conformalize(None, labels, answers, alpha=0.2)
+        router = router.copy().conformalize(None, labels, answers, alpha=0.2)
     trial = try_out(router, None, labels, answers)
     return trial, record_of(router, trial)
 

@@ -61,7 +61,7 @@ def study(make, problem, seed, *, retrain=True):
         rows = order[:m]
         with warnings.catch_warnings():  # the team's own rows, so that it can be trained anew with the same answers
             warnings.filterwarnings("ignore", ".* are among those that fit learned from")
-            joined = team.add_expert("new", old.features[rows], old.labels[rows], said[rows, -1])
+            joined = team.copy().add_expert("new", old.features[rows], old.labels[rows], said[rows, -1])
         proba = joined.scores(fresh.features).expert_proba[:, -1]
         found[f"error, {m}"] = float(np.abs(proba - truth[:, -1]).mean())
         found[f"accuracy, {m}"] = value(joined, fresh, truth)

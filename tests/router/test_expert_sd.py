@@ -37,9 +37,9 @@ def drawn_sd(router, n_draws=20_000):
 def test_the_spread_is_that_of_draws(make, method):
     router = router_of(make())
     if method is not None:
-        router = router.calibrate(X, Y, SAID[:, :4], method=method)
+        router = router.copy().calibrate(X, Y, SAID[:, :4], method=method)
     for m in (0, 50, 400):
-        more = router.add_expert(
+        more = router.copy().add_expert(
             "eve", FRESH[-m:] if m else [], *([Y, SAID[:, 4]] if m == 400 else [Y[:m], SAID[:m, 4]])
         )
         found, drawn = more.expert_sd(FRESH[:20]), drawn_sd(more)
@@ -62,7 +62,9 @@ def test_it_is_half_the_distance_between_one_sd_below_and_above():
 
 def test_more_answers_are_surer():
     router = router_of(shrunk_scorer())
-    spreads = [router.add_expert("eve", X[:m], Y[:m], SAID[:m, 4]).expert_sd(FRESH)[:, 4].mean() for m in (0, 20, 400)]
+    spreads = [
+        router.copy().add_expert("eve", X[:m], Y[:m], SAID[:m, 4]).expert_sd(FRESH)[:, 4].mean() for m in (0, 20, 400)
+    ]
     assert spreads[0] > 1.2 * spreads[1] > 2 * spreads[2] > 0
 
 

@@ -24,12 +24,12 @@ ROUTERS = pytest.mark.parametrize("router", [SHRUNK, OWN, SOFTMAX], ids=["shrunk
 
 def joined(router, m=50, part=CAL, name="eve"):
     X, y, said = part
-    return router.add_expert(name, X[:m], y[:m], said[:m, 4])
+    return router.copy().add_expert(name, X[:m], y[:m], said[:m, 4])
 
 
 def calibrated(router, method="platt"):
     X, y, said = CAL
-    return router.calibrate(X, y, said[:, :4], method=method)
+    return router.copy().calibrate(X, y, said[:, :4], method=method)
 
 
 def parameters(router):
@@ -73,7 +73,7 @@ def test_a_few_answers_tell_somebody():
 
 def test_the_order_of_the_answers_does_not_matter():
     X, y, said = CAL
-    turned = SHRUNK.add_expert("eve", X[49::-1], y[49::-1], said[49::-1, 4])
+    turned = SHRUNK.copy().add_expert("eve", X[49::-1], y[49::-1], said[49::-1, 4])
     np.testing.assert_allclose(parameters(turned), parameters(joined(SHRUNK)), rtol=1e-8)
 
 
@@ -81,7 +81,7 @@ def test_rows_without_an_answer_are_left_out():
     X, y, said = CAL
     gappy, labels = said[:80, 4].copy(), y[:80].copy()
     gappy[50:], labels[60:] = None, None  # nor is a label needed there
-    after = SHRUNK.add_expert("eve", X[:80], labels, gappy)
+    after = SHRUNK.copy().add_expert("eve", X[:80], labels, gappy)
     assert np.array_equal(parameters(after), parameters(joined(SHRUNK)))
     assert np.array_equal(after.seen["add_expert"], joined(SHRUNK).seen["add_expert"])
 
@@ -92,7 +92,7 @@ def test_rows_without_an_answer_are_left_out():
 )
 @ROUTERS
 def test_without_answers_there_is_the_population_and_nobody_asks_them(router, given):
-    after = router.add_expert("eve", *given)
+    after = router.copy().add_expert("eve", *given)
     prior = after.scorer.heads.prior
     assert np.array_equal(after.scorer.heads.weights[-1], prior.mean)
     np.testing.assert_allclose(after.scorer.heads.covariance[-1], prior.covariance(), atol=1e-9)
@@ -125,9 +125,9 @@ def test_calibration_leaves_the_others_alone_and_learns_nothing_from_the_newcome
         np.testing.assert_allclose(now.expert_raw[:, 4], slope * np.log(raw / (1 - raw)) + intercept, rtol=1e-6)
     elif router is not SHRUNK or method != "auto":
         np.testing.assert_allclose(now.expert_proba[:, 4], raw, atol=2e-6)
-    gone = after.remove_expert("bob").scores(TEST[0])
+    gone = after.copy().remove_expert("bob").scores(TEST[0])
     np.testing.assert_allclose(gone.expert_proba, np.delete(now.expert_proba, 1, axis=1), rtol=1e-9, atol=1e-12)
-    back = after.remove_expert("eve").scores(TEST[0])
+    back = after.copy().remove_expert("eve").scores(TEST[0])
     np.testing.assert_allclose(back.expert_proba, before.expert_proba, rtol=1e-9, atol=1e-12)
 
 
@@ -147,7 +147,7 @@ def test_who_leaves_changes_nobody(router):
     assert np.array_equal(parameters(after), parameters(joined(router))[[1, 2, 4]], equal_nan=True)
     assert after.answer_counts.tolist() == [400, 400, 50]
     for name in after.expert_names:
-        after = after.remove_expert(name)
+        after = after.copy().remove_expert(name)
     assert after.scores(TEST[0]).expert_proba.shape == (400, 0)
     assert (after.decide(TEST[0]).expert == -1).all()
 
@@ -155,7 +155,7 @@ def test_who_leaves_changes_nobody(router):
 def test_another_name_changes_nothing_else():
     X, y, said = CONF
     ready = calibrated(SHRUNK).conformalize(X, y, said[:, :4])
-    after = ready.rename_expert("bob", "rob")
+    after = ready.copy().rename_expert("bob", "rob")
     assert after.expert_names == ("ann", "rob", "cat", "dan")
     assert np.array_equal(after.scores(TEST[0]).expert_raw, ready.scores(TEST[0]).expert_raw)
     assert np.array_equal(after.predict_set(TEST[0]).mask, ready.predict_set(TEST[0]).mask)
@@ -170,19 +170,19 @@ def test_panels_are_dropped_with_a_word():
     assert told[0].filename == __file__
     assert after.panel is None
     with pytest.warns(UserWarning, match="remove_expert drops the panel's thresholds; call conformalize again"):
-        assert ready.remove_expert("ann").panel is None
-    again = after.conformalize(X, y, said)
+        assert ready.copy().remove_expert("ann").panel is None
+    again = after.copy().conformalize(X, y, said)
     assert again.predict_set(TEST[0]).mask.shape == (400, 5)
 
 
 def test_the_newcomers_rows_are_used_up():
     X, y, said = CAL
     after = joined(SHRUNK)
-    for use in (lambda: judge(after, X, y, said), lambda: after.calibrate(X, y, said)):
+    for use in (lambda: judge(after, X, y, said), lambda: after.copy().calibrate(X, y, said)):
         with pytest.raises(InputError, match="50 of 400 rows were seen by fit or add_expert, and nothing can be"):
             use()
     with pytest.raises(InputError, match="conformalize: 50 of 50 rows were seen by fit or add_expert"):
-        after.conformalize(X[:50], y[:50], said[:50])
+        after.copy().conformalize(X[:50], y[:50], said[:50])
     assert judge(after, X[50:], y[50:], said[50:]).team.total == 350
     twice = joined(after, 80, name="fay")
     assert len(twice.seen["add_expert"]) == 80  # a row counts once, whoever answered it
@@ -193,17 +193,17 @@ def test_rows_that_calibrated_may_teach_a_newcomer_but_not_calibrate_again():
     after = joined(calibrated(SHRUNK))
     assert [len(after.seen[stage]) for stage in ("fit", "calibrate", "add_expert")] == [400, 350, 50]
     with pytest.raises(InputError, match="calibrate: 50 of 400 rows were seen by fit or add_expert"):
-        after.calibrate(X, y, said)
-    assert after.calibrate(X[50:], y[50:], said[50:]).calibrator is not None
+        after.copy().calibrate(X, y, said)
+    assert after.copy().calibrate(X[50:], y[50:], said[50:]).calibrator is not None
 
 
 def test_rows_that_fit_saw_stay_seen_once():
     X, y, said = OLD
     with pytest.warns(UserWarning, match="50 of the 50 cases that eve answered are among those that fit learned from"):
-        after = SHRUNK.add_expert("eve", X[:50], y[:50], said[:50, 4])
+        after = SHRUNK.copy().add_expert("eve", X[:50], y[:50], said[:50, 4])
     assert np.array_equal(np.sort(after.all_seen()), np.sort(SHRUNK.all_seen()))
     with pytest.warns(UserWarning, match="30 of the 60 cases that fay answered are among those that fit learned from"):
-        after.add_expert(
+        after.copy().add_expert(
             "fay",
             *(np.concatenate([a[:30], b[:30]]) for a, b in zip(OLD[:2], CAL[:2], strict=True)),
             np.concatenate([said[:30, 4], CAL[2][:30, 4]]),
@@ -238,7 +238,7 @@ def test_fit_keeps_its_rows(first, rows):
 
 def test_a_head_that_does_not_look_at_the_classes_may_learn_from_rows_of_fit():
     X, y, said = OLD
-    after = OWN.add_expert("eve", X[:50], y[:50], said[:50, 4])  # a warning would be an error
+    after = OWN.copy().add_expert("eve", X[:50], y[:50], said[:50, 4])  # a warning would be an error
     assert len(after.seen["add_expert"]) == 0
 
 
@@ -249,13 +249,13 @@ def test_where_rows_repeat_a_changed_team_cannot_tell_reuse_and_says_so(change):
     said = np.where(rng.random((600, 6)) < 0.8, label[:, None], 1 - label[:, None])
     router = TwoStageDeferral().fit(X[:300], label[:300], experts=said[:300, :5]).router_
     with pytest.raises(InputError, match="300 of 300 rows were seen by fit"):  # by features, labels and answers
-        router.calibrate(X[:300], label[:300], said[:300, :5])
+        router.copy().calibrate(X[:300], label[:300], said[:300, :5])
     if change == "add":
-        after, now = router.add_expert("eve", X[300:400], label[300:400], said[300:400, 5]), said
+        after, now = router.copy().add_expert("eve", X[300:400], label[300:400], said[300:400, 5]), said
     else:
-        after, now = router.remove_expert("expert_4"), said[:, :4]
+        after, now = router.copy().remove_expert("expert_4"), said[:, :4]
     with pytest.warns(UserWarning, match="so many rows repeat that reuse of rows of fit"):
-        after.calibrate(X[:300], label[:300], now[:300])
+        after.copy().calibrate(X[:300], label[:300], now[:300])
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_answers_may_come_in_any_form(kind):
         "categories": pd.Series(plain, dtype="category"),
     }
     m = len(forms[kind])
-    after = SHRUNK.add_expert("eve", X[:m], pd.Series(y[:m]), forms[kind])
+    after = SHRUNK.copy().add_expert("eve", X[:m], pd.Series(y[:m]), forms[kind])
     assert np.array_equal(parameters(after), parameters(joined(SHRUNK)))
 
 
@@ -290,14 +290,14 @@ def test_whole_numbers_have_their_own_gaps(missing):
         "nan": np.where(gap, np.nan, codes),
         "NA": pd.Series(codes).astype("Int64").mask(gap),
     }
-    after = numbers.add_expert("eve", X[:60], (y[:60] == CLASSES[1]).astype(int), forms[missing])
+    after = numbers.copy().add_expert("eve", X[:60], (y[:60] == CLASSES[1]).astype(int), forms[missing])
     assert np.array_equal(parameters(after), parameters(joined(SHRUNK)))
 
 
 @pytest.mark.parametrize(
     ("name", "y", "answers", "message"),
     [
-        ("bob", CAL[1][:3], ["benign"] * 3, "there is an expert 'bob' already; choose another name, or call remove_ex"),
+        ("bob", CAL[1][:3], ["benign"] * 3, "there is an expert 'bob' already; choose another name"),
         ("model", CAL[1][:3], ["benign"] * 3, "name must not be 'model': that word names the model in every decision."),
         (" ", CAL[1][:3], ["benign"] * 3, "name must be a text that is not blank, got ' '."),
         (7, CAL[1][:3], ["benign"] * 3, "name must be a text that is not blank, got 7."),
@@ -314,28 +314,28 @@ def test_whole_numbers_have_their_own_gaps(missing):
 def test_bad_input_is_told(name, y, answers, message):
     form = np.array(answers, dtype=object) if isinstance(answers[0], list) else answers
     with pytest.raises(InputError, match=re.escape(message)):
-        SHRUNK.add_expert(name, CAL[0][:3], y, form)
+        SHRUNK.copy().add_expert(name, CAL[0][:3], y, form)
 
 
 def test_strangers_are_told():
-    for call in (lambda: SHRUNK.remove_expert("zoe"), lambda: SHRUNK.rename_expert("zoe", "zed")):
+    for call in (lambda: SHRUNK.copy().remove_expert("zoe"), lambda: SHRUNK.copy().rename_expert("zoe", "zed")):
         with pytest.raises(InputError, match=r"no expert 'zoe'\. There are ann, bob, cat, dan"):
             call()
     with pytest.raises(InputError, match=r"no expert 'anne'; did you mean 'ann'\? There are ann, bob, cat, dan"):
-        SHRUNK.remove_expert("anne")
+        SHRUNK.copy().remove_expert("anne")
     with pytest.raises(InputError, match="there is an expert 'cat' already"):
-        SHRUNK.rename_expert("ann", "cat")
+        SHRUNK.copy().rename_expert("ann", "cat")
     with pytest.raises(InputError, match="X has 2 features, but fit saw 3"):
-        SHRUNK.add_expert("eve", CAL[0][:3, :2], CAL[1][:3], CAL[2][:3, 4])
+        SHRUNK.copy().add_expert("eve", CAL[0][:3, :2], CAL[1][:3], CAL[2][:3, 4])
 
 
 def test_a_model_without_a_population_says_what_to_do():
     router = Router.from_probabilities([[0.9, 0.1]], [[0.8]], expert_names=["ann"])
     with pytest.raises(InputError, match=r"add_expert: this model \(.*\) was made without the population of its exp"):
-        router.add_expert("eve", CAL[0][:3], [0, 1, 0], [0, 1, 0])
+        router.copy().add_expert("eve", CAL[0][:3], [0, 1, 0], [0, 1, 0])
     with pytest.raises(InputError, match=r"To leave somebody out, available=\{name: False\} will do"):
-        router.remove_expert("ann")
-    assert router.rename_expert("ann", "eve").expert_names == ("eve",)
+        router.copy().remove_expert("ann")
+    assert router.copy().rename_expert("ann", "eve").expert_names == ("eve",)
     alone = Router(network(0), CLASSES, (), np.empty(0, np.int64), n_features=3)
     with pytest.raises(InputError, match="this model knows no experts who could tell what to expect of somebody new"):
         joined(alone)
@@ -351,7 +351,7 @@ def test_nobody_joins_a_mixture(m):
 def test_somebody_always_right_is_drawn_to_the_population(router):
     X, y, _ = CAL
     with pytest.warns(UserWarning, match="all 30 answers of eve are right") as told:
-        after = router.add_expert("eve", X[:30], y[:30], y[:30])
+        after = router.copy().add_expert("eve", X[:30], y[:30], y[:30])
     assert told[0].filename == __file__
     proba = after.scores(X).expert_proba[:, 4]
     assert 0.75 < proba.mean() < 0.99

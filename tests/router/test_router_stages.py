@@ -23,8 +23,8 @@ def team():
 
 @pytest.fixture(scope="module")
 def ready(team):
-    router = team.router_.calibrate(CAL.features, CAL.labels, CAL.answers)
-    return router.conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.1, target="any-correct")
+    router = team.router_.copy().calibrate(CAL.features, CAL.labels, CAL.answers)
+    return router.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.1, target="any-correct")
 
 
 def test_calibration_makes_probabilities_honest():
@@ -35,14 +35,14 @@ def test_calibration_makes_probabilities_honest():
     y = rng.integers(0, 2, 2_000)
     answers = np.where(rng.random(2_000) < 0.7, y, 1 - y)[:, None]
     x = np.arange(2_000.0)[:, None]
-    honest = skewed.calibrate(x[:1_000], y[:1_000], answers[:1_000])
+    honest = skewed.copy().calibrate(x[:1_000], y[:1_000], answers[:1_000])
     proba = honest.scores(x[1_000:]).expert_proba[:, 0]
     assert expected_calibration_error(proba, answers[1_000:, 0] == y[1_000:]) < 0.05
 
 
 @pytest.mark.parametrize("target", ["any-correct", "all-correct", "missed-share"])
 def test_the_promise_is_kept_on_deferred_items(team, target):
-    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.1, target=target)
+    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.1, target=target)
     rows = router.decide(TEST.features).deferred
     sets = router.predict_set(TEST.features, fill_empty=False)
     mask, correct = sets.mask[rows], (TEST.answers == TEST.labels[:, None])[rows]
@@ -55,7 +55,7 @@ def test_the_promise_is_kept_on_deferred_items(team, target):
 
 def test_groups_keep_the_promise_each(team):
     where = [np.where(part.features[:, 0] < 0.3, "low", "high") for part in (CONF, TEST)]
-    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.2, strata=where[0])
+    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.2, strata=where[0])
     rows = router.decide(TEST.features).deferred
     mask = router.predict_set(TEST.features, fill_empty=False, strata=where[1]).mask
     correct = TEST.answers == TEST.labels[:, None]
@@ -66,14 +66,16 @@ def test_groups_keep_the_promise_each(team):
 
 def test_rows_that_an_earlier_stage_saw_are_refused(team, ready):
     with pytest.raises(InputError, match="calibrate: 1500 of 1500 rows were seen by fit, and nothing can be promised"):
-        team.router_.calibrate(TRAIN.features, TRAIN.labels, TRAIN.answers)
+        team.router_.copy().calibrate(TRAIN.features, TRAIN.labels, TRAIN.answers)
     with pytest.raises(InputError, match="conformalize: 1000 of 1000 rows were seen by fit or calibrate"):
-        ready.conformalize(CAL.features, CAL.labels, CAL.answers)
+        ready.copy().conformalize(CAL.features, CAL.labels, CAL.answers)
     one = np.vstack([TRAIN.features[:1], CONF.features[1:]])
     with pytest.raises(InputError, match=r"conformalize: 1 of 1500 rows were seen by fit.* The first is row 0,"):
-        team.router_.conformalize(one, CONF.labels, CONF.answers)
+        team.router_.copy().conformalize(one, CONF.labels, CONF.answers)
     with pytest.raises(InputError, match="The first is row 1499, counted from 0; where other cases merely look alike"):
-        team.router_.conformalize(np.roll(one, -1, axis=0), np.roll(CONF.labels, -1), np.roll(CONF.answers, -1, axis=0))
+        team.router_.copy().conformalize(
+            np.roll(one, -1, axis=0), np.roll(CONF.labels, -1), np.roll(CONF.answers, -1, axis=0)
+        )
 
 
 def test_rows_that_only_look_alike_are_not_refused():
@@ -89,7 +91,7 @@ def test_rows_that_only_look_alike_are_not_refused():
 def test_calibrating_anew_drops_the_panel(team, ready):
     assert ready.panel is not None
     with pytest.warns(UserWarning, match="calibrate drops the panel's thresholds; call conformalize again"):
-        again = ready.calibrate(CAL.features, CAL.labels, CAL.answers)
+        again = ready.copy().calibrate(CAL.features, CAL.labels, CAL.answers)
     assert again.panel is None
     with pytest.raises(InputError, match="no panel yet: call conformalize"):
         again.predict_set(TEST.features)
@@ -102,7 +104,7 @@ def test_what_voids_the_promise_warns(ready):
         sets = ready.predict_set(TEST.features, available=[True, True, True, False])
     assert not sets.mask[:, 3].any()
     fees = [0.1, 0.0, 0.0, 0.0]
-    same = ready.conformalize(CONF.features, CONF.labels, CONF.answers, fees=fees)
+    same = ready.copy().conformalize(CONF.features, CONF.labels, CONF.answers, fees=fees)
     same.predict_set(TEST.features, fees=fees)
 
 
@@ -133,7 +135,7 @@ def test_the_default_vote_is_one_expert_before_and_bayes_after_conformalize(team
 
 
 def test_the_score_does_not_depend_on_the_panel(team, ready):
-    plain = team.router_.calibrate(CAL.features, CAL.labels, CAL.answers)
+    plain = team.router_.copy().calibrate(CAL.features, CAL.labels, CAL.answers)
     arguments = (TEST.features, TEST.labels, TEST.answers)
     assert ready.score(*arguments) == plain.score(*arguments)
 
@@ -183,7 +185,7 @@ def test_the_judge_tells_what_was_promised_and_kept(ready):
 
 def test_whoever_decides_is_on_the_panel_fees_or_not(team):
     fees = [0.0, 0.3, 0.0, 0.1]
-    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.4, fees=fees)
+    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.4, fees=fees)
     decision = router.decide(TEST.features, fees=fees)
     heard = router.answer(TEST.features, TEST.answers, fees=fees).heard
     rows = np.flatnonzero(decision.deferred)
@@ -204,18 +206,18 @@ def test_a_silent_expert_is_never_alone_on_a_panel():
 
 def test_a_promise_for_a_smaller_pool(team):
     there = [True, True, True, False]
-    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, available=there)
+    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, available=there)
     sets = router.predict_set(TEST.features, available=there)
     assert not sets.mask[:, 3].any()
     with pytest.warns(UserWarning, match="does not hold with absent experts"):
         router.predict_set(TEST.features, available=[False, True, True, False])
     with pytest.raises(InputError, match=r"available must have one entry per expert \(J,\) here"):
-        team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, available=np.ones((1_500, 4), bool))
+        team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, available=np.ones((1_500, 4), bool))
 
 
 def test_fees_for_each_item_that_equal_those_of_conformalize_do_not_warn(team):
     fees = np.array([0.1, 0.0, 0.0, 0.0])
-    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, fees=fees)
+    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, fees=fees)
     router.predict_set(TEST.features, fees=np.tile(fees, (4_000, 1)))
 
 
@@ -248,15 +250,15 @@ def test_a_panels_verdict_knows_how_many_cases_it_was_calibrated_on(ready, monke
 
 def test_groups_are_checked_and_judged(team):
     groups = np.where(CONF.features[:, 0] < 0.3, 1, 2)
-    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, strata=groups)
+    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, strata=groups)
     assert judge(router, TEST.features, TEST.labels, TEST.answers).panel is None
     assert "calibrated inside strata" in try_out(router, TEST.features, TEST.labels, TEST.answers).panel_note
     there = np.where(TEST.features[:, 0] < 0.3, 1, 2)
     assert judge(router, TEST.features, TEST.labels, TEST.answers, strata=there).panel.kept > 0.85
-    one = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, strata=np.ones(1_500))
+    one = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, strata=np.ones(1_500))
     assert judge(one, TEST.features, TEST.labels, TEST.answers).panel is None
     with pytest.raises(InputError, match=r"strata must have shape \(1500,\), one stratum per item, got \(3,\)"):
-        team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, strata=[1, 2, 3])
+        team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, strata=[1, 2, 3])
 
 
 def test_somebody_elses_probabilities_can_be_calibrated_and_conformalised():
@@ -270,13 +272,13 @@ def test_somebody_elses_probabilities_can_be_calibrated_and_conformalised():
         classes=[0, 1],
         expert_names=["a", "b"],
     )
-    router = router.calibrate(texts[:200], y[:200], answers[:200])
-    router = router.conformalize(texts[200:400], y[200:400], answers[200:400])
+    router = router.copy().calibrate(texts[:200], y[:200], answers[:200])
+    router = router.copy().conformalize(texts[200:400], y[200:400], answers[200:400])
     assert router.predict_set(texts[400:]).size.min() >= 1
     with pytest.raises(InputError, match="conformalize: 200 of 200 rows were seen by calibrate"):
-        router.conformalize(texts[:200], y[:200], answers[:200])
+        router.copy().conformalize(texts[:200], y[:200], answers[:200])
     fixed = Router.from_probabilities(np.full((200, 2), 0.5), np.full((200, 2), 0.7))
-    assert fixed.calibrate(None, y[:200], answers[:200]).scores().expert_proba.mean() > 0.7
+    assert fixed.copy().calibrate(None, y[:200], answers[:200]).scores().expert_proba.mean() > 0.7
 
 
 def test_fees_and_absences_by_name(team):
@@ -286,7 +288,7 @@ def test_fees_and_absences_by_name(team):
     np.testing.assert_array_equal(named.expert, plain.expert)
     with pytest.raises(InputError, match=r"fees: no expert dr_who.*expert_0, expert_1, expert_2, expert_3"):
         router.decide(TEST.features, fees={"dr_who": 1.0})
-    panel = router.conformalize(CONF.features, CONF.labels, CONF.answers, fees={"expert_1": 0.3}).panel
+    panel = router.copy().conformalize(CONF.features, CONF.labels, CONF.answers, fees={"expert_1": 0.3}).panel
     assert panel.fees == (0.0, 0.3, 0.0, 0.0)
 
 
@@ -306,11 +308,11 @@ def test_the_promise_is_about_experts_who_can_be_on_a_panel():
     team = DeferralClassifier("linear", loss="ova")
     with pytest.warns(UserWarning, match="no answer of expert_0"):
         team.fit(TRAIN.features, TRAIN.labels, experts=late)
-    router = team.router_.conformalize(CONF.features, CONF.labels, CONF.answers, target="missed-share")
+    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, target="missed-share")
     assert not router.predict_set(TEST.features, fill_empty=False).mask[:, 0].any()
     panel = judge(router, TEST.features, TEST.labels, TEST.answers).panel
     assert panel.low <= 0.1
-    without = team.router_.conformalize(
+    without = team.router_.copy().conformalize(
         CONF.features, CONF.labels, np.where(np.arange(4) == 0, -1, CONF.answers), target="missed-share"
     )
     assert without.panel.predictor.thresholds_ == router.panel.predictor.thresholds_

@@ -11,7 +11,7 @@ from defero.aggregation import bayes_vote, sequential_panel
 from defero.core.class_skill import ClassSkill
 from defero.core.scores import logit, sigmoid
 from defero.heads import Lens, fit_class_heads, fit_heads
-from defero.router import voting
+from defero.router import deciding, voting
 from defero.router.judge import try_out
 from defero.scorers.team import TeamScorer
 
@@ -60,7 +60,7 @@ def test_the_sequential_panel_hears_by_class():
 @pytest.mark.parametrize("vote", ["sequential", "bayes", "confusion", "weighted", "majority"])
 def test_pieces_make_no_difference(monkeypatch, vote):
     X1, y1, said1 = cases(2)
-    team = ROUTER.conformalize(X1, y1, said1[:, :4])
+    team = ROUTER.copy().conformalize(X1, y1, said1[:, :4])
     whole = team.answer(X, SAID, vote=vote, fees=FEE if vote == "sequential" else None)
     monkeypatch.setattr(voting, "_NUMBERS_AT_ONCE", 8 * 7)
     parts = team.answer(X, SAID, vote=vote, fees=FEE if vote == "sequential" else None)
@@ -72,7 +72,7 @@ def test_pieces_make_no_difference(monkeypatch, vote):
 
 def test_a_panels_bayes_vote_hears_by_class_and_so_does_the_judge():
     X1, y1, said1 = cases(2)
-    team = ROUTER.conformalize(X1, y1, said1[:, :4])
+    team = ROUTER.copy().conformalize(X1, y1, said1[:, :4])
     found = team.answer(X, SAID, vote="bayes")
     answer_idx, scores = team.answer_numbers(SAID, n_items=200), team.scores(X)
     wanted = bayes_vote(
@@ -91,14 +91,14 @@ def test_a_panels_bayes_vote_hears_by_class_and_so_does_the_judge():
 
 def test_calibration_shifts_the_log_odds_of_each_class_alike(monkeypatch):
     X1, y1, said1 = cases(2)
-    team = ROUTER.calibrate(X1, y1, said1[:, :4], method="platt")
+    team = ROUTER.copy().calibrate(X1, y1, said1[:, :4], method="platt")
     seen = []
 
     def spy(*args, skill, **more):
         seen.append(skill)
         return sequential_panel(*args, skill=skill, **more)
 
-    monkeypatch.setattr(voting, "sequential_panel", spy)
+    monkeypatch.setattr(deciding, "sequential_panel", spy)
     team.answer(X, SAID, vote="sequential", fees=FEE)
     shift = logit(team.scores(X).expert_proba) - logit(ROUTER.scores(X).expert_proba)
     raw = ROUTER.scorer.class_skill(X)
@@ -117,7 +117,7 @@ def test_saved_it_says_the_same_and_no_items_are_no_trouble(tmp_path):
 
 def test_who_joins_is_heard_by_class_too():
     X1, y1, said1 = cases(3, 60)
-    joined = ROUTER.add_expert("eve", X1, y1, said1[:, 4])
+    joined = ROUTER.copy().add_expert("eve", X1, y1, said1[:, 4])
     skill = joined.scorer.class_skill(X)
     assert isinstance(skill, ClassSkill)
     assert np.array_equal(skill.right[:, :4], ROUTER.scorer.class_skill(X).right)
@@ -125,7 +125,7 @@ def test_who_joins_is_heard_by_class_too():
     seen, right = ROUTER.scorer.lens.transform(X1, proba), said1[:, 4] == y1
     direct = ROUTER.scorer.class_heads.with_expert(seen, proba, label_idx, right)
     assert np.array_equal(joined.scorer.class_heads.heads.weights, direct.heads.weights)
-    unknown = ROUTER.add_expert("eve", None, None, None).scorer.class_skill(X)
+    unknown = ROUTER.copy().add_expert("eve", None, None, None).scorer.class_skill(X)
     assert unknown.shape == (200, 5, 2)
-    assert joined.remove_expert("bob").scorer.class_skill(X).shape == (200, 4, 2)
+    assert joined.copy().remove_expert("bob").scorer.class_skill(X).shape == (200, 4, 2)
     assert joined.expert_names == (*NAMES, "eve")

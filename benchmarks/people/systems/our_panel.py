@@ -12,7 +12,7 @@ def run(fold: Fold) -> Answer:
     """Fit on 80 % of the training part and calibrate the panels on the rest."""
     fold = reading(fold)
     router, held = cut(fold)
-    panels = router.conformalize(
+    panels = router.copy().conformalize(
         held.features, held.labels, held.answers, alpha=ALPHA, target="any-correct", disjoint=True
     )
     return panels.answer(fold.features, fold.answers, vote="bayes", available=fold.observed)

@@ -95,7 +95,7 @@ def _leave(router: "Router", test: "ExpertTable", *, out: Path, seed: int) -> in
     from dataclasses import replace
 
     held, panels, fresh = test.split(0.25, 0.25, 0.5, random_state=seed)
-    router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
+    router = router.copy().calibrate(held.features, held.labels, held.answers, disjoint=True)
     router = router.conformalize(panels.features, panels.labels, panels.answers, disjoint=True)
     out.mkdir(parents=True, exist_ok=True)
     replace(router, facts=replace(router.facts, label="digit")).save(out / "model")

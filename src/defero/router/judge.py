@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike
 from defero.core.labels import MISSING, encode_labels
 from defero.core.trial import PanelTrial, Trial
 from defero.metrics.record.team import TeamRecord, team_record
-from defero.router.chain import Router
 from defero.router.panel import with_decider
+from defero.router.router import Router
 from defero.router.seen import check_rows_known, seen_after, told_apart_by
-from defero.router.voting import panel_answer
 from defero.scorers.given import ArrayScorer, FunctionScorer
 
 NO_STRATA = "Its panels were calibrated inside strata and are not judged here: no strata were given."
@@ -82,7 +81,7 @@ def try_out(
         # Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
         decision = router.decide_scores(scores, **terms)
         sets = router.sets_of(scores, **terms, strata=strata)
-        vote = panel_answer(router, features, scores, answer_idx, with_decider(sets, decision), vote="bayes")
+        vote = router.vote_of_panel(features, scores, answer_idx, with_decider(sets, decision), vote="bayes")
         heard = PanelTrial(
             sets=sets,
             deferred=decision.deferred,

@@ -26,7 +26,7 @@ from defero.router.seen import (
 from defero.scorers.team import TeamScorer
 
 if TYPE_CHECKING:
-    from defero.router.chain import Router
+    from defero.router.router import Router
 
 STAGE = "add_expert"
 """Under this name a router remembers the rows that newcomers' heads have learned from."""

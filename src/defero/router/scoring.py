@@ -1,72 +1,94 @@
-"""From what a caller has to the scores that a router decides by."""
+"""Scoring: from features to what a team believes of each item."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from defero.calibration import Calibrator
 from defero.core.checks import BoolArray, FloatArray, float_matrix
 from defero.core.errors import InputError
-from defero.core.scores import Scores, logit
+from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
 from defero.data.recipes.pictures import PictureFiles
+from defero.router.parts import TeamParts
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.scorers.team import TeamScorer
 
-if TYPE_CHECKING:
-    from defero.router.chain import Router
 
+class Scoring(TeamParts):
+    """A team that can be asked what it believes."""
 
-def feature_matrix(router: "Router", X: Any, *, source: str, first_row: int) -> Any:
-    """Return the matrix that the scorer takes; see `Router.features`."""
-    if isinstance(router.scorer, ArrayScorer | FunctionScorer):
-        return X
-    if router.recipe is not None:
-        if not hasattr(X, "columns"):
+    def features(self, X: Any, *, source: str = "X", first_row: int = 0) -> Any:
+        """Return the matrix that the scorer takes: a table's columns go through the recipe, found by their names.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        source, first_row : str, int
+            What a message calls the table, and the number of its first row.
+        """
+        if isinstance(self.scorer, ArrayScorer | FunctionScorer):
+            return X
+        if self.recipe is not None:
+            if not hasattr(X, "columns"):
+                raise InputError(
+                    f"must be a DataFrame with the columns of fit ({join_names(self.recipe.inputs)}), "
+                    f"got {type(X).__name__}.",
+                    argument="X",
+                )
+            return self.recipe.apply(X, source=source, first_row=first_row)
+        if self.item_shape is not None:
+            return items_of_shape(X, self.item_shape, source=source)
+        matrix: FloatArray = float_matrix(source, X)
+        if matrix.shape[1] != self.n_features:
+            raise InputError(f"{source} has {matrix.shape[1]} features, but fit saw {self.n_features}.")
+        return matrix
+
+    def scores(self, X: Any = None) -> Scores:
+        """Return what the model believes of each item."""
+        return self.score_features(self.features(X))
+
+    def score_features(self, features: Any) -> Scores:
+        """Return calibrated scores of n items whose `features` are at hand.
+
+        An expert without answers gets the average of the others.
+        """
+        scores = self.scorer.score(features)
+        expected = len(self.classes), len(self.expert_names)
+        if (scores.n_classes, scores.n_experts) != expected:
             raise InputError(
-                f"X must be a DataFrame with the columns of fit ({join_names(router.recipe.inputs)}), "
-                f"got {type(X).__name__}."
+                f"expected {expected[0]} class and {expected[1]} expert columns, "
+                f"got {scores.n_classes} and {scores.n_experts}."
             )
-        return router.recipe.apply(X, source=source, first_row=first_row)
-    if router.item_shape is not None:
-        return items_of_shape(X, router.item_shape, source=source)
-    matrix: FloatArray = float_matrix(source, X)
-    if matrix.shape[1] != router.n_features:
-        raise InputError(f"{source} has {matrix.shape[1]} features, but fit saw {router.n_features}.")
-    return matrix
+        calibrated = scores if self.calibrator is None else self.calibrator.apply(scores)
+        return fill_with_pool_mean(calibrated, self._known())
 
+    def _known(self) -> BoolArray:
+        """Return whose skill is known, (J,): they answered, or have a head, which knows the average expert."""
+        answered = self.answer_counts > 0
+        team = self.scorer
+        return answered | (team.order >= team.n_own) if isinstance(team, TeamScorer) else answered
 
-def items_of_shape(X: Any, item_shape: tuple[int, ...], *, source: str) -> Any:
-    """Return n items as an array or as `PictureFiles`, each of the shape that a deep net was made for."""
-    items = X if isinstance(X, PictureFiles) else np.asarray(X)
-    if tuple(items.shape[1:]) != item_shape or items.dtype.kind not in "buif":
-        raise InputError(
-            f"{source} must be numbers of shape (n, {', '.join(map(str, item_shape))}) as in fit, got "
-            f"{items.dtype} of shape {tuple(items.shape)}."
-        )
-    if items.dtype.kind == "f" and not np.isfinite(items).all():
-        row = int(np.argwhere(~np.isfinite(items))[0][0])
-        raise InputError(f"{source} must be finite, got nan or inf in row {row}; mend it or leave the row out.")
-    return items
+    def expert_sd(self, X: Any = None) -> FloatArray:
+        """Return the standard deviation of P(expert j is right | x), (n, J), after calibration.
 
+        It shows how little is known of the expert, not how hard the item is; nan for experts without a shrunk head.
+        """
+        return self.sd_of_features(self.features(X))
 
-def honest_scores(router: "Router", features: Any) -> Scores:
-    """Return calibrated scores of n items, an expert of whom nothing is known as good as the others on average."""
-    scores = router.scorer.score(features)
-    expected = len(router.classes), len(router.expert_names)
-    if (scores.n_classes, scores.n_experts) != expected:
-        raise InputError(
-            f"expected {expected[0]} class and {expected[1]} expert columns, "
-            f"got {scores.n_classes} and {scores.n_experts}."
-        )
-    honest = scores if router.calibrator is None else router.calibrator.apply(scores)
-    return fill_with_pool_mean(honest, _known(router))
-
-
-def _known(router: "Router") -> BoolArray:
-    """Tell of whom something is known, (J,): they answered, or have a head, which says what the population does."""
-    answered = router.answer_counts > 0
-    team = router.scorer
-    return answered | (team.order >= team.n_own) if isinstance(team, TeamScorer) else answered
+    def sd_of_features(self, features: Any) -> FloatArray:
+        """Return the standard deviations for items whose `features` are at hand."""
+        scores = self.scorer.score(features)
+        if not isinstance(self.scorer, TeamScorer) or scores.link == "weight":
+            return np.full(scores.expert_proba.shape, np.nan)
+        logit_sd = self.scorer.logit_sd(features)
+        known = np.isfinite(logit_sd)
+        spread = np.where(known, logit_sd, 0.0)
+        # The raw score is m / sqrt(1 + pi s^2 / 8), the log-odds of the mean probability; the posterior's middle is m.
+        middle = _log_odds(scores) * np.sqrt(1.0 + np.pi * spread**2 / 8.0)
+        low, high = (_proba(scores, middle + step * spread, self.calibrator) for step in (-1.0, 1.0))
+        mean = _proba(scores, None, self.calibrator)
+        return np.where(known, np.minimum((high - low) / 2.0, np.sqrt(mean * (1.0 - mean))), np.nan)
 
 
 def fill_with_pool_mean(scores: Scores, answered: BoolArray) -> Scores:
@@ -89,3 +111,34 @@ def fill_with_pool_mean(scores: Scores, answered: BoolArray) -> Scores:
     raw_mean = logit(mean) if scores.link == "logit" else np.log(np.maximum(mean, np.finfo(np.float64).tiny))
     raw = np.where(answered, scores.expert_raw, raw_mean)
     return Scores(scores.class_proba, proba, scores.model_proba, raw, scores.link)
+
+
+def items_of_shape(X: Any, item_shape: tuple[int, ...], *, source: str) -> Any:
+    """Return n items as an array or as `PictureFiles`, each of the shape that a deep net was made for."""
+    items = X if isinstance(X, PictureFiles) else np.asarray(X)
+    if tuple(items.shape[1:]) != item_shape or items.dtype.kind not in "buif":
+        raise InputError(
+            f"{source} must be numbers of shape (n, {', '.join(map(str, item_shape))}) as in fit, got "
+            f"{items.dtype} of shape {tuple(items.shape)}."
+        )
+    if items.dtype.kind == "f" and not np.isfinite(items).all():
+        row = int(np.argwhere(~np.isfinite(items))[0][0])
+        raise InputError(f"{source} must be finite, got nan or inf in row {row}; mend it or leave the row out.")
+    return items
+
+
+def _log_odds(scores: Scores) -> FloatArray:
+    if scores.link == "logit":
+        return scores.expert_raw
+    below = np.minimum(scores.expert_raw, -np.finfo(np.float64).tiny)  # a head's log-probability is negative
+    return below - np.log(-np.expm1(below))
+
+
+def _proba(scores: Scores, log_odds: FloatArray | None, calibrator: Calibrator | None) -> FloatArray:
+    """Return the calibrated probabilities at these log-odds, or at the scores' own."""
+    raw = scores.expert_raw
+    if log_odds is not None:
+        raw = log_odds if scores.link == "logit" else -np.logaddexp(0.0, -log_odds)
+    if calibrator is not None:
+        return sigmoid(calibrator.experts.logits(raw))
+    return sigmoid(raw) if scores.link == "logit" else np.minimum(np.exp(np.minimum(raw, 0.0)), 1.0)

@@ -21,7 +21,7 @@ from defero.router.schema import check_manifest
 from defero.scorers import Packed, unpack_scorer
 
 if TYPE_CHECKING:
-    from defero.router.chain import Router
+    from defero.router.router import Router
 
 
 LEAST_BYTES = 1 << 16

@@ -121,7 +121,7 @@ def join_team(router: Router, name: str, cases: Cases) -> tuple[Router, list[str
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         answers = asked.classes[asked.answer_idx[:, 0]] if len(asked) else None
-        joined = router.add_expert(name, asked.features, asked.labels, answers)
+        joined = router.copy().add_expert(name, asked.features, asked.labels, answers)
     notes = [str(one.message) for one in caught if "drops the panel" not in str(one.message)]
     return replace(joined, seen=with_groups_of(joined, cases)), notes
 
@@ -154,7 +154,7 @@ def with_new_panels(
             "pass other cases."
         )
     rows, panel = read.cases.table.take(unseen), before.panel
-    router = read.router.conformalize(
+    router = read.router.copy().conformalize(
         rows.features,
         rows.labels,
         rows.answers,
@@ -177,7 +177,7 @@ def describe_newcomer(
     n_answers = int(table.answer_counts[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        anybody = before.add_expert(name, None, None, None)
+        anybody = before.copy().add_expert(name, None, None, None)
     majority = cases.majority_sentence()
     return Newcomer(
         name=name,

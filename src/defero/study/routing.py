@@ -17,7 +17,6 @@ from defero.data.exports.label_studio_results import Control
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_chunks
 from defero.router import Router
-from defero.router.doubt import expert_sd
 from defero.router.panel import with_decider
 from defero.study.decisions import Columns, RepeatedKeys, decision_columns, decisions_to, is_tasks
 from defero.study.fitting.choices import fees_by_name
@@ -212,7 +211,7 @@ def _decided(
             warnings.filterwarnings("ignore", "the panel's promise does not hold")
             sets = router.sets_of(scores, fees=terms.fees, available=terms.available)
         panels = with_decider(sets, decision)
-    sd = expert_sd(router, features) if terms.uncertainty else None
+    sd = router.sd_of_features(features) if terms.uncertainty else None
     routing.any_doubt |= sd is not None and bool((sd == sd).any())
     columns = decision_columns(scores, decision, panels, router.classes, sd=sd)
     if key in columns:

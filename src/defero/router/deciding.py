@@ -1,0 +1,201 @@
+"""Deciding: from scores to who decides, whom to ask, and what the team says."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.aggregation import VOTES, answer_of_decider, sequential_panel
+from defero.core.checks import BoolArray, FloatArray, IntArray, availability, by_name, fee_matrix
+from defero.core.errors import InputError
+from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
+from defero.core.results import Answer, Decision, ExpertSets
+from defero.core.scores import Scores
+from defero.decisions.rules import decide
+from defero.router.panel import Panel, with_decider
+from defero.router.scoring import Scoring
+from defero.router.voting import vote_with_skill
+
+WAYS_TO_ASK = ("sequential", "expert")
+"""Of `answer(vote=)`: not votes of a panel, but other ways to ask the experts."""
+
+
+class Deciding(Scoring):
+    """A team that decides: features -> scores -> decision -> answer."""
+
+    def decide(self, X: Any = None, *, fees: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
+        """Say who should decide each item.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        fees : (J,), (n, J) or {name: fee}, optional
+            What asking each expert costs, in units of one error.
+        available : (J,) or (n, J) bool, or {name: bool}, optional
+            Who can be asked.
+        """
+        return self.decide_scores(self.scores(X), fees=fees, available=available)
+
+    def decide_scores(
+        self, scores: Scores, *, fees: ArrayLike | None = None, available: ArrayLike | None = None
+    ) -> Decision:
+        """Decide on scores already at hand."""
+        fees, available = self._terms(fees, available)
+        return decide(
+            scores, self.rule, expert_names=self.expert_names, fees=fees, available=available, proven=self.proven
+        )
+
+    def predict_set(
+        self,
+        X: Any = None,
+        *,
+        fill_empty: bool = True,
+        fees: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
+    ) -> ExpertSets:
+        """Return whom to ask for each item, should it be deferred.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        fill_empty : bool
+            Add the top expert to an empty set.
+        fees, available
+            As in `decide`. Other fees than in `conformalize`, or absent experts, void the promise: a warning says so.
+        strata : (n,), optional
+            As in `conformalize`.
+        """
+        return self.sets_of(self.scores(X), fill_empty=fill_empty, fees=fees, available=available, strata=strata)
+
+    def sets_of(
+        self,
+        scores: Scores,
+        *,
+        fill_empty: bool = True,
+        fees: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
+    ) -> ExpertSets:
+        """Return the sets for scores already at hand."""
+        fees, available = self._terms(fees, available)
+        return self.the_panel().sets(
+            scores,
+            expert_names=self.expert_names,
+            proven=self.proven,
+            fill_empty=fill_empty,
+            fees=fees,
+            available=available,
+            strata=strata,
+        )
+
+    def answer(
+        self,
+        X: Any,
+        answers: object,
+        *,
+        vote: str | None = None,
+        fees: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
+    ) -> Answer:
+        """Give the team's label: the model's own, the panel's vote, or that of the expert who decides.
+
+        Only experts whose answer is recorded in `answers` are heard; where a panel's answers are all missing, the
+        model answers.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        answers : (n, J)
+            What the experts answered; missing where they were not asked.
+        vote : "bayes", "confusion", "weighted", "majority", "sequential" or "expert", optional
+            How a panel's answers are put together: by P(expert is right | x), for "bayes" and "sequential" by class
+            where heads are shrunk, or by what each expert answers for each class
+            ("confusion", which looks at the class and not at the item). "sequential" asks one expert after the
+            other, while the expected gain is worth the fee, and "expert" one alone; both need no panel. "bayes" by
+            default once there is a panel, else "expert".
+        fees, available, strata
+            As in `decide` and `predict_set`.
+        """
+        if vote is not None and vote not in WAYS_TO_ASK:
+            VOTES.find(vote, also=WAYS_TO_ASK)
+        fees, available = self._terms(fees, available)
+        features = self.features(X)
+        scores = self.score_features(features)
+        answer_idx = self.answer_numbers(answers, n_items=len(scores))
+        way = vote or ("expert" if self.panel is None else "bayes")
+        if way in WAYS_TO_ASK:
+            shape = {"n_items": len(scores), "n_experts": scores.n_experts}
+            can_ask = availability(available, **shape) & (answer_idx != MISSING) & self.proven
+            if way == "expert":
+                decision = self.decide_scores(scores, fees=fees, available=can_ask)
+                return answer_of_decider(scores, decision, answer_idx, classes=self.classes)
+            return self._ask_in_turn(features, scores, answer_idx, can_ask, fee_matrix(fees, **shape))
+        decision = self.decide_scores(scores, fees=fees, available=available)
+        sets = self.sets_of(scores, fees=fees, available=available, strata=strata)
+        return self.vote_of_panel(features, scores, answer_idx, with_decider(sets, decision), vote=way)
+
+    def _ask_in_turn(
+        self, features: Any, scores: Scores, answer_idx: IntArray, can_ask: BoolArray, fee: FloatArray
+    ) -> Answer:
+        """Ask one expert after the other, while the expected gain is worth the fee."""
+        return vote_with_skill(
+            self.scorer,
+            self.calibrator,
+            features,
+            scores,
+            lambda rows, part, skill: sequential_panel(
+                answer_idx[rows],
+                part.expert_proba,
+                part.class_proba,
+                fees=fee[rows],
+                skill=skill,
+                available=can_ask[rows],
+                classes=self.classes,
+            ),
+        )
+
+    def vote_of_panel(
+        self, features: Any, scores: Scores, answer_idx: IntArray, mask: BoolArray, *, vote: str
+    ) -> Answer:
+        """Combine the answers (n, J) of the experts in a mask (n, J) as the panel does."""
+        panel = self.the_panel()
+        if not VOTES.find(vote).uses_skill:
+            return panel.vote(scores, answer_idx, mask, classes=self.classes, vote=vote)
+        return vote_with_skill(
+            self.scorer,
+            self.calibrator,
+            features,
+            scores,
+            lambda rows, part, skill: panel.vote(
+                part, answer_idx[rows], mask[rows], classes=self.classes, vote=vote, skill=skill
+            ),
+        )
+
+    def predict(self, X: Any = None) -> Labels:
+        """Return the model's own label for each item."""
+        return self.classes[self.scores(X).class_idx]
+
+    def score(self, X: Any, y: ArrayLike, experts: object = None, *, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of items that the team gets right, asking only experts whose answer is recorded."""
+        label_idx = encode_labels(y, self.classes)
+        if experts is None:
+            experts = np.full((len(label_idx), len(self.expert_names)), None)
+        right = self.answer(X, experts, vote="expert").label == self.classes[label_idx]
+        return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+
+    def answer_numbers(self, answers: object, *, n_items: int) -> IntArray:
+        """Return recorded answers as class numbers (n, J), columns in this router's order."""
+        return encode_recorded(answers, self.classes, expert_names=self.expert_names, n_items=n_items)
+
+    def _terms(self, fees: Any, available: Any) -> tuple[Any, Any]:
+        """Take fees and absences by the experts' names as well as in their order."""
+        fees = by_name("fees", fees, self.expert_names, default=0.0)
+        return fees, by_name("available", available, self.expert_names, default=True)
+
+    def the_panel(self) -> Panel:
+        """Return the panel; raises where there is none yet."""
+        if self.panel is None:
+            raise InputError("no panel yet: call conformalize(X, y, experts=..., alpha=..., target=...) first.")
+        return self.panel
