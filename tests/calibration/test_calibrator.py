@@ -244,13 +244,8 @@ def test_settings_survive_json_exactly(link, method):
     assert np.array_equal(again.apply(scores).expert_raw, calibrator.apply(scores).expert_raw)
 
 
-def test_settings_from_before_the_methods_still_load():
-    old = {
-        "temperature": 1.5,
-        "experts": {"method": "platt", "link": "log", "slope": [0.5], "intercept": [0.1], "pooled": [1, 0]},
-    }
-    calibrator = Calibrator.from_settings(old)
-    assert calibrator.experts == PlattMaps("log", (0.5,), (0.1,), (1.0, 0.0), shift=0.0, spread=0.3)
+def test_without_counts_only_the_maps_are_described():
+    calibrator = Calibrator(1.5, PlattMaps("log", (0.5,), (0.1,), (1.0, 0.0)))
     assert calibrator.describe(["ann"]) == [
         "The model: its class probabilities get temperature 1.50 (it claimed too much).",
         "Experts: Platt's map for ann.",

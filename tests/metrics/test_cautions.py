@@ -59,10 +59,8 @@ def test_a_model_that_always_says_the_same():
     def found(*classes):
         return [ClassRecall(label, Share(0, n), Share(right, n), 1.0, 1.0) for label, right, n in classes]
 
-    assert idle_model(found(("a", 0, 24), ("b", 31, 31))) == (
-        "The model alone is right on 56.4 %, no more than always saying b would be (56.4 %): "
-        "it has not learned to tell these cases apart."
-    )
+    sentence = idle_model(found(("a", 0, 24), ("b", 31, 31)))
+    assert all(fact in sentence for fact in ("accuracy is 56.4 %", "always predicting b (56.4 %)"))
     assert idle_model(found(("a", 1, 24), ("b", 31, 31))) is None
     assert idle_model(found(("a", 0, 24), ("b", 25, 25))) is None  # 49 cases are too few
     assert idle_model(found(("a", 0, 0), ("b", 60, 60))) is None  # of one class alone nothing can be said
@@ -293,14 +291,11 @@ def off(name, error, low):
 
 def test_chances_that_are_off_are_counted():
     honest, bad = [off(f"h{j}", 0.03, 0.0) for j in range(7)], [off(f"b{j}", 0.061 + j / 100, 0.04) for j in range(3)]
-    assert miscalibrated_estimates([*honest, *bad], recalibrated=True) == (
-        "The stated chances of being right of 3 of 10 experts are off on these cases, by 6.1 to 8.1 points on average, "
-        "more than chance explains: recalibration has not mended that."
-    )
+    sentence = miscalibrated_estimates([*honest, *bad], recalibrated=True)
+    assert all(fact in sentence for fact in ("3 of 10 experts", "6.1 to 8.1 points", "recalibration has not"))
     alone = miscalibrated_estimates([bad[0]], recalibrated=False)
-    assert alone.startswith("The stated chances of being right of b0 are off on these cases, by 6.1 points on average")
-    assert alone.endswith("chance explains: call calibrate.")
-    assert "right of all 3 experts are off" in miscalibrated_estimates(bad, recalibrated=True)
+    assert all(fact in alone for fact in ("of b0", "6.1 points", "call calibrate"))
+    assert "of all 3 experts" in miscalibrated_estimates(bad, recalibrated=True)
 
 
 def test_chances_that_are_off_by_little_or_by_chance_are_not():

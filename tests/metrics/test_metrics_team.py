@@ -118,7 +118,7 @@ def test_the_word_is_that_of_all_members_together():
     own = record.model_calibration
     for promised, kept, member in [*members, (own.promised, own.decided, own)]:
         assert member.kept_promise == kept_promise(promised, kept, n_members=4)
-        assert member.honest is {"as promised": True, "too few": None}.get(member.kept_promise, False)
+        assert member.as_promised is {"as promised": True, "too few": None}.get(member.kept_promise, False)
     assert [one["kept_promise"] for one in told["experts"]] == [one.kept_promise for one in record.experts]
     assert told["model_calibration"]["kept_promise"] == own.kept_promise == "less"
 
@@ -129,10 +129,10 @@ def test_weights_promise_nothing():
     record, known = judged(replace(trial, scores=weights, uncalibrated=weights)), judged(trial)
     for one in record.experts:
         assert np.isnan([one.promised, one.calibration_error, one.smooth_error, one.smooth_low, one.smooth_high]).all()
-        assert (one.kept_promise, one.honest) == (None, None)
+        assert (one.kept_promise, one.as_promised) == (None, None)
     own = record.model_calibration
     assert np.isnan([own.promised, own.calibration_error, own.smooth_error, own.smooth_low, own.smooth_high]).all()
-    assert (own.kept_promise, own.honest, own.decided) == (None, None, known.model_calibration.decided)
+    assert (own.kept_promise, own.as_promised, own.decided) == (None, None, known.model_calibration.decided)
     assert [one.asked for one in record.experts] == [one.asked for one in known.experts]
     assert np.isnan([record.pooled_error, record.mean_error, *record.by_predicted_class.promised.ravel()]).all()
     assert not any("promise" in caution for caution in record.cautions)
@@ -285,7 +285,7 @@ def test_equal_confidences_are_judged():
     answers = np.where(rng.random((400, 1)) < 0.8, label_idx[:, None], 1 - label_idx[:, None])
     record = judged(trial_of(label_idx, [[0.5, 0.5]] * 400, [[0.8]] * 400, answers))
     expert = record.experts[0]
-    assert expert.honest
+    assert expert.as_promised
     assert expert.calibration_error == pytest.approx(abs(expert.alone.value - 0.8))
     assert expert.smooth_error == pytest.approx(abs(expert.alone.value - 0.8), abs=0.005)
     assert not any("promises" in caution for caution in record.cautions)
@@ -295,7 +295,7 @@ def test_the_same_seed_the_same_record():
     one, two = (judged(random_trial(5)) for _ in range(2))
     assert one.to_dict() == two.to_dict()
     other = team_record(random_trial(5), rng=np.random.default_rng(1))
-    assert other.expert_names[0].smooth_high != one.expert_names[0].smooth_high
+    assert other.experts[0].smooth_high != one.experts[0].smooth_high
     assert other.gain.difference == one.gain.difference
 
 

@@ -22,7 +22,7 @@ _AT_ONCE = 50
 
 @dataclass(frozen=True, eq=False)
 class LeftOver:
-    """Labels less what the features foretell, for c classes; of two classes one is enough.
+    """Labels minus what the features predict, for c classes; of two classes one is enough.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class LeftOver:
 
 
 def label_left_over(label_idx: IntArray, features: FloatArray) -> LeftOver:
-    """Foretell each class from the features by least squares with a penalty, and return what is left.
+    """Predict each class from the features by ridge regression, and return the residuals.
 
     e = (2 H - H^2) y with H the ridge smoother: fitting the residuals once more ("twicing", Tukey 1977). A sum of
     what is left over the items that somebody answered is then the same as one in which both the label and the
@@ -72,7 +72,7 @@ def label_left_over(label_idx: IntArray, features: FloatArray) -> LeftOver:
     columns = basis(features)
     fitted = _smoothed(columns, target - share)
     if fitted.any():
-        # A probability is no straight line of the features: what was foretold is bent, and all fitted again.
+        # A probability is no straight line of the features: the prediction is bent, and all fitted again.
         fitted = _smoothed(np.column_stack([columns, standardised(bends(fitted))]), target - share)
     proba = np.clip(share + fitted, 0.0, 1.0)
     residual = target - share - fitted

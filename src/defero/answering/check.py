@@ -15,7 +15,7 @@ from defero.core.errors import InputError
 from defero.core.several_tests import holm_adjusted
 
 RISK = 0.05
-"""How often anything is said of answers that were given at random."""
+"""Significance level: how often a dependence is reported although answers were given at random."""
 SMALL_SHIFT = 0.01
 """No accuracy is off by more than this where the classes of the answered items are shifted by less."""
 
@@ -25,10 +25,10 @@ MOST_ITEMS = 50_000
 
 @dataclass(frozen=True, eq=False)
 class AnsweringCheck:
-    """What was found of who answered what. Every p value is already adjusted for all that is asked.
+    """The result of `check_answering`. Every p value is adjusted for the number of questions asked.
 
     A `shift` is half the sum of the gaps between the classes of the items that were answered and those that chance and
-    the features foretell for them: an accuracy counted on the answers is off by at most that much.
+    the features predict for them: an accuracy counted on the answers is off by at most that much.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class AnsweringCheck:
     n_answers : int
     n_questions : int
         How many of the five could be asked: p values are multiplied by this.
-    experts : J names
+    expert_names : J names
     classes : K names
     """
 
@@ -74,7 +74,7 @@ class AnsweringCheck:
     class_sizes: IntArray
     n_answers: int
     n_questions: int
-    experts: tuple[str, ...]
+    expert_names: tuple[str, ...]
     classes: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class AnsweringCheck:
 
     @property
     def depends_on_label(self) -> bool:
-        """Does answering depend on the label, beyond what the features foretell of it?"""
+        """Does answering depend on the label, beyond what the features predict? Then the answers need weights."""
         return self.pool_depends or self.experts_differ or bool(self.dependent_experts.size)
 
     @property
@@ -107,16 +107,13 @@ class AnsweringCheck:
         dependent = np.flatnonzero((self.p_expert < RISK) & (self.expert_shift >= SMALL_SHIFT))
         return dependent[np.argsort(-self.expert_shift[dependent], kind="stable")]
 
-    @property
-    def alarm(self) -> bool:
-        """Are accuracies learned from these answers off unless the answers are weighted?"""
-        return self.depends_on_label
-
     def describe(self, *, weighted: By | None = None) -> tuple[str, ...]:
-        """Return what was found, what it means, what to do and what cannot be cured, a sentence or two each.
+        """Return the result, what it means, what to do and what weights cannot correct, as sentences.
 
-        Where the answers were weighted already, by the label or by label and features, it says that instead of
-        advising it.
+        Parameters
+        ----------
+        weighted : "label" or "label+features", optional
+            How the answers were weighted already; without it weights are advised.
         """
         return describe(self, weighted=weighted)
 
@@ -129,16 +126,16 @@ def check_answering(
     *,
     n_classes: int,
     n_experts: int,
-    experts: object = None,
+    expert_names: object = None,
     classes: object = None,
     rng: np.random.Generator | None = None,
 ) -> AnsweringCheck:
-    """Say whether who answered what depends on the features, or on the label given the features.
+    """Test whether who answered what depends on the features, or on the label given the features.
 
     Up to five questions are asked, each at a level of 0.05 / 5: does the number of answers an item got depend on the
     features, or on what they leave of the label; do experts differ in which features or labels they answered; and
     does one expert, named with Holm's adjustment, choose by the label? Of answers given at random anything is said in
-    at most 5 % of all studies, whoever worked on the same items: see `shuffles` and `experts`.
+    at most 5 % of all studies, whoever worked on the same items: see `defero.answering.chances`.
 
     Parameters
     ----------
@@ -151,7 +148,7 @@ def check_answering(
         What the experts' heads will read. Columns of a posterior that was not learned from the item itself help.
     n_classes, n_experts : int
         K and J.
-    experts, classes : names, optional
+    expert_names, classes : names, optional
         For the words.
     rng : numpy Generator, optional
         Shuffles the items; by default always the same way.
@@ -161,13 +158,13 @@ def check_answering(
     >>> rng = np.random.default_rng(0)
     >>> label = (rng.random(2_000) < 0.3).astype(int)
     >>> item = np.flatnonzero(rng.random(2_000) < np.where(label == 1, 0.9, 0.2))
-    >>> found = check_answering(item, np.zeros(len(item), int), label, n_classes=2, n_experts=1)
-    >>> found.alarm, found.answers_by_class.round(1).tolist(), round(found.shift, 2)
+    >>> check = check_answering(item, np.zeros(len(item), int), label, n_classes=2, n_experts=1)
+    >>> check.depends_on_label, check.answers_by_class.round(1).tolist(), round(check.shift, 2)
     (True, [0.2, 0.9], 0.36)
     """
     who = who_answered(item_idx, expert_idx, label_idx, n_classes=n_classes, n_experts=n_experts)
     known = known_features(features, n_items=who.n_items)
-    named, class_names = names("experts", experts, count=n_experts), _class_names(classes, n_classes)
+    named, class_names = names("expert_names", expert_names, count=n_experts), _class_names(classes, n_classes)
     rng = np.random.default_rng(0) if rng is None else rng
     tested_items = some_items(who.n_items, MOST_ITEMS, rng=rng)
     part, known = who.part(tested_items), known[tested_items]
@@ -194,7 +191,7 @@ def check_answering(
         class_sizes=who.per_class,
         n_answers=len(who.item_idx),
         n_questions=_questions(asked),
-        experts=named,
+        expert_names=named,
         classes=class_names,
     )
 

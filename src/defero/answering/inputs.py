@@ -154,7 +154,7 @@ def directions(features: FloatArray) -> FloatArray:
 
 
 def basis(features: FloatArray) -> FloatArray:
-    """Return columns of mean 0 by which a class can be foretold: the features, bent where they are few.
+    """Return columns of mean 0 that predict a class: the features, bent where they are few.
 
     While there are at most 16 features and ten items for each column, each feature gets bends, max(0, x - q), at seven
     of its quantiles, and each pair its product.

@@ -42,7 +42,7 @@ def answer_weights(
     item_idx, expert_idx, label_idx, features, n_classes, n_experts
         As in `check_answering`; features are needed by="label+features" alone.
     by : "label" or "label+features"
-        What answering depends on. Where it depends on the features too, and these foretell the label, weights by the
+        What answering depends on. Where it depends on the features too, and these predict the label, weights by the
         label alone do harm: they take for the label's doing what was the features'. Dependence on the features alone
         needs no weights where the heads read them well; for heads too simple for the truth "label+features" evens
         out where answers are many.

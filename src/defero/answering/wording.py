@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from defero.core.errors import Argument, Message
-from defero.core.wording import list_in_words, round_percent
+from defero.core.wording import count_of, list_in_words, round_percent
 
 if TYPE_CHECKING:
     from defero.answering.check import AnsweringCheck
@@ -17,16 +17,15 @@ COUNTS = ("no", "one", "two", "three", "four", "five")
 NAMED = 3
 """How many experts, or classes, are named before the others are counted."""
 UNSEEN = (
-    "What no record shows: whether people answered because of what they would have said, or only where they felt sure, "
-    "beyond what the features and the label tell. No weight cures that; have some cases, drawn at random, answered by "
-    "everybody."
+    "No record shows whether people answered because of the answer they would give, or only where they felt sure. "
+    "Weights cannot correct that: let everybody answer some cases drawn at random."
 )
 
 
 def describe(check: AnsweringCheck, *, weighted: By | None = None) -> tuple[str, ...]:
-    """Return the sentences: found, meaning, cure (or that it was taken), what cannot be cured."""
+    """Return the result, its meaning, the remedy (or that it was applied), and what weights cannot correct."""
     if check.n_answers == 0:
-        return ("Nobody answered anything: there is nothing to check.",)
+        return ("No answers: nothing to check.",)
     sentences = [one for one in (_pool(check), _spread(check), _experts(check)) if one]
     if sentences:
         sentences.append(_meaning(check, weighted))
@@ -57,26 +56,26 @@ def _spread(check: AnsweringCheck) -> str | None:
     if not check.experts_differ:
         return None
     p = f"({_chance(check, check.p_spread)})"
-    if len(check.experts) > 1:
+    if len(check.expert_names) > 1:
         return f"Who answered which class differs from expert to expert{_given(check)} {p}."
-    return None if check.pool_depends else f"{check.experts[0]} chose cases by their label{_given(check)} {p}."
+    return None if check.pool_depends else f"{check.expert_names[0]} chose cases by their label{_given(check)} {p}."
 
 
 def _experts(check: AnsweringCheck) -> str | None:
     """Name the experts whose own answers show it."""
     odd = check.dependent_experts
-    if not odd.size or (len(check.experts) == 1 and (check.pool_depends or check.experts_differ)):
+    if not odd.size or (len(check.expert_names) == 1 and (check.pool_depends or check.experts_differ)):
         return None
     examples = []
     for j in odd[:NAMED].tolist():
         k = int(check.oddest[j])
         share = float(check.rates[j, k] * check.class_sizes[k] / np.nansum(check.rates[j] * check.class_sizes))
         examples.append(
-            f"of the answers of {check.experts[j]} {round_percent(share)} are to class {check.classes[k]} where "
+            f"of the answers of {check.expert_names[j]} {round_percent(share)} are to class {check.classes[k]} where "
             f"{round_percent(min(1.0, max(0.0, share - float(check.gap[j]))))} were expected"
         )
     left = len(odd) - len(examples)
-    text = "; ".join(examples) + (f"; and so with {left} more" if left else "") + "."
+    text = "; ".join(examples) + (f"; likewise for {left} more" if left else "") + "."
     return text[0].upper() + text[1:]
 
 
@@ -85,21 +84,22 @@ def _meaning(check: AnsweringCheck, weighted: By | None) -> str:
     largest = max(check.shift, float(check.expert_shift[check.dependent_experts].max(initial=0.0)))
     by = "label+features" if check.depends_on_features else "label"
     how = f" by up to {100 * largest:.0f} points" if largest >= 0.01 else ""
-    as_they_are = (
-        f"Accuracies learned from these answers as they are can be off{how}, for they are about the cases that were "
-        "answered."
+    unweighted = (
+        f"Accuracies learned from unweighted answers can be off{how}: they describe only the cases that were answered."
     )
     if weighted == "label" and by != "label":
         return Message(
-            f"{as_they_are} The answers were weighted by the label alone, which does harm where features foretell it: "
-            "better ",
+            f"{unweighted} The answers were weighted by the label alone, which adds bias if features predict the "
+            "label; use ",
             Argument("answer_weights", by),
             ".",
         )
     if weighted is not None:
-        return f"{as_they_are} The answers were weighted for that, which cures it where each class was answered."
+        return f"{unweighted} The answers were weighted, which corrects this for the classes that were answered."
     return Message(
-        f"{as_they_are} Known labels cure this where each class was answered: ", Argument("answer_weights", by), "."
+        f"{unweighted} Weights correct this for the classes that were answered: use ",
+        Argument("answer_weights", by),
+        ".",
     )
 
 
@@ -107,28 +107,25 @@ def _features(check: AnsweringCheck, weighted: By | None) -> str | None:
     """Say that answering depends on the features, and that this may be harmless."""
     if not check.depends_on_features:
         return None
-    beyond = "also " if check.alarm else ""
+    beyond = "also " if check.depends_on_label else ""
     dependence = f"Whether a case was answered {beyond}depends on its features ({_chance(check, check.p_features)})."
     if weighted == "label+features":
-        return f"{dependence} The answers were weighted for that too."
+        return f"{dependence} The answers were weighted for this too."
     if weighted == "label":
         return dependence
     return Message(
-        f"{dependence} Heads that read these features need no weights for that. Simple heads are best "
-        "where answers are many, which ",
+        f"{dependence} Heads that fit these features well need no weights. If they do not, use ",
         Argument("answer_weights", "label+features"),
-        " evens out.",
+        ".",
     )
 
 
 def _nothing(check: AnsweringCheck) -> str:
     """Say that nothing was found, and of how much."""
     if np.isnan(check.p_label) and np.isnan(check.p_features):
-        return (
-            f"Whether answers were given at random cannot be asked ({check.n_answers} in all): nothing differs in them."
-        )
+        return f"Not enough variation to test whether the {count_of(check.n_answers, 'answer')} were given at random."
     known = "label" if np.isnan(check.p_features) else "features or the label"
-    return f"Answers may have been given at random ({check.n_answers} in all): no sign of the {known} in them."
+    return f"No sign that answering depends on the {known} ({count_of(check.n_answers, 'answer')})."
 
 
 def _incurable(check: AnsweringCheck) -> tuple[str, ...]:
@@ -137,25 +134,27 @@ def _incurable(check: AnsweringCheck) -> tuple[str, ...]:
     bare = [check.classes[k] for k in np.flatnonzero(check.answers_by_class == 0)]
     if bare:
         sentences.append(
-            f"Nobody answered a case of class {list_in_words(bare, most=NAMED)}: what experts can do there is unknown, "
-            "and no weight cures it."
+            f"Nobody answered a case of class {list_in_words(bare, most=NAMED)}: the accuracy on "
+            "this class is unknown, and weights cannot correct that."
         )
     never = []
     for j in check.dependent_experts.tolist():
         none = np.flatnonzero((check.rates[j] == 0) & (check.answers_by_class > 0))
         if none.size:
-            never.append(f"{check.experts[j]} (class {list_in_words([check.classes[k] for k in none], most=NAMED)})")
+            never.append(
+                f"{check.expert_names[j]} (class {list_in_words([check.classes[k] for k in none], most=NAMED)})"
+            )
     if never:
         sentences.append(
-            "Some never answered a class that others answered, and no weight cures it: "
-            f"{list_in_words(never, most=NAMED)}; what they can do there is taken from the others."
+            f"Some never answered a class that others answered: {list_in_words(never, most=NAMED)}. Their accuracy "
+            "there is estimated from the other experts; weights cannot correct that."
         )
     return tuple(sentences)
 
 
 def _given(check: AnsweringCheck) -> str:
     """Say that the features were taken into account, where there are any."""
-    return "" if np.isnan(check.p_features) else ", beyond what the features foretell of it"
+    return "" if np.isnan(check.p_features) else ", beyond what the features predict"
 
 
 def _chance(check: AnsweringCheck, p: float) -> str:

@@ -1,4 +1,4 @@
-"""Honest probabilities: a held-out part of the cases sets right what the model claims of itself and of the experts."""
+"""Calibrated probabilities: maps from held-out cases that correct the model and the experts."""
 
 from defero.calibration.calibrator import Calibrator
 from defero.calibration.maps import Method

@@ -1,4 +1,4 @@
-"""Calibrator: `Scores` in, `Scores` out, in which the model and every expert are what they claim to be."""
+"""Calibrator: from `Scores` to calibrated `Scores`, of the model and of every expert."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -69,8 +69,8 @@ class Calibrator:
     >>> scores = Scores.from_probabilities([[0.95, 0.05]] * 400, [[0.95]] * 400)
     >>> right = np.arange(400) % 4 > 0
     >>> calibrator = Calibrator.fit(scores, np.where(right, 0, 1), right[:, None], np.ones((400, 1)))
-    >>> honest = calibrator.apply(scores)
-    >>> honest.model_proba[:1].round(2).tolist(), honest.expert_proba[:1].round(2).tolist()
+    >>> calibrated = calibrator.apply(scores)
+    >>> calibrated.model_proba[:1].round(2).tolist(), calibrated.expert_proba[:1].round(2).tolist()
     ([0.75], [[0.75]])
     >>> for sentence in calibrator.describe(["ann"]):
     ...     print(sentence)
@@ -106,8 +106,8 @@ class Calibrator:
         correct, observed : (n, J) bool
             Was expert j right on item i; did they answer at all?
         method : "auto", "platt", "isotonic" or "none"
-            For the experts. "auto" leaves alone what is honest already (see `choose_maps`), the model's own
-            probabilities too; the others give the classes a temperature, "none" nothing to anybody.
+            For the experts. "auto" changes only what is miscalibrated (see `choose_maps`), of the model too. "platt"
+            and "isotonic" also give the classes a temperature; "none" changes nothing.
         """
         one_of("method", method, get_args(Method))
         shape = scores.expert_raw.shape
@@ -125,7 +125,7 @@ class Calibrator:
         )
 
     def apply(self, scores: Scores) -> Scores:
-        """Return calibrated scores; no class and, within one expert, no item changes its rank (ties may appear).
+        """Return calibrated scores. No class and, within one expert, no item changes its rank; ties may appear.
 
         `model_proba` becomes the largest calibrated class probability (for one-vs-all too, where it was the largest
         sigmoid), so that the model and the experts are compared as calibrated probabilities; it stays where the model
@@ -156,7 +156,7 @@ class Calibrator:
         return replace(self, experts=with_newcomer(self.experts, newcomer), n_answers=counts)
 
     def describe(self, expert_names: ArrayLike | None = None) -> list[str]:
-        """Return what was done to the model and to the experts, in words; experts by number without names."""
+        """Return sentences on what was done to the model and to the experts; without names experts are numbered."""
         given = range(self.experts.n_experts) if expert_names is None else np.asarray(expert_names).tolist()
         names = [f"expert {one}" if isinstance(one, int) else str(one) for one in given]
         if len(names) != self.experts.n_experts:
@@ -193,7 +193,7 @@ class Calibrator:
                 _KINDS[method].from_settings(settings["experts"]),
                 None if n_labels is None else int(n_labels),
                 None if n_answers is None else tuple(int(one) for one in n_answers),
-                bool(settings.get("keeps_model", False)),
+                bool(settings["keeps_model"]),
             )
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise InputError(

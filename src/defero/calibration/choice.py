@@ -21,11 +21,11 @@ FEWEST_ANSWERS = 20
 """With fewer answers of all experts together nothing can be judged, and no expert is changed."""
 FEWEST_LABELS = 10
 """With fewer labels the model is not changed. Its temperature is one number, drawn to 1: from 10 to 19 labels it costs
-an honest model no more than from 20 to 30 (0.01 nats), and cures one that boasts."""
+a calibrated model no more than from 20 to 30 (0.01 nats), and corrects an overconfident one."""
 SURE = 0.5
-"""A change must gain this many standard errors: with 1 too many boasts pass among a few dozen answers; ..."""
+"""A change must gain this many standard errors: with 1, too many overconfident experts are left as they are."""
 WORTHWHILE = 0.001
-"""... and at least this much log loss per answer."""
+"""A change must lower the log loss by at least this much per answer."""
 MANY_ANSWERS = 1000
 """Isotonic steps are considered for experts with at least as many."""
 OF_ALL = 30.0

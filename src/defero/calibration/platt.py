@@ -21,7 +21,6 @@ POOLED_SPREAD = 0.5
 """The same of the pooled fit around the identity: a few dozen answers move it half of the way that hundreds would."""
 SHIFTS = (-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.4, 1.8)
 """Where the search for the shift of link "log" begins."""
-_SPREAD_ONCE = 0.3  # in folders from before the answers chose it; there was no shift
 _ENOUGH_CELLS = 5_000  # for a shift, which is one number for all experts
 
 
@@ -112,7 +111,7 @@ class PlattMaps:
         slope, intercept, pooled = (
             tuple(float(one) for one in settings[key]) for key in ("slope", "intercept", "pooled")
         )
-        shift, spread = float(settings.get("shift", 0.0)), float(settings.get("spread", _SPREAD_ONCE))
+        shift, spread = float(settings["shift"]), float(settings["spread"])
         return cls(settings["link"], slope, intercept, (pooled[0], pooled[1]), shift, spread)
 
 

@@ -38,7 +38,7 @@ def fit_temperature(
     weight : (n,), optional
         How much each item counts.
     prior : float
-        How many items' worth of belief that the probabilities are honest (T = 1): that many labels drawn from the
+        How many items' worth of belief that the probabilities are calibrated (T = 1): that many labels drawn from the
         model's own probabilities are added, in expectation. A model that is right on each of a few items is then
         not taken to be certain.
 
@@ -116,7 +116,7 @@ def choose_temperature(class_proba: ArrayLike, label_idx: ArrayLike, *, prior: f
 def largest_class_pays(scores: Scores, label_idx: IntArray) -> bool:
     """Say whether the largest class probability tells better than `model_proba` how likely the model is right.
 
-    They are the same but for one-vs-all, where the largest sigmoid may be honest, or far too small. The gain in log
+    They are the same but for one-vs-all, where the largest sigmoid may be calibrated, or far too small. The gain in log
     loss must pay as every other change.
 
     >>> scores = Scores([[0.9, 0.1]] * 40, [[]] * 40, [0.2] * 40, [[]] * 40, "logit")

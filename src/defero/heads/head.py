@@ -48,7 +48,7 @@ def fit_head(phi: ArrayLike, correct: ArrayLike, prior: HeadPrior, *, weight: Ar
         Was each answer right?
     prior : HeadPrior
     weight : (m,), optional
-        How much each answer counts, such as an inverse probability of being asked; of mean 1, for an honest covariance.
+        How much each answer counts, such as an inverse probability of being asked; of mean 1, for a correct covariance.
 
     Examples
     --------

@@ -115,7 +115,7 @@ def squared_calibration_error(
 
     With s_b the mean confidence, a_b the accuracy and n_b the items of bin b it is
     sum_b n_b / n [(s_b - a_b)^2 - a_b (1 - a_b) / (n_b - 1)] (Kumar et al. 2019): the second term is the variance
-    of a_b, which the plain square counts as error. An honest forecaster so gets about 0, and half of the time
+    of a_b, which the plain square counts as error. A calibrated forecaster gets about 0, and half of the time
     less than 0. A bin with one item has no such variance and is left out, of n too.
 
     Parameters

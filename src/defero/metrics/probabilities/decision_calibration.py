@@ -73,7 +73,7 @@ def decision_calibration(
 ) -> DecisionCalibration:
     """Compare what was promised of each expert with what came out, on the items that they were asked about.
 
-    The gap is the mean of c_ij - p_ij over the items i with r(x_i) = j. An estimate that is honest on all items
+    The gap is the mean of c_ij - p_ij over the items i with r(x_i) = j. An estimate that is calibrated on all items
     need not be so on those it selects: an item goes to whoever looks best, and who is overrated looks best.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Is the confidence honest in each group of items, and how good is each expert on each class?"""
+"""Calibration of confidences within groups of items, and accuracy of each expert on each class."""
 
 from dataclasses import dataclass
 
@@ -129,9 +129,9 @@ def skill_by_class(
 ) -> SkillByClass:
     """Return how often each expert is right on the items of each true class: skill, not calibration.
 
-    Who is honest need not be so given the true class, for the promise was made without it: an expert who is right
-    on every cat and on no dog, asked about an item that is either with equal odds, is honestly a 0.5; among the
-    cats that looks too low, among the dogs too high. So there is no confidence in this table.
+    Calibrated confidences need not be calibrated given the true class: an expert who is right on every cat and on no
+    dog, asked about an item that is either with equal odds, is right with probability 0.5; that looks too low among
+    the cats and too high among the dogs. So there is no confidence in this table.
 
     Parameters
     ----------

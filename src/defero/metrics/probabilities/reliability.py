@@ -102,7 +102,7 @@ def reliability_bins(
 ) -> ReliabilityBins:
     """Put each expert's confidences into equal-width bins and compare their mean with what came true.
 
-    Each interval has the level 1 - (1 - level) / B (Bonferroni), so that an honest forecaster's B intervals all
+    Each interval has the level 1 - (1 - level) / B (Bonferroni), so that a calibrated forecaster's B intervals all
     hold their true accuracies in about `level` of all samples. An interval is about the accuracy in its bin;
     compare it with the mean confidence there, not with the middle of the bin.
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import bdtrc, chdtrc
 
 from defero.core.checks import FloatArray, IntArray
 from defero.core.targets import TARGETS
@@ -100,8 +100,8 @@ def idle_model(recall: Sequence[ClassRecall]) -> str | None:
         return None
     model, always = (f"{100 * count / n_items:.1f} %" for count in (right, commonest.model.total))
     return (
-        f"The model alone is right on {model}, no more than always saying {commonest.label} would be ({always}): "
-        "it has not learned to tell these cases apart."
+        f"The model's accuracy is {model}, no better than always predicting {commonest.label} ({always}): "
+        "it has not learned to tell the classes apart."
     )
 
 
@@ -156,9 +156,9 @@ def _broken_together(experts: Sequence[ExpertRecord]) -> str | None:
 
 
 def miscalibrated_estimates(experts: Sequence[ExpertRecord], *, recalibrated: bool) -> str | None:
-    """Say of how many experts the stated chances are farther from the truth than chance explains.
+    """Say how many experts have miscalibrated probabilities, more than chance explains.
 
-    Each is told by their own 95 % interval; nothing is said where so many of them would be off by chance alone.
+    An expert counts if the 95 % interval of the error excludes 0; returns None if so many false alarms are likely.
     """
     known = [expert for expert in experts if not math.isnan(expert.smooth_low)]
     off = [expert for expert in known if expert.smooth_low > 0 and expert.smooth_error >= SMALL_GAP]
@@ -166,24 +166,22 @@ def miscalibrated_estimates(experts: Sequence[ExpertRecord], *, recalibrated: bo
         return None
     low, high = (f"{100 * end([one.smooth_error for one in off]):.1f}" for end in (min, max))
     by = low if low == high else f"{low} to {high}"
-    advice = "recalibration has not mended that" if recalibrated else "call calibrate"
+    advice = "recalibration has not corrected it" if recalibrated else "call calibrate"
     whose = f"all {len(off)} experts" if len(off) == len(experts) else f"{len(off)} of {len(experts)} experts"
     whose = off[0].name if len(off) == 1 else whose
     return (
-        f"The stated chances of being right of {whose} are off on these cases, by {by} points on average, more than "
+        f"The probabilities of {whose} are miscalibrated on these cases, by {by} points on average, more than "
         f"chance explains: {advice}."
     )
 
 
 def _chance_of_at_least(count: int, total: int) -> float:
-    """Return the probability of so many false alarms among so many honest experts, each with chance `RISK`.
+    """Return the probability of at least so many false alarms among so many experts, each with chance `RISK`.
 
     >>> round(_chance_of_at_least(1, 1), 4), round(_chance_of_at_least(2, 10), 4)
     (0.05, 0.0861)
     """
-    ways = (math.lgamma(total + 1) - math.lgamma(k + 1) - math.lgamma(total - k + 1) for k in range(count))
-    less = (math.exp(log + k * math.log(RISK) + (total - k) * math.log1p(-RISK)) for k, log in enumerate(ways))
-    return 1.0 - math.fsum(less)
+    return float(bdtrc(count - 1, total, RISK))
 
 
 def thin_evidence(experts: Sequence[ExpertRecord]) -> str | None:

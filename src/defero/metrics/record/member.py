@@ -1,4 +1,4 @@
-"""One member of a team, an expert or the model: how good, and how honest its probabilities are."""
+"""One member of a team, an expert or the model: its accuracy, and the calibration of its probabilities."""
 
 import math
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ MOST_RESAMPLES, FEWEST_RESAMPLES = 4_000, 50
 
 @dataclass(frozen=True)
 class ExpertRecord:
-    """One expert: how good on all they answered, how often asked and how good then, how honest the estimate.
+    """One expert: accuracy on all answers and when asked, and calibration of the estimates.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class ExpertRecord:
     training_answers: int | None = None
 
     @property
-    def honest(self) -> bool | None:
-        """Was it kept as promised? None where nothing was promised, or too few cases tell."""
-        return was_honest(self.kept_promise)
+    def as_promised(self) -> bool | None:
+        """Was the promise kept? None if there was none, or too few cases to tell."""
+        return as_promised(self.kept_promise)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -76,7 +76,7 @@ class ExpertRecord:
             "asked": self.asked.to_dict(),
             "promised_when_asked": number(self.promised),
             "kept_promise": self.kept_promise,
-            "honest": self.honest,
+            "honest": self.as_promised,
             "calibration_error": number(self.calibration_error),
             "smooth_error": number(self.smooth_error),
             "smooth_error_low": number(self.smooth_low),
@@ -112,9 +112,9 @@ class ModelCalibration:
     kept_promise: Kept | None
 
     @property
-    def honest(self) -> bool | None:
-        """Was it kept as promised? None where nothing was promised, or too few cases tell."""
-        return was_honest(self.kept_promise)
+    def as_promised(self) -> bool | None:
+        """Was the promise kept? None if there was none, or too few cases to tell."""
+        return as_promised(self.kept_promise)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -126,17 +126,17 @@ class ModelCalibration:
             "decided": self.decided.to_dict(),
             "promised_when_deciding": number(self.promised),
             "kept_promise": self.kept_promise,
-            "honest": self.honest,
+            "honest": self.as_promised,
         }
 
 
 def kept_promise(promised: float, observed: Share, *, n_members: int = 1) -> Kept | None:
-    """Tell what became of a promise; None where nothing was promised.
+    """Compare a promise with the share of right answers; None where nothing was promised.
 
     "less" and "more" say that the promise lies outside the exact interval of what was kept (Clopper and Pearson) and
     misses it by `SMALL_GAP` at least. The interval is simultaneous over `n_members` promises (Bonferroni): at most
-    one team in twenty that keeps all of them is told otherwise of any. Of fewer than `VERY_FEW` cases nothing is
-    said, and fewer than `FEW` never prove a promise kept.
+    one in twenty teams that keep all promises gets another result for any. Fewer than `VERY_FEW` cases are always
+    "too few", and fewer than `FEW` never prove a promise kept.
 
     >>> kept_promise(0.9, Share(88, 100)), kept_promise(0.9, Share(70, 100)), kept_promise(0.9, Share(100, 100))
     ('as promised', 'less', 'more')
@@ -153,10 +153,10 @@ def kept_promise(promised: float, observed: Share, *, n_members: int = 1) -> Kep
     return "too few" if observed.total < FEW else "as promised"
 
 
-def was_honest(word: Kept | None) -> bool | None:
-    """Return the same as yes, no, or nobody knows.
+def as_promised(word: Kept | None) -> bool | None:
+    """Return whether a promise was kept; None where that is unknown.
 
-    >>> was_honest("as promised"), was_honest("less"), was_honest("too few")
+    >>> as_promised("as promised"), as_promised("less"), as_promised("too few")
     (True, False, None)
     """
     return None if word in (None, "too few") else word == "as promised"

@@ -90,7 +90,7 @@ def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelReco
         With a panel.
     calibrated_on : int, optional
         How many cases the promise was calibrated on. It holds on average over such cases, so that few of them make
-        an honest panel miss it here; where nobody knows, they are taken to be as many as those here.
+        a valid panel miss it here. By default as many as here.
     """
     if trial.panel is None:
         raise InputError("the trial has no panel; call conformalize before judging panels.")

@@ -53,15 +53,15 @@ def answering_in(
         _matrix(learn, cases, router, groups=groups) if text_features is None else text_features,
         n_classes=learn.n_classes,
         n_experts=learn.n_experts,
-        experts=learn.expert_names,
+        expert_names=learn.expert_names,
         classes=learn.classes.tolist(),
     )
     sentences: tuple[Message, ...] = ()
-    if check.alarm or check.depends_on_features:
+    if check.depends_on_label or check.depends_on_features:
         sentences = tuple(Message(sentence) for sentence in check.describe(weighted=weights))
     if sentences and weights is not None:
         sentences = (*sentences, Message("This model was fitted with ", Argument("answer_weights", weights), "."))
-    return AnsweringFacts(check.alarm, check.depends_on_features, sentences)
+    return AnsweringFacts(check.depends_on_label, check.depends_on_features, sentences)
 
 
 def _matrix(learn: "ExpertTable", cases: Cases, router: Router, *, groups: Any) -> Any:
