@@ -41,27 +41,21 @@ _HOMES = {
     "read_cases": "defero.study",
     "read_table": "defero.data",
 }
-_ROOMS = (
+_MODULES = (
     "aggregation",
+    "answering",
     "calibration",
     "conformal",
-    "core",
     "data",
     "datasets",
-    "decisions",
-    "estimators",
     "experts",
-    "heads",
     "losses",
     "metrics",
     "nets",
     "plotting",
-    "report",
-    "router",
-    "scorers",
-    "study",
     "training",
 )
+"""The public modules; their names are in their `__all__`. What lies deeper is private."""
 
 __all__ = [
     "Answer",
@@ -97,10 +91,10 @@ def __getattr__(name: str) -> Any:
             if error.name == "torch":
                 raise ImportError(f"{name} needs PyTorch: pip install 'defero[train]'.") from error
             raise
-    if name in _ROOMS:
+    if name in _MODULES:
         return importlib.import_module(f"defero.{name}")
     raise AttributeError(f"module 'defero' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ROOMS])
+    return sorted([*__all__, *_MODULES])

@@ -57,7 +57,11 @@ def test_functions_of_the_features():
     ("arguments", "options", "message"),
     [
         ((CLASS_PROBA, lambda X: X), {}, "class_proba and expert_proba must both be functions, or both be arrays"),
-        ((len, len), {"classes": [0, 1]}, "classes and experts must be given where class_proba and expert_proba are"),
+        (
+            (len, len),
+            {"classes": [0, 1]},
+            "classes and expert_names must be given where class_proba and expert_proba are",
+        ),
         ((CLASS_PROBA, EXPERT_PROBA), {"classes": ["b", "a"]}, "classes must be distinct and sorted .*, got b, a"),
         ((CLASS_PROBA, EXPERT_PROBA), {"classes": ["a", "a"]}, "classes must be distinct and sorted .*, got a, a"),
         ((CLASS_PROBA, EXPERT_PROBA), {"classes": [0, 1, 2]}, "classes must be 2 labels, one per column .*, got 3"),
