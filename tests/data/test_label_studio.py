@@ -202,9 +202,9 @@ def test_exports_that_cannot_be_used(export, tasks, message):
     [
         ({"label": "golden"}, TableError, "no column 'golden' for the label; did you mean 'gold'"),
         ({"label": "words"}, TableError, "the data field must be a text or a number, got"),
-        ({"several": "first"}, InputError, "several must be one of 'error', 'join', 'leave out', got 'first'"),
-        ({"without_label": "guess"}, InputError, "without_label must be one of 'leave out', 'majority', got 'guess'"),
-        ({"predictions": True}, InputError, "predictions must be one of 'ignore', 'experts', got True"),
+        ({"several": "first"}, InputError, "several must be one of error, join, leave out, got 'first'"),
+        ({"without_label": "guess"}, InputError, "without_label must be one of leave out, majority, got 'guess'"),
+        ({"predictions": True}, InputError, "predictions must be one of ignore, experts, got True"),
     ],
 )
 def test_options_that_cannot_be(export, options, error, message):

@@ -112,6 +112,6 @@ def test_tasks_that_cannot_be_written(tmp_path, name, tasks, error, message):
 
 def test_a_folder_of_that_name_stays(tmp_path):
     (tmp_path / "a.json").mkdir()
-    with pytest.raises(TableError, match="cannot be written"):
+    with pytest.raises(TableError, match="is a folder; name a file"):
         write_label_studio(tmp_path / "a.json", [{"id": 1}])
     assert [one.name for one in tmp_path.iterdir()] == ["a.json"]

@@ -179,7 +179,7 @@ def test_an_item_stands_once(cells):
 
 
 def test_unknown_is_one_of_two_words():
-    with pytest.raises(InputError, match="unknown must be 'error' or 'ignore', got 'skip'"):
+    with pytest.raises(InputError, match="unknown must be one of error, ignore, got 'skip'"):
         join_answers(ITEMS, long([("a", "w", "x")]), unknown="skip")
 
 
@@ -268,7 +268,7 @@ def test_a_table_that_cannot_be(options, message):
 
 def test_layouts_are_two():
     found = join_answers(ITEMS, long([("a", "w", "x")]))
-    with pytest.raises(InputError, match="layout must be 'frame' or 'sparse', got 'dense'"):
+    with pytest.raises(InputError, match="layout must be one of frame, sparse, got 'dense'"):
         table_from_long(ITEMS, found, labels=list("xyx"), layout="dense")
 
 

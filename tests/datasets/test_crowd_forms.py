@@ -56,7 +56,7 @@ def test_wrong_tweets_are_told(tmp_path):
     (tmp_path / "hatespeech" / "labeled_data.csv").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="must begin with the columns ,count,hate_speech"):
         hatespeech(folder=tmp_path)
-    with pytest.raises(InputError, match="rows must be all or as_published"):
+    with pytest.raises(InputError, match="rows must be one of all, as_published"):
         hatespeech(folder=tmp_path, rows="some")
 
 
@@ -108,7 +108,7 @@ def test_labelme_from_the_prepared_arrays_of_its_source(tmp_path):
     assert (table.features.shape, table.n_classes) == ((3, 20), 8)
     test = labelme_crowd(folder=tmp_path, part="test")
     assert (len(test), test.n_experts, int(test.observed.sum())) == (4, 2, 0)
-    with pytest.raises(InputError, match="part must be train, valid or test, got 'all'"):
+    with pytest.raises(InputError, match="part must be one of train, valid, test, got 'all'"):
         labelme_crowd(folder=tmp_path, part="all")
 
 
@@ -172,7 +172,7 @@ def test_disagreements_from_the_json_of_their_source(tmp_path):
     assert loaded.agreement().tolist() == [2 / 3, 1, 1 / 3, 2 / 3]
     dropped = lewidi_hs_brexit(folder=tmp_path, ties="drop")
     assert (len(dropped), dropped.tied.any()) == (2, np.False_)
-    with pytest.raises(InputError, match="ties must be source or drop"):
+    with pytest.raises(InputError, match="ties must be one of source, drop"):
         lewidi_hs_brexit(folder=tmp_path, ties="0")
 
 

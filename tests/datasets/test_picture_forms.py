@@ -106,7 +106,7 @@ def test_a_short_binary_batch_and_a_wrong_part_are_told(tmp_path, pieces):
     (tmp_path / "cifar10" / "cifar-10-batches-bin" / "test_batch.bin").write_bytes(b"123")
     with pytest.raises(InputError, match="must be a multiple of 3073 bytes long, got 3"):
         cifar10(folder=tmp_path, part="test")
-    with pytest.raises(InputError, match="part must be train, test or all, got 'dev'"):
+    with pytest.raises(InputError, match="part must be one of train, test, all, got 'dev'"):
         cifar10(folder=tmp_path, part="dev")
 
 

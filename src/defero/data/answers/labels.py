@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from defero.core.checks import BoolArray, IntArray
-from defero.core.errors import InputError, TableError
+from defero.core.errors import TableError
 from defero.core.labels import MISSING, Labels, find_classes
 from defero.core.wording import join_names
 from defero.data.answers.class_codes import classes_of, distinct_cells, parse_labels, spell_like
@@ -170,9 +170,3 @@ def describe_sources(origin: Labels, *, source: str) -> str:
     times = Counter("without one" if one is None else f"by {one}" for one in origin.tolist())
     counts = join_names(f"{count} {name}" for name, count in times.most_common())
     return f"{source}: labels of {len(origin)} items: {counts}."
-
-
-def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Raise unless an argument is one of its choices."""
-    if value not in choices:
-        raise InputError(f"must be one of {join_names(map(repr, choices))}, got {value!r}.", argument=name)

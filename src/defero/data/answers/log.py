@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
 from defero.core.checks import BoolArray, IntArray
-from defero.core.errors import InputError, TableError
+from defero.core.errors import TableError
 from defero.core.labels import MISSING, Labels, as_column, find_classes
 from defero.core.lookup import code_type
+from defero.core.option_checks import one_of
 from defero.core.table import ExpertTable
 from defero.core.wording import join_names
 from defero.data.answers.class_codes import as_answers, class_codes, classes_of, distinct_cells
@@ -244,8 +245,7 @@ def table_from_long(
     >>> table.expert_names, list(table.features), table.correct.sum(axis=0).tolist()
     (('al', 'bo'), ['size'], [1, 1])
     """
-    if layout not in {"frame", "sparse"}:
-        raise InputError(f"must be 'frame' or 'sparse', got {layout!r}.", argument="layout")
+    one_of("layout", layout, ("frame", "sparse"))
     given = pd.Series(as_column(labels, name="labels").astype(object), name="label", dtype=object)
     if len(given) != len(items) or answers.n_items != len(items):
         raise TableError(

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks import BoolArray, IntArray
-from defero.core.errors import Argument, InputError, TableError
+from defero.core.errors import Argument, TableError
 from defero.core.labels import Labels
+from defero.core.option_checks import one_of
 from defero.core.wording import join_names
 from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.tables.cells import column_names, is_blank, no_such_column, numbers, quote_cell
@@ -104,8 +105,7 @@ def join_answers(
     >>> answers.expert_names, answers.to_frame().values.tolist()
     (('w9', 'w10'), [['x', 'x'], ['y', None]])
     """
-    if unknown not in {"error", "ignore"}:
-        raise InputError(f"must be 'error' or 'ignore', got {unknown!r}.", argument="unknown")
+    one_of("unknown", unknown, ("error", "ignore"))
     columns = long_columns(annotations, item=item, annotator=annotator, answer=answer, time=time, source=source)
     frame = annotations.set_axis(list(column_names(annotations, source=source)), axis=1)
     table = items.set_axis(list(column_names(items, source=items_source)), axis=1)

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError, TableError
-from defero.data.answers.labels import LabelChoice, check_choice, describe_sources, known_labels
+from defero.core.option_checks import one_of
+from defero.data.answers.labels import LabelChoice, describe_sources, known_labels
 from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.exports.export import Export, ExportedCases, OpenCases
 from defero.data.exports.fields import SEVERAL, Several, feature_frame
@@ -65,9 +66,9 @@ def read_label_studio(
     ExportedCases
     """
     source = str(path)
-    check_choice("without_label", without_label, ("leave out", "majority"))
-    check_choice("several", several, SEVERAL)
-    check_choice("predictions", predictions, ("ignore", "experts"))
+    one_of("without_label", without_label, ("leave out", "majority"))
+    one_of("several", several, SEVERAL)
+    one_of("predictions", predictions, ("ignore", "experts"))
     tasks, ids, places, data = _open_tasks(path)
     _check_label(label, data, source=source)
     people = list(entries_of(tasks, places, by_model=False, source=source))

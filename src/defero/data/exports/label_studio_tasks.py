@@ -1,10 +1,7 @@
 """Decisions written back as Label Studio tasks: the model's answer as a prediction, the route as data fields."""
 
 import copy
-import gzip
 import json
-import os
-import secrets
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -18,6 +15,7 @@ from defero.core.wording import join_names
 from defero.data.exports.label_studio_results import Control
 from defero.data.tables.cells import column_names, is_blank, no_such_column
 from defero.data.tables.item_keys import ItemKeys
+from defero.data.tables.write import whole_file
 
 KEY = "task_id"
 ROUTING = "defero_"
@@ -110,8 +108,6 @@ def write_label_studio(path: str | PathLike[str], tasks: Sequence[Mapping[str, A
     name = target.name.lower()
     if not name.endswith(_ENDINGS):
         raise TableError(f"{path}: a list of tasks has one of the endings {join_names(_ENDINGS)}.")
-    if not target.parent.is_dir():
-        raise TableError(f"{path}: the folder {target.parent} does not exist; make it first.")
     whole = name.removesuffix(".gz").endswith(".json")
     try:
         if whole:
@@ -121,11 +117,8 @@ def write_label_studio(path: str | PathLike[str], tasks: Sequence[Mapping[str, A
     except (TypeError, ValueError) as error:
         raise InputError(f"must be values that JSON can hold ({error}).", argument="tasks") from error
     content = text.encode("utf-8")
-    part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        part.write_bytes(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
-        os.replace(part, target)
+        with whole_file(target) as file:
+            file.write(content)
     except OSError as error:
         raise TableError(f"{path}: cannot be written: {error.strerror}.") from error
-    finally:
-        part.unlink(missing_ok=True)

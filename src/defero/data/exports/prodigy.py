@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import Argument, TableError
+from defero.core.option_checks import one_of
 from defero.core.wording import join_names
-from defero.data.answers.labels import LabelChoice, check_choice, describe_sources, known_labels
+from defero.data.answers.labels import LabelChoice, describe_sources, known_labels
 from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.exports.export import Export, ExportedCases, OpenCases
 from defero.data.exports.fields import SEVERAL, Several, feature_frame, number_or_nan, one_answer
@@ -64,8 +65,8 @@ def read_prodigy(
         From annotator to the expert's name. A session is called by data set and person: news-ann.
     """
     source = str(path)
-    check_choice("without_label", without_label, ("leave out", "majority"))
-    check_choice("several", several, SEVERAL)
+    one_of("without_label", without_label, ("leave out", "majority"))
+    one_of("several", several, SEVERAL)
     records = json_records(path, of="task")
     item_idx, firsts = items_of(records, key=key, source=source)
     items, notes = task_items([records[place].fields for place in firsts], key=key, label=label, source=source)

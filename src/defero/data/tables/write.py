@@ -4,7 +4,7 @@ import gzip
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, cast
@@ -71,28 +71,35 @@ def write_decisions(path: str | PathLike[str]) -> Iterator[DecisionWriter]:
     ...     print(Path(f"{folder}/out.csv").read_text().split())
     ['route,p_model', 'model,0.9', 'dr_a,0.5', 'dr_b,0.25']
     """
-    target = Path(path)
-    file_format = table_format(target)
-    if target.is_dir():
-        raise TableError(f"{path}: is a folder; name a file to write.")
-    if not target.parent.is_dir():
-        raise TableError(f"{path}: the folder {target.parent} does not exist; make it first.")
-    part = target.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        raw = part.open("wb")
-    except OSError as error:
-        raise TableError(f"{path}: cannot be written: {error.strerror}.") from error
-    try:
-        with ExitStack() as stack:
-            file: IO[bytes] = stack.enter_context(raw)
-            if is_compressed(target):
-                # mtime: the same decisions give the same bytes.
-                file = cast("IO[bytes]", stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)))
-            append = stack.enter_context(file_format.writer(file, source=str(path)))
+    file_format = table_format(path)
+    with whole_file(Path(path)) as file:
+        with file_format.writer(file, source=str(path)) as append:
             writer = DecisionWriter(str(path), append)
             yield writer
         if writer.empty:
             raise TableError(f"{path}: no decisions to write.")
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[IO[bytes]]:
+    """Open a file that appears only when the block ends without an error; one whose name ends in .gz is compressed."""
+    if target.is_dir():
+        raise TableError(f"{target}: is a folder; name a file to write.")
+    if not target.parent.is_dir():
+        raise TableError(f"{target}: the folder {target.parent} does not exist; make it first.")
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        raw = part.open("wb")
+    except OSError as error:
+        raise TableError(f"{target}: cannot be written: {error.strerror}.") from error
+    try:
+        with raw:
+            if is_compressed(target):
+                # mtime: the same content gives the same bytes.
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                    yield cast("IO[bytes]", packed)
+            else:
+                yield raw
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
+from defero.core.option_checks import one_of
 from defero.core.table import ExpertTable
-from defero.core.wording import join_names
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
@@ -48,8 +48,7 @@ def chexpert_readers(finding: str, *, folder: str | PathLike[str] | None = None)
     folder : path, optional
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     """
-    if finding not in FINDINGS:
-        raise InputError(f"must be one of {join_names(FINDINGS, most=14)}, got {finding!r}.", argument="finding")
+    one_of("finding", finding, FINDINGS)
     return _table(finding, _read_all(folder))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from defero.core.checks import IntArray
 from defero.core.errors import InputError
+from defero.core.option_checks import one_of
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
 from defero.datasets.files import how_to_get, member_path, read_picture
 from defero.datasets.storage.cache import data_folder
@@ -34,8 +35,7 @@ def cifar10(*, folder: str | PathLike[str] | None = None, part: Part = "all") ->
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     part : "train", "test" or "all"
     """
-    if part not in ("train", "test", "all"):
-        raise InputError(f"must be train, test or all, got {part!r}.", argument="part")
+    one_of("part", part, ("train", "test", "all"))
     root = data_folder(folder)
     parts = ("train", "test") if part == "all" else (part,)
     read = {name: [read_piece(root, piece) for piece in _PIECES[name]] for name in parts}

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
+from defero.core.option_checks import one_of
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
@@ -35,8 +36,7 @@ def hatespeech(*, folder: str | PathLike[str] | None = None, rows: Literal["all"
         falls away, of a tweet of several lines the first remains (802 of them), and quotes are kept as in the file.
     """
     root = data_folder(folder)
-    if rows not in ("all", "as_published"):
-        raise InputError(f"must be all or as_published, got {rows!r}.", argument="rows")
+    one_of("rows", rows, ("all", "as_published"))
     if require(root, HATESPEECH) == "compact":
         raw = gzip.decompress((root / "hatespeech" / "labeled_data.csv.gz").read_bytes())
     else:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.errors import InputError
+from defero.core.option_checks import one_of
 from defero.core.table import ExpertTable
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
 from defero.datasets.files import member_path, require
@@ -33,8 +33,7 @@ def labelme_crowd(
         Of 1,000, 500 and 1,188 pictures.
     """
     root = data_folder(folder)
-    if part not in _PARTS:
-        raise InputError(f"must be train, valid or test, got {part!r}.", argument="part")
+    one_of("part", part, _PARTS)
     home = root / "labelme_crowd"
     if require(root, LABELME) == "compact":
         with np.load(home / "labelme.npz") as arrays:

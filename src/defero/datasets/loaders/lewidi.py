@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
+from defero.core.option_checks import one_of
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
 from defero.datasets.catalog import DataFile, Dataset, find_dataset, register_dataset
@@ -59,8 +60,7 @@ def lewidi_md_agreement(*, folder: str | PathLike[str] | None = None, ties: Ties
 
 def _load(folder: str | PathLike[str] | None, label: str, *, ties: Ties) -> AgreementSet:
     root = data_folder(folder)
-    if ties not in ("source", "drop"):
-        raise InputError(f"must be source or drop, got {ties!r}.", argument="ties")
+    one_of("ties", ties, ("source", "drop"))
     if require(root, find_dataset(f"lewidi-{label.lower()}")) == "compact":
         items, answers = (
             pd.read_csv(root / "lewidi" / f"{label}_{kind}.csv.gz", keep_default_na=False)

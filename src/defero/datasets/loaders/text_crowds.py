@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
+from defero.core.option_checks import one_of
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
@@ -41,8 +42,7 @@ def sentiment_polarity_crowd(
         A DataFrame with the sentences, or their MiniLM embeddings, (n, 384) float32 (in our form alone).
     """
     root = data_folder(folder)
-    if part not in ("train", "test", "all"):
-        raise InputError(f"must be train, test or all, got {part!r}.", argument="part")
+    one_of("part", part, ("train", "test", "all"))
     home = root / "sentiment_polarity_crowd"
     if require(root, SENTIMENT) == "source":
         if part != "train":
