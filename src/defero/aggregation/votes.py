@@ -137,8 +137,8 @@ def answer_of_decider(scores: Scores, decision: Decision, answer_idx: IntArray, 
     >>> from defero.decisions.rules import MostLikelyRight, decide
     >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
     >>> decision = decide(scores, MostLikelyRight(), expert_names=("ann",))
-    >>> said = answer_of_decider(scores, decision, np.array([[1], [1]]), classes=np.array(["a", "b"], dtype=object))
-    >>> said.label.tolist(), said.confidence.tolist(), said.by_model.tolist()
+    >>> answer = answer_of_decider(scores, decision, np.array([[1], [1]]), classes=np.array(["a", "b"], dtype=object))
+    >>> answer.label.tolist(), answer.confidence.tolist(), answer.by_model.tolist()
     (['a', 'b'], [0.9, 0.8], [True, False])
     """
     rows = np.flatnonzero(decision.deferred)

@@ -131,7 +131,7 @@ def fit_isotonic(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray
 def tally(u: FloatArray, correct: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the distinct scores in order, how many answers each has, and how many of these were right.
 
-    >>> [found.tolist() for found in tally(np.array([2.0, 1.0, 2.0]), np.array([True, True, False]))]
+    >>> [column.tolist() for column in tally(np.array([2.0, 1.0, 2.0]), np.array([True, True, False]))]
     [[1.0, 2.0], [1.0, 2.0], [1.0, 1.0]]
     """
     at, which = np.unique(u, return_inverse=True)

@@ -79,9 +79,11 @@ class ConformalSets(ABC, Generic[Cut]):
         right = true_or_false("correct", correct, shape=scores.shape)
         if observed is not None:
             right = right & true_or_false("observed", observed, shape=scores.shape)
-        found = {None: slice(None)} if strata is None else _rows_per_stratum(stratum_names(strata, n_items=len(scores)))
+        rows_of = (
+            {None: slice(None)} if strata is None else _rows_per_stratum(stratum_names(strata, n_items=len(scores)))
+        )
         thresholds, n_rows = {}, {}
-        for stratum, rows in found.items():
+        for stratum, rows in rows_of.items():
             usable = right[rows].any(axis=1)
             n_rows[stratum] = int(usable.sum())
             thresholds[stratum] = self._calibrate(scores[rows][usable], right[rows][usable])
@@ -138,8 +140,8 @@ class ConformalSets(ABC, Generic[Cut]):
 
     def _raw_sets(self, scores: FloatArray, strata: ArrayLike | None) -> BoolArray:
         if (strata is None) != (None in self.thresholds_):
-            there, missing = ("predict", "fit") if strata is not None else ("fit", "predict")
-            raise InputError(f"strata were given to {there} but not to {missing}; give them to both or to neither.")
+            given_to, missing = ("predict", "fit") if strata is not None else ("fit", "predict")
+            raise InputError(f"strata were given to {given_to} but not to {missing}; give them to both or to neither.")
         if strata is None:
             return self._inside(scores, self.thresholds_[None])
         mask = np.ones(scores.shape, dtype=np.bool_)
@@ -184,9 +186,9 @@ def in_stratum(stratum: Stratum) -> str:
     return "" if stratum is None else f" in stratum {stratum}"
 
 
-def _rows_per_stratum(found: list[Stratum]) -> dict[Stratum, IntArray]:
-    codes = {stratum: code for code, stratum in enumerate(dict.fromkeys(found))}
-    code = np.array([codes[stratum] for stratum in found], dtype=np.int64)
+def _rows_per_stratum(stratum_of_row: list[Stratum]) -> dict[Stratum, IntArray]:
+    codes = {stratum: code for code, stratum in enumerate(dict.fromkeys(stratum_of_row))}
+    code = np.array([codes[stratum] for stratum in stratum_of_row], dtype=np.int64)
     order = np.argsort(code, kind="stable")
     ends = np.cumsum(np.bincount(code, minlength=len(codes)))
     return dict(zip(codes, np.split(order, ends[:-1]), strict=True)) if codes else {}

@@ -133,8 +133,8 @@ def shared_errors(
     >>> labels = rng.integers(3, size=500)
     >>> answers = np.where(rng.random((500, 4)) < 0.8, labels[:, None], rng.integers(3, size=(500, 4)))
     >>> answers[:25, 3], answers[25:, 3] = labels[:25], answers[25:, 0]  # dr_z copies dr_a in 95 % of the cases
-    >>> found = shared_errors(answers, labels, expert_names=["dr_a", "dr_b", "dr_c", "dr_z"])
-    >>> found.group_names, found.pairs[0].correlation > 0.9, found.pairs[0].n_shared
+    >>> errors = shared_errors(answers, labels, expert_names=["dr_a", "dr_b", "dr_c", "dr_z"])
+    >>> errors.group_names, errors.pairs[0].correlation > 0.9, errors.pairs[0].n_shared
     ((('dr_a', 'dr_z'),), True, 500)
     """
     check_level(level)

@@ -100,11 +100,9 @@ class Wrongs:
         """Count."""
         n_items = len(labels)
         item, expert = np.nonzero((answers != MISSING) & (answers != labels[:, None]))
-        answers_given = answers[item, expert]
-        habit = np.bincount(labels[item] * n_classes + answers_given, minlength=n_classes**2).reshape(
-            n_classes, n_classes
-        )
-        cell, count = np.unique(item * n_classes + answers_given, return_counts=True)
+        wrong_idx = answers[item, expert]
+        habit = np.bincount(labels[item] * n_classes + wrong_idx, minlength=n_classes**2).reshape(n_classes, n_classes)
+        cell, count = np.unique(item * n_classes + wrong_idx, return_counts=True)
         each = np.bincount(item, minlength=n_items)
         same = np.bincount(labels[cell // n_classes], weights=count * (count - 1), minlength=n_classes)
         pairs = np.bincount(labels, weights=each * (each - 1), minlength=n_classes)

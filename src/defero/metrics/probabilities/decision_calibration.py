@@ -91,10 +91,10 @@ def decision_calibration(
 
     Examples
     --------
-    >>> found = decision_calibration([0, 0, -1, 1], [[0.9, 0.6]] * 4, [[1, 0], [0, 0], [0, 0], [1, 1]])
-    >>> found.count.tolist(), found.promised.tolist(), found.realised.tolist()
+    >>> result = decision_calibration([0, 0, -1, 1], [[0.9, 0.6]] * 4, [[1, 0], [0, 0], [0, 0], [1, 1]])
+    >>> result.count.tolist(), result.promised.tolist(), result.realised.tolist()
     ([2, 1], [0.9, 0.6], [0.5, 1.0])
-    >>> found.pooled.count, round(found.pooled.gap, 4)
+    >>> result.pooled.count, round(result.pooled.gap, 4)
     (3, -0.1333)
     """
     chosen, shape = chosen_experts(expert), np.shape(expert_proba)

@@ -94,8 +94,8 @@ def calibration_by_group(
 
     Examples
     --------
-    >>> found = calibration_by_group([[0.9], [0.7], [0.6]], [[1], [0], [1]], ["west", "west", "east"])
-    >>> found.groups.tolist(), found.promised.ravel().tolist(), found.realised.ravel().tolist()
+    >>> result = calibration_by_group([[0.9], [0.7], [0.6]], [[1], [0], [1]], ["west", "west", "east"])
+    >>> result.groups.tolist(), result.promised.ravel().tolist(), result.realised.ravel().tolist()
     (['east', 'west'], [0.6, 0.8], [1.0, 0.5])
     """
     cells = forecast_cells(confidence, correct, observed)

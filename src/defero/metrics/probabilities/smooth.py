@@ -130,8 +130,8 @@ def smooth_calibration_interval(
     >>> rng = np.random.default_rng(0)
     >>> confidence = rng.uniform(0.5, 1, 2000)
     >>> correct = rng.random(2000) < confidence - 0.2
-    >>> found = smooth_calibration_interval(confidence, correct, rng=rng)
-    >>> 0.15 < found.low < found.value < found.high < 0.25
+    >>> error = smooth_calibration_interval(confidence, correct, rng=rng)
+    >>> 0.15 < error.low < error.value < error.high < 0.25
     True
     """
     check_level(level)
