@@ -10,7 +10,7 @@ from vote_panels import clipped, panels
 
 from defero.aggregation import ConfusionMatrices, bayes_vote, sequential_panel
 from defero.core import InputError
-from defero.core.class_skill import ClassSkill, errors_alike
+from defero.core.class_skill import ClassSkill, uniform_errors
 
 
 def drawn(seed, *, smallest_n=1):
@@ -48,7 +48,7 @@ def test_bayes_vote_is_the_slow_twin(seed):
 def test_skill_alike_for_all_classes_changes_nothing(panel, cost):
     answers, mask, experts, model = panel
     k = model.shape[1]
-    skill = ClassSkill(np.repeat(experts[:, :, None], k, axis=2), errors_alike(k))
+    skill = ClassSkill(np.repeat(experts[:, :, None], k, axis=2), uniform_errors(k))
     plain, told = bayes_vote(answers, mask, experts, model), bayes_vote(answers, mask, experts, model, skill=skill)
     assert np.array_equal(plain.label, told.label)
     assert plain.confidence == pytest.approx(told.confidence)
@@ -116,7 +116,7 @@ def test_promises_are_kept_over_all_that_may_be_said(seed):
 
 def test_who_errs_on_one_class_by_hand():
     # Right on 95 % of class 0 and 60 % of class 1: "1" is good evidence, 0.6 / 0.05; "0" is poor, 0.95 / 0.4.
-    skill = ClassSkill(np.array([[[0.95, 0.6]], [[0.95, 0.6]]]), errors_alike(2))
+    skill = ClassSkill(np.array([[[0.95, 0.6]], [[0.95, 0.6]]]), uniform_errors(2))
     vote = bayes_vote([[1], [0]], [[True], [True]], [0.775], [[0.7, 0.3], [0.25, 0.75]], skill=skill)
     assert vote.label.tolist() == [1, 1]
     assert vote.confidence == pytest.approx([0.18 / 0.215, 0.3 / 0.5375])
@@ -126,7 +126,7 @@ def test_who_errs_on_one_class_by_hand():
 
 
 def test_discount_weighs_it_and_a_confusion_matrix_replaces_it():
-    skill = ClassSkill(np.full((1, 2, 2), 0.8), errors_alike(2))
+    skill = ClassSkill(np.full((1, 2, 2), 0.8), uniform_errors(2))
     vote = bayes_vote([[0, 0]], [[True, True]], [0.8, 0.8], [[0.5, 0.5]], skill=skill, discount=[0.5, 0.5])
     assert vote.confidence == pytest.approx([0.8])
     known = ConfusionMatrices(np.tile([[0.6, 0.4], [0.4, 0.6]], (2, 1, 1)), np.array([True, False]))
@@ -142,6 +142,6 @@ def test_discount_weighs_it_and_a_confusion_matrix_replaces_it():
     ],
 )
 def test_skill_of_other_items_is_refused(vote):
-    skill = ClassSkill(np.full((2, 1, 2), 0.8), errors_alike(2))
+    skill = ClassSkill(np.full((2, 1, 2), 0.8), uniform_errors(2))
     with pytest.raises(InputError, match=r"skill must be of shape \(1, 1, 2\), got \(2, 1, 2\)"):
         vote(skill)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero import InputError
-from defero.core.class_skill import ClassSkill, errors_alike
+from defero.core.class_skill import ClassSkill, uniform_errors
 
 
 def drawn(seed):
@@ -41,7 +41,7 @@ def test_answers_to_each_truth_add_up_to_one_and_both_forms_agree(seed):
 
 
 def test_certainty_is_clipped_and_no_logarithm_is_infinite():
-    skill = ClassSkill(np.array([[[0.0, 1.0]]]), errors_alike(2))
+    skill = ClassSkill(np.array([[[0.0, 1.0]]]), uniform_errors(2))
     one = np.array([0])
     assert np.isfinite(skill.log_likelihood(one, one, np.array([0]), eps=1e-6)).all()
     assert skill.likelihood(one, one)[0].tolist() == [[0.0, 1.0], [0.0, 1.0]]
@@ -50,14 +50,14 @@ def test_certainty_is_clipped_and_no_logarithm_is_infinite():
 @pytest.mark.parametrize(
     ("right", "errors", "message"),
     [
-        (np.zeros((2, 2)), errors_alike(2), r"right must have shape \(n, J, K\) with two or more classes"),
+        (np.zeros((2, 2)), uniform_errors(2), r"right must have shape \(n, J, K\) with two or more classes"),
         (np.zeros((2, 2, 1)), np.zeros((1, 1)), "two or more classes"),
-        (np.full((1, 1, 2), 1.5), errors_alike(2), r"right must be probabilities in \[0, 1\]"),
-        (np.full((1, 1, 2), np.nan), errors_alike(2), r"right must be probabilities in \[0, 1\]"),
-        (np.zeros((1, 1, 2)), errors_alike(3), r"errors must have shape \(2, 2\), got \(3, 3\)"),
+        (np.full((1, 1, 2), 1.5), uniform_errors(2), r"right must be probabilities in \[0, 1\]"),
+        (np.full((1, 1, 2), np.nan), uniform_errors(2), r"right must be probabilities in \[0, 1\]"),
+        (np.zeros((1, 1, 2)), uniform_errors(3), r"errors must have shape \(2, 2\), got \(3, 3\)"),
         (np.zeros((1, 1, 2)), np.full((2, 2), 0.5), "errors must be 0 on the diagonal"),
-        (np.zeros((1, 1, 3)), np.eye(3)[[1, 2, 0]], "errors must be 0 on the diagonal, above 0 elsewhere"),
-        (np.zeros((1, 1, 2)), 2 * errors_alike(2), "add up to 1 in each row"),
+        (np.zeros((1, 1, 3)), np.eye(3)[[1, 2, 0]], "errors must be 0 on the diagonal, positive elsewhere"),
+        (np.zeros((1, 1, 2)), 2 * uniform_errors(2), "sum to 1 in each row"),
     ],
 )
 def test_what_it_refuses(right, errors, message):

@@ -163,12 +163,17 @@ def test_later_changes_of_the_callers_arrays_change_nothing():
         ([0, 1], pd.DataFrame({"ann": [0, 5]}), {}, "answers: row 1, column ann: answer 5 is not one of 0, 1"),
         ([0, 1], [[0], [{}]], {}, "labels and answers must be text or numbers, got a cell that is neither"),
         ([0, 1], [[0], [1]], {"features": np.zeros((3, 2))}, "features must have one row per label: 2 labels, 3 rows"),
-        ([0, 1], [[0], [1]], {"experts": ["a", "b"]}, "experts must be 1 names, one per column, got 2"),
-        ([0], [[0, 0, 0]], {"experts": ["a", "b", "a"]}, "experts must be distinct, got a more than once; rename one"),
-        ([0], [[0]], {"experts": ["model"]}, "experts must not contain 'model': that word names the model"),
-        ([0], [[0, 0]], {"experts": ["a", ""]}, "experts must not be empty, got an empty name in column 1"),
-        ([0], [[0, 0]], {"experts": "ab"}, "experts must be a list of 2 names, got 'ab'"),
-        ([0], [[0, 0]], {"experts": 2}, "experts must be a list of 2 names, got 2"),
+        ([0, 1], [[0], [1]], {"expert_names": ["a", "b"]}, "expert_names must be 1 names, one per column, got 2"),
+        (
+            [0],
+            [[0, 0, 0]],
+            {"expert_names": ["a", "b", "a"]},
+            "expert_names must be distinct, got a more than once; rename one",
+        ),
+        ([0], [[0]], {"expert_names": ["model"]}, "expert_names must not contain 'model', which names the model"),
+        ([0], [[0, 0]], {"expert_names": ["a", ""]}, "expert_names must not be empty, got an empty name in column 1"),
+        ([0], [[0, 0]], {"expert_names": "ab"}, "expert_names must be a list of 2 names, got 'ab'"),
+        ([0], [[0, 0]], {"expert_names": 2}, "expert_names must be a list of 2 names, got 2"),
     ],
 )
 def test_what_is_wrong_is_said(labels, answers, options, message):
@@ -178,7 +183,7 @@ def test_what_is_wrong_is_said(labels, answers, options, message):
 
 def test_duplicate_columns_of_a_frame_are_refused():
     answers = pd.DataFrame([["a", "b"]], columns=["ann", "ann"])
-    with pytest.raises(InputError, match="experts must be distinct, got ann more than once"):
+    with pytest.raises(InputError, match="expert_names must be distinct, got ann more than once"):
         ExpertTable(["a"], answers, classes=["a", "b"])
 
 

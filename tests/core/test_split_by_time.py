@@ -71,8 +71,11 @@ def test_times_are_numbers_or_dates_of_any_kind():
         ([1.0, np.nan, 2.0, 3.0], "times must be given in every row, got none in row 1; fill it in or drop the row"),
         (np.array(["2020-01-01", "NaT", "2020-01-02", "2020"], "M8[D]"), "times must be given .* none in row 1"),
         ([datetime.date(2020, 1, 1), None, None, None], "times must be given in every row, got none in row 1"),
-        (["3/1/2020", "4/1/2019", "a", "b"], "times must be numbers or dates, got the text 3/1/2020 in row 0; read it"),
-        ([datetime.date(2020, 1, 1), 3, 4, 5], "times must be of one kind .*, got a mixture"),
+        (
+            ["3/1/2020", "4/1/2019", "a", "b"],
+            "times must be numbers or dates, got the text 3/1/2020 in row 0; convert it",
+        ),
+        ([datetime.date(2020, 1, 1), 3, 4, 5], "times must be of one type .*, got a mixture"),
         ([1, 2, 3], "times must have one entry per item: 4 items, got 3"),
         ([[1, 2], [3, 4]], r"times must have one axis \(n,\)"),
         ([7, 7, 7, 8], r"stay together, which leaves none for part 1 of size 0.25 \(4 rows have 2 different times\)"),
@@ -85,5 +88,5 @@ def test_what_is_wrong_with_times_is_said(times, message):
 
 
 def test_groups_and_times_exclude_each_other():
-    with pytest.raises(InputError, match=r"groups and times cannot be kept at once: .*; pass one of them"):
+    with pytest.raises(InputError, match=r"groups and times cannot be used together: .*; pass one of them"):
         ExpertTable([0, 1], [[0]] * 2).split(0.5, 0.5, groups=[1, 2], times=[1, 2])

@@ -30,7 +30,7 @@ def trial(**changes):
 
 def test_what_was_said_and_what_was_right():
     found = trial()
-    assert found.said_idx.tolist() == [0, 1, 2, 0]
+    assert found.team_label_idx.tolist() == [0, 1, 2, 0]
     assert found.team_correct.tolist() == [True] * 4
     assert found.model_correct.tolist() == [True, False, False, True]
     assert found.expert_correct.tolist() == [[True, False], [True, False], [False, True], [False, False]]

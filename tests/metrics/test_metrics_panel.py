@@ -27,7 +27,7 @@ def trial_of(answer_idx, inside, *, target="any-correct", alpha=0.1, deferred=No
     panel = PanelTrial(
         sets=ExpertSets(mask, names, np.zeros(n, bool)),
         deferred=np.ones(n, bool) if deferred is None else np.asarray(deferred, bool),
-        said_idx=np.zeros(n, int),
+        team_label_idx=np.zeros(n, int),
         eligible=np.ones(n_experts, bool) if eligible is None else np.asarray(eligible, bool),
         promise="",
         target=target,

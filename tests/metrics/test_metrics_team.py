@@ -52,7 +52,7 @@ def test_every_count_is_that_of_a_loop():
     trial = random_trial()
     record = judged(trial, training_answers=[5, 50, 500])
     items = range(len(trial))
-    assert record.team.right == sum(trial.said_idx[i] == trial.label_idx[i] for i in items)
+    assert record.team.right == sum(trial.team_label_idx[i] == trial.label_idx[i] for i in items)
     assert (record.gain.first, record.gain.second) == (record.team.value, record.model.value)
     assert record.gain.difference == pytest.approx(record.team.value - record.model.value)
     for j, expert in enumerate(record.experts):

@@ -86,7 +86,7 @@ def test_a_panels_bayes_vote_hears_by_class_and_so_does_the_judge():
     )
     assert np.array_equal(found.label, wanted.label)
     assert found.confidence == pytest.approx(wanted.confidence)
-    assert np.array_equal(CLASSES[try_out(team, X, Y, SAID).panel.said_idx], found.label)
+    assert np.array_equal(CLASSES[try_out(team, X, Y, SAID).panel.team_label_idx], found.label)
 
 
 def test_calibration_shifts_the_log_odds_of_each_class_alike(monkeypatch):

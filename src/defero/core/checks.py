@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.core.wording import did_you_mean, join_names
 
 FloatArray = NDArray[np.float64]
@@ -17,7 +17,7 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 
 def frozen(array: Array) -> Array:
-    """Return a read-only copy, so that a value cannot change after it was checked. Read-only already: no copy."""
+    """Return a read-only copy, so that a checked value cannot change; a read-only array is not copied."""
     view = array.copy() if array.flags.writeable else array.view()
     view.flags.writeable = False
     return view
@@ -28,14 +28,14 @@ def float_matrix(name: str, value: ArrayLike) -> FloatArray:
     try:
         matrix = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers of shape (n, columns), got something else: {error}.") from error
+        raise InputError(f"must be numbers of shape (n, columns): {error}.", argument=name) from error
     if matrix.ndim != 2:
-        raise InputError(f"{name} must have two axes (n, columns), got shape {matrix.shape}.")
+        raise InputError(f"must have two axes (n, columns), got shape {matrix.shape}.", argument=name)
     if not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
         raise InputError(
-            f"{name} must be finite, got {matrix[row, column]} at row {row}, column {column}; "
-            "fill or drop such cells first."
+            f"must be finite, got {matrix[row, column]} at row {row}, column {column}; fill or drop such cells first.",
+            argument=name,
         )
     return matrix
 
@@ -46,70 +46,75 @@ def probabilities(name: str, value: ArrayLike) -> FloatArray:
     if matrix.size and (matrix.min() < 0 or matrix.max() > 1):
         row, column = np.argwhere((matrix < 0) | (matrix > 1))[0]
         raise InputError(
-            f"{name} must lie in [0, 1], got {matrix[row, column]:g} at row {row}, column {column}; "
-            "pass probabilities, not logits."
+            f"must lie in [0, 1], got {matrix[row, column]:g} at row {row}, column {column}; "
+            "pass probabilities, not logits.",
+            argument=name,
         )
     return matrix
 
 
 def expert_rows(name: str, value: ArrayLike, *, n_items: int, n_experts: int) -> NDArray[np.generic]:
-    """Spread a value given per expert (J,) or per item and expert (n, J) to (n, J)."""
+    """Broadcast values per expert (J,), or per item and expert (n, J), to (n, J)."""
     array = np.asarray(value)
     if array.shape not in {(n_experts,), (n_items, n_experts)}:
         raise InputError(
-            f"{name} must have shape ({n_experts},) or ({n_items}, {n_experts}), one column per expert, "
-            f"got {array.shape}."
+            f"must have shape ({n_experts},) or ({n_items}, {n_experts}), one column per expert, got {array.shape}.",
+            argument=name,
         )
     return np.broadcast_to(array, (n_items, n_experts))
 
 
 def availability(value: ArrayLike | None, *, n_items: int, n_experts: int) -> BoolArray:
-    """Return who can be asked, (n, J); everybody where nothing is said."""
+    """Return which experts can be asked, (n, J); all by default."""
     if value is None:
         return np.ones((n_items, n_experts), dtype=np.bool_)
     spread = expert_rows("available", value, n_items=n_items, n_experts=n_experts)
     if spread.dtype != np.bool_:
-        raise InputError(f"available must be True or False for each expert, got dtype {spread.dtype}.")
+        raise InputError(f"must be True or False for each expert, got dtype {spread.dtype}.", argument="available")
     return spread.astype(np.bool_)
 
 
 def fee_matrix(value: ArrayLike | None, *, n_items: int, n_experts: int) -> FloatArray:
-    """Return what asking costs, (n, J), in units of one error; nothing where nothing is said."""
+    """Return the fees, (n, J), in units of one error; 0 by default."""
     if value is None:
         return np.zeros((n_items, n_experts))
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"fees must be numbers in units of one error: {error}.") from error
+        raise InputError(f"must be numbers in units of one error: {error}.", argument="fees") from error
     spread = expert_rows("fees", numbers, n_items=n_items, n_experts=n_experts)
     if not np.isfinite(numbers).all():
-        raise InputError("fees must be finite; to rule an expert out pass available=False for them instead.")
+        raise InputError(
+            "must be finite; to exclude an expert pass ", Argument("available", False), " for them.", argument="fees"
+        )
     return spread.astype(np.float64)
 
 
 def names(name: str, value: object, *, count: int) -> tuple[str, ...]:
-    """Return distinct, non-empty names; `expert_0`, `expert_1`, ... where none are given."""
+    """Return distinct, non-empty names; by default `expert_0`, `expert_1`, ..."""
     if value is None:
         return tuple(f"expert_{j}" for j in range(count))
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InputError(f"{name} must be a list of {count} names, got {value!r}.")
-    found = tuple(str(one) for one in value)
-    if len(found) != count:
-        raise InputError(f"{name} must be {count} names, one per column, got {len(found)}.")
-    if len(set(found)) < len(found):
-        twice = sorted(one for one, count in Counter(found).items() if count > 1)
-        raise InputError(f"{name} must be distinct, got {', '.join(twice)} more than once; rename one of them.")
-    if "model" in found:
-        raise InputError(f"{name} must not contain 'model': that word names the model in every decision.")
-    if "" in found:
-        raise InputError(f"{name} must not be empty, got an empty name in column {found.index('')}.")
-    return found
+        raise InputError(f"must be a list of {count} names, got {value!r}.", argument=name)
+    texts = tuple(str(text) for text in value)
+    if len(texts) != count:
+        raise InputError(f"must be {count} names, one per column, got {len(texts)}.", argument=name)
+    duplicates = sorted(text for text, times in Counter(texts).items() if times > 1)
+    if duplicates:
+        raise InputError(
+            f"must be distinct, got {', '.join(duplicates)} more than once; rename one of them.", argument=name
+        )
+    if "model" in texts:
+        raise InputError("must not contain 'model', which names the model in decisions.", argument=name)
+    if "" in texts:
+        raise InputError(f"must not be empty, got an empty name in column {texts.index('')}.", argument=name)
+    return texts
 
 
 def true_or_false(
     name: str, value: ArrayLike, *, shape: tuple[int, ...] | None = None, seen: BoolArray | None = None
 ) -> BoolArray:
-    """Return True or False in each cell; the numbers 0 and 1 are taken too, and anything where `seen` is False.
+    """Return booleans; 0 and 1 are accepted too, and anything in cells where `seen` is False.
 
     >>> true_or_false("observed", [[1, 0]], shape=(1, 2)).tolist()
     [[True, False]]
@@ -121,16 +126,16 @@ def true_or_false(
         raise InputError(f"must have the shape {shape} of the other arguments, got {array.shape}.", argument=name)
     if array.dtype == np.bool_:
         return np.asarray(array, dtype=np.bool_)
-    strange = np.asarray((array != 0) & (array != 1), dtype=np.bool_)
+    invalid = np.asarray((array != 0) & (array != 1), dtype=np.bool_)
     if seen is not None:
-        strange &= seen
-    if strange.any():
-        raise InputError(f"must be True or False (or 1 or 0) in each cell, got {place(array, strange)}.", argument=name)
+        invalid &= seen
+    if invalid.any():
+        raise InputError(f"must be True or False (or 1 or 0) in each cell, got {place(array, invalid)}.", argument=name)
     return np.asarray(array == 1, dtype=np.bool_)
 
 
 def flags(name: str, value: ArrayLike, *, n_items: int | None = None) -> BoolArray:
-    """Return (n,) True or False; the numbers 0 and 1 are taken too.
+    """Return (n,) booleans; 0 and 1 are accepted too.
 
     >>> flags("correct", [1, 0]).tolist()
     [True, False]
@@ -140,20 +145,20 @@ def flags(name: str, value: ArrayLike, *, n_items: int | None = None) -> BoolArr
     return true_or_false(name, array)
 
 
-def place(array: NDArray[Any], strange: BoolArray) -> str:
-    """Write the first strange value of (n,) or (n, J), and where it is.
+def place(array: NDArray[Any], invalid: BoolArray) -> str:
+    """Write the first invalid value of (n,) or (n, J), and its position.
 
     >>> place(np.array([[1, 7]]), np.array([[False, True]]))
     '7 for item 0, expert 1'
     """
-    cell = tuple(np.argwhere(strange)[0])
+    cell = tuple(np.argwhere(invalid)[0])
     value = array[cell]
     shown = f"{value:g}" if isinstance(value, np.floating) else str(value)
     return f"{shown} for item {cell[0]}" + (f", expert {cell[1]}" if len(cell) == 2 else "")
 
 
 def numbers(name: str, value: ArrayLike, *, n_items: int | None = None) -> FloatArray:
-    """Return (n,) floats without NaN; infinity passes.
+    """Return (n,) floats without NaN; infinity is allowed.
 
     >>> numbers("gain", [1, 2]).tolist()
     [1.0, 2.0]
@@ -170,7 +175,7 @@ def numbers(name: str, value: ArrayLike, *, n_items: int | None = None) -> Float
 
 
 def item_weights(name: str, value: ArrayLike | None, *, n_items: int) -> FloatArray:
-    """Return how much each item counts, (n,); 1 where nothing is said.
+    """Return sample weights, (n,); 1 by default.
 
     >>> item_weights("weight", None, n_items=2).tolist()
     [1.0, 1.0]
@@ -179,12 +184,12 @@ def item_weights(name: str, value: ArrayLike | None, *, n_items: int) -> FloatAr
         return np.ones(n_items)
     array = numbers(name, value, n_items=n_items)
     if not (np.isfinite(array) & (array >= 0)).all():
-        raise InputError("must be finite and not negative; pass 0 for an item that does not count.", argument=name)
+        raise InputError("must be finite and not negative; pass 0 to exclude an item.", argument=name)
     return array
 
 
 def index_numbers(name: str, value: ArrayLike, *, below: int | None = None, n_items: int | None = None) -> IntArray:
-    """Return (n,) whole numbers from 0, such as class numbers or expert numbers; less than `below` where it is given.
+    """Return (n,) indices from 0, such as class or expert indices; less than `below` if given.
 
     >>> index_numbers("label_idx", [1, 0], below=2).tolist()
     [1, 0]
@@ -205,7 +210,7 @@ def index_numbers(name: str, value: ArrayLike, *, below: int | None = None, n_it
 
 
 def check_length(name: str, array: NDArray[Any], *, n_items: int | None = None) -> None:
-    """Refuse an array that is not (n,)."""
+    """Raise if an array is not (n,)."""
     if array.ndim != 1:
         raise InputError(f"must have one axis (n,), one value per item, got shape {array.shape}.", argument=name)
     if n_items is not None and len(array) != n_items:
@@ -213,15 +218,15 @@ def check_length(name: str, array: NDArray[Any], *, n_items: int | None = None) 
 
 
 def by_name(name: str, value: object, experts: tuple[str, ...], *, default: float | bool) -> Any:
-    """Return a mapping from experts' names as a list in their order; anything else as it is.
+    """Return a mapping by expert name as a list in the order of the experts; other values unchanged.
 
     >>> by_name("fees", {"bob": 0.1}, ("ann", "bob"), default=0.0)
     [0.0, 0.1]
     """
     if not isinstance(value, Mapping):
         return value
-    strangers = [str(who) for who in value if who not in experts]
-    if strangers:
-        hint = did_you_mean(strangers[0], experts)
-        raise InputError(f": no expert {join_names(strangers)}{hint} There are {join_names(experts)}.", argument=name)
-    return [value.get(who, default) for who in experts]
+    invalidrs = [str(who) for who in value if who not in experts]
+    if invalidrs:
+        hint = did_you_mean(invalidrs[0], experts)
+        raise InputError(f": no expert {join_names(invalidrs)}{hint} There are {join_names(experts)}.", argument=name)
+    return [value.get(expert, default) for expert in experts]

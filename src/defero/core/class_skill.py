@@ -1,4 +1,4 @@
-"""ClassSkill: how likely each expert is right on an item of each class, and what is said by who is wrong."""
+"""ClassSkill: how likely each expert is right on each class, and which wrong class they answer otherwise."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class ClassSkill:
     right : (n, J, K)
         P(expert j is right | x, y = k).
     errors : (K, K)
-        P(a wrong answer is m | y = k): above 0 but for the diagonal, which is 0; rows add up to 1.
+        P(a wrong answer is m | y = k): 0 on the diagonal, positive elsewhere; rows sum to 1.
 
     Examples
     --------
@@ -32,15 +32,19 @@ class ClassSkill:
     def __post_init__(self) -> None:
         right, errors = np.asarray(self.right, dtype=np.float64), np.asarray(self.errors, dtype=np.float64)
         if right.ndim != 3 or right.shape[2] < 2:
-            raise InputError(f"right must have shape (n, J, K) with two or more classes, got {right.shape}.")
+            raise InputError(
+                f"must have shape (n, J, K) with two or more classes, got {right.shape}.", argument="right"
+            )
         if right.size and not (right.min() >= 0 and right.max() <= 1):
-            raise InputError("right must be probabilities in [0, 1], for each item, expert and class.")
+            raise InputError("must be probabilities in [0, 1], for each item, expert and class.", argument="right")
         n_classes = right.shape[2]
         if errors.shape != (n_classes, n_classes):
-            raise InputError(f"errors must have shape ({n_classes}, {n_classes}), got {errors.shape}.")
+            raise InputError(f"must have shape ({n_classes}, {n_classes}), got {errors.shape}.", argument="errors")
         off = ~np.eye(n_classes, dtype=np.bool_)
         if np.diag(errors).any() or not (errors[off] > 0).all() or not np.allclose(errors.sum(axis=1), 1):
-            raise InputError("errors must be 0 on the diagonal, above 0 elsewhere, and add up to 1 in each row.")
+            raise InputError(
+                "must be 0 on the diagonal, positive elsewhere, and sum to 1 in each row.", argument="errors"
+            )
         object.__setattr__(self, "right", frozen(right))
         object.__setattr__(self, "errors", frozen(errors))
 
@@ -56,23 +60,25 @@ class ClassSkill:
         `right` is clipped to [eps, 1 - eps].
         """
         right = np.clip(self.right[item_idx, expert_idx], eps, 1 - eps)
-        found = (1 - right)[:, :, None] * self.errors
+        likelihood = (1 - right)[:, :, None] * self.errors
         classes = np.arange(len(self.errors))
-        found[:, classes, classes] = right
-        return found
+        likelihood[:, classes, classes] = right
+        return likelihood
 
-    def log_likelihood(self, item_idx: IntArray, expert_idx: IntArray, said: IntArray, *, eps: float) -> FloatArray:
-        """Return log P(said | y = k, x) of answers to some items, (a, K)."""
+    def log_likelihood(
+        self, item_idx: IntArray, expert_idx: IntArray, answer_idx: IntArray, *, eps: float
+    ) -> FloatArray:
+        """Return log P(answer | y = k, x) of answers to some items, (a, K)."""
         right = np.clip(self.right[item_idx, expert_idx], eps, 1 - eps)
-        hit = said[:, None] == np.arange(len(self.errors))
-        share = np.where(hit, 1.0, self.errors.T[said])  # the diagonal is 0: no logarithm of it is wanted
+        hit = answer_idx[:, None] == np.arange(len(self.errors))
+        share = np.where(hit, 1.0, self.errors.T[answer_idx])  # the diagonal is 0: avoid its logarithm
         return np.where(hit, np.log(right), np.log1p(-right)) + np.log(share)
 
 
-def errors_alike(n_classes: int) -> FloatArray:
-    """Return errors that fall on the other classes alike, (K, K).
+def uniform_errors(n_classes: int) -> FloatArray:
+    """Return errors that are uniform over the other classes, (K, K).
 
-    >>> errors_alike(3).tolist()
+    >>> uniform_errors(3).tolist()
     [[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
     """
     return (1.0 - np.eye(n_classes)) / (n_classes - 1)

@@ -1,4 +1,4 @@
-"""How results show themselves: a short text, a table in notebooks, a DataFrame."""
+"""Displays of results: a short repr, an HTML table in notebooks, a DataFrame."""
 
 import html
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ HTML_ROWS = 10
 
 
 class Tabular:
-    """A result with one row per item: subclasses say their columns and a headline."""
+    """A result with one row per item; subclasses define its columns and a headline."""
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return the columns of `to_frame` by name, of all items or of the first `most`."""
@@ -26,12 +26,12 @@ class Tabular:
         raise NotImplementedError
 
     def headline(self) -> str:
-        """Return one line that sums the result up."""
+        """Return a one-line summary."""
         raise NotImplementedError
 
     def to_frame(self) -> "DataFrame":
         """Return the result as a pandas DataFrame, one row per item."""
-        # pandas is loaded when a frame is asked for: core itself needs numpy alone.
+        # pandas is loaded only here: core itself needs numpy alone.
         frame: DataFrame = import_module("pandas").DataFrame(self.columns())
         return frame
 

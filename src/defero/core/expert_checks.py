@@ -11,7 +11,7 @@ from defero.core.labels import MISSING, Labels, as_column, is_missing
 from defero.core.results import MODEL, Decision
 
 Stratum = Hashable
-"""A stratum's name: text or a number. None where there are no strata."""
+"""Name of a stratum: text or a number. None without strata."""
 
 
 def answer_numbers(answers: ArrayLike, *, n_classes: int) -> IntArray:
@@ -59,26 +59,24 @@ def expert_probabilities(value: ArrayLike, *, n_items: int, n_experts: int) -> F
 
 
 def class_probabilities(value: ArrayLike) -> FloatArray:
-    """Return the model's P(y = k), (n, K), rows adding up to 1."""
+    """Return the model's P(y = k), (n, K), rows sum to 1."""
     matrix = probabilities("class_proba", value)
     if matrix.shape[1] == 0:
         raise InputError("must have at least one class, got no column.", argument="class_proba")
     off = np.abs(matrix.sum(axis=1) - 1) > 1e-6
     if off.any():
         row = int(np.flatnonzero(off)[0])
-        raise InputError(
-            f"must add up to 1 in each row, got {matrix[row].sum():g} in row {row}.", argument="class_proba"
-        )
+        raise InputError(f"must sum to 1 in each row, got {matrix[row].sum():g} in row {row}.", argument="class_proba")
     return matrix
 
 
 def answers_and_model(answers: ArrayLike, class_proba: ArrayLike) -> tuple[IntArray, FloatArray]:
     """Return answers (n, J) and the model's probabilities (n, K) of the same items."""
     model = class_probabilities(class_proba)
-    given = answer_numbers(answers, n_classes=model.shape[1])
-    if len(model) != len(given):
-        raise InputError(f"must have {len(given)} rows like answers, got {len(model)}.", argument="class_proba")
-    return given, model
+    answer_idx = answer_numbers(answers, n_classes=model.shape[1])
+    if len(model) != len(answer_idx):
+        raise InputError(f"must have {len(answer_idx)} rows like answers, got {len(model)}.", argument="class_proba")
+    return answer_idx, model
 
 
 def complete_labels(name: str, value: ArrayLike, *, n_items: int) -> Labels:

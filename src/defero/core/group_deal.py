@@ -1,4 +1,4 @@
-"""Deal whole groups of rows out to parts: the sizes come out right, each class is shared as evenly as groups allow."""
+"""Assign whole groups of rows to parts, close to the requested sizes and stratified by class."""
 
 from itertools import pairwise
 
@@ -45,7 +45,7 @@ def deal_groups(
 
 
 class _Deal:
-    """What each part has and lacks. Plain lists: a group has few classes, and there are many groups."""
+    """Rows that each part has and lacks. Plain lists: a group has few classes, and there are many groups."""
 
     def __init__(self, group_idx: IntArray, strata: IntArray, fractions: tuple[float, ...]) -> None:
         n_classes = int(strata.max()) + 1
@@ -117,7 +117,7 @@ class _Deal:
 
 
 def _one_of_each_class(deal: _Deal, order: IntArray) -> list[int]:
-    """Choose groups for the first part until it knows every class, has no room left, or the others would have none."""
+    """Choose groups for the first part until it has every class, is full, or the other parts would get none."""
     n_groups_with: dict[int, int] = {}
     smallest: dict[int, int] = {}
     for group in order.tolist():  # largest first: the last to be written is a smallest

@@ -51,11 +51,13 @@ def find_classes(labels: ArrayLike, *, name: str = "y") -> Labels:
     try:
         return np.unique(_distinct(array))
     except TypeError as error:
-        raise InputError(f"{name} must hold labels of one type (all text or all numbers), got a mixture.") from error
+        raise InputError(
+            "must hold labels of one type (all text or all numbers), got a mixture.", argument=name
+        ) from error
 
 
 def refuse_gaps(labels: ArrayLike, *, name: str = "y") -> None:
-    """Raise, naming the first row, where a label is missing; what is no column of labels is for others to refuse.
+    """Raise if a label is missing, naming the first row; other shapes are checked elsewhere.
 
     >>> refuse_gaps(["malign", None])
     Traceback (most recent call last):
@@ -70,11 +72,13 @@ def refuse_gaps(labels: ArrayLike, *, name: str = "y") -> None:
     if array.dtype.kind == "O":
         gap = next((row for row, value in enumerate(array.tolist()) if is_missing(value)), None)
         if gap is not None:
-            raise InputError(f"{name} must have a label in every row, got none in row {gap}; drop such rows first.")
+            raise InputError(
+                f"must have a label in every row, got none in row {gap}; drop such rows first.", argument=name
+            )
     elif array.dtype.kind == "f" and not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])
         raise InputError(
-            f"{name} must have a label in every row, got {array[row]} in row {row}; it contains NaN or inf."
+            f"must have a label in every row, got {array[row]} in row {row}; it contains NaN or inf.", argument=name
         )
 
 
@@ -84,7 +88,7 @@ def as_column(labels: ArrayLike, *, name: str) -> Labels:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise InputError(f"{name} must have one axis (n,), one label per item, got shape {array.shape}.")
+        raise InputError(f"must have one axis (n,), one label per item, got shape {array.shape}.", argument=name)
     return array
 
 
@@ -100,17 +104,17 @@ def encode_labels(labels: ArrayLike, classes: Labels, *, name: str = "y") -> Int
     if wrong.size:
         row = int(wrong[0])
         raise InputError(
-            f"{name}: row {row}: label {_shown(array[row])} is not one of {join_names(classes.tolist())}; "
-            "the classes are those that fit saw."
+            f": row {row}: label {_shown(array[row])} is not one of {join_names(classes.tolist())}.",
+            argument=name,
         )
     return codes
 
 
 def encode_answers(answers: object, classes: Labels, *, name: str = "experts") -> IntArray:
-    """Return each answer's class number, (n, J), -1 where an expert was not asked.
+    """Return the class index of each answer, (n, J), -1 where it is missing.
 
-    Missing is None, NaN or pandas' NA; -1 in integer arrays where -1 is no class; in a scipy.sparse
-    matrix whatever is not stored (a stored value is the class number + 1).
+    Missing is None, NaN or pandas' NA; -1 in integer arrays if -1 is not a class; in a scipy.sparse
+    matrix the cells that are not stored (a stored value is the class index + 1).
 
     >>> encode_answers([["a", None], ["b", "a"]], np.array(["a", "b"], dtype=object)).tolist()
     [[0, -1], [1, 0]]
@@ -121,9 +125,9 @@ def encode_answers(answers: object, classes: Labels, *, name: str = "experts") -
 
 
 def code_answers(answers: Any, classes: Labels, *, name: str = "experts") -> Answers:
-    """Return the class numbers of answers as `encode_answers` reads them, sparse where the answers are.
+    """Return the class indices of answers as in `encode_answers`; sparse answers stay sparse.
 
-    `Answers`, and a log of answers, say themselves what they are `among` the classes.
+    `Answers` and logs of answers recode themselves by their method `among`.
 
     >>> code_answers([["a", None], ["b", "a"]], np.array(["a", "b"], dtype=object)).per_expert().tolist()
     [2, 1]
@@ -141,8 +145,8 @@ def code_answers(answers: Any, classes: Labels, *, name: str = "experts") -> Ans
         codes = minus_one_is_missing(class_numbers(cells, classes), cells)
     if codes.size and codes.min() == NO_CLASS:
         row, column = np.argwhere(codes == NO_CLASS)[0]
-        who = names_in(answers) or range(codes.shape[1])
-        raise _no_class(name, row, who[column], cells[row, column], classes)
+        columns = names_in(answers) or range(codes.shape[1])
+        raise _no_class(name, row, columns[column], cells[row, column], classes)
     return Answers.from_cells(codes, classes=classes)
 
 
@@ -151,43 +155,46 @@ def _recode(answers: Any, classes: Labels, *, name: str) -> Answers:
     if coded.codes.size and coded.codes.min() == NO_CLASS:
         items, experts, codes = coded.triplets()
         first = int(np.argmax(codes == NO_CLASS))
-        who = names_in(answers) or range(coded.n_experts)
+        columns = names_in(answers) or range(coded.n_experts)
         answer = answers.classes[answers.triplets().codes[first]]
-        raise _no_class(name, int(items[first]), who[experts[first]], answer, classes)
+        raise _no_class(name, int(items[first]), columns[experts[first]], answer, classes)
     return coded
 
 
 def _no_class(name: str, row: int, column: object, answer: object, classes: Labels) -> InputError:
     return InputError(
-        f"{name}: row {row}, column {column}: answer {_shown(answer)} is not one of {join_names(classes.tolist())}."
+        f": row {row}, column {column}: answer {_shown(answer)} is not one of {join_names(classes.tolist())}.",
+        argument=name,
     )
 
 
 def encode_recorded(answers: object, classes: Labels, *, expert_names: tuple[str, ...], n_items: int) -> IntArray:
     """Return recorded answers of known experts as class numbers (n, J), columns in the order of `expert_names`.
 
-    A data frame's columns are found by name, in any order; they must be those experts and no others.
+    The columns of a data frame are matched by name, in any order; they must be exactly those experts.
     """
-    who = names_in(answers)
-    if who is not None and sorted(who) != sorted(expert_names):
+    columns = names_in(answers)
+    if columns is not None and sorted(columns) != sorted(expert_names):
         raise InputError(
-            f"experts: expected the experts of fit ({join_names(expert_names)}), got {join_names(who)}; "
-            "leave a column blank for an expert who was not asked."
+            f": expected the experts of fit ({join_names(expert_names)}), got {join_names(columns)}; "
+            "leave a column blank for an expert who was not asked.",
+            argument="experts",
         )
     answer_idx = encode_answers(answers, classes)
-    if who is not None:
-        answer_idx = answer_idx[:, [who.index(name) for name in expert_names]]
+    if columns is not None:
+        answer_idx = answer_idx[:, [columns.index(name) for name in expert_names]]
     expected = (n_items, len(expert_names))
     if answer_idx.shape != expected:
         raise InputError(
-            f"experts must have shape {expected}, one row per item and one column for each expert of fit, "
-            f"got {answer_idx.shape}."
+            f"must have shape {expected}, one row per item and one column for each expert of fit, "
+            f"got {answer_idx.shape}.",
+            argument="experts",
         )
     return answer_idx
 
 
 def names_in(answers: Any) -> tuple[str, ...] | None:
-    """Return the column names of a data frame of answers, or the names that `Answers` know; None where none."""
+    """Return the column names of a data frame, or the expert names of `Answers`; None without names."""
     columns = answers.columns if is_frame(answers) else getattr(answers, "expert_names", None)
     return None if columns is None else tuple(str(column) for column in columns)
 
@@ -212,23 +219,23 @@ def answer_matrix(answers: object, *, name: str) -> Labels:
 
 
 def _cells(values: object, *, name: str) -> Labels:
-    """Return an array in which each cell keeps its own type: numpy alone makes two texts of ["a", nan]."""
+    """Return an array in which each cell has its own type; numpy would turn ["a", nan] into two texts."""
     try:
         array = np.asarray(values)
         return np.asarray(values, dtype=object) if array.dtype.kind in "US" else array
     except ValueError as error:
         raise InputError(
-            f"{name} must have as many cells in each row as in the first, got rows that differ."
+            "must have as many cells in each row as in the first, got rows that differ.", argument=name
         ) from error
 
 
 def is_frame(answers: Any) -> bool:
-    """Tell a data frame, whose columns may have any name, from other values."""
+    """Return whether this is a data frame."""
     return hasattr(answers, "iloc") and hasattr(answers, "columns")
 
 
 def is_text_array(answers: object) -> bool:
-    """Tell an (n, J) array of numpy's own text, whose cells need not become objects one by one."""
+    """Return whether this is an (n, J) array of numpy's text type, which needs no conversion to objects."""
     return (
         isinstance(answers, np.ndarray)
         and not isinstance(answers, np.ma.MaskedArray)
@@ -246,7 +253,7 @@ def _frame_codes(frame: Any, classes: Labels) -> Codes:
 
 
 def _distinct(array: Labels) -> Labels:
-    """Return objects without repetitions, as hashing is quicker than sorting; other arrays as they are."""
+    """Return the distinct objects, since hashing is faster than sorting; other arrays unchanged."""
     if array.dtype.kind != "O":
         return array
     try:

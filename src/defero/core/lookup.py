@@ -1,4 +1,4 @@
-"""The class number of each of many values, in the smallest type that holds it; what a missing value looks like."""
+"""Look up the class index of many values; what counts as missing."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Values = NDArray[np.generic]
 
 
 def is_missing(value: object) -> bool:
-    """Tell None, NaN and pandas' NA and NaT from an answer.
+    """Return whether a value is None, NaN, or pandas' NA or NaT.
 
     >>> [is_missing(v) for v in (None, float("nan"), "", 0)]
     [True, True, False, False]
@@ -39,7 +39,7 @@ def code_type(n_classes: int) -> "np.dtype[Any]":
 
 
 def class_numbers(values: Values, classes: Values) -> Codes:
-    """Look every value up: its class number, -1 where missing, -2 where it is no class.
+    """Return the class index of each value, -1 if it is missing, -2 if it is not a class.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def class_numbers(values: Values, classes: Values) -> Codes:
     codes = np.empty(values.shape, code_type(len(classes)))
     numeric = values.dtype.kind in "iufb" and classes.dtype.kind in "iufb"
     numbers = _Numbers({value: k for k, value in enumerate(classes.tolist())})
-    # By and by: the copies that a lookup makes are many times as large as its answer.
+    # In chunks: the copies that a lookup makes are many times as large as its result.
     rows = max(1, CELLS_AT_ONCE // max(1, values[:1].size))
     for start in range(0, len(values), rows):
         chunk = values[start : start + rows]
@@ -63,7 +63,7 @@ def class_numbers(values: Values, classes: Values) -> Codes:
 
 
 def column_numbers(column: Any, classes: Values) -> Codes:
-    """Look up a column of a data frame, (n,); text and categories by their distinct values."""
+    """Return the class indices of a column of a data frame, (n,)."""
     if isinstance(column.dtype, np.dtype):
         values = column.to_numpy()
         return minus_one_is_missing(class_numbers(values, classes), values)
@@ -78,14 +78,14 @@ def column_numbers(column: Any, classes: Values) -> Codes:
 
 
 def minus_one_is_missing(codes: Codes, values: Values) -> Codes:
-    """Read -1 as missing among whole numbers, where it is no class. Writes into `codes`."""
+    """Set -1 in integer arrays to missing unless it is a class. Writes into `codes`."""
     if values.dtype.kind in "iu":
         codes[(codes == NO_CLASS) & (values == -1)] = MISSING
     return codes
 
 
 class _Numbers(dict[object, int]):
-    """Class numbers by value; any spelling of missing is found too."""
+    """Class indices by value, with all kinds of missing values."""
 
     def __missing__(self, value: object) -> int:
         return MISSING if is_missing(value) else NO_CLASS

@@ -48,7 +48,7 @@ def share(name: str, value: float, *, example: str) -> float:
 
 
 def one_of(name: str, value: object, choices: Iterable[object]) -> None:
-    """Refuse a value that is none of the choices.
+    """Raise if a value is not one of the choices.
 
     >>> one_of("method", "plat", ("platt", "none"))
     Traceback (most recent call last):
@@ -61,7 +61,7 @@ def one_of(name: str, value: object, choices: Iterable[object]) -> None:
 
 
 def check_generator(rng: np.random.Generator) -> None:
-    """Refuse a seed where a generator is needed: a seed would repeat the same draws for every expert."""
+    """Raise if this is not a generator: a seed would repeat the same draws for every expert."""
     if not isinstance(rng, np.random.Generator):
         raise InputError(
             f"must be a numpy.random.Generator, got {type(rng).__name__}; pass np.random.default_rng(seed).",

@@ -1,4 +1,4 @@
-"""What comes out: who decides (Decision), who is asked (ExpertSets), what the team says (Answer)."""
+"""Results: who decides (Decision), who is asked (ExpertSets), the team's label (Answer)."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,14 +26,14 @@ class Decision(Tabular):
     expected_cost : (n,)
         P(wrong) plus the fee, in units of one error.
     model_value : (n,)
-        What the model is worth: P(it is right).
+        P(the model is right).
     best_expert : (n,) int
-        The best expert who may be asked, -1 where there is none.
+        The best expert who can be asked, -1 if there is none.
     best_value : (n,)
-        What that expert is worth: P(right) minus the fee; -inf where there is none.
+        P(that expert is right) minus the fee; -inf if there is none.
     withheld : (n,) int
-        An expert who looked better than whoever decides but has given too few answers to be asked alone;
-        -1 where there is none.
+        An expert with a higher value than the decider, but with too few answers to be asked alone; -1 if there is
+        none.
     """
 
     expert: IntArray
@@ -65,15 +65,15 @@ class Decision(Tabular):
         return len(self.expert)
 
     def headline(self) -> str:
-        """Return how many items the model keeps and how many each expert gets."""
+        """Return how many items the model and each expert get."""
         load = dict(zip(self.expert_names, self.load.tolist(), strict=True))
         asked = join_names((f"{name} {count:,}" for name, count in load.items() if count), most=4)
-        kept = len(self) - int(self.deferred.sum())
-        return f"Decision: {count_of(len(self), 'item')}; model {kept:,}{', ' if asked else ''}{asked}."
+        n_model = len(self) - int(self.deferred.sum())
+        return f"Decision: {count_of(len(self), 'item')}; model {n_model:,}{', ' if asked else ''}{asked}."
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return route, expected_cost and reason."""
-        reasons = [self._why(i) for i in range(len(self))[:most]]
+        reasons = [self._reason(i) for i in range(len(self))[:most]]
         return {"route": self.name[:most], "expected_cost": self.expected_cost[:most], "reason": reasons}
 
     @property
@@ -89,7 +89,7 @@ class Decision(Tabular):
     @property
     def reason(self) -> list[str]:
         """One short phrase per item that names the numbers compared."""
-        return [self._why(i) for i in range(len(self))]
+        return [self._reason(i) for i in range(len(self))]
 
     @property
     def coverage(self) -> float:
@@ -101,7 +101,7 @@ class Decision(Tabular):
         """(J,): how many items each expert gets."""
         return np.bincount(self.expert[self.deferred], minlength=len(self.expert_names)).astype(np.int64)
 
-    def _why(self, i: int) -> str:
+    def _reason(self, i: int) -> str:
         best, asked = int(self.best_expert[i]), int(self.expert[i])
         tail = ""
         if self.withheld[i] != MODEL:
@@ -114,9 +114,9 @@ class Decision(Tabular):
             return f"{expert} >= {model}{tail}"
         if asked == MODEL and self.model_value[i] > self.best_value[i]:
             return f"{model} > {expert}{tail}"
-        # Baselines decide by something else than these numbers.
-        who = "model" if asked == MODEL else self.expert_names[asked]
-        return f"{who} by rule, with {model} and best expert {expert}{tail}"
+        # Baselines do not decide by these numbers.
+        decider = "model" if asked == MODEL else self.expert_names[asked]
+        return f"{decider} by rule, with {model} and best expert {expert}{tail}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,10 +126,10 @@ class ExpertSets(Tabular):
     Attributes
     ----------
     mask : (n, J) bool
-        Is expert j in the set of item i?
+        Whether expert j is in the set of item i.
     expert_names : J names
     filled : (n,) bool
-        Was the set empty before its only member, the top expert, was added? Nowhere, where nothing is said.
+        Whether the set was empty before the best expert was added; False by default.
 
     Examples
     --------
@@ -189,16 +189,16 @@ class ExpertSets(Tabular):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer(Tabular):
-    """What the team says of each item.
+    """The team's label for each item.
 
     Attributes
     ----------
     label : (n,)
-        In the labels' own type.
+        Of the type of the labels.
     confidence : (n,)
         P(the label is right).
     heard : (n, J) bool
-        Whose answer went into it; nobody's where the model answered.
+        Whose answers were used; nobody's if the model answered.
     """
 
     label: Labels

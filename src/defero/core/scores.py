@@ -56,7 +56,7 @@ class Scores(Tabular):
         if off.any():
             row = int(np.flatnonzero(off)[0])
             raise InputError(
-                f"class_proba must add up to 1 in each row, got {class_proba[row].sum():g} in row {row}; "
+                f"class_proba must sum to 1 in each row, got {class_proba[row].sum():g} in row {row}; "
                 "are there columns that are no classes?"
             )
         for name, array in (

@@ -1,4 +1,4 @@
-"""Disjoint parts of a table's rows: by chance, by group, or by time."""
+"""Split the rows of a table into disjoint parts: at random, by group, or by time."""
 
 import math
 from itertools import pairwise
@@ -14,7 +14,7 @@ from defero.core.lookup import is_missing
 
 
 class SplitError(InputError):
-    """Rows cannot be split as asked: what stands in the way, apart from what to do about it.
+    """Rows cannot be split as requested; the reason, and what to do.
 
     >>> str(SplitError("groups", "3 groups cannot fill 4 parts", advice="ask for fewer parts"))
     'groups: 3 groups cannot fill 4 parts; ask for fewer parts.'
@@ -30,9 +30,9 @@ Column = NDArray[Any]
 
 
 def split_rows(strata: IntArray, fractions: tuple[float, ...], *, rng: np.random.Generator) -> Parts:
-    """Deal the rows out to parts of the given sizes, in the same proportion within each stratum.
+    """Split the rows at random into parts of the given sizes, stratified.
 
-    The first part gets at least one row of each stratum, so that a model fitted on it knows every class.
+    The first part gets at least one row of each stratum, so that a model fitted on it has every class.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ def split_rows(strata: IntArray, fractions: tuple[float, ...], *, rng: np.random
 
 
 def split_groups(groups: Column, strata: IntArray, fractions: tuple[float, ...], *, rng: np.random.Generator) -> Parts:
-    """Deal whole groups out to parts: no group is in two of them.
+    """Split whole groups into parts: all rows of a group go to the same part.
 
-    Each part's size is within one largest group of its wish, and each class is shared out as evenly as a simple
-    dealing of groups allows (see `deal_groups`). The first part gets rows of each class where its size allows.
+    The size of each part differs from the requested one by at most the largest group; classes are stratified as far as
+    groups allow (see `deal_groups`). The first part gets rows of each class if its size allows.
 
     Parameters
     ----------
@@ -107,14 +107,14 @@ def split_groups(groups: Column, strata: IntArray, fractions: tuple[float, ...],
 
 
 def split_by_time(times: Column, fractions: tuple[float, ...]) -> Parts:
-    """Cut the rows in order of time: all of a part is earlier than all of the next.
+    """Split the rows by time: all rows of a part are earlier than those of the next.
 
-    Rows of equal time stay together, so each cut is moved to the nearest change of time.
+    Rows of equal time go to the same part, so each cut is moved to the nearest change of time.
 
     Parameters
     ----------
     times : (n,) numbers or dates
-        When each row happened; none missing. Text is refused, as "3/1/2020" sorts before "4/1/2019".
+        Time of each row; none missing. Text raises, since "3/1/2020" sorts before "4/1/2019".
     fractions : sequence of float
         Sizes of the parts from the earliest on; they add up to 1.
 
@@ -130,7 +130,9 @@ def split_by_time(times: Column, fractions: tuple[float, ...]) -> Parts:
     try:
         moments, moment_idx = np.unique(times, return_inverse=True)
     except TypeError as error:
-        raise InputError(f"times must be of one kind (all numbers or all dates), got a mixture: {error}.") from error
+        raise InputError(
+            f"must be of one type (all numbers or all dates), got a mixture: {error}.", argument="times"
+        ) from error
     ends = np.concatenate([[0], np.cumsum(np.bincount(moment_idx))])
     wishes = np.cumsum(fractions)[:-1] * len(times)
     cuts = [int(np.abs(ends - wish).argmin()) for wish in wishes]
@@ -147,29 +149,30 @@ def split_by_time(times: Column, fractions: tuple[float, ...]) -> Parts:
 
 
 def refuse_shared_groups(groups: Column, parts: Parts) -> None:
-    """Raise where a group is in two parts, as a given column may have it.
+    """Raise if a group is in two parts.
 
     >>> refuse_shared_groups(np.array(["ann", "bob", "ann"]), (np.array([0, 2]), np.array([1])))
     """
-    seen: dict[object, int] = {}
-    for place, part in enumerate(parts):
+    part_of: dict[object, int] = {}
+    for p, part in enumerate(parts):
         for group in dict.fromkeys(groups[part].tolist()):
-            if seen.setdefault(group, place) != place:
+            if part_of.setdefault(group, p) != p:
                 raise SplitError(
                     "groups",
-                    f"{group} is in parts {seen[group] + 1} and {place + 1}; a group must be in one part only",
+                    f"{group} is in parts {part_of[group] + 1} and {p + 1}; a group must be in one part only",
                 )
 
 
 def _check_fractions(fractions: tuple[float, ...]) -> None:
     if not fractions or any(not 0 < part <= 1 for part in fractions) or not math.isclose(sum(fractions), 1.0):
         raise InputError(
-            f"fractions must be positive and add up to 1, got {', '.join(f'{part:g}' for part in fractions) or 'none'} "
-            f"(sum {sum(fractions):g})."
+            f"must be positive and add up to 1, got {', '.join(f'{part:g}' for part in fractions) or 'none'} "
+            f"(sum {sum(fractions):g}).",
+            argument="fractions",
         )
 
 
-def _check_given(name: str, values: Column) -> None:
+def _check_no_gaps(name: str, values: Column) -> None:
     if values.dtype.kind == "O":
         gaps = (row for row, value in enumerate(values.tolist()) if is_missing(value))
         gap = next(gaps, None)
@@ -178,26 +181,29 @@ def _check_given(name: str, values: Column) -> None:
     else:
         gap = None
     if gap is not None:
-        raise InputError(f"{name} must be given in every row, got none in row {gap}; fill it in or drop the row.")
+        raise InputError(
+            f"must be given in every row, got none in row {gap}; fill it in or drop the row.", argument=name
+        )
 
 
 def _check_times(times: Column) -> None:
-    _check_given("times", times)
+    _check_no_gaps("times", times)
     if times.dtype.kind not in "OUS":
         return
     text = next((row for row, time in enumerate(times.tolist()) if isinstance(time, str | bytes)), None)
     if text is not None:
         raise InputError(
-            f"times must be numbers or dates, got the text {times[text]!s} in row {text}; "
-            "read it as dates first (numpy.datetime64, pandas.to_datetime)."
+            f"must be numbers or dates, got the text {times[text]!s} in row {text}; "
+            "convert it to dates first (numpy.datetime64, pandas.to_datetime).",
+            argument="times",
         )
 
 
 def _numbered(name: str, values: Column) -> IntArray:
-    """Return a number for each value, equal ones alike, in the order in which they come."""
-    _check_given(name, values)
+    """Return the index of each distinct value, in the order of their first rows."""
+    _check_no_gaps(name, values)
     number: dict[object, int] = {}
     try:
         return np.fromiter((number.setdefault(value, len(number)) for value in values.tolist()), np.int64, len(values))
     except TypeError as error:
-        raise InputError(f"{name} must be text or numbers, got a cell that is neither: {error}.") from error
+        raise InputError(f"must be text or numbers, got a cell that is neither: {error}.", argument=name) from error

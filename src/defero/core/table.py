@@ -87,8 +87,8 @@ class ExpertTable:
             find_classes(labels, name="labels") if self.classes is None else find_classes(self.classes, name="classes")
         )
         label_idx = encode_labels(labels, classes, name="labels")
-        given = _answers_as_kept(self.answers)
-        coded = code_answers(given, classes, name="answers")
+        stored = _answers_as_stored(self.answers)
+        coded = code_answers(stored, classes, name="answers")
         n_answered, n_experts = coded.shape
         if n_answered != len(labels):
             raise InputError(
@@ -99,21 +99,21 @@ class ExpertTable:
             raise InputError(
                 f"features must have one row per label: {len(labels)} labels, {n_described} rows of features."
             )
-        if is_text_array(given):
-            given = classes.astype(object)[coded.dense()]  # each text once, not once for each cell
-        who = names(
+        if is_text_array(stored):
+            stored = classes.astype(object)[coded.dense()]  # each text once, not once for each cell
+        expert_names = names(
             "expert_names",
             names_in(self.answers) if self.expert_names is None else self.expert_names,
             count=n_experts,
         )
-        coded = replace(coded, expert_names=who)
-        if not (is_frame(given) or isinstance(given, np.ndarray)):
-            given = coded
+        coded = replace(coded, expert_names=expert_names)
+        if not (is_frame(stored) or isinstance(stored, np.ndarray)):
+            stored = coded
         self._set(
             labels=frozen(labels),
-            answers=frozen(given) if isinstance(given, np.ndarray) else given,
+            answers=frozen(stored) if isinstance(stored, np.ndarray) else stored,
             classes=frozen(classes),
-            expert_names=who,
+            expert_names=expert_names,
             label_idx=frozen(label_idx),
             coded=coded,
         )
@@ -155,12 +155,12 @@ class ExpertTable:
 
     @property
     def observed(self) -> BoolArray:
-        """(n, J): did expert j answer item i?"""
+        """(n, J): whether expert j answered item i."""
         return self.coded.observed()
 
     @property
     def correct(self) -> BoolArray:
-        """(n, J): was expert j right on item i? False where they did not answer."""
+        """(n, J): whether expert j is right on item i; False without an answer."""
         return self.coded.correct(self.label_idx)
 
     @property
@@ -180,7 +180,7 @@ class ExpertTable:
 
     @property
     def expert_accuracy(self) -> FloatArray:
-        """(J,): the share of each expert's answers that are right; NaN for who gave none."""
+        """(J,): accuracy of each expert; NaN without answers."""
         counts = self.answer_counts
         right = self.coded.right_per_expert(self.label_idx)
         return np.divide(right, counts, out=np.full(len(counts), np.nan), where=counts > 0)
@@ -209,7 +209,7 @@ class ExpertTable:
         groups: ArrayLike | None = None,
         times: ArrayLike | None = None,
     ) -> "tuple[ExpertTable, ...]":
-        """Cut into disjoint parts of the given sizes.
+        """Split into disjoint parts of the given sizes.
 
         Parameters
         ----------
@@ -217,10 +217,10 @@ class ExpertTable:
             Sizes of the parts; they add up to 1.
         random_state : int, optional
         groups : (n,), optional
-            Rows of one group, such as the pictures of one patient, come into the same part: see `split_groups`.
+            Group ids, such as patient ids. All rows of a group go to the same part: see `split_groups`.
         times : (n,) numbers or dates, optional
-            Earlier rows come into earlier parts, and nothing is left to chance: see `split_by_time`.
-            Without groups or times, rows are dealt out one by one. All but times stratify by label.
+            Earlier rows go to earlier parts: see `split_by_time`. Without groups and times rows are split at random.
+            All but times stratify by label.
 
         >>> table = ExpertTable([0, 1] * 10, [[0], [1]] * 10)
         >>> [len(part) for part in table.split(0.5, 0.5, random_state=0)]
@@ -230,20 +230,20 @@ class ExpertTable:
         if times is not None:
             if groups is not None:
                 raise InputError(
-                    "groups and times cannot be kept at once: a group that goes on for long would bring later rows "
-                    "into an earlier part; pass one of them."
+                    "groups and times cannot be used together: a long-lasting group would bring later rows into an "
+                    "earlier part; pass one of them."
                 )
             rows = split_by_time(_one_each("times", times, n_items=len(self)), fractions)
         elif groups is not None:
-            known = _one_each("groups", groups, n_items=len(self))
-            rows = split_groups(known, self.label_idx, fractions, rng=np.random.default_rng(random_state))
+            group_ids = _one_each("groups", groups, n_items=len(self))
+            rows = split_groups(group_ids, self.label_idx, fractions, rng=np.random.default_rng(random_state))
         else:
             rows = split_rows(self.label_idx, fractions, rng=np.random.default_rng(random_state))
         return tuple(self.take(part) for part in rows)
 
 
-def _answers_as_kept(answers: Any) -> Any:
-    """Return frames and sparse answers as they are, anything else as an array."""
+def _answers_as_stored(answers: Any) -> Any:
+    """Return frames and sparse answers unchanged, anything else as an array."""
     if is_frame(answers) or is_text_array(answers) or hasattr(answers, "among") or hasattr(answers, "tocsr"):
         return answers
     return answer_matrix(answers, name="answers")

@@ -1,4 +1,4 @@
-"""Trial: a team on held-out cases, what it believed, whom it asked, what everybody said, and the truth."""
+"""Trial: scores, decisions and answers of a team on held-out cases, and the true labels."""
 
 from dataclasses import dataclass
 
@@ -18,20 +18,20 @@ class PanelTrial:
     Attributes
     ----------
     sets : ExpertSets of n items
-        Whom to ask, should the item be deferred.
+        Panel of each item, for the case that it is deferred.
     deferred : (n,) bool
-        Which items a panel decides: by the rule that was calibrated, whoever's answer is recorded.
-    said_idx : (n,) class numbers
-        What the team says where panels vote on what is deferred.
+        Items that a panel decides, by the calibrated rule, whether or not answers are recorded.
+    team_label_idx : (n,) class numbers
+        The team's labels if panels vote on deferred items.
     eligible : (J,) bool
-        Who can be on a panel; the promise is about them.
+        Experts who can be on a panel; the promise is about them.
     promise, target, alpha : str, str, float
-        What was promised, in words and as it was asked for.
+        The promise, in words and as its parameters.
     """
 
     sets: ExpertSets
     deferred: BoolArray
-    said_idx: IntArray
+    team_label_idx: IntArray
     eligible: BoolArray
     promise: str
     target: str
@@ -45,26 +45,26 @@ class Trial:
     Attributes
     ----------
     classes : (K,)
-        In the labels' own type.
+        Of the type of the labels.
     label_idx : (n,) class numbers
-        The truth.
+        True classes.
     answer_idx : (n, J) class numbers, -1 where none is recorded
     scores : Scores of n items
-        What the team believed when it decided.
+        Probabilities by which the team decided.
     decision : Decision
         Made among the experts whose answer is recorded.
     uncalibrated : Scores
-        The same before calibration; `scores` itself where there is none.
+        The scores before calibration; `scores` itself without calibration.
     panel : PanelTrial, optional
     panel_note : str, optional
-        Why there is no `panel`, where the team has one.
+        Why there is no `panel` although the team has one.
 
     Examples
     --------
     >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
-    >>> whom = Decision(np.array([-1, 0]), ("ann",), np.array([0.1, 0.2]), np.array([0.9, 0.5]),
-    ...                 np.array([0, 0]), np.array([0.8, 0.8]), np.array([-1, -1]))
-    >>> trial = Trial(np.array(["no", "yes"]), np.array([0, 1]), np.array([[0], [1]]), scores, whom, scores)
+    >>> decision = Decision(np.array([-1, 0]), ("ann",), np.array([0.1, 0.2]), np.array([0.9, 0.5]),
+    ...                     np.array([0, 0]), np.array([0.8, 0.8]), np.array([-1, -1]))
+    >>> trial = Trial(np.array(["no", "yes"]), np.array([0, 1]), np.array([[0], [1]]), scores, decision, scores)
     >>> trial.team_correct.tolist(), trial.model_correct.tolist()
     ([True, True], [True, False])
     """
@@ -121,28 +121,28 @@ class Trial:
 
     @property
     def observed(self) -> BoolArray:
-        """(n, J): is expert j's answer recorded?"""
+        """(n, J): whether expert j answered."""
         return self.answer_idx != MISSING
 
     @property
     def expert_correct(self) -> BoolArray:
-        """(n, J): was expert j right? False where no answer is recorded."""
+        """(n, J): whether expert j is right; False without an answer."""
         return self.answer_idx == self.label_idx[:, None]
 
     @property
     def model_correct(self) -> BoolArray:
-        """(n,): is the model's own label right?"""
+        """(n,): whether the model is right."""
         return self.scores.class_idx == self.label_idx
 
     @property
-    def said_idx(self) -> IntArray:
-        """(n,): what the team says, the model's label or the answer of the expert who decides."""
-        said = self.scores.class_idx.copy()
+    def team_label_idx(self) -> IntArray:
+        """(n,): the team's labels: the model's, or the answer of the expert who decides."""
+        label_idx = self.scores.class_idx.copy()
         asked = np.flatnonzero(self.decision.deferred)
-        said[asked] = self.answer_idx[asked, self.decision.expert[asked]]
-        return said
+        label_idx[asked] = self.answer_idx[asked, self.decision.expert[asked]]
+        return label_idx
 
     @property
     def team_correct(self) -> BoolArray:
-        """(n,): is that right?"""
-        return self.said_idx == self.label_idx
+        """(n,): whether the team is right."""
+        return self.team_label_idx == self.label_idx

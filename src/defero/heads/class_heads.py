@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks import FloatArray, IntArray, frozen, probabilities
-from defero.core.class_skill import ClassSkill, errors_alike
+from defero.core.class_skill import ClassSkill, uniform_errors
 from defero.core.errors import InputError
 from defero.core.scores import logit
 from defero.heads.head import fit_head
@@ -179,7 +179,7 @@ def fit_class_heads(
         groups=groups_with_class(groups, n_classes=n_classes),
     )
     if answer_idx is None:
-        return ClassHeads(heads, errors_alike(n_classes))
+        return ClassHeads(heads, uniform_errors(n_classes))
     return ClassHeads(heads, errors_on_record(label_idx[item_idx], answer_idx, n_classes=n_classes))
 
 
@@ -215,7 +215,7 @@ def errors_on_record(label_idx: IntArray, answer_idx: IntArray, *, n_classes: in
     >>> errors_on_record(np.array([0, 0, 0]), np.array([1, 1, 0]), n_classes=3).round(2).tolist()
     [[0.0, 0.75, 0.25], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
     """
-    counts = AS_ALIKE * errors_alike(n_classes)
+    counts = AS_ALIKE * uniform_errors(n_classes)
     wrong = label_idx != answer_idx
     np.add.at(counts, (label_idx[wrong], answer_idx[wrong]), 1.0)
     return counts / counts.sum(axis=1, keepdims=True)

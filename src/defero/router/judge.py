@@ -85,7 +85,7 @@ def try_out(
         heard = PanelTrial(
             sets=sets,
             deferred=decision.deferred,
-            said_idx=encode_labels(vote.label, router.classes),
+            team_label_idx=encode_labels(vote.label, router.classes),
             eligible=router.proven if panel.available is None else router.proven & np.array(panel.available),
             promise=panel.promise(),
             target=panel.predictor.target,

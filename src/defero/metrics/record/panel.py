@@ -117,7 +117,7 @@ def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelReco
         filled_size=filled_size,
         raw_size_half=raw_half,
         filled_size_half=filled_half,
-        accuracy=Share(int(np.sum(panel.said_idx == trial.label_idx)), len(trial)),
+        accuracy=Share(int(np.sum(panel.team_label_idx == trial.label_idx)), len(trial)),
         kept_promise=_kept_promise(
             achieved, asked_for, calibrated_on or len(achieved), at_most=TARGETS.find(target).at_most
         ),
