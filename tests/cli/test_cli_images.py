@@ -59,7 +59,7 @@ def test_route_looks_beside_the_table_unless_told(ward):
     lost = run("route", ward / "model", ward / "new.csv", "--out", out)
     assert lost.code == 2
     assert "new.csv: row 2: expected a picture in" in lost.err
-    assert "and there is no file" in lost.err
+    assert "no such file exists" in lost.err
     shutil.copy(ward / "new.csv", ward / "scans" / "new.csv")
     assert run("route", ward / "model", ward / "scans" / "new.csv", "--out", out).code == 0
     beside = pd.read_csv(out)
@@ -75,7 +75,7 @@ def test_a_broken_picture_is_told_with_its_row(ward, tmp_path):
         (tmp_path / "new.csv").write_text(f"file\nok.png\n{name}\n")
         done = run("route", ward / "model", tmp_path / "new.csv", "--out", tmp_path / "decisions.csv")
         assert done.code == 2
-        assert f"new.csv: row 3: expected a picture in {tmp_path / name}, and Pillow cannot read it" in done.err
+        assert f"new.csv: row 3: expected a picture in {tmp_path / name}, but Pillow cannot read it" in done.err
     (tmp_path / "new.csv").write_text("file,other\nok.png,1\n,2\n")
     done = run("route", ward / "model", tmp_path / "new.csv", "--out", tmp_path / "decisions.csv")
     assert "new.csv: row 3, column file: expected the path of a picture, got a blank cell." in done.err
