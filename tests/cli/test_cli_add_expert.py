@@ -255,3 +255,20 @@ def test_groups_of_the_newcomers_cases_count_as_seen(folder):
 
 def test_help_has_an_example():
     assert "defero add-expert model new_cases.csv --expert dr_d --out model_with_d" in run("add-expert", "--help").out
+
+
+def test_new_panels_are_found_on_other_cases(folder):
+    newcomers(seed=41).to_csv("panels.csv", index=False)
+    outcome = run("add-expert", "model", "new.csv", *JOIN, "--panels", "panels.csv")
+    assert outcome.code == 0, outcome.err
+    assert "The panels are new" in outcome.out
+    assert Router.load("more").panel is not None
+    told = json.loads(run("add-expert", "model", "new.csv", *JOIN, "--panels", "panels.csv", "--json").out)
+    assert (told["panel_dropped"], told["new_panels"]) == (False, True)
+    newcomers(seed=51).to_csv("later.csv", index=False)
+    assert json.loads(run("route", "more", "later.csv", "--out", "decisions.csv", "--json").out)["promise_holds"]
+    newcomers().dropna(subset="dr_d").to_csv("same.csv", index=False)
+    refused = run("add-expert", "model", "new.csv", *JOIN, "--panels", "same.csv")
+    assert refused.code == 2
+    assert "same.csv" in refused.err
+    assert "pass other cases" in refused.err

@@ -104,6 +104,8 @@ def test_the_table_of_fit_stays_seen_whatever_happens_to_its_keys_or_its_answers
         frame = frame.assign(anna=frame.anna.where(frame.anna != "", frame.truth))
     frame.to_csv("again.csv", index=False)
     assert judged("again.csv", *options)["seen_by_fit"] == 220
+    sentence = "rows were seen by fit and are left out. 220 of these have another key"
+    assert (sentence in run("evaluate", "model", "again.csv", *options).out) == (change == "numbered anew")
 
 
 def test_without_a_key_cases_whose_answers_came_in_stay_seen(tmp_path, monkeypatch):

@@ -154,3 +154,22 @@ def test_an_expert_of_few_answers_is_named_and_not_asked_alone(folder, cases):
     again = json.loads(fit("few.csv", "--json", "--min-answers", "1").out)["test"]
     assert all(expert["asked_alone"] for expert in again["experts"])
     assert any(sentence.startswith("dr_b answered only ") for sentence in again["cautions"])
+
+
+def test_a_column_with_a_comma_is_named_in_quotes(folder, cases):
+    cases.rename(columns={"dr_b": "Chen, Li", "dr_c": "chen li"}).to_csv("comma.csv", index=False)
+    options = ["--label", "truth", "--key", "case", "--net", "linear", "--out", "comma"]
+    outcome = run("fit", "comma.csv", "--experts", 'dr_a,"Chen, Li",chen li', *options)
+    assert outcome.code == 0, outcome.err
+    assert Router.load("comma").expert_names == ("dr_a", "Chen, Li", "chen li")
+    refused = run("fit", "comma.csv", "--experts", "dr_a,Chen, Li", *options)
+    assert refused.code == 2
+    assert "no column 'Chen' for an expert" in refused.err
+
+
+def test_two_spellings_of_a_name_get_a_note(folder, cases):
+    cases.rename(columns={"dr_b": "Dr Chen", "dr_c": "dr chen"}).to_csv("alike.csv", index=False)
+    options = ["--experts", "dr_a,Dr Chen,dr chen", "--label", "truth", "--key", "case", "--net", "linear"]
+    outcome = run("fit", "alike.csv", *options, "--out", "alike")
+    assert outcome.code == 0, outcome.err
+    assert "note: the experts Dr Chen, dr chen may be one person" in outcome.err

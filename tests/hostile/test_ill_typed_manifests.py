@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import DeferralClassifier, Router, TwoStageDeferral
+from defero import DeferralClassifier, Recipe, Router, TwoStageDeferral
 from defero.core.errors import ModelFolderError
 from defero.data.model_folder import MANIFEST
 
@@ -106,6 +106,10 @@ def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
         (("min_answers",), None, "min_answers must be a whole number"),
         (("facts",), [], "facts must be an object"),
         (("facts", "x"), [[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]], "nested at most 20 deep"),
+        (("facts", "parameters"), [], "facts.parameters must be an object"),
+        (("facts", "columns"), ["age", 3], r"facts.columns\[1\] must be a text, got 3"),
+        (("facts", "columns"), "age", "facts.columns must be a list"),
+        (("facts", "joined"), [{}], r"facts.joined\[0\] must be a text"),
         (("experts",), ["dr_a", 3], r"experts\[1\] must be a text, got 3"),
         (("n_features",), 10**10, "n_features must be a whole number"),
         (("item_shape",), [10**6, 10**6], "item_shape"),
@@ -124,6 +128,32 @@ def test_the_place_and_the_value_are_told(saved, path, value, fact):
             Router.load(folder)
     finally:
         seal(folder, manifest)
+
+
+@pytest.mark.parametrize("value", WRONG, ids=repr)
+@pytest.mark.parametrize("name", ["net", "recipe", "random_state", "recipe.hidden", "recipe.patience", "recipe.odd"])
+def test_an_ill_typed_parameter_ends_in_one_sentence(saved, name, value):
+    """The estimator is built from what model.json says of its parameters."""
+    folder = saved / "linear"
+    manifest = json.loads((folder / MANIFEST).read_text())
+    path = name.split(".")
+    recipe = Recipe().to_dict() if len(path) > 1 else None
+    forged = put(manifest, ("facts", "parameters", "recipe"), recipe)
+    seal(folder, put(forged, ("facts", "parameters", *path), value))
+    sentence = None
+    try:
+        DeferralClassifier.load(folder).get_params()
+    except ModelFolderError as error:
+        sentence = str(error)
+    finally:
+        seal(folder, manifest)
+    if sentence is not None:
+        assert "\n" not in sentence
+        assert len(sentence) < 700
+    elif name == "recipe.hidden":
+        assert value == []  # no hidden layer
+    else:
+        assert name != "recipe.odd"
 
 
 def test_a_text_recipe_cannot_be_wider_than_its_bytes(saved):

@@ -4,6 +4,7 @@ import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,8 @@ def write_cases(folder):
     new.drop(columns=DOCTORS).to_csv(folder / "new_items.csv", index=False)
     log = new.melt(id_vars="case", value_vars=DOCTORS, var_name="reader", value_name="answer")
     log.dropna().to_csv(folder / "new_log.csv", index=False)
+    joins = lesions(40, seed=9).assign(remark="dark leg", patient=[f"y{number}" for number in range(40)])
+    joins.assign(dr_d=joins.truth.where(joins.index % 9 > 0, "benign")).to_csv(folder / "joins.csv", index=False)
 
 
 WIDE = (["--label", "truth", "--experts", ",".join(DOCTORS)], {"label": "truth", "expert_names": DOCTORS})
@@ -52,40 +55,70 @@ KINDS = {
     "groups": ("groups.csv", *WIDE, ["--group", "patient"], {"groups": "patient"}),
     "times": ("times.csv", *WIDE, ["--time", "day"], {"time": "day"}),
 }
+NEW = {
+    "log": ("new_items.csv", ["--answers", "new_log.csv"], {"answers": "new_log.csv"}),
+    "export": ("new_export.json", [], {}),
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_python_and_the_command_line_agree(kind, tmp_path, monkeypatch):
+    """Fit, route, evaluate, report and add-expert: equal decisions, records and cautions."""
     monkeypatch.chdir(tmp_path)
     write_cases(tmp_path)
     table, options, words, cut_options, cuts = KINDS[kind]
 
-    fitted = run("fit", table, *options, *cut_options, "--net", "linear", "--out", "by_command", "--json")
-    assert fitted.code == 0, fitted.err
+    fitted = json_of(
+        "fit", table, *options, *cut_options, "--net", "linear", "--heads", "shrunk", "--out", "by_command"
+    )
     study = Study(read_cases(table, **words), **cuts)
-    study.fit(net="linear")
+    study.fit(net="linear", heads="shrunk")
     study.save("by_python")
-    ours = spelled_like_a_command(study.to_dict()) | {"model": "by_command"}
-    assert json.loads(fitted.out) == json.loads(json.dumps(ours))
-    assert study.evaluate().cautions == tuple(json.loads(fitted.out)["test"]["cautions"])
+    assert fitted == as_printed(study.to_dict())
+    assert study.evaluate().cautions == tuple(fitted["test"]["cautions"])
+    assert_same_decisions(study, "by_command")
 
-    assert run("route", "by_command", "new.csv", "--key", "case", "--out", "decisions.csv").code == 0
-    decided = study.route("new.csv", key="case")
+    new, new_options, new_words = NEW.get(kind, ("new.csv", [], {}))
+    judged = study.evaluate(study.read(new, **new_words))
+    assert json_of("evaluate", "by_command", new, *new_options) == as_printed(judged.to_dict())
+
+    told = json_of("report", "by_command", new, *new_options, "--out", "by_command.html")
+    judged = study.report("by_python.html", study.read(new, **new_words))
+    values = as_printed(judged.to_dict()) | {"report": "by_command.html"}
+    del values["against"]
+    assert told == values
+    figures = [figures_of(Path(f"{who}.html")) for who in ("by_command", "by_python")]
+    assert figures[0] == figures[1]
+
+    told = json_of("add-expert", "by_command", "joins.csv", "--expert", "dr_d", "--label", "truth", "--out", "joined")
+    newcomer = study.add_expert("dr_d", study.read("joins.csv", newcomer="dr_d", label="truth"))
+    assert told == as_printed(newcomer.to_dict()) | {"model": "joined"}
+    assert_same_decisions(study, "joined")
+
+
+def assert_same_decisions(study, model):
+    assert run("route", model, "new.csv", "--key", "case", "--out", "decisions.csv").code == 0
     written = pd.read_csv("decisions.csv", keep_default_na=False)
-    pd.testing.assert_frame_equal(decided, written, check_dtype=False, rtol=1e-9)
+    pd.testing.assert_frame_equal(study.route("new.csv", key="case"), written, check_dtype=False, rtol=1e-9)
 
-    if kind == "export":
-        told = run("evaluate", "by_command", "new_export.json", "--json")
-        judged = study.evaluate("new_export.json")
-    elif kind == "log":
-        told = run("evaluate", "by_command", "new_items.csv", "--answers", "new_log.csv", "--json")
-        judged = study.evaluate(study.read("new_items.csv", answers="new_log.csv"))
-    else:
-        told = run("evaluate", "by_command", "new.csv", "--json")
-        judged = study.evaluate("new.csv")
-    assert told.code == 0, told.err
-    ours = spelled_like_a_command(judged.to_dict()) | {"model": "by_command"}
-    assert json.loads(told.out) == json.loads(json.dumps(ours))
+
+def json_of(*arguments):
+    """Return what a command prints as JSON."""
+    outcome = run(*arguments, "--json")
+    assert outcome.code == 0, outcome.err
+    return json.loads(outcome.out)
+
+
+def as_printed(values):
+    """Return what a command prints of values that Python returned."""
+    plain = json.loads(json.dumps(spelled_like_a_command(values)))
+    return plain | ({"model": "by_command"} if "model" in plain else {})
+
+
+def figures_of(page):
+    """Return a page without its end, which tells who made it, when and how."""
+    text = page.read_text(encoding="utf-8").replace("by_command", "MODEL").replace("by_python", "MODEL")
+    return text.partition("<footer")[0]
 
 
 def spelled_like_a_command(values):

@@ -334,13 +334,14 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             raise ModelFolderError(
                 f"{folder}: was written by {saved_by}, not {cls.__name__}; use {saved_by}.load or Router.load."
             )
-        parameters = {key: value for key, value in router.facts.parameters.items() if key in cls._get_param_names()}
-        if isinstance(parameters.get("recipe"), dict):
-            parameters["recipe"] = Recipe.from_dict(parameters["recipe"])
-        estimator = cls(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in parameters.items()}
-        )
-        return estimator._adopt(router)
+        known = {key: value for key, value in router.facts.parameters.items() if key in cls._get_param_names()}
+        try:
+            parameters = {name: _parameter(name, value) for name, value in known.items()}
+        except (TypeError, ValueError) as error:
+            raise ModelFolderError(
+                f"{folder}: model.json: facts.parameters: {error} Fit again or restore it."
+            ) from error
+        return cls(**parameters)._adopt(router)
 
     def _adopt(self, router: Router) -> Self:
         self.router_ = router
@@ -385,6 +386,16 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
 def _no_answers(n_items: int, router: Router) -> Labels:
     return np.full((n_items, len(router.expert_names)), None)
+
+
+def _parameter(name: str, value: Any) -> Any:
+    """Return a parameter as the constructor takes it; raises where model.json holds something else."""
+    if name == "recipe":
+        return value if value is None else Recipe.from_dict(value)
+    entries = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, str | int | float | None) for one in entries):
+        raise ValueError(f"{name} must be a text, a number, true, false, null or a list of these, got {value!r:.60}.")
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def check_manifest(manifest: Mapping[str, Any], *, n_bytes: int) -> None:
         scorer=scorer(n_bytes),
         calibrator=maybe(calibrator),
         panel=maybe(panel),
-        facts=record(),
+        facts=record(parameters=record(), columns=maybe(list_of(text)), joined=list_of(text)),
     )(manifest, "")
     n_experts = len(manifest["experts"])
     if len(manifest["answer_counts"]) != n_experts:
