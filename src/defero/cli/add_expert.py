@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from defero.cli.options import (
-    AllRowsNew,
     Answers,
     AsJson,
     ControlName,
@@ -22,35 +21,48 @@ from defero.cli.output import emit, show_notes
 
 
 def add_expert(
-    model: Annotated[Path, typer.Argument(help="A model folder; it stays as it is.")],
+    model: Annotated[Path, typer.Argument(help="A model folder. It is not changed.")],
     table: Annotated[Path, typer.Argument(help="Cases with labels, some of which the new expert answered.")],
     expert: Annotated[str, typer.Option(help="The new expert's name.")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     answer: Annotated[
         str | None,
-        typer.Option(help="The column of their answers; blank = not asked. Default: called as they are."),
+        typer.Option(
+            help="Column of their answers. A blank cell means not asked. Default: the column with their name."
+        ),
     ] = None,
     label: Label = None,
     answers: Answers = None,
     item: Item = None,
-    expert_column: Annotated[str | None, typer.Option(help="Its column of the expert. Default: found by name.")] = None,
+    expert_column: Annotated[
+        str | None, typer.Option(help="Column of the expert in --answers. Default: found by name.")
+    ] = None,
     key: Key = None,
     file_format: FileFormat = None,
     control: ControlName = None,
     images: Images = None,
     panels: Annotated[
         Path | None,
-        typer.Option(help="Other cases, with labels and everybody's answers, to find new panels on. Default: none."),
+        typer.Option(
+            help="Table of other cases, with labels and the answers of all experts, for new panels. Default: no panels."
+        ),
     ] = None,
-    all_rows_new: AllRowsNew = False,
+    all_rows_new: Annotated[
+        bool,
+        typer.Option(
+            "--all-rows-new",
+            help="Confirm that no row of --panels was used before. Needed if the model keeps no fingerprints of rows, "
+            "or those of another key.",
+        ),
+    ] = False,
     seed: UnusedSeed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Add an expert to a saved team, without a new training.
+    """Add an expert to a saved team without training it again.
 
-    What the known experts have in common is what is expected of a new one; their own answers then tell how they
-    differ from it. Nobody else's probabilities change. The cases count as used: `evaluate` leaves them out. Whatever is
-    not said here, such as the label's column, is as in `fit`.
+    The new expert starts as the average expert, and their answers show how they differ from it. The probabilities of
+    the others do not change. The answered cases count as used, so `evaluate` leaves them out. Options that are not
+    given, such as --label, are as in `fit`.
 
     Example:
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="datasets",
-    help="Named public data sets: list them, read about one, get it.",
+    help="Public data sets: list them, show one, download one.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -36,7 +36,7 @@ _LABELS = {
 
 @app.command(name="list")
 def list_datasets(folder: Folder = None, as_json: Json = False) -> None:
-    """List the data sets, and whether each is here.
+    """List the data sets, and whether each is on this machine.
 
     Example:
 
@@ -61,7 +61,7 @@ def list_datasets(folder: Folder = None, as_json: Json = False) -> None:
 
 @app.command()
 def info(name: Name, folder: Folder = None, as_json: Json = False) -> None:
-    """Tell what is known of a data set: source, licence, citation, files and checksums, and where it belongs.
+    """Show the source, licence, citation, files and checksums of a data set.
 
     Example:
 
@@ -111,10 +111,10 @@ def get(
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Show a data set's licence, download it, check it, unpack it. What is here already is only checked.
+    """Show the licence of a data set, then download, check and unpack it. Files that are here are only checked.
 
-    A download that broke off is continued. Where a source's sha256 is not known, that of the first download is recorded
-    and compared from then on.
+    An interrupted download is continued. If the sha256 of a source is not known, that of the first download is recorded
+    and later downloads are compared with it.
 
     Example:
 

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option(help="Where to leave the table of cases, a trained model and its report.")
-    ] = Path("defero-demo"),
-    seeds: Annotated[int, typer.Option(help="How many independent repetitions.", min=2)] = 10,
+    out: Annotated[Path, typer.Option(help="Folder for the table of cases, a trained model and its report.")] = Path(
+        "defero-demo"
+    ),
+    seeds: Annotated[int, typer.Option(help="Number of repetitions.", min=2)] = 10,
     seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train on scikit-learn's digits with ten simulated specialists, and compare the team with each of them.
 
     Each specialist is right with probability 0.95 on two digits and 0.3 on the others. A third of the 1,797 images are
-    learned from, the others judged; everything is repeated with new specialists and another split.
+    used for training, the others for the test. Each repetition has new specialists and a new split.
 
     Example:
 

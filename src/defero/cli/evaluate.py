@@ -38,7 +38,7 @@ def evaluate(
     control: ControlName = None,
     images: Images = None,
     against: Annotated[
-        list[Path] | None, typer.Option(help="Another model folder to compare with; repeat for several.")
+        list[Path] | None, typer.Option(help="Another model folder to compare with. Repeat for several.")
     ] = None,
     all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
@@ -46,10 +46,9 @@ def evaluate(
 ) -> None:
     """Judge a saved team on cases with known labels and recorded answers.
 
-    Rows that `fit` saw are left out, and so are others of a group that it saw; an expert can only be asked where
-    their answer is recorded.
-    With --against, the two teams are compared case by case on the rows that neither saw. Whatever is not said here,
-    such as the label's column, is as in `fit`.
+    Rows that `fit` used are left out, and so are rows of a group that it used. An expert can be asked only about
+    cases that they answered. With --against, two teams are compared case by case on the rows that neither has used.
+    Options that are not given, such as --label, are as in `fit`.
 
     Example:
 

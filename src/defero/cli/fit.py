@@ -42,17 +42,17 @@ def fit(
     experts: Annotated[
         str | None,
         typer.Option(
-            help="The experts' columns, with commas between; quote a name that has a comma. Blank cell = not asked. Of "
-            "--answers: who counts."
+            help="Columns of the experts' answers, separated by commas; put quotes around a name that has a comma. "
+            "A blank cell means that the expert was not asked. With --answers: the experts to use. Default: all."
         ),
     ] = None,
     answers: Answers = None,
     item: Item = None,
     expert: Expert = None,
     answer: Answer = None,
-    text: Annotated[list[str] | None, typer.Option(help="A feature column of text; repeat for several.")] = None,
+    text: Annotated[list[str] | None, typer.Option(help="Feature column of text. Repeat for several columns.")] = None,
     features: Annotated[
-        str | None, typer.Option(help="Feature columns, with commas between. Default: all others.")
+        str | None, typer.Option(help="Feature columns, separated by commas. Default: all other columns.")
     ] = None,
     key: Key = None,
     majority_label: Majority = False,
@@ -61,79 +61,84 @@ def fit(
         typer.Option(help="Column of group ids, such as patient ids. All rows of a group go to the same part."),
     ] = None,
     time: Annotated[
-        str | None, typer.Option(help="A column of dates or numbers: learn from the earliest, test on the latest.")
+        str | None,
+        typer.Option(
+            help="Column of dates or numbers. The earliest cases are learned from, the latest are the test part."
+        ),
     ] = None,
     split: Annotated[
-        str | None, typer.Option(help="A column that says train, test, val, ... : which part a case is in.")
+        str | None, typer.Option(help="Column that names the part of each case, such as train, val or test.")
     ] = None,
     file_format: FileFormat = None,
     control: ControlName = None,
     table_file: Annotated[
-        Path | None, typer.Option("--table", help="The table of the cases, where TABLE is a folder of pictures.")
+        Path | None, typer.Option("--table", help="Table of the cases, if TABLE is a folder of pictures.")
     ] = None,
     image_column: Annotated[
-        str | None, typer.Option(help="The column with the paths of pictures, as they stand in the folder.")
+        str | None, typer.Option(help="Column of the pictures' paths, relative to the folder.")
     ] = None,
     image_size: Annotated[
         str | None,
-        typer.Option(help="Pixels, 32 or 32x48 (height x width). Default: the first picture's, at most 224x224."),
+        typer.Option(
+            help="Size in pixels, such as 32 or 32x48 (height x width). Default: that of the first picture, "
+            "at most 224x224."
+        ),
     ] = None,
     net: Annotated[
         str,
         typer.Option(
-            help="linear, mlp or auto: whichever predicts held-out labels better. Of pictures a deep net, such as "
-            "wrn-28-4 or resnet-18; of texts, or of their vectors, text-cnn."
+            help="linear, mlp or auto; auto takes the one that predicts held-out labels better. For pictures: a deep "
+            "net, such as wrn-28-4 or resnet-18. For texts, or vectors of their words: text-cnn."
         ),
     ] = "auto",
     epochs: Annotated[
-        int | None, typer.Option(help="Most passes of a deep net over the cases. Default: 30.", min=1)
+        int | None, typer.Option(help="Largest number of epochs of a deep net. Default: 30.", min=1)
     ] = None,
     batch_size: Annotated[
-        int | None, typer.Option(help="Cases in a step of a deep net; halve it if memory is short.", min=1)
+        int | None, typer.Option(help="Batch size of a deep net. Halve it if memory runs out.", min=1)
     ] = None,
-    learning_rate: Annotated[
-        float | None, typer.Option(help="The largest step of a deep net's weights.", min=0)
-    ] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Largest learning rate of a deep net.", min=0)] = None,
     branches: Annotated[
         str | None,
-        typer.Option(help="one or two: do a deep net's experts share the trunk of the classes? Default: one."),
+        typer.Option(
+            help="one or two: whether the experts of a deep net share the trunk of the classes (one, the default) or "
+            "have their own (two)."
+        ),
     ] = None,
     augmentation: Annotated[
         str | None,
-        typer.Option(help="crop-and-flip (the default), crop or none: what is done to pictures in training."),
+        typer.Option(help="Augmentation of pictures during training: crop-and-flip (the default), crop or none."),
     ] = None,
     checkpoints: Annotated[
-        Path | None, typer.Option(help="A folder for a deep net's checkpoint: the same call goes on from there.")
+        Path | None, typer.Option(help="Folder for the checkpoint of a deep net. The same command continues from it.")
     ] = None,
     onnx: Annotated[
-        bool, typer.Option("--onnx", help="Save a deep net as ONNX, which route runs without torch.")
+        bool, typer.Option("--onnx", help="Save a deep net as ONNX, so that route runs it without torch.")
     ] = False,
-    loss: Annotated[str, typer.Option(help="softmax, ova, decoupled, asymmetric, moe or auto.")] = "auto",
+    loss: Annotated[str, typer.Option(help="Loss: softmax, ova, decoupled, asymmetric, moe or auto.")] = "auto",
     heads: Annotated[
         str,
         typer.Option(
-            help="separate: each expert is learned from their answers alone; shrunk: shrunk toward the average expert, "
-            "the more so the fewer answers; auto: shrunk where half of them gave fewer than 200."
+            help="separate: each expert is learned from their own answers. shrunk: experts with few answers are shrunk "
+            "toward the average expert. auto: shrunk if half of the experts gave fewer than 200 answers."
         ),
     ] = "auto",
     min_answers: Annotated[
-        int, typer.Option(help="With fewer answers to learn from, an expert is not asked alone.", min=1)
+        int, typer.Option(help="An expert with fewer training answers is not asked alone.", min=1)
     ] = 5,
     answer_weights: Annotated[
         str | None,
         typer.Option(
-            help="label or label+features: weigh each answer by how unlikely it was given, where fit finds that who "
-            "answered what depends on these."
+            help="label or label+features: give more weight to answers that were unlikely to be given. Use it if fit "
+            "reports that who answered depends on the label, or on the label and the features."
         ),
     ] = None,
-    alpha: Annotated[float, typer.Option(help="How often a panel may break its promise.")] = 0.1,
+    alpha: Annotated[float, typer.Option(help="Share of cases on which a panel may break its promise.")] = 0.1,
     target: Annotated[
-        str, typer.Option(help="A panel's promise: any-correct, all-correct or missed-share.")
+        str, typer.Option(help="What a panel promises: any-correct, all-correct or missed-share.")
     ] = "any-correct",
     fee: Fee = None,
-    test_share: Annotated[
-        float | None, typer.Option(help="Share of the cases kept for the test. Default: 0.2.")
-    ] = None,
+    test_share: Annotated[float | None, typer.Option(help="Share of the cases in the test part. Default: 0.2.")] = None,
     forget_rows: Annotated[
         bool,
         typer.Option(
@@ -142,23 +147,25 @@ def fit(
             "rows are new, and need --all-rows-new.",
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Makes the run repeatable.", min=0, max=MOST_SEED)] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Random seed. The same seed gives the same model.", min=0, max=MOST_SEED)
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Train, calibrate, conformalise and test on four disjoint parts of a file, and save the team.
 
-    Of the cases that are not kept for the test, five eighths are learned from; the others are shared between making
-    the probabilities honest and finding panels of experts that keep a promise.
+    By default 50 % of the cases are for training, 15 % for calibrating the probabilities, 15 % for finding panels of
+    experts, and 20 % for the test.
 
     Example:
 
     defero fit cases.csv --label truth --experts dr_a,dr_b,dr_c --out model
 
-    With one row per answer in a file of its own, and texts to be judged:
+    With one answer per row in a second file, and a column of text:
 
     defero fit items.csv --answers log.csv --label gold --text text --out model
 
-    With pictures, whose paths in the folder stand in a column:
+    With a folder of pictures, and a column of their paths:
 
     defero fit scans --table cases.csv --image-column file --net wrn-28-4 --label truth --experts a,b --out model
     """

@@ -10,28 +10,34 @@ if TYPE_CHECKING:
     from defero.core.errors import Argument
     from defero.study import Study
 
-Label = Annotated[str | None, typer.Option(help="The column with the truth.")]
+Label = Annotated[str | None, typer.Option(help="Column of the true labels.")]
 Answers = Annotated[
-    Path | None, typer.Option(help="Long answers, one per row, to the cases of the table: item, expert, answer.")
+    Path | None, typer.Option(help="File with one answer per row: columns for the item, the expert and the answer.")
 ]
-Item = Annotated[str | None, typer.Option(help="Their column of the item. Default: found by name.")]
-Expert = Annotated[str | None, typer.Option(help="Their column of the expert. Default: found by name.")]
-Answer = Annotated[str | None, typer.Option(help="Their column of the answer. Default: found by name.")]
-Key = Annotated[str | None, typer.Option(help="A column that names the cases; never a feature.")]
+Item = Annotated[str | None, typer.Option(help="Column of the item in --answers. Default: found by name.")]
+Expert = Annotated[str | None, typer.Option(help="Column of the expert in --answers. Default: found by name.")]
+Answer = Annotated[str | None, typer.Option(help="Column of the answer in --answers. Default: found by name.")]
+Key = Annotated[str | None, typer.Option(help="Column of case ids. It is not used as a feature.")]
 Majority = Annotated[
-    bool, typer.Option("--majority-label", help="Take the most frequent answer where no label is recorded.")
+    bool, typer.Option("--majority-label", help="Use the most frequent answer as the label of cases without a label.")
 ]
 FileFormat = Annotated[
     str | None,
     typer.Option("--format", help="table, label-studio or prodigy. Default: label-studio for .json, else table."),
 ]
 ControlName = Annotated[
-    str | None, typer.Option("--control", help="The question of a Label Studio export, where it has several.")
+    str | None, typer.Option("--control", help="Name of the question to use, if a Label Studio export has several.")
 ]
 Images = Annotated[
-    Path | None, typer.Option(help="Where relative paths of pictures start. Default: the folder of the table.")
+    Path | None,
+    typer.Option(help="Folder that the paths of the pictures are relative to. Default: the folder of the table."),
 ]
-Fee = Annotated[list[str] | None, typer.Option(help="NAME=FEE in units of one error; repeat for several.")]
+Fee = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="NAME=FEE: the price of asking an expert, where one wrong decision costs 1. Repeat for several experts."
+    ),
+]
 AllRowsNew = Annotated[
     bool,
     typer.Option(
@@ -44,8 +50,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 MOST_SEED = 2**32 - 1
 """What NumPy's older generators take, which scikit-learn draws from."""
-Seed = Annotated[int, typer.Option(help="Settles the draws of the intervals.", min=0, max=MOST_SEED)]
-UnusedSeed = Annotated[int, typer.Option(help="Taken by every command; nothing is drawn at random here.")]
+Seed = Annotated[int, typer.Option(help="Random seed of the bootstrap intervals.", min=0, max=MOST_SEED)]
+UnusedSeed = Annotated[int, typer.Option(help="Has no effect: this command draws nothing at random.")]
 
 _SPELLINGS = {
     "annotator": "--expert",

@@ -29,7 +29,7 @@ from defero.cli.output import emit, show_notes
 def report(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     table: Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")],
-    out: Annotated[Path, typer.Option(help="The page to write, a name that ends in .html.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
     label: Label = None,
     answers: Answers = None,
     item: Item = None,
@@ -44,10 +44,10 @@ def report(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a saved team as `evaluate` does, and write it down with pictures: one file, to open and to pass on.
+    """Judge a saved team as `evaluate` does, and write the results with plots to one HTML file.
 
-    The page needs no network. Rows that `fit` saw, or of a group that it saw, are left out; an expert can only be
-    asked where their answer is recorded.
+    The page needs no network. Rows that `fit` used are left out, and so are rows of a group that it used. An expert can
+    be asked only about cases that they answered.
 
     Example:
 

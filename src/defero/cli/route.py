@@ -17,21 +17,23 @@ MOST_SHOWN = 20
 
 def route(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
-    table: Annotated[
-        Path, typer.Argument(help="Cases to be decided: a table, larger than memory is fine, or an export.")
-    ],
+    table: Annotated[Path, typer.Argument(help="Cases to decide: a table of any size, or an export.")],
     out: Annotated[
         Path,
         typer.Option(
-            help="The decisions: .csv, .tsv, .jsonl (each also .gz) or .parquet. Of a Label Studio export, .json: its "
-            "tasks with the model's label as a prediction, and the route."
+            help="File of decisions to write: .csv, .tsv, .jsonl (each also .gz) or .parquet. For a Label Studio "
+            "export also .json: its tasks with the model's label as a prediction, and the route."
         ),
     ],
-    key: Annotated[str | None, typer.Option(help="A column to copy, that names the cases. Default: as in fit.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Column of case ids, which is copied to the decisions. Default: as in fit.")
+    ] = None,
     fee: Fee = None,
-    absent: Annotated[list[str] | None, typer.Option(help="An expert who cannot be asked; repeat for several.")] = None,
+    absent: Annotated[
+        list[str] | None, typer.Option(help="Name of an expert who cannot be asked. Repeat for several.")
+    ] = None,
     uncertainty: Annotated[
-        bool, typer.Option("--uncertainty", help="Beside each p_<expert>, sd_<expert>: how unsure that probability is.")
+        bool, typer.Option("--uncertainty", help="Add columns sd_<expert>: the standard deviation of p_<expert>.")
     ] = False,
     file_format: FileFormat = None,
     control: ControlName = None,
@@ -41,7 +43,7 @@ def route(
 ) -> None:
     """Say for each case who should decide it, with probabilities and the reason.
 
-    Columns are found by name, in any order; those that the model does not know are ignored.
+    Columns are found by name. Columns that the model does not know are ignored.
 
     Example:
 
