@@ -188,6 +188,36 @@ def test_a_loaded_team_leaves_out_what_it_has_seen(clinic):
     assert "rows were seen by fit and are left out." in judged.left_out_sentence()
 
 
+def test_the_test_part_judges_only_a_team_that_has_not_used_it(clinic):
+    folder, study = clinic
+    loaded = Study.load(folder / "model")
+    other_split = Study(study.cases, random_state=7, team=loaded.team)
+    with pytest.raises(InputError, match="rows were seen by"):
+        other_split.evaluate()
+    table = lesions(40, seed=9)
+    joined = Study(study.cases, team=loaded.team.copy())
+    joined.add_expert("dr_d", table.assign(dr_d=table.truth.where(table.index % 9 > 0, "benign")))
+    with pytest.raises(InputError, match=r"dr_d.*the test part has answers of.*pass a table"):
+        joined.evaluate()
+
+
+def test_what_fit_did_is_told_only_by_the_study_that_fitted(clinic):
+    folder, study = clinic
+    loaded = Study.load(folder / "model")
+    with pytest.raises(InputError, match=r"to_dict.*call fit first"):
+        loaded.to_dict()
+    with pytest.raises(InputError, match=r"describe.*call fit first"):
+        Study(study.cases, team=loaded.team).describe()
+
+
+def test_rows_are_forgotten_in_the_folder_and_not_in_the_study(clinic, tmp_path):
+    folder, _ = clinic
+    study = Study.load(folder / "model")
+    study.save(tmp_path / "forgotten", forget_rows=True)
+    assert not Router.load(tmp_path / "forgotten").seen
+    assert study.evaluate(folder / "wide.csv").seen_by_fit > 0
+
+
 def test_a_report_and_a_comparison(clinic, tmp_path):
     pytest.importorskip("matplotlib")
     folder, study = clinic

@@ -10,6 +10,7 @@ from defero.core.errors import InputError
 from defero.core.wording import join_names
 from defero.data.case_file import Cases
 from defero.router import Router, try_out
+from defero.router.seen import Fingerprints
 from defero.study.fitting.checks import check_test_share, checked_parts
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices, fees_by_name
 from defero.study.fitting.fit_team import fit_team
@@ -57,15 +58,15 @@ class Study(TeamAtWork):
 
     Examples
     --------
-    >>> from defero.datasets import wedge
-    >>> table = wedge(400, random_state=0)
-    >>> frame = pd.DataFrame(table.features, columns=["x", "y"]).assign(truth=table.labels)
-    >>> for place, name in enumerate(table.expert_names):
-    ...     frame[name] = table.answers[:, place]
+    >>> import pandas as pd
     >>> from defero import read_cases
-    >>> study = Study(read_cases(frame, label="truth", expert_names=table.expert_names))
+    >>> from defero.datasets import wedge
+    >>> past, expert_names = wedge(400, random_state=0), ["ann", "bob", "cem", "dot"]
+    >>> frame = pd.DataFrame(past.features).add_prefix("x").assign(truth=past.labels)
+    >>> frame[expert_names] = past.answers
+    >>> study = Study(read_cases(frame, label="truth", expert_names=expert_names))
     >>> [len(part) for part in study.parts]
-    [200, 60, 60, 80]
+    [200, 60, 61, 79]
     """
 
     def __init__(
@@ -84,6 +85,8 @@ class Study(TeamAtWork):
         self.team, self.name, self.random_state = team, name, random_state
         self.cuts = {"groups": groups, "time": time, "split": split}
         self.notes: list[str] = []
+        self._choices: FitChoices | None = None
+        self._seen: Mapping[str, Fingerprints] | None = None
         self.parts: tuple[ExpertTable, ...] = ()
         self.cases = None
         if cases is not None:
@@ -159,7 +162,7 @@ class Study(TeamAtWork):
             random_state=self.random_state,
             progress=progress,
         )
-        self._choices = choices
+        self._choices, self._seen = choices, self.team.seen
         return self.team
 
     @classmethod
@@ -183,18 +186,18 @@ class Study(TeamAtWork):
             "Features:",
             *(f"  {sentence}" for sentence in features[:most_features]),
             *([f"  ... and {more} more columns; to_dict (--json) has all."] if more > 0 else []),
-            self._choices.sentence(team),
+            self._own_choices("describe").sentence(team),
             *calibration,
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero fit --json` prints."""
-        team, facts = self._ready(), self._ready().facts
+        choices, team, facts = self._own_choices("to_dict"), self._ready(), self._ready().facts
         return {
             "model": self.name,
             "rows": dict(zip(PARTS, map(len, self.parts), strict=True)),
             "features": self._features(),
-            **self._choices.outcome(team),
+            **choices.outcome(team),
             "calibration": [] if team.calibrator is None else team.calibrator.describe(team.expert_names),
             "answering": None if facts.answering is None else facts.answering.to_dict(),
             "shared_errors": None if facts.shared_errors is None else facts.shared_errors.to_dict(),
@@ -211,10 +214,21 @@ class Study(TeamAtWork):
             raise InputError(f"{method}: this study has a team but no cases; make one with Study(read_cases(...)).")
         return self.cases
 
+    def _own_choices(self, method: str) -> FitChoices:
+        if self._choices is None:
+            raise InputError(f"{method}: tells what fit did, but this study has not fitted its team; call fit first.")
+        return self._choices
+
     def _evaluate_test(self, *, random_state: int) -> Evaluation:
         if self.cases is None:
             return super()._evaluate_test(random_state=random_state)
         router, cases, test = self._ready(), self.cases, self.parts[3]
+        if set(router.expert_names) != set(test.expert_names):
+            raise InputError(
+                f": the team has the experts {join_names(router.expert_names)}, but the test part has answers of "
+                f"{join_names(test.expert_names)}; pass a table with the answers of all.",
+                argument="table",
+            )
         return Evaluation(
             model=self.name,
             table=cases.source,
@@ -223,7 +237,8 @@ class Study(TeamAtWork):
             rows=len(test),
             seen_by_fit=0,
             of_seen_groups=0,
-            trial=try_out(router, test.features, test.labels, test.answers, disjoint=True),
+            # Every stage replaces `seen`: a team that fit did not leave so may have used rows of the test part.
+            trial=try_out(router, test.features, test.labels, test.answers, disjoint=router.seen is self._seen),
             random_state=random_state,
             majority=cases.majority_sentence(),
         )

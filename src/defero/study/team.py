@@ -281,10 +281,10 @@ class TeamAtWork:
         onnx : bool
             Write a deep net as an ONNX file, which `route` runs without torch.
         forget_rows : bool
-            Leave out the fingerprints of the rows that the team has used. Nobody can then check that a row is new, so
-            `evaluate` and `report` need `all_rows_new`.
+            Leave the fingerprints of the rows that the team has used out of the folder; the study keeps its own.
+            Nobody can then check that a row is new to the saved team, so `evaluate` and `report` need `all_rows_new`.
         """
-        router = self._ready().forget_rows() if forget_rows else self._ready()
+        router = self._ready().copy().forget_rows() if forget_rows else self._ready()
         if onnx:
             from defero.estimators.deep_nets import as_onnx
 
