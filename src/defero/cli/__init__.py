@@ -1,1 +1,1 @@
-"""The commands, one file each, thin. Each imports its rooms when it runs, so that `--help` needs none of them."""
+"""The commands, one file each, thin. Each imports what it needs when it runs, so that `--help` needs none of them."""

@@ -1,4 +1,4 @@
-"""The values that travel between the rooms, each checked once when it is built. Imports numpy alone."""
+"""The values that the stages pass to each other, each checked once when it is built. Imports numpy alone."""
 
 from defero.core.answers import Answers
 from defero.core.errors import InputError, ModelFolderError, TableError

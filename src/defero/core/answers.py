@@ -1,4 +1,4 @@
-"""Answers: who answered what, as class numbers; the one form that every room reads."""
+"""Answers: who answered what, as class numbers; the one form that every stage reads."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple

@@ -225,8 +225,8 @@ def by_name(name: str, value: object, experts: tuple[str, ...], *, default: floa
     """
     if not isinstance(value, Mapping):
         return value
-    invalidrs = [str(who) for who in value if who not in experts]
-    if invalidrs:
-        hint = did_you_mean(invalidrs[0], experts)
-        raise InputError(f": no expert {join_names(invalidrs)}{hint} There are {join_names(experts)}.", argument=name)
+    unknown = [str(who) for who in value if who not in experts]
+    if unknown:
+        hint = did_you_mean(unknown[0], experts)
+        raise InputError(f": no expert {join_names(unknown)}{hint} There are {join_names(experts)}.", argument=name)
     return [value.get(expert, default) for expert in experts]

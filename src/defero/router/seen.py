@@ -25,8 +25,6 @@ KEYED = "keys" + ANSWERED
 """Fingerprints of features with keys, of the rows of all stages: gone as soon as a stage uses other rows."""
 ANSWERS_AT_ONCE = 1 << 18
 """Answers listed at a time: one takes a few dozen bytes."""
-
-
 FORGOTTEN = "forgotten"
 """In place of a key's id: the fingerprints were left out."""
 

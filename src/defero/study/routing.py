@@ -42,6 +42,8 @@ class Routing:
     cautions : sentences
     promise_holds : bool
         Whether the panels keep what they promised in `fit`.
+    any_doubt : bool
+        Whether some probability has a standard deviation.
     """
 
     out: Path | None

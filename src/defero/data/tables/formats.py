@@ -82,7 +82,7 @@ def first_row(path: str | PathLike[str]) -> int:
 
     In a CSV or TSV file the header is row 1, as in a spreadsheet, so the first data row is row 2 (a cell that
     holds line breaks counts as one row). In JSON lines it is line 1, in Parquet row 1. `index + first_row` of a
-    frame read by this room is the row to name in a message; rows left out as blank keep their number.
+    frame read by this package is the row to name in a message; rows left out as blank keep their number.
 
     >>> first_row("cases.csv"), first_row("cases.jsonl")
     (2, 1)

@@ -66,7 +66,6 @@ def few_groups(cases: Cases, parts: tuple[ExpertTable, ...], *, groups: str | No
     """Return a sentence if a part has few groups: its figures tell little of others."""
     if groups is None:
         return []
-
     names = [{*map(plain_name, cases.apart.loc[part.features.index, groups].tolist())} for part in parts]
     learn, held, panels, test = map(len, names)
     if min(learn, held, panels, test) >= FEW_GROUPS:
@@ -216,6 +215,5 @@ def _plain_columns(router: Router) -> list[Column]:
 
 
 def _likeness(table: ExpertTable, name: str) -> _Likeness:
-
     codes = matching_codes(table.features[name], table.classes)
     return _Likeness(name, not (codes == NO_CLASS).any(), float((codes == table.label_idx).mean()))

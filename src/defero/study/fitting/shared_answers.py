@@ -59,7 +59,6 @@ def _sentences(together: SharedErrors) -> tuple[str, ...]:
 
 
 def _shared(table: ExpertTable) -> SharedErrors:
-
     most = MOST_CELLS // table.n_experts
     if len(table) > most:
         rows = np.flatnonzero(table.answered > 1)
@@ -77,5 +76,5 @@ def _class_shares(given: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, 
     for k in range(n_classes):
         rows = labels == k
         shares[k] = (right[rows].sum(axis=0) + _DRAWN * own) / (answered[rows].sum(axis=0) + _DRAWN)
-    found: FloatArray = shares[labels]
-    return found
+    share_of_label: FloatArray = shares[labels]
+    return share_of_label

@@ -12,8 +12,6 @@ from defero.study.fitting.shared_answers import shared_caution
 
 NAMED = 3
 """How many experts a sentence names before it counts the others."""
-
-
 UNCHECKED = (
     "It was not checked that these cases are new to the team: whoever evaluated it vouched for that. On cases that it "
     "was fitted on, the figures are too good."
@@ -24,9 +22,8 @@ def with_cautions(record: TeamRecord, router: Router, *, majority: str | None, r
     """Return the record with everything a reader should know, once.
 
     First comes what a majority for a truth does to every figure, where one was taken, and whether the cases are known
-    to be new. Experts of too few answers are
-    named. What `fit` found of who answered what is told on its own; the record's sentence on the cases at hand is then
-    left out, for it asks the same question less thoroughly.
+    to be new. Experts with too few answers are named. What `fit` found of who answered what is told on its own; the
+    record's sentence on the cases at hand is then left out, for it asks the same question less thoroughly.
     """
     cautions = list(record.cautions)
     answering = router.facts.answering
