@@ -46,7 +46,7 @@ def provenance(**changes):
         "command": "defero report model 'wards/<new>.csv' --out report.html --seed 7",
         "made": "2026-01-02 03:04 UTC",
         "versions": {"numpy": "2.4.6"},
-        "notes": {"label": "truth"},
+        "settings": {"label": "truth"},
     }
     return Provenance(**{**values, **changes})
 

@@ -34,8 +34,9 @@ def demo(
     """
     from defero import DeferralClassifier, Recipe
     from defero.core.errors import InputError
+    from defero.core.wording import percent
     from defero.datasets.digits import digits_team
-    from defero.study.judging.summary import percent, table
+    from defero.study.judging.summary import table
 
     if seed + seeds - 1 > MOST_SEED:
         raise InputError(f"--seed must be at most {MOST_SEED - seeds + 1} with --seeds {seeds}, got {seed}.")

@@ -54,7 +54,8 @@ def show_answering(facts: "AnsweringFacts | None", *, when: str) -> None:
 
 def show_rivals(rivals: "Sequence[Rival]") -> None:
     """Print comparisons with other teams."""
-    from defero.study.judging.summary import percent, points, table
+    from defero.core.wording import percent
+    from defero.study.judging.summary import points, table
 
     if not rivals:
         return

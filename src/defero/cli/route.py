@@ -74,7 +74,7 @@ def _show_progress(rows: int) -> None:
 
 
 def _show(routing: "Routing") -> None:
-    from defero.study.judging.summary import percent
+    from defero.core.wording import percent
 
     load, experts = routing.load, routing.expert_names
     typer.echo(f"{routing.rows} decisions in {routing.out}:")

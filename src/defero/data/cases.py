@@ -244,11 +244,11 @@ def _of_experts(file: CaseFile, answers: AnswerLog) -> tuple[AnswerLog, tuple[st
         )
     others = len(known - set(wanted or ()))
     if file.team is None:
-        told = f"{answers.source}: answers of {others} other{'s' if others > 1 else ''} are not looked at."
+        note = f"{answers.source}: answers of {others} other{'s' if others > 1 else ''} are not looked at."
     else:
         who = "1 person who is" if others == 1 else f"{others} people who are"
-        told = f"{answers.source}: answers of {who} not in the team are left out."
-    return answers.of_experts(wanted or ()), (told,) if others else ()
+        note = f"{answers.source}: answers of {who} not in the team are left out."
+    return answers.of_experts(wanted or ()), (note,) if others else ()
 
 
 def _left_out(kept: BoolArray, source: str) -> tuple[str, ...]:

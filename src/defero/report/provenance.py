@@ -44,8 +44,8 @@ class Provenance:
         The date.
     versions : mapping
         Versions of the libraries in use.
-    notes : mapping
-        Facts about training that the model folder holds: the loss, the seed, the library versions.
+    settings : mapping
+        Facts about training that the model folder holds, such as the columns and the seed.
     calibration : sentences
         What recalibration did; empty if there was none.
     answering : sentences
@@ -61,7 +61,7 @@ class Provenance:
     command: str
     made: str
     versions: Mapping[str, str] = field(default_factory=dict)
-    notes: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     calibration: tuple[str, ...] = ()
     answering: tuple[str, ...] = ()
 
@@ -76,7 +76,7 @@ def footer(record: TeamRecord, provenance: Provenance) -> Html:
         ("Evaluated on", f"{count(record.team.total)} rows, fingerprint {provenance.fingerprint}"),
         ("Seed", str(provenance.seed)),
         ("Libraries", _pairs(provenance.versions)),
-        ("Notes of the model", _pairs(provenance.notes)),
+        ("Settings of the model", _pairs(provenance.settings)),
         ("Date", provenance.made),
         ("Command", tag("code", provenance.command)),
     ]

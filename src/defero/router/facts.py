@@ -26,8 +26,11 @@ class AnsweringFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, the sentences in Python's spelling."""
-        said = list(self.sentences)
-        return {"alarm": self.alarm, "depends_on_features": self.depends_on_features, "said": said}
+        return {
+            "alarm": self.alarm,
+            "depends_on_features": self.depends_on_features,
+            "said": list(self.sentences),
+        }
 
 
 @dataclass(frozen=True)

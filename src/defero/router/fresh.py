@@ -95,9 +95,9 @@ def fresh_rows(
 def _shared(rows: Fingerprints, seen: Fingerprints, *, among: BoolArray) -> BoolArray:
     """Tell which of some rows (n,) are among those seen, less those that the other rows account for."""
     left = seen[held_out(rows[~among], seen)]
-    found = np.zeros(len(rows), dtype=np.bool_)
-    found[np.flatnonzero(among)] = ~held_out(left, rows[among])
-    return found
+    shared = np.zeros(len(rows), dtype=np.bool_)
+    shared[np.flatnonzero(among)] = ~held_out(left, rows[among])
+    return shared
 
 
 def _expected(among: BoolArray, seen: Fingerprints, chance: Callable[[], float], *, where: BoolArray) -> float:

@@ -150,10 +150,10 @@ def _answer_numbers(answers: Any, router: "Router", name: str) -> IntArray:
         column = answers.reshape(-1, 1) if answers.ndim == 1 else answers
     elif not hasattr(answers, "columns") and not hasattr(answers, "tocsr"):
         column = [[one] for one in answers] if len(answers) else np.empty((0, 1))
-    found = encode_answers(column, router.classes, name=f"answers of {name}")
-    if found.shape[1] != 1:
-        raise InputError(f"answers must be of one expert, (m,), got {found.shape[1]} columns.")
-    return found[:, 0]
+    answer_idx = encode_answers(column, router.classes, name=f"answers of {name}")
+    if answer_idx.shape[1] != 1:
+        raise InputError(f"must be of one expert, (m,), got {answer_idx.shape[1]} columns.", argument="answers")
+    return answer_idx[:, 0]
 
 
 def _labels_of_answered(y: ArrayLike | None, router: "Router", answered: BoolArray) -> IntArray:

@@ -69,7 +69,7 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
             min_answers=manifest["min_answers"],
             recipe=None if recipe is None else _recipe(recipe),
             n_features=manifest["n_features"],
-            item_shape=None if manifest.get("item_shape") is None else tuple(map(int, manifest["item_shape"])),
+            item_shape=None if manifest["item_shape"] is None else tuple(manifest["item_shape"]),
             calibrator=None if calibrator is None else Calibrator.from_settings(calibrator),
             panel=None if panel is None else Panel.from_settings(panel),
             seen={name.removeprefix("seen."): rows for name, rows in arrays.items() if name.startswith("seen.")},

@@ -6,13 +6,12 @@ from typing import Any
 
 from defero.core import ExpertTable
 from defero.core.errors import TableError
-from defero.core.wording import count_of, join_names
+from defero.core.wording import count_of, join_names, percent
 from defero.data.case_file import Cases, Table
 from defero.data.recipes.pictures import PictureRecipe
 from defero.router import Router
 from defero.study.fitting.choices import ALPHA, TARGET
 from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, with_groups_of
-from defero.study.judging.summary import percent
 from defero.study.team_cases import Reading, read_for_team
 
 

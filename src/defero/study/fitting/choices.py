@@ -1,13 +1,12 @@
 """The choices of `Study.fit`: network, loss, heads, panels. Checked before anything is learned."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from defero.core.checks import by_name
 from defero.core.errors import Argument, InputError, Message
+from defero.core.option_checks import one_of
 from defero.core.targets import TARGETS
-from defero.core.wording import did_you_mean, join_names
 from defero.losses import LOSSES
 from defero.router import Router
 from defero.scorers.network import NetworkScorer
@@ -39,15 +38,15 @@ class FitChoices:
     target: str = TARGET
 
     def __post_init__(self) -> None:
-        _one_of("target", self.target, TARGETS)
+        one_of("target", self.target, TARGETS)
         if not 0 < self.alpha < 1:
             raise InputError(
                 f"must lie between 0 and 1, got {self.alpha:g}; for a promise of 90 % pass 0.1.", argument="alpha"
             )
-        _one_of("loss", self.loss, (*LOSSES, "auto"))
-        _one_of("heads", self.heads, HEADS)
+        one_of("loss", self.loss, (*LOSSES, "auto"))
+        one_of("heads", self.heads, HEADS)
         if self.answer_weights is not None:
-            _one_of("answer_weights", self.answer_weights, WEIGHTS)
+            one_of("answer_weights", self.answer_weights, WEIGHTS)
         _check_net(self.net)
         self._check_together()
 
@@ -173,12 +172,4 @@ def _check_net(net: str) -> None:
     if not is_net_name(net):
         raise InputError(
             f"must be one of {', '.join((*NETS, *NET_NAMES))}, got {net!r}{meant_net(net, NETS)}", argument="net"
-        )
-
-
-def _one_of(argument: str, value: str, known: Iterable[str]) -> None:
-    names = list(known)
-    if value not in names:
-        raise InputError(
-            f"must be one of {join_names(names)}, got {value!r}{did_you_mean(str(value), names)}", argument=argument
         )

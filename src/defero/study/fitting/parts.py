@@ -130,8 +130,8 @@ def _roles(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
     cells = cases.apart[column]
     _refuse_blank(cases, column, source=source, what="part")
     known = {cell: part_named(cell) for cell in cells.unique().tolist()}
-    found = np.array([known[cell] for cell in cells.tolist()], dtype=object)
-    strange: BoolArray = np.array([one is None for one in found], dtype=np.bool_)
+    roles = np.array([known[cell] for cell in cells.tolist()], dtype=object)
+    strange: BoolArray = np.array([role is None for role in roles], dtype=np.bool_)
     if strange.any():
         place = int(np.argmax(strange))
         row = row_number(cases.apart, place, first_row=cases.first_row)
@@ -139,7 +139,7 @@ def _roles(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
         raise TableError(
             f"{source}: row {row}, column {column}: {quote_cell(cells.iloc[place])} names no part; expected {words}."
         )
-    return found
+    return roles
 
 
 def _names(cases: Cases, column: str, *, what: str, source: str) -> NDArray[Any]:
@@ -186,13 +186,13 @@ def _refuse_mixture(cases: Cases, column: str, number: BoolArray, *, source: str
     if not number.any():
         return
     cells = cases.apart[column]
-    told = []
+    examples = []
     for what, place in (("the number", int(np.argmax(number))), ("the date", int(np.argmin(number)))):
         row = row_number(cases.apart, place, first_row=cases.first_row)
-        told.append(f"row {row} has {what} {quote_cell(cells.iloc[place])}")
+        examples.append(f"row {row} has {what} {quote_cell(cells.iloc[place])}")
     raise TableError(
-        f"{source}: column {column} mixes numbers and dates: {told[0]}, {told[1]}; write every time as a number, or "
-        "every one as a date like 2024-05-01 (in a spreadsheet, format the column as dates and export it again)."
+        f"{source}: column {column} mixes numbers and dates: {', '.join(examples)}; write every time as a number, "
+        "or every one as a date like 2024-05-01 (in a spreadsheet, format the column as dates and export it again)."
     )
 
 

@@ -72,7 +72,7 @@ def _provenance(evaluation: Evaluation, *, out: Path, command: str | None, spell
         command=command or f"Study.load({evaluation.model!r}).report({str(out)!r}, {evaluation.table!r})",
         made=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         versions=library_versions(),
-        notes=evaluation.router.facts.settings(),
+        settings=evaluation.router.facts.settings(),
         calibration=() if calibrator is None else tuple(calibrator.describe(evaluation.router.expert_names)),
         answering=() if answering is None else tuple(one.message(spell) for one in answering.sentences),
     )

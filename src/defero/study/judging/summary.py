@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from defero.core.wording import percent
 from defero.metrics.record.member import ExpertRecord, ModelCalibration
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.record.team import TeamRecord
@@ -21,15 +22,6 @@ _WEIGHTS = """
 This team goes by weights, which are no probabilities: nothing is promised of anybody."""
 
 MOST_ROWS = 20
-
-
-def percent(value: float) -> str:
-    """Write a share as a percentage.
-
-    >>> percent(0.9666), percent(float("nan"))
-    ('96.7 %', '-')
-    """
-    return "-" if math.isnan(value) else f"{100 * value:.1f} %"
 
 
 def with_interval(share: Share) -> str:
@@ -102,10 +94,10 @@ def _member_lines(record: TeamRecord) -> list[str]:
     lines = [("model", record.model, model.decided, model)]
     lines += [(one.name, one.alone, one.asked, one) for one in (record.experts[j] for j in shown)]
     rows = [["team", with_interval(record.team), "", "", *(["", ""] if promising else [])]]
-    for name, alone, there, member in lines:
-        decides = there.total / record.team.total if record.team.total else math.nan
-        told = [name, with_interval(alone), percent(decides), percent(there.value)]
-        rows.append([*told, percent(member.promised), _error(member)] if promising else told)
+    for name, alone, decided, member in lines:
+        decides = decided.total / record.team.total if record.team.total else math.nan
+        cells = [name, with_interval(alone), percent(decides), percent(decided.value)]
+        rows.append([*cells, percent(member.promised), _error(member)] if promising else cells)
     head = ["", "right", "decides", "right there", *(["promised there", "smooth error"] if promising else [])]
     more = len(record.experts) - len(shown)
     others = [f"... and {more} experts who are asked less; to_dict (--json) has all."] if more else []
@@ -116,8 +108,8 @@ def _recall_lines(record: TeamRecord) -> list[str]:
     """Return how much of each class is found; of many classes the most frequent."""
     shown = _largest(record.class_counts)
     rows = [
-        [str(found.label), str(found.team.total), with_interval(found.team), with_interval(found.model)]
-        for found in (record.recall[k] for k in shown)
+        [str(recalls.label), str(recalls.team.total), with_interval(recalls.team), with_interval(recalls.model)]
+        for recalls in (record.recall[k] for k in shown)
     ]
     more = len(record.recall) - len(shown)
     others = [f"... and {more} rarer classes; to_dict (--json) has all."] if more else []
