@@ -8,7 +8,7 @@ import pytest
 from clinic import run
 
 from defero.core import ExpertTable
-from defero.study import shared_answers
+from defero.study.fitting import shared_answers
 
 FIT = ["--answers", "log.csv", "--label", "truth", "--net", "linear", "--out", "model"]
 SAID = "In all answers of the table of fit: ann_00 and ann_01 err together: count them as one person."

@@ -26,7 +26,7 @@ def desk(tmp_path_factory):
 
 def test_fit_learns_the_vectors(desk):
     _, done = desk
-    assert "note: a vector of 100 numbers, the mean of its words' vectors" in done.out
+    assert "note: a vector of 100 numbers" in done.out
     assert "Network: text-cnn." in done.out
 
 

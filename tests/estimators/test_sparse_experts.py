@@ -27,7 +27,7 @@ def cases(n_items=240, *, seed=0):
 
 def tables(n_items=240, *, seed=0):
     features, label_idx, codes = cases(n_items, seed=seed)
-    given = {"features": features, "classes": WORDS[:3], "experts": ["ann", "bob"]}
+    given = {"features": features, "classes": WORDS[:3], "expert_names": ["ann", "bob"]}
     frame = pd.DataFrame(WORDS[codes], columns=["ann", "bob"], dtype=object)
     return (
         ExpertTable(WORDS[label_idx], scipy.sparse.csr_array(codes + 1), **given),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from outside_parts import JOINED, SQUARED
-from small_team import ANSWERS, TEST, TRAIN, X, Y, fitted
+from toy_team import ANSWERS, TEST, TRAIN, X, Y, fitted
 
 from defero import DeferralClassifier, InputError, Router
 from defero.losses import LOSSES

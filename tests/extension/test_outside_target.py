@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from outside_parts import TWO_OR_ALL
-from small_team import ANSWERS, CONF, TEST, X, Y, fitted, with_panels
+from toy_team import ANSWERS, CONF, TEST, X, Y, fitted, with_panels
 
 from defero import DeferralClassifier, InputError
 from defero.conformal import TARGETS, ExpertSetPredictor

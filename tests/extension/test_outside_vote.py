@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from outside_parts import LOUDEST
-from small_team import ANSWERS, TEST, X, Y, fitted, with_panels
+from toy_team import ANSWERS, TEST, X, Y, fitted, with_panels
 
 from defero import InputError
 from defero.aggregation import VOTES

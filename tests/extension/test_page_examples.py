@@ -2,7 +2,7 @@
 
 import numpy as np
 from outside_package import example
-from small_team import ANSWERS, TEST, X, Y, fitted, with_panels
+from toy_team import ANSWERS, TEST, X, Y, fitted, with_panels
 
 from defero.aggregation import VOTES
 from defero.conformal import TARGETS

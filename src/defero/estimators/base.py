@@ -195,7 +195,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         """
         router = self._ready()
         answers = _no_answers(len(column_or_1d(y)), router) if experts is None else experts
-        self.router_ = router.calibrate(self._checked(X), column_or_1d(y), answers, method=method)
+        self.router_ = router.copy().calibrate(self._checked(X), column_or_1d(y), answers, method=method)
         return self
 
     def conformalize(
@@ -231,15 +231,19 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        self.router_ = self._ready().conformalize(
-            self._checked(X),
-            column_or_1d(y),
-            experts,
-            alpha=alpha,
-            target=target,
-            fees=fees,
-            available=available,
-            strata=strata,
+        self.router_ = (
+            self._ready()
+            .copy()
+            .conformalize(
+                self._checked(X),
+                column_or_1d(y),
+                experts,
+                alpha=alpha,
+                target=target,
+                fees=fees,
+                available=available,
+                strata=strata,
+            )
         )
         return self
 
@@ -311,15 +315,15 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         rows = X if X is None or len(X) == 0 else self._checked(X)
-        return self._adopt(self._ready().add_expert(name, rows, y, answers))
+        return self._adopt(self._ready().copy().add_expert(name, rows, y, answers))
 
     def remove_expert(self, name: str) -> Self:
         """Remove an expert; the others do not change. Removes earlier panels."""
-        return self._adopt(self._ready().remove_expert(name))
+        return self._adopt(self._ready().copy().remove_expert(name))
 
     def rename_expert(self, old: str, new: str) -> Self:
         """Rename an expert."""
-        return self._adopt(self._ready().rename_expert(old, new))
+        return self._adopt(self._ready().copy().rename_expert(old, new))
 
     def save(self, folder: str | Path) -> None:
         """Write the model folder: model.json and weights.safetensors, no pickle."""
