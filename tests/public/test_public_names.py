@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import defero
-from defero import DeferralClassifier, Router
+from defero import DeferralClassifier, ExpertTable, Router
+from defero.datasets import wedge
 
 MODULES = [name for name in dir(defero) if name not in defero.__all__]
 
@@ -52,6 +53,14 @@ def test_a_router_of_many_experts_prints_in_ten_lines():
     assert max(map(len, lines)) <= 120
     assert "40 classes, 300 experts" in lines[0]
     assert "<pre>" in router._repr_html_()
+
+
+def test_tables_and_benchmarks_print_in_a_few_lines():
+    cases = wedge(300, random_state=0)
+    table = ExpertTable(cases.labels, cases.answers, features=cases.features, expert_names=[f"<{j}>" for j in range(4)])
+    assert repr(cases).splitlines() == [repr(cases)]
+    assert len(repr(table).splitlines()) <= 10
+    assert "&lt;0&gt;" in table._repr_html_()
 
 
 def test_calibrate_changes_a_router_as_it_changes_an_estimator():

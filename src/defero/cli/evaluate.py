@@ -75,6 +75,6 @@ def evaluate(
     if judged.left_out_sentence():
         typer.echo(f"{judged.left_out_sentence()}\n")
     show_answering(judged.router.facts.answering, when="when it was fitted")
-    typer.echo(spelled(judged.summary()))
+    typer.echo(spelled(judged.figures()))
     show_notes(judged.notes)
     show_rivals(judged.against)

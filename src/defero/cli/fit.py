@@ -237,7 +237,7 @@ def _show(study: "Study") -> None:
     typer.echo("")
     judged = study.evaluate()
     show_answering(judged.router.facts.answering, when="among the cases to learn from")
-    typer.echo(spelled(judged.summary()))
+    typer.echo(spelled(judged.figures()))
     show_notes(study.notes)
     typer.echo(f"\nSaved in {study.name}. Next: defero route {study.name} NEW_CASES --out decisions.csv")
 

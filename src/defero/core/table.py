@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,9 @@ class ExpertTable:
 
     def __len__(self) -> int:
         return len(self.label_idx)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def __repr__(self) -> str:
         cells = len(self) * self.n_experts

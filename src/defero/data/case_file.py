@@ -204,7 +204,7 @@ class Cases:
         return len(self.table)
 
     def __repr__(self) -> str:
-        return f"Cases of {self.source}: {self.table!r}".removesuffix("\n")
+        return f"Cases of {self.source}; {self.table!r}".replace("ExpertTable: ", "", 1)
 
     @property
     def source(self) -> str:

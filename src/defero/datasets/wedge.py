@@ -14,7 +14,7 @@ from defero.datasets.wedge_truth import HIGH, LOW, N_CLASSES, region_proba
 from defero.experts.specialists import right_with
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Wedge:
     """Items of the benchmark, with the truth that real data hide.
 
@@ -47,6 +47,12 @@ class Wedge:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __repr__(self) -> str:
+        n_classes, n_experts = self.class_proba.shape[1], self.expert_proba.shape[1]
+        return (
+            f"Wedge: {len(self):,} items, {n_classes} classes, {n_experts} experts, {self.features.shape[1]} features."
+        )
 
     @property
     def n_classes(self) -> int:

@@ -18,7 +18,7 @@ def test_the_stand_in_is_right_as_often_as_it_says():
 def test_a_stand_in_needs_a_probability_two_classes_and_a_generator():
     with pytest.raises(InputError, match=r"accuracy must be a probability in \[0, 1\], got 76.5"):
         stand_in_human([0], rng=np.random.default_rng(0), accuracy=76.5)
-    with pytest.raises(InputError, match="n_classes must be .*at least 2, got 1"):
+    with pytest.raises(InputError, match=r"n_classes must be .*at least 2, got 1"):
         stand_in_human([0], rng=np.random.default_rng(0), n_classes=1)
     with pytest.raises(InputError, match=r"rng must be a numpy\.random\.Generator"):
         stand_in_human([0], rng=0)

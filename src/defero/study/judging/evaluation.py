@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from defero.core import ExpertTable
@@ -104,9 +105,14 @@ class Evaluation:
             )
         return " ".join(sentences)
 
-    def summary(self) -> str:
+    def figures(self) -> str:
         """Return the figures as text, with intervals and cautions."""
         return record_text(self.record)
+
+    def summary(self) -> str:
+        """Return which rows were left out, the figures, and a line for each note."""
+        parts = [self.left_out_sentence(), self.figures(), *(f"note: {note}" for note in self.notes)]
+        return "\n".join(part for part in parts if part)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for the team, the model and each expert: shares of right answers, with intervals."""
@@ -158,6 +164,10 @@ class Evaluation:
     def fingerprint(self) -> str:
         """Return one text for the rows that were judged, whatever their order."""
         return combined(row_fingerprints(self.cases.features))
+
+    def _repr_html_(self) -> str:
+        # pandas writes and escapes the table.
+        return f"<p>{escape(repr(self))}</p>{self.to_frame().round(3).to_html(index=False)}"
 
     def __repr__(self) -> str:
         team, model = self.record.team, self.record.model
