@@ -37,6 +37,7 @@ def fitted(name, *, gain, experts):
     return items, answers, test
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_crowd_on_toxic_posts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

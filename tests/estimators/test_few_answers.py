@@ -75,9 +75,9 @@ def small_pieces(monkeypatch):
     ("net", "loss"),
     [
         ("linear", "softmax"),
-        ("linear", "asymmetric"),
+        pytest.param("linear", "asymmetric", marks=pytest.mark.slow),
         ("linear", "ova"),
-        ("mlp", "asymmetric"),
+        pytest.param("mlp", "asymmetric", marks=pytest.mark.slow),
         pytest.param("mlp", "decoupled", marks=pytest.mark.slow),
     ],
 )
