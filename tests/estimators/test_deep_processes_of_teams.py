@@ -12,6 +12,8 @@ from tiny_pictures import pictures
 
 from defero.training.deep.run.checkpoint import FILE, read_checkpoint
 
+pytestmark = pytest.mark.slow  # the loop itself is killed and shared in tests/training
+
 SCRIPT = str(Path(__file__).with_name("deep_team_process.py"))
 X, Y, M = pictures()
 
@@ -30,7 +32,7 @@ def test_killed_and_fitted_again_a_team_is_the_one_that_was_never_stopped(tmp_pa
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", SCRIPT, "share"]
 
 
-@pytest.fixture(scope="module", params=["fork", pytest.param("torchrun", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["fork", "torchrun"])
 def shared(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     how = TORCHRUN if request.param == "torchrun" else [SCRIPT, "fork"]
