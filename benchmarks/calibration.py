@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.metrics.probabilities.binned import (
     adaptive_calibration_error,
     expected_calibration_error,

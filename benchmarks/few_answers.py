@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.data.model_folder import library_versions
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.baselines import BestExpert, ConfidenceThreshold, ModelOnly, RandomExpert

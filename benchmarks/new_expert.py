@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from defero import DeferralClassifier, Router
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import sigmoid
 
 N_ITEMS, N_FEATURES, N_EXPERTS, EACH = 5_000, 20, 1_000, 30

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from defero.conformal import TARGETS, ExpertSetPredictor
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 
 ALPHA = 0.1
 

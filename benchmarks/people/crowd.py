@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.people.fold import Fold
 from defero import ExpertTable
 from defero.core.labels import Labels
-from defero.core.split import split_groups, split_rows
+from defero.core.splits.split import split_groups, split_rows
 
 PARTS = (0.7, 0.3)
 

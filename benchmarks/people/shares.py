@@ -3,7 +3,7 @@
 from benchmarks.people.fold import Fold
 from benchmarks.people.system import classifier, fitted
 from defero import ExpertTable, ModelOnly
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 
 PSEUDO_ANSWERS = 8
 

@@ -6,10 +6,10 @@ from numpy.typing import ArrayLike
 from defero.aggregation.confusion import ConfusionMatrices
 from defero.aggregation.tally import EPS, at, clip_width, discounts, first_best, fitting_skill, named, tally
 from defero.aggregation.weighted import log_odds_weights
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.experts import answers_and_model, expert_probabilities, heard_answers
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
-from defero.core.expert_checks import answers_and_model, expert_probabilities, heard_answers
 from defero.core.results import Answer
 from defero.core.scores import softmax
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, IntArray, frozen, index_numbers
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, index_numbers
+from defero.core.checks.experts import answer_numbers
+from defero.core.checks.options import whole_number
 from defero.core.errors import InputError
-from defero.core.expert_checks import answer_numbers
 from defero.core.labels import MISSING
-from defero.core.option_checks import whole_number
 
 
 @dataclass(frozen=True, eq=False)

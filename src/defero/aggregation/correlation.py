@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, index_numbers
-from defero.core.expert_checks import answer_numbers, expert_probabilities
+from defero.core.checks.arrays import BoolArray, FloatArray, index_numbers
+from defero.core.checks.experts import answer_numbers, expert_probabilities
 from defero.core.labels import MISSING
 
 AS_THE_OTHERS = 10

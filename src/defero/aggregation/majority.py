@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.aggregation.tally import at, first_best, named, optional_model, strongest, tally
-from defero.core.expert_checks import answer_numbers, expert_probabilities, heard_answers
-from defero.core.option_checks import one_of, whole_number
+from defero.core.checks.experts import answer_numbers, expert_probabilities, heard_answers
+from defero.core.checks.options import one_of, whole_number
 from defero.core.results import Answer
 
 

@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 
 from defero.aggregation.tally import EPS, at, clip_width, first_best, fitting_skill, named
 from defero.aggregation.weighted import log_odds_weights
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fee_matrix
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
+from defero.core.checks.experts import answers_and_model, class_probabilities, expert_probabilities
+from defero.core.checks.options import whole_number
 from defero.core.class_skill import ClassSkill
-from defero.core.expert_checks import answers_and_model, class_probabilities, expert_probabilities
 from defero.core.labels import MISSING
-from defero.core.option_checks import whole_number
 from defero.core.results import Answer
 from defero.core.scores import softmax
 

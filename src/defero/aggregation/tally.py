@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.experts import class_probabilities
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
-from defero.core.expert_checks import class_probabilities
 from defero.core.labels import Labels, as_column
 
 EPS = 1e-6

@@ -9,7 +9,7 @@ from defero.aggregation.bayes import bayes_vote
 from defero.aggregation.confusion import ConfusionMatrices
 from defero.aggregation.majority import majority_vote
 from defero.aggregation.weighted import weighted_vote
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.class_skill import ClassSkill
 from defero.core.labels import Labels
 from defero.core.registry import Registry

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.aggregation.tally import EPS, at, clip_width, discounts, first_best, named, optional_model, tally
-from defero.core.checks import FloatArray
-from defero.core.expert_checks import answer_numbers, expert_probabilities, heard_answers
-from defero.core.option_checks import whole_number
+from defero.core.checks.arrays import FloatArray
+from defero.core.checks.experts import answer_numbers, expert_probabilities, heard_answers
+from defero.core.checks.options import whole_number
 from defero.core.results import Answer
 from defero.core.scores import softmax
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from defero.answering.inputs import WhoAnswered, basis, bends, standardised
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 
 MOST_CLASSES = 12
 """Of more classes the most frequent ones are looked at."""

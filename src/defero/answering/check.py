@@ -10,7 +10,7 @@ from defero.answering.chances import LeftOver, expert_chances, label_left_over, 
 from defero.answering.inputs import WhoAnswered, directions, known_features, who_answered
 from defero.answering.weights import By
 from defero.answering.wording import describe
-from defero.core.checks import FloatArray, IntArray, frozen, names
+from defero.core.checks.arrays import FloatArray, IntArray, frozen, names
 from defero.core.errors import InputError
 from defero.core.several_tests import holm_adjusted
 

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, float_matrix, index_numbers
+from defero.core.checks.arrays import FloatArray, IntArray, float_matrix, index_numbers
 from defero.core.errors import InputError
 
 MOST_DIRECTIONS = 6

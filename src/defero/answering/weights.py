@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.answering.inputs import WhoAnswered, directions, known_features, who_answered
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.core.option_checks import one_of
 from defero.core.scores import sigmoid
 
 By = Literal["label", "label+features"]

@@ -9,7 +9,7 @@ import numpy as np
 from defero.calibration.isotonic import IsotonicMaps, fit_isotonic
 from defero.calibration.maps import ExpertMaps, Untouched, compress
 from defero.calibration.platt import PlattMaps, fit_platt
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.scores import Link
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from defero.calibration.maps import checked_link, log_odds
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.scores import Link, logit
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.errors import InputError
 from defero.core.scores import Link
 

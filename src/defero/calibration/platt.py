@@ -9,7 +9,7 @@ import numpy as np
 
 from defero.calibration.maps import checked_link, log_odds
 from defero.calibration.scoring import ROUGH, Columns
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.scores import Link
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import sigmoid
 
 _MAX_STEPS = 200

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from defero.calibration.choice import FEWEST_LABELS, FOLDS, folds, pays
 from defero.calibration.maps import compress
-from defero.core.checks import FloatArray, IntArray, index_numbers, item_weights, probabilities
+from defero.core.checks.arrays import FloatArray, IntArray, index_numbers, item_weights, probabilities
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, softmax
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.conformal.thresholds import check_alpha, rows_needed
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, names, probabilities, true_or_false
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, names, probabilities, true_or_false
+from defero.core.checks.experts import Stratum, stratum_names
 from defero.core.errors import InputError
-from defero.core.expert_checks import Stratum, stratum_names
 from defero.core.results import ExpertSets
 from defero.core.wording import join_names
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from defero.conformal.base import ConformalSets, in_stratum
 from defero.conformal.thresholds import SLACK, conformal_quantile, missed_share_threshold
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 
 BETAS = np.linspace(3.5, 1e-3, 50)

@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 
 from defero.conformal.base import ConformalSets
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.checks.experts import Stratum
 from defero.core.errors import InputError
-from defero.core.expert_checks import Stratum
 from defero.core.targets import TARGETS
 from defero.core.wording import join_names
 

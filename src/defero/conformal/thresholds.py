@@ -5,9 +5,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.checks.options import share
 from defero.core.errors import InputError
-from defero.core.option_checks import share
 from defero.core.targets import Target
 
 SLACK = 1e-9

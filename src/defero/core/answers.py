@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from defero.core.checks import BoolArray, IntArray, frozen, names
+from defero.core.checks.arrays import BoolArray, IntArray, frozen, names
 from defero.core.errors import InputError
 from defero.core.lookup import MISSING, Codes, Values, class_numbers, code_type
 

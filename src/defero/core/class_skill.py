@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.errors import InputError
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks import BoolArray, FloatArray, IntArray, frozen, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import Labels

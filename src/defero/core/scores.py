@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, float_matrix, frozen, probabilities
+from defero.core.checks.arrays import FloatArray, float_matrix, frozen, probabilities
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 

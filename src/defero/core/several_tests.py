@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 
 
 def holm_adjusted(p_values: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
-from defero.core.checks import BoolArray, FloatArray, IntArray, frozen, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
 from defero.core.errors import InputError
 from defero.core.labels import (
     Labels,
@@ -22,7 +22,7 @@ from defero.core.labels import (
     is_text_array,
     names_in,
 )
-from defero.core.split import split_by_time, split_groups, split_rows
+from defero.core.splits.split import split_by_time, split_groups, split_rows
 from defero.core.wording import join_names
 
 

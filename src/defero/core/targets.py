@@ -6,7 +6,7 @@ The registry is here because `conformal` makes the promises and `metrics` judges
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.registry import Registry
 
 

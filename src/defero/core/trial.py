@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from defero.core.checks import BoolArray, IntArray, frozen
+from defero.core.checks.arrays import BoolArray, IntArray, frozen
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
 from defero.core.results import Decision, ExpertSets

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from defero.core.checks import BoolArray
+from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.class_codes import class_codes, parse_labels

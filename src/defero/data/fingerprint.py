@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.checks import BoolArray
+from defero.core.checks.arrays import BoolArray
 from defero.core.errors import InputError
 from defero.data.rows_key import rows_key
 from defero.data.tables.cells import column_names, is_blank, number_of, text_of

@@ -1,6 +1,6 @@
 """Data to learn from: WEDGE, whose best accuracy is known exactly, digits with simulated experts, public data sets."""
 
-from defero.core.split import split_groups, split_rows
+from defero.core.splits.split import split_groups, split_rows
 from defero.datasets.catalog import (
     DataFile,
     Dataset,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.checks import BoolArray, FloatArray, IntArray, frozen
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 

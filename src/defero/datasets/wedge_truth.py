@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, frozen
+from defero.core.checks.arrays import FloatArray, frozen
+from defero.core.checks.options import probability, whole_number
 from defero.core.errors import InputError
-from defero.core.option_checks import probability, whole_number
 
 N_CLASSES = 4
 HIGH = (0.95, 0.9, 0.85, 0.8)

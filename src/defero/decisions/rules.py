@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fee_matrix
-from defero.core.option_checks import one_of
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
+from defero.core.checks.options import one_of
 from defero.core.results import MODEL, Decision
 from defero.core.scores import Scores
 

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from defero.calibration import Method
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
 from defero.core.results import Answer, Decision, ExpertSets

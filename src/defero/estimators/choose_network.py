@@ -8,7 +8,7 @@ import numpy as np
 
 from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.calibration.temperature import apply_temperature, fit_temperature
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
 from defero.estimators.network_fit import Net, NetworkOptions, train_network
 from defero.estimators.training_data import TrainingData

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
 from defero.estimators.expert_heads import HeadsOption

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.estimators.training_data import TrainingData
 from defero.heads import Heads, Lens, fit_class_heads, fit_heads, fit_prior

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.estimators.recipe import Recipe
 from defero.estimators.training_data import TrainingData
 from defero.losses import DeferralLoss

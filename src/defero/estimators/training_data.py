@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from defero.answering import answer_weights
 from defero.answering.weights import By
 from defero.core.answers import Answers, Triplets, group_by_expert
-from defero.core.checks import BoolArray, FloatArray, IntArray, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
 from defero.core.wording import join_names

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import IntArray, float_matrix, index_numbers
+from defero.core.checks.arrays import IntArray, float_matrix, index_numbers
+from defero.core.checks.options import check_generator, probability, whole_number
 from defero.core.errors import InputError
-from defero.core.option_checks import check_generator, probability, whole_number
 from defero.experts.specialists import right_with
 
 

@@ -6,9 +6,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
+from defero.core.checks.options import check_generator
 from defero.core.errors import InputError
-from defero.core.option_checks import check_generator
 
 
 class Law(Protocol):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, frozen, probabilities
+from defero.core.checks.arrays import FloatArray, IntArray, frozen, probabilities
 from defero.core.class_skill import ClassSkill, uniform_errors
 from defero.core.errors import InputError
 from defero.core.scores import logit

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, flags, item_weights
+from defero.core.checks.arrays import FloatArray, IntArray, flags, item_weights
 from defero.heads.log_loss import ExpertLogLoss
 from defero.heads.prior import HeadPrior
 

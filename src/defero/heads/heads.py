@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, flags, frozen, index_numbers, item_weights
+from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, index_numbers, item_weights
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 from defero.heads.head import FULL_FEATURES, Head, fit_each

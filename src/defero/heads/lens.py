@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.errors import InputError
 from defero.heads.class_heads import class_features
 from defero.heads.prior import category_groups, scaling

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from defero.core.answers import group_by_expert
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import sigmoid
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, float_matrix, frozen
+from defero.core.checks.arrays import FloatArray, IntArray, float_matrix, frozen
 from defero.core.errors import InputError
 
 

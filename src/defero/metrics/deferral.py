@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, flags, frozen, numbers
+from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, numbers
+from defero.core.checks.experts import answer_columns, asked_answers, check_same_form, chosen_experts, complete_labels
 from defero.core.errors import InputError
-from defero.core.expert_checks import answer_columns, asked_answers, check_same_form, chosen_experts, complete_labels
 from defero.core.results import MODEL, Decision
 from defero.core.trial import Trial
 from defero.metrics.statistics.intervals import Share, counts_by_expert, number, share_intervals

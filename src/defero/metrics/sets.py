@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, true_or_false
+from defero.core.checks.arrays import BoolArray, FloatArray, true_or_false
 from defero.core.errors import InputError
 from defero.core.results import ExpertSets
 from defero.core.targets import TARGETS

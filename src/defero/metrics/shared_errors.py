@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, IntArray, expert_rows, frozen, names, probabilities
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, expert_rows, frozen, names, probabilities
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.wording import list_in_words

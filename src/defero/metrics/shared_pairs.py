@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import MISSING
 from defero.metrics.shared_chance import both_unlikely, chance_of_same, chance_together
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.scores import Scores
 from defero.nets.deferral_net import DeferralNet

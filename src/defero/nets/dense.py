@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.scorers.network import NetworkScorer
 
 

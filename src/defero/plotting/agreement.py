@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
-from defero.core.expert_checks import answer_columns, check_same_form, complete_labels, missing_cells
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.experts import answer_columns, check_same_form, complete_labels, missing_cells
 from defero.core.trial import Trial
 from defero.metrics import reliability_bins, wilson_interval
 from defero.metrics.statistics.intervals import simultaneous_level

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
-from defero.core.checks import names
+from defero.core.checks.arrays import names
 from defero.core.errors import InputError
 from defero.plotting import style
 

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray
-from defero.core.expert_checks import answer_columns, complete_labels
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.experts import answer_columns, complete_labels
 from defero.core.results import Decision
 from defero.core.trial import Trial
 from defero.metrics import ExpertUsage, decision_calibration, expert_usage

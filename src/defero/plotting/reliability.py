@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.errors import InputError
 from defero.core.trial import Trial
 from defero.metrics import ReliabilityBins, expected_calibration_error, reliability_bins

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-from defero.core.checks import IntArray, flags
+from defero.core.checks.arrays import IntArray, flags
 from defero.core.errors import InputError
 from defero.core.results import ExpertSets
 from defero.core.trial import Trial

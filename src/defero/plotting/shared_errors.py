@@ -9,7 +9,7 @@ from matplotlib.collections import PatchCollection
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.errors import InputError
 from defero.core.trial import Trial
 from defero.metrics import SharedErrors, shared_errors

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.aggregation import VOTES, answer_of_decider, sequential_panel
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, by_name, fee_matrix
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, by_name, fee_matrix
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets

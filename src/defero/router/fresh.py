@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from defero.core.checks import BoolArray
+from defero.core.checks.arrays import BoolArray
 from defero.data.fingerprint import held_out
 from defero.router.seen import Fingerprints, most_by_chance
 

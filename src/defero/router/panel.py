@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from defero.aggregation import VOTES, Ballot, ConfusionMatrices, vote_discount
 from defero.conformal.predictor import ExpertSetPredictor
-from defero.core.checks import BoolArray, FloatArray, IntArray, availability, fee_matrix
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
+from defero.core.checks.experts import stratum_names
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
-from defero.core.expert_checks import stratum_names
 from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores

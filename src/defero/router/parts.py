@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from defero.calibration import Calibrator
-from defero.core.checks import BoolArray, IntArray, names
+from defero.core.checks.arrays import BoolArray, IntArray, names
 from defero.core.labels import Labels
 from defero.core.wording import count_of, join_names
 from defero.data.recipes.pictures import PictureRecipe

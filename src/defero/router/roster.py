@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, IntArray
+from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, as_column, encode_answers, encode_labels, is_missing
 from defero.core.wording import did_you_mean, join_names

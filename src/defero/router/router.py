@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from defero.calibration import Calibrator, Method
 from defero.core.answers import Answers
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
 from defero.core.labels import MISSING, encode_labels
 from defero.router import roster
 from defero.router.deciding import Deciding

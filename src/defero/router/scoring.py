@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from defero.calibration import Calibrator
-from defero.core.checks import BoolArray, FloatArray, float_matrix
+from defero.core.checks.arrays import BoolArray, FloatArray, float_matrix
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.answers import Answers
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.lookup import MISSING
 from defero.data.fingerprint import ListedRows, held_out, row_fingerprints

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import names
+from defero.core.checks.arrays import names
 from defero.core.errors import InputError
 from defero.core.labels import Labels, find_classes
 from defero.core.scores import Scores

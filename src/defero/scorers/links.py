@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.errors import InputError
 from defero.core.registry import Registry
 from defero.core.scores import Scores, sigmoid, softmax

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.scores import Scores, softmax
 from defero.scorers import Packed
 from defero.scorers.links import scores_from_logits

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 from defero.core.scores import Scores, sigmoid

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.scores import Scores
 from defero.scorers import PARTS, Packed
 from defero.scorers.sklearn_parts import read_parts, write_parts

@@ -10,7 +10,7 @@ import pandas as pd
 from pandas.util import hash_pandas_object
 
 from defero.core import Decision, Scores
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.labels import Labels
 from defero.data.exports.export import EXPORTS, OpenCases, writes
 from defero.data.tables.write import write_decisions

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from defero.core.answers import Answers
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.training.verdicts import Verdicts

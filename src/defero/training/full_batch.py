@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.training.examples import Examples, weighted_loss

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from defero.core.answers import Answers
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
 
 CELLS_AT_ONCE = 1 << 22

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError, TableError
 from defero.core.labels import MISSING, Labels, find_classes
 from defero.core.wording import did_you_mean, join_names

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from defero.core.checks import BoolArray, IntArray
+from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import TableError
 from defero.core.labels import MISSING, Labels, find_classes
 from defero.core.wording import join_names

@@ -10,11 +10,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
-from defero.core.checks import BoolArray, IntArray
+from defero.core.checks.arrays import BoolArray, IntArray
+from defero.core.checks.options import one_of
 from defero.core.errors import TableError
 from defero.core.labels import MISSING, Labels, as_column, find_classes
 from defero.core.lookup import code_type
-from defero.core.option_checks import one_of
 from defero.core.table import ExpertTable
 from defero.core.wording import join_names
 from defero.data.answers.class_codes import as_answers, class_codes, classes_of, distinct_cells

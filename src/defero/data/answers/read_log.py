@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from defero.core.checks import BoolArray, IntArray
+from defero.core.checks.arrays import BoolArray, IntArray
+from defero.core.checks.options import one_of
 from defero.core.errors import Argument, TableError
 from defero.core.labels import Labels
-from defero.core.option_checks import one_of
 from defero.core.wording import join_names
 from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.tables.cells import column_names, is_blank, no_such_column, numbers, quote_cell

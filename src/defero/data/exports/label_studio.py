@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError, TableError
-from defero.core.option_checks import one_of
 from defero.data.answers.labels import LabelChoice, describe_sources, known_labels
 from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.exports.export import Export, ExportedCases, OpenCases

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.errors import TableError
 from defero.core.wording import join_names
 from defero.data.recipes.text_column import TextColumn

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import svds
 
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_column import TextColumn, Texts, words_of
 from defero.data.recipes.text_vectors import VectorColumn, packed_vectors

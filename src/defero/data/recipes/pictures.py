@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError, TableError
 from defero.data.tables.cells import column_names, is_blank, no_such_column, row_number
 

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from scipy.special import log_softmax
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_column import TextColumn
 from defero.data.recipes.text_vectors import VectorColumn

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers

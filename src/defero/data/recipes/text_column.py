@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 
 MAX_WORDS = 10_000
 MIN_ROWS = 2  # a word of one training row says nothing about another one

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.data.recipes.text_column import Texts, words_of
 
 NGRAM_LENGTHS = range(3, 7)

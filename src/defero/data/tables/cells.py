@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import TableError
 from defero.core.labels import is_missing
 from defero.core.wording import did_you_mean, join_names, list_in_words

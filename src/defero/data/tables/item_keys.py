@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
 from defero.core.errors import TableError
 from defero.core.wording import did_you_mean
 from defero.data.tables.cells import is_blank, quote_cell, row_number

@@ -5,8 +5,8 @@ from os import PathLike
 import numpy as np
 import pandas as pd
 
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.core.option_checks import one_of
 from defero.core.table import ExpertTable
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
 from defero.datasets.files import require

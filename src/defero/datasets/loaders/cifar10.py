@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.core.option_checks import one_of
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
 from defero.datasets.files import how_to_get, member_path, read_picture
 from defero.datasets.storage.cache import data_folder

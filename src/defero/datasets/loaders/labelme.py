@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.option_checks import one_of
+from defero.core.checks.options import one_of
 from defero.core.table import ExpertTable
 from defero.datasets.catalog import DataFile, Dataset, register_dataset
 from defero.datasets.files import member_path, require

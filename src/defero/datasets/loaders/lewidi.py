@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.core.option_checks import one_of
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
 from defero.datasets.catalog import DataFile, Dataset, find_dataset, register_dataset

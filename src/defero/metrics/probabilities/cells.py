@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, place, true_or_false
+from defero.core.checks.arrays import BoolArray, FloatArray, place, true_or_false
 from defero.core.errors import InputError
 
 Average = Literal["experts", "pooled"]

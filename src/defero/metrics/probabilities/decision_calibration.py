@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, frozen
+from defero.core.checks.arrays import FloatArray, IntArray, frozen
+from defero.core.checks.experts import chosen_experts
 from defero.core.errors import InputError
-from defero.core.expert_checks import chosen_experts
 from defero.core.results import Decision
 from defero.metrics.probabilities.cells import forecast_cells
 from defero.metrics.statistics.intervals import Interval, counts_by_expert, share_intervals

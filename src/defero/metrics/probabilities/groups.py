@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import FloatArray, IntArray, check_length, frozen
+from defero.core.checks.arrays import FloatArray, IntArray, check_length, frozen
+from defero.core.checks.experts import complete_labels
+from defero.core.checks.options import whole_number
 from defero.core.errors import InputError
-from defero.core.expert_checks import complete_labels
 from defero.core.labels import Labels
-from defero.core.option_checks import whole_number
 from defero.metrics.probabilities.cells import Cells, forecast_cells
 from defero.metrics.statistics.intervals import share_intervals
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.metrics.probabilities.cells import Average, forecast_cells
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, IntArray, frozen
-from defero.core.option_checks import whole_number
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
+from defero.core.checks.options import whole_number
 from defero.metrics.probabilities.cells import forecast_cells
 from defero.metrics.statistics.intervals import check_level, share_intervals, simultaneous_level
 

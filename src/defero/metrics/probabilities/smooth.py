@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
-from defero.core.option_checks import whole_number
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.options import whole_number
 from defero.metrics.probabilities.cells import Average, forecast_cells
 from defero.metrics.statistics.intervals import check_level
 

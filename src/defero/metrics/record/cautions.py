@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import bdtrc, chdtrc
 
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.targets import TARGETS
 from defero.core.wording import list_in_words
 from defero.metrics.accuracy import ClassRecall

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.targets import TARGETS
 from defero.core.trial import Trial

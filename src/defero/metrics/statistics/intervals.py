@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.special import betaincinv
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.options import one_of, share
 from defero.core.errors import InputError
-from defero.core.option_checks import one_of, share
 
 Interval = Literal["wilson", "clopper-pearson"]
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr
 
-from defero.core.checks import FloatArray, flags, numbers
+from defero.core.checks.arrays import FloatArray, flags, numbers
+from defero.core.checks.options import whole_number
 from defero.core.errors import InputError
-from defero.core.option_checks import whole_number
 from defero.core.several_tests import holm_adjusted
 from defero.metrics.statistics.intervals import check_level, number
 

@@ -7,9 +7,9 @@ from typing import Any, Literal, get_args
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from defero.core.checks import numbers
+from defero.core.checks.arrays import numbers
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.core.option_checks import one_of
 from defero.metrics.statistics.intervals import check_level, number
 
 Alternative = Literal["two-sided", "greater", "less"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from defero.core.checks import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.trial import Trial
 from defero.core.wording import count_of
 from defero.metrics.probabilities.smooth import smooth_calibration_error

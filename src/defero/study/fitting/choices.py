@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from defero.core.checks import by_name
+from defero.core.checks.arrays import by_name
+from defero.core.checks.options import one_of
 from defero.core.errors import Argument, InputError, Message
-from defero.core.option_checks import one_of
 from defero.core.targets import TARGETS
 from defero.losses import LOSSES
 from defero.router import Router

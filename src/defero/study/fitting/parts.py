@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from defero.core.checks import BoolArray, IntArray
+from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError, TableError
-from defero.core.split import Parts, SplitError, refuse_shared_groups, split_by_time, split_groups, split_rows
+from defero.core.splits.split import Parts, SplitError, refuse_shared_groups, split_by_time, split_groups, split_rows
 from defero.core.table import ExpertTable
 from defero.core.wording import join_names
 from defero.data.case_file import Cases

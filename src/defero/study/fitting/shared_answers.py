@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from defero.core import ExpertTable
-from defero.core.checks import FloatArray
+from defero.core.checks.arrays import FloatArray
 from defero.core.labels import MISSING
 from defero.data.case_file import Cases
 from defero.metrics import shared_errors

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core import ExpertTable
-from defero.core.checks import BoolArray
+from defero.core.checks.arrays import BoolArray
 from defero.data.case_file import Cases
 from defero.data.fingerprint import HashArray, row_fingerprints, text_fingerprints
 from defero.data.recipes.pictures import PictureRecipe

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
 from defero.training.deep.run.identity import check_sum, derived_seed
 from defero.training.verdicts import Verdicts

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from defero.core.checks import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.results import MODEL
 from defero.core.scores import Scores
 from defero.decisions.rules import MostLikelyRight

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks import BoolArray, FloatArray, IntArray, check_length, expert_rows, probabilities
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_length, expert_rows, probabilities
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, as_column, is_missing
 from defero.core.results import MODEL, Decision

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
 
 
 def deal_groups(

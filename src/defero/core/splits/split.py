@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.checks import IntArray
+from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
-from defero.core.group_deal import deal_groups
 from defero.core.lookup import is_missing
+from defero.core.splits.group_deal import deal_groups
 
 
 class SplitError(InputError):

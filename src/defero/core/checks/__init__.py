@@ -1,0 +1,1 @@
+"""Checks at the public edge: arrays, answers of experts, options."""

@@ -1,0 +1,1 @@
+"""Disjoint parts of rows: by row, by group, by time."""
