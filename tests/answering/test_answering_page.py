@@ -7,6 +7,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "answering.md"
 
 
 def test_the_examples_print_what_stands_below_them():
-    failures, examples = doctest.testfile(str(PAGE), module_relative=False)
+    failures, examples = doctest.testfile(str(PAGE), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert examples > 5
     assert failures == 0

@@ -1,6 +1,7 @@
 """Displays of results: a short repr, an HTML table in notebooks, a DataFrame."""
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,19 +16,19 @@ SHOWN_ROWS = 5
 HTML_ROWS = 10
 
 
-class Tabular:
+class Tabular(ABC):
     """A result with one row per item; subclasses define its columns and a headline."""
 
+    @abstractmethod
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return the columns of `to_frame` by name, of all items or of the first `most`."""
-        raise NotImplementedError
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
+    @abstractmethod
     def headline(self) -> str:
         """Return a one-line summary."""
-        raise NotImplementedError
 
     def to_frame(self) -> "DataFrame":
         """Return the result as a pandas DataFrame, one row per item."""

@@ -97,12 +97,12 @@ def _with_majority(
         for name in experts:
             class_codes(frame, name, file.classes, source=source, what="answer", first_row=first)
     known = _labels(log_from_columns(frame, experts, source=source), frame, file)
-    kept = _labelled(known)
+    has_label = _labelled(known)
     label = "label"
     while label in frame.columns:
         label += "'"
-    filled = frame[kept].copy(deep=False)
-    filled[label] = pd.Series(known.labels[kept], index=filled.index, dtype=object)
+    filled = frame[has_label].copy(deep=False)
+    filled[label] = pd.Series(known.labels[has_label], index=filled.index, dtype=object)
     return filled, label, known
 
 
@@ -191,16 +191,16 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
     """Put items, labels and the answers of the experts who count together."""
     named = _named(file, label=record.label_column, key=record.key)
     chosen, left_out = file.choose(record.items, named)
-    kept = _labelled(record.known)
-    items = record.items[kept]
-    labels = parse_labels(pd.Series(record.known.labels[kept], index=items.index, dtype=object))
+    has_label = _labelled(record.known)
+    items = record.items[has_label]
+    labels = parse_labels(pd.Series(record.known.labels[has_label], index=items.index, dtype=object))
     if file.classes is not None:  # a label that is no class is told with its own row
         name, source = record.label_column or "label", file.name
         class_codes(labels.to_frame(name), name, file.classes, source=source, what="label", first_row=record.first_row)
     answers, strangers = _of_experts(file, record.answers)
     table = table_from_long(
         items,
-        answers.take(kept),
+        answers.take(has_label),
         labels=labels.to_numpy(),
         features=chosen,
         classes=file.classes,
@@ -219,7 +219,7 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
         n_tied=record.known.n_tied,
         control=record.control,
         first_row=record.first_row,
-        remarks=(*record.notes, *strangers, *(_left_out(kept, file.name))),
+        remarks=(*record.notes, *strangers, *(_left_out(has_label, file.name))),
     )
 
 
@@ -251,6 +251,6 @@ def _of_experts(file: CaseFile, answers: AnswerLog) -> tuple[AnswerLog, tuple[st
     return answers.of_experts(wanted or ()), (note,) if others else ()
 
 
-def _left_out(kept: BoolArray, source: str) -> tuple[str, ...]:
-    count = int((~kept).sum())
-    return (f"{source}: {count} of {len(kept)} cases have no label and are left out.",) if count else ()
+def _left_out(has_label: BoolArray, source: str) -> tuple[str, ...]:
+    count = int((~has_label).sum())
+    return (f"{source}: {count} of {len(has_label)} cases have no label and are left out.",) if count else ()

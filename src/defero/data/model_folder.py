@@ -158,7 +158,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     if version != FORMAT or type(version) is not int:
         raise ModelFolderError(
             f"{path}: written in format {version!r:.20}, this version of defero reads format {FORMAT}; "
-            f"fit again, or install the defero that wrote it ({_writer(manifest)})."
+            f"fit again with this one. It was written by defero {_writer(manifest)}."
         )
     if checksum != manifest.get("checksum"):
         raise damaged(path, "its checksum is not the one it was written with")

@@ -23,7 +23,7 @@ from defero.data.recipes.read_texts import read_texts, summed_columns
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.estimators.expert_heads import with_population
-from defero.estimators.recipe import Recipe
+from defero.estimators.saved_parameters import parse_parameter, plain_parameters
 from defero.estimators.training_data import (
     AnswerWeights,
     TrainingData,
@@ -148,7 +148,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             item_shape=None if matrix.ndim == 2 else tuple(matrix.shape[1:]),
             facts=FitFacts(
                 estimator=type(self).__name__,
-                parameters=_plain(self.get_params(deep=False)),
+                parameters=plain_parameters(self.get_params(deep=False)),
                 columns=None if recipe is None else tuple(str(name) for name in X.columns),
             ),
         )
@@ -340,7 +340,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             )
         known = {key: value for key, value in router.facts.parameters.items() if key in cls._get_param_names()}
         try:
-            parameters = {name: _parameter(name, value) for name, value in known.items()}
+            parameters = {name: parse_parameter(name, value) for name, value in known.items()}
         except (TypeError, ValueError) as error:
             raise ModelFolderError(
                 f"{folder}: model.json: facts.parameters: {error} Fit again or restore it."
@@ -390,25 +390,3 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
 def _no_answers(n_items: int, router: Router) -> Labels:
     return np.full((n_items, len(router.expert_names)), None)
-
-
-def _parameter(name: str, value: Any) -> Any:
-    """Return a parameter as the constructor takes it; raises where model.json holds something else."""
-    if name == "recipe":
-        return value if value is None else Recipe.from_dict(value)
-    entries = value if isinstance(value, list) else [value]
-    if not all(isinstance(one, str | int | float | None) for one in entries):
-        raise ValueError(f"{name} must be a text, a number, true, false, null or a list of these, got {value!r:.60}.")
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that JSON can hold."""
-    scalars = (str, int, float, bool, type(None))
-    recipe = parameters.get("recipe")
-    flat = {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()}
-    return ({"recipe": recipe.to_dict()} if isinstance(recipe, Recipe) else {}) | {
-        key: value
-        for key, value in flat.items()
-        if isinstance(value, scalars) or (isinstance(value, list) and all(isinstance(one, scalars) for one in value))
-    }

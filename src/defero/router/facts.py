@@ -190,49 +190,49 @@ class _Entries:
         return value
 
     def text(self, name: str) -> str | None:
-        found: str | None = self._typed(name, (str,), "a text")
-        return found
+        value: str | None = self._typed(name, (str,), "a text")
+        return value
 
     def required(self, name: str) -> str:
-        found = self.text(name)
-        if found is None:
+        value = self.text(name)
+        if value is None:
             raise ValueError(f"{self.where}.{name} must be a text, got nothing.")
-        return found
+        return value
 
     def number(self, name: str) -> int | None:
-        found: int | None = self._typed(name, (int,), "a whole number")
-        return found
+        value: int | None = self._typed(name, (int,), "a whole number")
+        return value
 
     def flag(self, name: str) -> bool:
         return bool(self._typed(name, (bool,), "true, false"))
 
     def mapping(self, name: str) -> Mapping[str, Any] | None:
-        found: Mapping[str, Any] | None = self._typed(name, (dict,), "an object")
-        return found
+        value: Mapping[str, Any] | None = self._typed(name, (dict,), "an object")
+        return value
 
     def entries(self, name: str) -> "_Entries | None":
-        found = self.mapping(name)
-        return None if found is None else _Entries(f"{self.where}.{name}", found)
+        value = self.mapping(name)
+        return None if value is None else _Entries(f"{self.where}.{name}", value)
 
     def named_texts(self, name: str, known: tuple[str, ...]) -> dict[str, str] | None:
-        found = self.mapping(name)
-        if found is None:
+        value = self.mapping(name)
+        if value is None:
             return None
-        entries = _Entries(f"{self.where}.{name}", found, set(known))
-        return {key: entries.required(key) for key in found}
+        entries = _Entries(f"{self.where}.{name}", value, set(known))
+        return {key: entries.required(key) for key in value}
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        found = self._typed(name, (list,), "a list of texts")
-        return None if found is None else self._all_texts(name, found)
+        value = self._typed(name, (list,), "a list of texts")
+        return None if value is None else self._all_texts(name, value)
 
     def lists_of_texts(self, name: str) -> tuple[tuple[str, ...], ...]:
-        found = self._typed(name, (list,), "a list of lists") or []
-        return tuple(self._all_texts(name, one) for one in found)
+        value = self._typed(name, (list,), "a list of lists") or []
+        return tuple(self._all_texts(name, one) for one in value)
 
     def messages(self, name: str) -> tuple[Message, ...]:
-        found = self._typed(name, (list,), "a list of messages") or []
+        value = self._typed(name, (list,), "a list of messages") or []
         try:
-            return tuple(Message.from_list(list(one)) for one in found)
+            return tuple(Message.from_list(list(one)) for one in value)
         except (LookupError, TypeError) as error:
             raise ValueError(f"{self.where}.{name} must be a list of messages: {error}.") from error
 

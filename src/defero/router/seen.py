@@ -81,9 +81,9 @@ def seen_after(
     table = X if hasattr(X, "columns") else np.asarray(X)
     rows = row_fingerprints(table[:, None] if table.ndim == 1 else table)
     whole = with_answers(rows, label_idx, answers)
-    before = {name: found for name, found in seen.items() if name not in (stage, stage + ANSWERED, KEYED)}
+    before = {name: marks for name, marks in seen.items() if name not in (stage, stage + ANSWERED, KEYED)}
     if not disjoint:
-        plain = {name: found for name, found in before.items() if not name.endswith(ANSWERED)}
+        plain = {name: marks for name, marks in before.items() if not name.endswith(ANSWERED)}
         features_alike = partial(chance_alike, table)
 
         def wholly_alike() -> float:
@@ -130,16 +130,16 @@ def features_seen(seen: Mapping[str, Fingerprints]) -> Fingerprints:
 
 def with_answers(rows: Fingerprints, label_idx: IntArray, answers: IntArray | Answers) -> Fingerprints:
     """Return fingerprints of rows together with their labels and answers: these tell more rows apart."""
-    said = Answers.from_cells(answers) if isinstance(answers, np.ndarray) else answers
-    n_items, n_experts = said.shape
+    coded = Answers.from_cells(answers) if isinstance(answers, np.ndarray) else answers
+    n_items, n_experts = coded.shape
     listed = ListedRows(n_first=3, n_listed=n_experts, usual=MISSING)
     whole = np.empty(n_items, dtype=np.uint64)
-    step = max(1, n_items * ANSWERS_AT_ONCE // max(1, int(said.per_item().sum())))
+    step = max(1, n_items * ANSWERS_AT_ONCE // max(1, int(coded.per_item().sum())))
     for start in range(0, n_items, step):
         part = np.arange(start, min(start + step, n_items))
         halves = [rows[part] >> np.uint64(32), rows[part] & np.uint64(0xFFFFFFFF)]
         first = np.column_stack([*halves, label_idx[part]]).astype(np.float64)
-        whole[part] = listed.fingerprints(first, *said.take(part).triplets())
+        whole[part] = listed.fingerprints(first, *coded.take(part).triplets())
     return whole
 
 

@@ -107,9 +107,9 @@ def _by_predicted_class(record: TeamRecord) -> Html:
     groups = record.by_predicted_class
     rows = []
     for g, k in enumerate(groups.groups):
-        kept = with_interval(float(groups.realised[g, 0]), float(groups.low[g, 0]), float(groups.high[g, 0]))
+        share_right = with_interval(float(groups.realised[g, 0]), float(groups.low[g, 0]), float(groups.high[g, 0]))
         promised = percent(float(groups.promised[g, 0]))
-        rows.append([str(record.classes[int(k)]), count(int(groups.count[g, 0])), promised, kept])
+        rows.append([str(record.classes[int(k)]), count(int(groups.count[g, 0])), promised, share_right])
     shown = table(
         "The model's share of right answers for each class that it predicts: promised, and kept (95 % interval).",
         ["predicted class", "cases", "promised", "kept"],

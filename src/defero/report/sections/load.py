@@ -126,11 +126,11 @@ def _draw(trial: Trial, ax: Axes, *, has_promises: bool) -> None:
 def _row(line: LoadRow, *, n_items: int, has_promises: bool) -> list[str | Cell]:
     part = line.kept.total / n_items if n_items else math.nan
     start: list[str | Cell] = [line.name, count(line.kept.total), percent(part)]
-    kept = share(line.kept)
+    share_right = share(line.kept)
     if not has_promises:
-        return [*start, kept]
+        return [*start, share_right]
     kind = "bad" if line.verdict == "less" else "plain"
-    return [*start, percent(line.promised), kept, Cell(VERDICTS[line.verdict], {"class": kind})]
+    return [*start, percent(line.promised), share_right, Cell(VERDICTS[line.verdict], {"class": kind})]
 
 
 def _table(rows: Sequence[list[str | Cell]], *, has_promises: bool) -> Html:

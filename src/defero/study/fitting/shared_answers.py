@@ -36,10 +36,14 @@ def shared_in(cases: Cases) -> SharedErrorFacts | None:
 
 def shared_caution(router: Router, *, known: SharedErrors) -> str | None:
     """Repeat what was found; None where the record at hand names the same groups itself."""
-    kept = router.facts.shared_errors
-    if kept is None or not kept.sentences or set(map(frozenset, kept.groups)) <= set(map(frozenset, known.group_names)):
+    facts = router.facts.shared_errors
+    if (
+        facts is None
+        or not facts.sentences
+        or set(map(frozenset, facts.groups)) <= set(map(frozenset, known.group_names))
+    ):
         return None
-    return f"In all answers of the table of fit: {' '.join(kept.sentences)}"
+    return f"In all answers of the table of fit: {' '.join(facts.sentences)}"
 
 
 def _sentences(together: SharedErrors) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The report of an evaluation: one page to pass on."""
 
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ def check_page(out: Path, *, model: Path | None, tables: tuple[Table | None, ...
 def check_drawing() -> None:
     """Raise, with what to install, where the page's pictures cannot be drawn."""
     try:
-        import defero.report.page  # noqa: F401
+        import_module("defero.report.page")
     except ImportError as error:
         if "matplotlib" not in str(error):
             raise

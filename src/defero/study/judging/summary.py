@@ -135,13 +135,13 @@ def _error(member: ExpertRecord | ModelCalibration) -> str:
 
 def panel_lines(panel: PanelRecord) -> list[str]:
     """Return what the panels promised and kept."""
-    kept = "-"
+    share_kept = "-"
     if not math.isnan(panel.kept):
-        kept = f"{percent(panel.kept)} ({100 * panel.low:.1f} to {100 * panel.high:.1f})"
+        share_kept = f"{percent(panel.kept)} ({100 * panel.low:.1f} to {100 * panel.high:.1f})"
     lines = [
         f"\nPanels ({panel.target}). {panel.promise}",
-        f"Promised {panel.bound} {percent(panel.asked_for)}, kept {kept}. {panel.deferred} cases would be deferred if "
-        f"everybody could be asked; these are the {panel.cases} of them that a recorded expert got right.",
+        f"Promised {panel.bound} {percent(panel.asked_for)}, kept {share_kept}. {panel.deferred} cases would be "
+        f"deferred if everybody could be asked; these are the {panel.cases} of them that a recorded expert got right.",
     ]
     if panel.deferred:
         lines.append(
