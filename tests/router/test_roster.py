@@ -323,7 +323,7 @@ def test_strangers_are_told():
             call()
     with pytest.raises(InputError, match=r"no expert 'anne'; did you mean 'ann'\? There are ann, bob, cat, dan"):
         SHRUNK.copy().remove_expert("anne")
-    with pytest.raises(InputError, match="there is an expert 'cat' already"):
+    with pytest.raises(InputError, match=r"there is an expert 'cat' already(?!.*remove_expert)"):
         SHRUNK.copy().rename_expert("ann", "cat")
     with pytest.raises(InputError, match="X has 2 features, but fit saw 3"):
         SHRUNK.copy().add_expert("eve", CAL[0][:3, :2], CAL[1][:3], CAL[2][:3, 4])

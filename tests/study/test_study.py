@@ -1,9 +1,12 @@
 """`Study` does what each command does: equal decisions, records and cautions; in at most five lines."""
 
+import errno
+import html
 import inspect
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,8 @@ from clinic import DOCTORS, lesions, run
 from crowd import tasks_of, write_log, write_tasks
 
 from defero import InputError, Router, Study, read_cases
+from defero.cli.options import spelling
+from defero.core.errors import Argument
 
 WORDS = ["pale", "dark", "smooth", "ragged", "flat", "round"]
 
@@ -227,6 +232,62 @@ def test_a_report_and_a_comparison(clinic, tmp_path):
     assert judged.record.to_dict() == study.evaluate().record.to_dict()
     rivals = study.evaluate(folder / "new.csv", against=[folder / "model"]).against
     assert rivals[0].comparison.difference == 0
+
+
+def test_a_page_shows_the_line_that_makes_it_again(clinic, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    folder, fitted = clinic
+    monkeypatch.chdir(folder)
+    out, saved = str(tmp_path / "page.html"), Study.load("model")
+    for study, table, line in (
+        (fitted, None, f"study.report({out!r})"),
+        (saved, "new.csv", f"Study.load('model').report({out!r}, 'new.csv')"),
+        (saved, pd.read_csv("new.csv"), f"study.report({out!r}, table)"),
+        (saved, saved.read("new.csv", label="truth"), f"study.report({out!r}, study.read('new.csv', label='truth'))"),
+    ):
+        study.report(out, table)
+        assert line in html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("where", ["open", "write"])
+def test_a_page_that_cannot_be_written_leaves_the_old_one(clinic, tmp_path, monkeypatch, where):
+    pytest.importorskip("matplotlib")
+    _, study = clinic
+    page = tmp_path / "page.html"
+    page.write_text("the old page", encoding="utf-8")
+    if where == "open":
+        monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path.resolve())
+    else:
+        monkeypatch.setattr("os.replace", full_disk)
+    with pytest.raises(InputError, match="permission" if where == "open" else "No space left") as caught:
+        study.report(page)
+    assert [piece.name for piece in caught.value.pieces if isinstance(piece, Argument)] == ["out"]
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert page.read_text(encoding="utf-8") == "the old page"
+
+
+def full_disk(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_what_the_stages_warn_of_is_a_note_that_names_alpha(clinic):
+    _, study = clinic
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        team = Study(study.cases)
+        team.fit(net="linear", alpha=0.001)
+    [note] = [note for note in team.notes if "calibration rows" in note]
+    assert note.pieces[0] == Argument("alpha", 0.001)
+    assert "999" in note
+    assert "--alpha 0.001 needs 999" in note.message(spelling("fit"))
+
+
+def test_a_newcomers_summary_names_the_argument_for_new_panels(clinic):
+    folder, _ = clinic
+    table = lesions(40, seed=9)
+    summary = Study.load(folder / "model").add_expert("dr_d", table.assign(dr_d=table.truth)).summary()
+    assert Argument("panels") in summary.pieces
+    assert "--panels" in summary.message(spelling("add-expert"))
 
 
 def test_a_newcomer_gets_panels_where_cases_are_left(clinic):

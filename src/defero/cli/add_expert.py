@@ -17,7 +17,7 @@ from defero.cli.options import (
     UnusedSeed,
     saved_study,
 )
-from defero.cli.output import emit, show_notes
+from defero.cli.output import emit, show_notes, spelled
 
 
 def add_expert(
@@ -95,6 +95,6 @@ def add_expert(
     if as_json:
         emit({"model": str(out), **newcomer.to_dict(), "notes": notes})
         return
-    typer.echo(newcomer.summary())
+    typer.echo(spelled(newcomer.summary()))
     typer.echo(f"\nSaved in {out}. Next: defero route {out} NEW_CASES --out decisions.csv")
     show_notes(notes)

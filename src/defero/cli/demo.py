@@ -107,18 +107,19 @@ def _leave(router: "Router", test: "ExpertTable", *, out: Path, seed: int) -> in
 def _report(out: Path, *, seed: int) -> Path | None:
     """Write the report of what was left in a folder; None where there is nothing to draw it with."""
     from defero.study import Study
-    from defero.study.judging.page import NEEDS_MATPLOTLIB
+    from defero.study.judging.page import NEEDS_MATPLOTLIB, check_drawing, write_page
 
     try:
-        command = f"defero report {out}/model {out}/cases.csv --out {out}/report.html"
-        command += "" if seed == 0 else f" --seed {seed}"
-        page = out / "report.html"
-        Study.load(out / "model").report(page, out / "cases.csv", random_state=seed, command=command)
+        check_drawing()
     except ImportError as error:
         if str(error) != NEEDS_MATPLOTLIB:
             raise
         return None
-    return out / "report.html"
+    page = out / "report.html"
+    command = f"defero report {out}/model {out}/cases.csv --out {page}" + ("" if seed == 0 else f" --seed {seed}")
+    judged = Study.load(out / "model").evaluate(out / "cases.csv", random_state=seed)
+    write_page(judged, page, command=command)
+    return page
 
 
 def mean_and_half_width(values: list[float]) -> tuple[float, float]:

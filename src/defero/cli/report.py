@@ -53,7 +53,7 @@ def report(
 
     defero report model new_cases.csv --out report.html
     """
-    from defero.study.judging.page import check_page
+    from defero.study.judging.page import check_page, write_page
 
     check_page(out, model=model, tables=(table, answers))
     words: dict[str, Any] = {
@@ -69,14 +69,9 @@ def report(
         "images": images,
     }
     study = saved_study(model)
-    judged = study.report(
-        out,
-        study.read(table, **words),
-        all_rows_new=all_rows_new,
-        random_state=seed,
-        command=_command(model, table, out=out, words={**words, "all_rows_new": all_rows_new}, seed=seed),
-        spell=spelling("report"),
-    )
+    judged = study.evaluate(study.read(table, **words), all_rows_new=all_rows_new, random_state=seed)
+    command = _command(model, table, out=out, words={**words, "all_rows_new": all_rows_new}, seed=seed)
+    write_page(judged, out, command=command, spell=spelling("report"))
     if as_json:
         values = judged.to_dict()
         del values["against"]

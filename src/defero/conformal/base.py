@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from defero.conformal.thresholds import check_alpha, rows_needed
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, names, probabilities, true_or_false
 from defero.core.checks.experts import Stratum, stratum_names
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError, Message
 from defero.core.results import ExpertSets
 from defero.core.wording import join_names
 
@@ -164,8 +164,13 @@ class ConformalSets(ABC, Generic[Cut]):
         few = [f"{n}{in_stratum(stratum)}" for stratum, n in self.n_rows_.items() if n < needed]
         if few:
             warnings.warn(
-                f"alpha={self.alpha:g} needs {needed} calibration rows on which an observed expert was right, "
-                f"got {join_names(few)}: full sets there. Give more rows or a larger alpha.",
+                Message(
+                    Argument("alpha", self.alpha),
+                    f" needs {needed} calibration rows on which an observed expert was right, got {join_names(few)}: "
+                    "full sets there. Use more rows or a larger ",
+                    Argument("alpha"),
+                    ".",
+                ),
                 UserWarning,
                 stacklevel=3,
             )

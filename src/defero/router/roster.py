@@ -121,7 +121,7 @@ def check_name(router: "Router", name: object) -> None:
     if name in router.expert_names:
         raise InputError(
             f": there is an expert {name!r} already; choose another name. To give more answers of theirs, start again "
-            "from the team before they joined, with all their answers, or call remove_expert, then add_expert.",
+            "from the team before they joined, with all their answers.",
             argument="name",
         )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from defero.core import ExpertTable
-from defero.core.errors import TableError
+from defero.core.errors import Argument, Message, TableError
 from defero.core.wording import count_of, join_names, percent
 from defero.data.case_file import Cases, Table
 from defero.data.recipes.pictures import PictureRecipe
@@ -67,7 +67,7 @@ class Newcomer:
             "notes": list(self.notes),
         }
 
-    def summary(self) -> str:
+    def summary(self) -> Message:
         """Return the same for a person."""
         beside = f" joins {join_names(self.others, most=6)}" if self.others else " joins"
         share = f", {self.right} of them right ({percent(self.right / self.answers)})" if self.answers else ""
@@ -82,14 +82,14 @@ class Newcomer:
             else f"With fewer than {self.min_answers} answers they are not asked alone; add more to change that.",
             *self._used(),
         ]
-        if self.panels == "dropped":
-            lines.append(
-                "The panels are dropped, as their promise was for the experts before: pass other cases for new "
-                "panels, or go on without."
-            )
-        elif self.panels == "new":
+        if self.panels == "new":
             lines.append("The panels are new: their promise is for the team with the new expert.")
-        return "\n".join(lines)
+        if self.panels != "dropped":
+            return Message("\n".join(lines))
+        lines.append(
+            "The panels are dropped: their promise was for the team without the new expert. For new panels pass "
+        )
+        return Message("\n".join(lines), Argument("panels"), " with other cases.")
 
     def _used(self) -> list[str]:
         """Say which cases cannot judge them, and warn of somebody who was never wrong."""

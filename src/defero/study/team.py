@@ -1,14 +1,14 @@
 """A fitted team at work: other cases are read, judged, reported and routed, and experts join."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import overload
 
 import pandas as pd
 
-from defero.core.errors import Argument, InputError, Spelling
+from defero.core.errors import Argument, InputError
 from defero.data.case_file import Table
 from defero.data.model_folder import check_writable
 from defero.router import Router
@@ -117,8 +117,6 @@ class TeamAtWork:
         *,
         all_rows_new: bool = False,
         random_state: int = 0,
-        command: str | None = None,
-        spell: Spelling = str,
     ) -> Evaluation:
         """Judge the team as `evaluate` does, and write a page that needs no network.
 
@@ -128,17 +126,14 @@ class TeamAtWork:
             A name that ends in .html.
         table, all_rows_new, random_state
             As in `evaluate`.
-        command : str, optional
-            The line that makes the page again, to be shown there.
-        spell : callable
-            Writes the arguments that the page mentions.
         """
-        page = Path(out)
-        model = Path(self.name) if Path(self.name).is_dir() else None
-        tables = (table.reading.table, table.reading.answers) if isinstance(table, TeamCases) else (table, None)
-        check_page(page, model=model, tables=tables)
+        page, saved = Path(out), Path(self.name).is_dir()
+        cases, answers = (table.reading.table, table.reading.answers) if isinstance(table, TeamCases) else (table, None)
+        check_page(page, model=Path(self.name) if saved else None, tables=(cases, answers))
         judged = self.evaluate(table, all_rows_new=all_rows_new, random_state=random_state)
-        write_page(judged, page, command=command, spell=spell)
+        study = f"Study.load({self.name!r})" if saved and isinstance(table, str | PathLike) else "study"
+        arguments = [repr(str(out)), *([] if table is None else [_as_written(table)])]
+        write_page(judged, page, command=f"{study}.report({', '.join(arguments)})")
         return judged
 
     @overload
@@ -303,6 +298,22 @@ class TeamAtWork:
     def _evaluate_test(self, *, random_state: int) -> Evaluation:
         """Judge the team on the cases that were kept for the test."""
         raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
+
+
+def _as_written(table: Table | TeamCases) -> str:
+    """Return a table as an argument in Python.
+
+    >>> _as_written("cases.csv"), _as_written(pd.DataFrame())
+    ("'cases.csv'", 'table')
+    """
+    if not isinstance(table, TeamCases):
+        return repr(str(table)) if isinstance(table, str | PathLike) else "table"
+    given = {one.name: getattr(table.reading, one.name) for one in fields(Reading) if one.name != "table"}
+    words = [
+        f"{name}={_as_written(value) if name == 'answers' else repr(value)}" for name, value in given.items() if value
+    ]
+    read = ", ".join([_as_written(table.reading.table), *words])
+    return f"study.read({read})" if words else _as_written(table.reading.table)
 
 
 def _load_rival(folder: str) -> Router:

@@ -45,7 +45,7 @@ def fit_team(
         groups = cases.apart.loc[learn.features.index, cuts["groups"]].astype(str).to_numpy()
     router, text_features = _train(learn, cases, choices, groups=groups, random_state=random_state, progress=progress)
     answering = answering_in(learn, cases, router, text_features=text_features, groups=groups, weights=choices.weights)
-    router = _calibrate_and_find_panels(router, parts, choices, fees=fees)
+    router, stage_notes = _calibrate_and_find_panels(router, parts, choices, fees=fees)
     team = replace(
         router,
         facts=_facts(router.facts, cases, answering, cuts=cuts, random_state=random_state),
@@ -57,6 +57,7 @@ def fit_team(
     )
     notes = [
         *cases.notes,
+        *stage_notes,
         *choices.without_effect(fees),
         *few_groups(cases, parts, groups=cuts["groups"]),
         *notes_on(cases, team),
@@ -102,23 +103,29 @@ def _train(
 
 def _calibrate_and_find_panels(
     router: Router, parts: tuple[ExpertTable, ...], choices: FitChoices, *, fees: list[float]
-) -> Router:
-    """Use the second and the third part; a mixture's weights are no probabilities and promise nothing."""
+) -> tuple[Router, list[str]]:
+    """Use the second and the third part; return the team and what the stages warn of.
+
+    A mixture's weights are no probabilities and promise nothing.
+    """
     if choices.loss == "moe":
-        return router
+        return router, []
     _, held, panels, _ = parts
-    router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
-    if not router.expert_names:
-        return router
-    return router.conformalize(
-        panels.features,
-        panels.labels,
-        panels.answers,
-        alpha=choices.alpha,
-        target=choices.target,
-        fees=fees if any(fees) else None,
-        disjoint=True,
-    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
+        if router.expert_names:
+            router = router.conformalize(
+                panels.features,
+                panels.labels,
+                panels.answers,
+                alpha=choices.alpha,
+                target=choices.target,
+                fees=fees if any(fees) else None,
+                disjoint=True,
+            )
+    # A warning's text may be a Message, which the command line spells in its own way.
+    return router, [one.message.args[0] for one in caught if isinstance(one.message, Warning)]
 
 
 def _facts(

@@ -1,5 +1,6 @@
 """The report of an evaluation: one page to pass on."""
 
+import os
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 from defero.core.errors import Argument, InputError, Spelling
 from defero.data.case_file import Table, TableSource
 from defero.data.model_folder import library_versions
+from defero.data.tables.write import whole_file
 from defero.study.judging.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ def check_page(out: Path, *, model: Path | None, tables: tuple[Table | None, ...
         raise InputError(named, f": is a folder; name a file in it, such as {out / 'report.html'}.")
     if not out.resolve().parent.is_dir():
         raise InputError(named, f": the folder {out.resolve().parent} does not exist; make it first.")
+    if not os.access(out.resolve().parent, os.W_OK | os.X_OK):
+        raise InputError(named, f": no permission to write in {out.resolve().parent}; choose another folder.")
     for table, what in zip(tables, ("the table of cases", "the log of answers"), strict=False):
         path = None if table is None else TableSource.of(table).path
         if path is not None and out.exists() and path.exists() and out.samefile(path):
@@ -49,17 +53,36 @@ def check_drawing() -> None:
         raise ImportError(NEEDS_MATPLOTLIB) from error
 
 
-def write_page(evaluation: Evaluation, out: Path, *, command: str | None, spell: Spelling) -> None:
-    """Write the page; `command` is the line that makes it again, and `spell` writes the arguments it mentions."""
+def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelling = str) -> None:
+    """Write the page, whole or not at all.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    out : Path
+        Checked by `check_page`.
+    command : str
+        The line that makes the page again.
+    spell : callable
+        Writes the arguments that the page mentions.
+    """
     from defero.report.page import report_page
     from defero.report.provenance import Evidence
 
     evidence = Evidence(expert_sd=evaluation.expert_sd, min_answers=evaluation.router.min_answers)
-    provenance = _provenance(evaluation, out=out, command=command, spell=spell)
-    out.write_text(report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence), encoding="utf-8")
+    provenance = _provenance(evaluation, command=command, spell=spell)
+    page = report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence)
+    try:
+        with whole_file(out) as file:
+            file.write(page.encode("utf-8"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(
+            Argument("out", str(out)), f": cannot be written ({reason}); choose another folder."
+        ) from error
 
 
-def _provenance(evaluation: Evaluation, *, out: Path, command: str | None, spell: Spelling) -> "Provenance":
+def _provenance(evaluation: Evaluation, *, command: str, spell: Spelling) -> "Provenance":
     from defero.report.provenance import Provenance
 
     calibrator, answering = evaluation.router.calibrator, evaluation.router.facts.answering
@@ -70,7 +93,7 @@ def _provenance(evaluation: Evaluation, *, out: Path, command: str | None, spell
         left_out=evaluation.seen_by_fit + evaluation.of_seen_groups,
         seed=evaluation.random_state,
         fingerprint=evaluation.fingerprint(),
-        command=command or f"Study.load({evaluation.model!r}).report({str(out)!r}, {evaluation.table!r})",
+        command=command,
         made=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         versions=library_versions(),
         settings=evaluation.router.facts.settings(),
