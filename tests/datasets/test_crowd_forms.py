@@ -12,12 +12,14 @@ from defero.data.answers.read_log import join_answers
 from defero.datasets import (
     AgreementSet,
     chexpert_readers,
+    credit_default_clients,
     find_dataset,
     hatespeech,
     keswani_toxicity,
     labelme_crowd,
     lewidi_hs_brexit,
     llm_routing_7,
+    recidivism_people,
     sentiment_polarity_crowd,
 )
 from defero.datasets.loaders.chexpert import FINDINGS, READ_BY_NETWORKS
@@ -110,6 +112,48 @@ def test_labelme_from_the_prepared_arrays_of_its_source(tmp_path):
     assert (len(test), test.n_experts, int(test.observed.sum())) == (4, 2, 0)
     with pytest.raises(InputError, match="part must be one of train, valid, test, got 'all'"):
         labelme_crowd(folder=tmp_path, part="all")
+
+
+def test_clients_from_the_sheet_of_their_source(tmp_path):
+    (tmp_path / "credit_default").mkdir()
+    path = tmp_path / "credit_default" / "default_of_credit_card_clients.csv"
+    names = "ID,LIMIT_BAL,SEX,EDUCATION,MARRIAGE,AGE,PAY_0,default payment next month"
+    path.write_text(f",X1,X2,X3,X4,X5,X6,Y\n{names}\n1,20000,2,2,1,24,2,1\n2,9,1,6,0,30,-1,0\n")
+    clients = credit_default_clients(folder=tmp_path)
+    assert clients.to_dict("list") == {
+        "limit_bal": [20_000, 9],
+        "sex": ["female", "male"],
+        "education": ["university", "other"],
+        "marriage": ["married", "other"],
+        "age": [24, 30],
+        "pay_0": [2, -1],
+        "default_next_month": [1, 0],
+    }
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="line of column names that begins with ID"):
+        credit_default_clients(folder=tmp_path)
+
+
+def test_defendants_with_and_without_answers(tmp_path):
+    home = tmp_path / "recidivism_people"
+    home.mkdir()
+    columns = "id,race,sex,age,juv_fel_count,juv_misd_count,priors_count,charge_degree,compas_decile_score"
+    rows = ["3,black,male,34,0,0,0,felony,3,1,Battery", "5,white,female,20,0,1,2,misdemeanor,9,0,NA"]
+    header = f"{columns},two_year_recid,charge"
+    pd.DataFrame([row.split(",") for row in rows], columns=header.split(",")).to_csv(
+        home / "defendants.csv.gz", index=False
+    )
+    for name in ("not_shown", "shown"):
+        pd.DataFrame({"id": [5, 5], "person": [22, 11], "answer": [0, 1]}).to_csv(
+            home / f"answers_race_{name}.csv.gz", index=False
+        )
+    table = recidivism_people(folder=tmp_path)
+    assert table.expert_names == ("person_11", "person_22")
+    assert table.features["charge"].tolist() == ["NA"]
+    every = recidivism_people(folder=tmp_path, part="all")
+    assert every.answer_idx.tolist() == [[-1, -1], [1, 0]]
+    with pytest.raises(InputError, match="part must be one of judged, all"):
+        recidivism_people(folder=tmp_path, part="train")
 
 
 def write_films(folder, *, studies):

@@ -15,6 +15,9 @@ from defero.datasets import (
     cifar10h,
     cifar10h_networks,
     cifar10n,
+    credit_default,
+    credit_default_cases,
+    credit_default_clients,
     dataset_names,
     find_dataset,
     galaxyzoo,
@@ -28,6 +31,7 @@ from defero.datasets import (
     lewidi_md_agreement,
     llm_routing_7,
     llm_routing_9,
+    recidivism_people,
     sentiment_polarity_crowd,
 )
 from defero.datasets.loaders.chexpert import FINDINGS, READ_BY_NETWORKS
@@ -197,6 +201,39 @@ def test_the_truth_of_a_film_is_the_majority_of_the_five_other_readers():
     for finding in FINDINGS:
         majority = (sum(one[finding] for one in read) >= 3).astype(int)
         np.testing.assert_array_equal(chexpert_readers(finding).labels, majority)
+
+
+def test_defendants_judged_by_laypeople():
+    hidden, shown = recidivism_people(), recidivism_people(race_shown=True)
+    for table, accuracy in ((hidden, 0.62135), (shown, 0.62285)):
+        assert (len(table), table.n_experts, int(table.answer_counts.sum())) == (1000, 400, 20_000)
+        assert set(table.answer_counts.tolist()) == {50}
+        assert right(table) == pytest.approx(accuracy, abs=1e-6)
+    # The published accuracy of the majority of twenty: 67.0 and 66.5 %.
+    for table, accuracy in ((hidden, 0.670), (shown, 0.665)):
+        votes = (table.answer_idx == 1).sum(axis=1)
+        assert np.mean((votes > 10) == table.label_idx) == pytest.approx(accuracy, abs=5e-4)
+    assert "race" not in hidden.features
+    assert "race" in shown.features
+    every = recidivism_people(part="all", features="all")
+    assert (len(every), int(every.label_idx.sum()), int(every.answer_counts.sum())) == (7214, 3251, 20_000)
+    assert {"race", "compas_decile_score"} <= set(every.features)
+    assert not {"two_year_recid", "id"} & set(every.features)
+
+
+def test_credit_card_clients_and_their_simulated_experts():
+    clients = credit_default_clients()
+    assert clients.shape == (30_000, 24)
+    assert clients["sex"].value_counts().to_dict() == {"female": 18_112, "male": 11_888}
+    assert set(clients["education"]) == {"graduate school", "university", "high school", "other"}
+    cases = credit_default_cases(law="checkerboard", n_experts=3, answered=0.1, random_state=4)
+    table = cases.table
+    assert (len(table), table.n_experts, int(table.label_idx.sum())) == (30_000, 3, 6636)
+    assert "default_next_month" not in table.features
+    assert table.answer_counts / 30_000 == pytest.approx(0.1, abs=0.01)
+    expected = cases.team.right_given_label(table.label_idx)
+    assert right(table) == pytest.approx(expected[table.observed].mean(), abs=0.02)
+    assert set(credit_default(n_answers=20).answer_counts.tolist()) == {20}
 
 
 def test_six_people_on_brexit():

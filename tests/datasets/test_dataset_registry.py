@@ -31,6 +31,8 @@ NAMES = [
     "keswani-toxicity",
     "labelme-crowd",
     "chexpert-readers",
+    "credit-default",
+    "recidivism-people",
     "lewidi-hs-brexit",
     "lewidi-md-agreement",
     "llm-routing-9",

@@ -14,12 +14,19 @@ from defero.datasets.files import check_files, get_dataset
 from defero.datasets.loaders.chexpert import chexpert_readers, chexpert_tables
 from defero.datasets.loaders.cifar10 import cifar10
 from defero.datasets.loaders.cifar10_people import cifar10h, cifar10h_networks, cifar10n
+from defero.datasets.loaders.credit_default import (
+    SimulatedCases,
+    credit_default,
+    credit_default_cases,
+    credit_default_clients,
+)
 from defero.datasets.loaders.galaxyzoo import galaxyzoo
 from defero.datasets.loaders.ham10000 import HAM10000_CLASSES, ham10000, ham10000_metadata
 from defero.datasets.loaders.hatespeech import hatespeech
 from defero.datasets.loaders.labelme import labelme_crowd
 from defero.datasets.loaders.lewidi import lewidi_hs_brexit, lewidi_md_agreement
 from defero.datasets.loaders.llm_routing import llm_routing_7, llm_routing_9
+from defero.datasets.loaders.recidivism import recidivism_people
 from defero.datasets.loaders.text_crowds import keswani_toxicity, sentiment_polarity_crowd
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import AgreementSet, CorrectnessTable, ImageSet, VoteSet
@@ -39,6 +46,7 @@ __all__ = [
     "DataFile",
     "Dataset",
     "ImageSet",
+    "SimulatedCases",
     "VoteSet",
     "Wedge",
     "WedgeOptimum",
@@ -49,6 +57,9 @@ __all__ = [
     "cifar10h",
     "cifar10h_networks",
     "cifar10n",
+    "credit_default",
+    "credit_default_cases",
+    "credit_default_clients",
     "data_folder",
     "dataset_names",
     "digits_team",
@@ -65,6 +76,7 @@ __all__ = [
     "llm_routing_7",
     "llm_routing_9",
     "load_dataset",
+    "recidivism_people",
     "register_dataset",
     "sentiment_polarity_crowd",
     "split_groups",
