@@ -1,6 +1,7 @@
 """Crowds and language models in the sources' own forms, written small by the test."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,6 @@ from defero.datasets import (
     sentiment_polarity_crowd,
 )
 from defero.datasets.loaders.chexpert import FINDINGS, READ_BY_NETWORKS
-from defero.datasets.loaders.llm_routing import ROUTERDC_FILES
 
 TWEETS = """,count,hate_speech,offensive_language,neither,class,tweet
 0,3,0,0,3,2,plain
@@ -236,13 +236,14 @@ def test_wrong_disagreements_are_told(tmp_path, item, said):
 def test_scores_from_the_json_of_their_source(tmp_path):
     home = tmp_path / "llm_routing_7"
     home.mkdir()
-    for path in ROUTERDC_FILES:
-        rows = [{"question": f"q of {path}", "scores": {"a": 0, "b": 0.25}, "cluster_id": 3}]
-        (home / path.split("/")[1]).write_text(json.dumps(rows))
+    names = [Path(file.path).name for file in find_dataset("llm-routing-7").of_form("source")]
+    for name in names:
+        rows = [{"question": f"q of {name}", "scores": {"a": 0, "b": 0.25}, "cluster_id": 3}]
+        (home / name).write_text(json.dumps(rows))
     table = llm_routing_7(folder=tmp_path)
     assert (len(table), table.expert_names, table.n_experts) == (16, ("a", "b"), 2)
     assert table.correct(at_least=0.25).tolist() == [[False, True]] * 16
-    assert sorted(table.features["task"]) == sorted(path.split("/")[1].removesuffix(".json") for path in ROUTERDC_FILES)
+    assert sorted(table.features["task"]) == sorted(name.removesuffix(".json") for name in names)
     (home / "ceval.json").write_text('{"question": "q"}')
     with pytest.raises(InputError, match=r"ceval\.json must be a list of questions with their scores"):
         llm_routing_7(folder=tmp_path)

@@ -1,12 +1,16 @@
 """The named data sets: what is known of each, and how a name finds its data set.
 
-A data set is added by one file in `loaders/` that ends with `register_dataset`, and one line in `datasets/__init__.py`
-that imports it. Other packages add theirs through the entry-point group "defero.datasets".
+A data set is added by one file in `loaders/` that ends with `register_described`, its entry in `catalog.toml`, and one
+line in `datasets/__init__.py` that imports it. Other packages add theirs through the entry-point group
+"defero.datasets".
 """
 
 import os
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -98,6 +102,23 @@ DATASETS: Registry[Dataset] = Registry("name", group="defero.datasets")
 def register_dataset(entry: Dataset) -> None:
     """Make a data set known by its name to `load_dataset`, `get_dataset` and `defero datasets`."""
     DATASETS.register(entry.name, entry)
+
+
+def register_described(name: str, load: Callable[..., Any]) -> Dataset:
+    """Register a data set that `catalog.toml` describes, and return it."""
+    entry = _catalog()[name]
+    listed: list[dict[str, Any]] = [
+        {key: tuple(value) if isinstance(value, list) else value for key, value in file.items()}
+        for file in entry["files"]
+    ]
+    dataset = Dataset(name=name, load=load, **{**entry, "files": tuple(DataFile(**file) for file in listed)})
+    register_dataset(dataset)
+    return dataset
+
+
+@cache
+def _catalog() -> dict[str, Any]:
+    return tomllib.loads(files("defero.datasets").joinpath("catalog.toml").read_text(encoding="utf-8"))
 
 
 def dataset_names() -> tuple[str, ...]:

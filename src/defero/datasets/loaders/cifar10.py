@@ -2,7 +2,6 @@
 
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from defero.core.checks.arrays import IntArray
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.datasets.catalog import DataFile, Dataset, register_dataset
+from defero.datasets.catalog import register_described
 from defero.datasets.files import how_to_get, member_path, read_picture
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.storage.restricted_pickle import read_pickle
@@ -122,46 +121,4 @@ def _mosaic_labels(home: Path, piece: str) -> IntArray:
         return np.split(arrays["y_train"].astype(np.int64), 5)[int(piece.removeprefix("train")) - 1]
 
 
-_BATCHES = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")
-
-CIFAR10 = Dataset(
-    name="cifar10",
-    title="CIFAR-10",
-    what="60,000 pictures of 32 x 32 in 10 classes",
-    licence="none stated; the author asks for a citation",
-    citation="Krizhevsky, A. (2009). Learning multiple layers of features from tiny images. University of Toronto.",
-    homepage="https://www.cs.toronto.edu/~kriz/cifar.html",
-    files=(
-        DataFile("cifar10/train1.webp", "compact", "7d659541ed95237ea4e04e2d33389e1104c1953861748ff53d660d6c8d6654f9"),
-        DataFile("cifar10/train2.webp", "compact", "51af9519a93c50876c6e10004965e1e5959387da1f8d7b96f16f7ca26219af79"),
-        DataFile("cifar10/train3.webp", "compact", "3c724790d972e645054d7cc995e1535ee05064097410e5a14c537c7145a70db8"),
-        DataFile("cifar10/train4.webp", "compact", "7e1e0d309a2ac32bb67831184e997f88a9e74324a01f95cc481819c6955db2b3"),
-        DataFile("cifar10/train5.webp", "compact", "1d3f867bf1d6f975111042b2a5f839fd80c93de1c03f75c667d7840bd55da85c"),
-        DataFile("cifar10/test.webp", "compact", "df199aec7516a004a23ad02816a63a368d2208347ff1c4011eaa91a2503201fc"),
-        DataFile(
-            "cifar10/cifar10_labels.npz", "compact", "2adcb621b226054b45ea498e5151b50747ee667e75829c059844e7b78f6b5196"
-        ),
-        DataFile(
-            "cifar10/cifar-10-python.tar.gz",
-            sha256="6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
-            url="https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
-            members=_BATCHES,
-            instead=tuple(f"{batch}.bin" for batch in _BATCHES),
-        ),
-    ),
-    load=cifar10,
-    by_hand="cifar-10-python.tar.gz, or the folder cifar-10-batches-py or cifar-10-batches-bin, into cifar10/",
-    arrays=MappingProxyType(
-        {
-            "train1": "fc115a3de050d667b88cbd5b0b9612ebf996c54230fe7758f3a14bb5af9a1c27",
-            "train2": "89e609b642f687bc796fa3bfa4211005582a0e8131d463d996d11ddb297d312e",
-            "train3": "93a365823e61729490a8801d80864ccd0ab1e8c98f19d71af65644d1c5f1486e",
-            "train4": "809eb95ecd057a36516318f5023ea619009dd70dd38193db9da43125a928e6fa",
-            "train5": "d05b7d66d216d6df882cc760cdc0ff2f1f0437abf699ed16005c021ef0add9cb",
-            "test": "f9b1e2130bab680db56eb06d886f7f1ad0f1183907ceff4659d1735c890f5b04",
-            "train_labels": "2b7cd2f24487317614016b72ffd53071c3062f592f0eb300c18a770d41ae1253",
-            "test_labels": "cec8a24a1e92aa2ecaa0bbd3dbfa86bf6cd8759fbd209a832824c8cf0afca9d5",
-        }
-    ),
-)
-register_dataset(CIFAR10)
+CIFAR10 = register_described("cifar10", cifar10)

@@ -6,14 +6,13 @@ import numpy as np
 
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.datasets.catalog import DataFile, Dataset, register_dataset
+from defero.datasets.catalog import register_described
 from defero.datasets.files import require
 from defero.datasets.loaders.cifar10 import CLASSES, cifar10_labels
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.storage.restricted_pickle import read_object_npy
 from defero.datasets.values import VoteSet
 
-_GITHUB = "https://raw.githubusercontent.com"
 _PREFIX = "probs_"
 
 
@@ -76,46 +75,6 @@ def cifar10h_networks(*, folder: str | PathLike[str] | None = None) -> ExpertTab
     return ExpertTable(votes.labels, answers, expert_names=list(votes.network_proba))
 
 
-CIFAR10N = Dataset(
-    name="cifar10n",
-    title="CIFAR-10N",
-    what="three human labels for each of CIFAR-10's 50,000 training pictures",
-    licence="CC BY-NC 4.0",
-    citation="Wei, J., Zhu, Z., Cheng, H., Liu, T., Niu, G., Liu, Y. (2022). Learning with noisy labels revisited: a "
-    "study using real-world human annotations. ICLR.",
-    homepage="http://www.noisylabels.com",
-    files=(
-        DataFile(
-            "cifar10n/cifar10n.npz", "compact", "b25319bae4d44f955a3bec80674f5d68f345c4a0691bab2c1f4e0a85c3ac5fa5"
-        ),
-        DataFile(
-            "cifar10n/CIFAR-10_human.npy",
-            url=f"{_GITHUB}/UCSC-REAL/cifar-10-100n/efd855a266504469bb065f6140cced96f2d7d7d1/data/CIFAR-10_human.npy",
-        ),
-    ),
-    load=cifar10n,
-    by_hand="CIFAR-10_human.npy into cifar10n/",
-)
-register_dataset(CIFAR10N)
+CIFAR10N = register_described("cifar10n", cifar10n)
 
-CIFAR10H = Dataset(
-    name="cifar10h",
-    title="CIFAR-10H",
-    what="51 human votes on average for each of CIFAR-10's 10,000 test pictures; our form adds 11 networks",
-    licence="CC BY-NC-SA 4.0",
-    citation="Peterson, J., Battleday, R., Griffiths, T., Russakovsky, O. (2019). Human uncertainty makes "
-    "classification more robust. ICCV.",
-    homepage="https://github.com/jcpeterson/cifar-10h",
-    files=(
-        DataFile(
-            "cifar10h/cifar10h.npz", "compact", "8a00bf945d9f8a76914c3357bdf6889d5a69058694341419772d5953002ff7ab"
-        ),
-        DataFile(
-            "cifar10h/cifar10h-counts.npy",
-            url=f"{_GITHUB}/jcpeterson/cifar-10h/597cbc5f07266c9405b830ee4a53463539124c4f/data/cifar10h-counts.npy",
-        ),
-    ),
-    load=cifar10h,
-    by_hand="cifar10h-counts.npy into cifar10h/",
-)
-register_dataset(CIFAR10H)
+CIFAR10H = register_described("cifar10h", cifar10h)

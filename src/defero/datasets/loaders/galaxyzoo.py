@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
-from defero.datasets.catalog import DataFile, Dataset, register_dataset
+from defero.datasets.catalog import register_described
 from defero.datasets.files import how_to_get, read_picture, require
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import ImageSet
@@ -105,23 +105,4 @@ def _kaggle_pictures(root: Path, names: list[str]) -> Iterator[bytes]:
         raise InputError(how_to_get(root, GALAXYZOO))
 
 
-GALAXYZOO = Dataset(
-    name="galaxyzoo",
-    title="Galaxy Zoo: the galaxy challenge",
-    what="galaxies: 2,000 of 64 x 64 with a 0/1 label, or Kaggle's 61,578 with the shares of votes",
-    licence="Kaggle competition terms",
-    citation="Willett, K. et al. (2013). Galaxy Zoo 2. Monthly Notices of the Royal Astronomical Society 435, 2835.",
-    homepage="https://www.kaggle.com/c/galaxy-zoo-the-galaxy-challenge",
-    files=(
-        DataFile(
-            "galaxyzoo_2000/galaxyzoo_2000_64.npz",
-            "compact",
-            "40e0f44d5d362bea6bbe3bf878afbcf4553198c5a721fba426870402612273f2",
-        ),
-        DataFile("galaxyzoo/training_solutions_rev1.csv"),
-        DataFile("galaxyzoo/images_training_rev1*"),
-    ),
-    load=galaxyzoo,
-    by_hand="training_solutions_rev1.csv and images_training_rev1.zip, or its folder, into galaxyzoo/",
-)
-register_dataset(GALAXYZOO)
+GALAXYZOO = register_described("galaxyzoo", galaxyzoo)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
-from defero.datasets.catalog import DataFile, Dataset, register_dataset
+from defero.datasets.catalog import register_described
 from defero.datasets.files import how_to_get, matches, read_picture
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import ImageSet, Pictures
@@ -106,29 +106,4 @@ def _read_pictures(
         raise InputError(f"{len(missing)} pictures are missing, {min(missing)}.jpg first; {how_to_get(root, HAM10000)}")
 
 
-HAM10000 = Dataset(
-    name="ham10000",
-    title="HAM10000",
-    what="10,015 pictures of skin lesions in 7 diagnoses, with age, sex and site",
-    licence="CC BY-NC 4.0",
-    citation="Tschandl, P., Rosendahl, C., Kittler, H. (2018). The HAM10000 dataset, a large collection of "
-    "multi-source dermatoscopic images of common pigmented skin lesions. Scientific Data 5, 180161.",
-    homepage="https://doi.org/10.7910/DVN/DBW86T",
-    files=(
-        DataFile(
-            "ham10000/HAM10000_metadata.csv",
-            "compact",
-            "26ef37e1e57498d250a851c955dd99836faa6fd2380625647634ba43de55c37d",
-        ),
-        DataFile(
-            "ham10000/ham10000_200x150_jpg.tar",
-            "compact",
-            "540054712d89cc1af1de1898619137faf35113038fb5b457a5f6f213833fe22c",
-        ),
-        DataFile("ham10000/HAM10000_metadata*"),
-        DataFile("ham10000/**/ISIC_*.jpg"),
-    ),
-    load=ham10000,
-    by_hand="HAM10000_metadata.csv and the unpacked folders of ISIC_*.jpg into ham10000/",
-)
-register_dataset(HAM10000)
+HAM10000 = register_described("ham10000", ham10000)

@@ -10,15 +10,11 @@ import pandas as pd
 
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.datasets.catalog import DataFile, Dataset, register_dataset
+from defero.datasets.catalog import register_described
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import VoteSet
 
-_SOURCE = (
-    "https://raw.githubusercontent.com/t-davidson/hate-speech-and-offensive-language/"
-    "6a1e3f02522963d820e302c3ad48b189552c143b/data/labeled_data.csv"
-)
 CLASSES = ("hate_speech", "offensive_language", "neither")
 _HEADER = ["", "count", *CLASSES, "class", "tweet"]
 
@@ -57,23 +53,4 @@ def hatespeech(*, folder: str | PathLike[str] | None = None, rows: Literal["all"
     )
 
 
-HATESPEECH = Dataset(
-    name="hatespeech",
-    title="Hate speech and offensive language",
-    what="24,783 tweets in 3 classes, with how many of 3 to 9 people chose each",
-    licence="MIT",
-    citation="Davidson, T., Warmsley, D., Macy, M., Weber, I. (2017). Automated hate speech detection and the problem "
-    "of offensive language. ICWSM.",
-    homepage="https://github.com/t-davidson/hate-speech-and-offensive-language",
-    files=(
-        DataFile(
-            "hatespeech/labeled_data.csv.gz",
-            "compact",
-            "0d626a3ca562d6b03b09bd3950c7e4d4b0cd065bb26d743f58ceccb8f7e795b2",
-        ),
-        DataFile("hatespeech/labeled_data.csv", url=_SOURCE),
-    ),
-    load=hatespeech,
-    by_hand="labeled_data.csv into hatespeech/",
-)
-register_dataset(HATESPEECH)
+HATESPEECH = register_described("hatespeech", hatespeech)

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from defero.core.checks.options import one_of
 from defero.core.table import ExpertTable
-from defero.datasets.catalog import DataFile, Dataset, register_dataset
+from defero.datasets.catalog import register_described
 from defero.datasets.files import member_path, require
 from defero.datasets.storage.cache import data_folder
 
-_PREPARED = "LabelMe/prepared"
 _PARTS = {"train": 1000, "valid": 500, "test": 1188}
 
 
@@ -57,28 +56,4 @@ def _prepared(home: Path, name: str) -> NDArray[Any]:
     return np.load(str(member_path(home, f"LabelMe/prepared/{name}.npy")), allow_pickle=False)
 
 
-LABELME = Dataset(
-    name="labelme-crowd",
-    title="LabelMe, answered on Mechanical Turk",
-    what="2,688 scenes in 8 classes as VGG features; 1,000 of them answered by 2.5 of 59 people",
-    licence="none stated; published for research",
-    citation="Rodrigues, F., Pereira, F. (2018). Deep learning from crowds. AAAI.",
-    homepage="http://fprodrigues.com",
-    files=(
-        DataFile(
-            "labelme_crowd/labelme.npz", "compact", "ffdedb4e9fd3b4a1bd8cbc040defd03bf64ee50cf5f1bc0eb4e8592d9f3279da"
-        ),
-        DataFile(
-            "labelme_crowd/deep_LabelMe.tar.gz",
-            url="https://fprodrigues.com/deep_LabelMe.tar.gz",
-            members=(
-                f"{_PREPARED}/answers.npy",
-                *(f"{_PREPARED}/data_{part}_vgg16.npy" for part in ("train", "valid", "test")),
-                *(f"{_PREPARED}/labels_{part}.npy" for part in ("train", "valid", "test")),
-            ),
-        ),
-    ),
-    load=labelme_crowd,
-    by_hand="deep_LabelMe.tar.gz, or its LabelMe/prepared/*.npy, into labelme_crowd/",
-)
-register_dataset(LABELME)
+LABELME = register_described("labelme-crowd", labelme_crowd)

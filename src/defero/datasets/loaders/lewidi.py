@@ -1,7 +1,6 @@
 """Learning with Disagreements: tweets without a truth, each with the answers of five or six people."""
 
 import json
-from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -13,16 +12,12 @@ from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
-from defero.datasets.catalog import DataFile, Dataset, find_dataset, register_dataset
+from defero.datasets.catalog import find_dataset, register_described
 from defero.datasets.files import member_path, require
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import AgreementSet
 
 Ties = Literal["source", "drop"]
-_SOURCE = (
-    "https://raw.githubusercontent.com/Le-Wi-Di/le-wi-di.github.io/"
-    "37ed47e84d3709a3eb08c67dd3c65d0f934e2b9c/data_post-competition.zip"
-)
 _SPLITS = ("train", "dev", "test")
 
 
@@ -115,54 +110,5 @@ def _hard_label(given: object, labels: list[str]) -> int:
     return int(str(given)) if str(given) in {"0", "1"} else int(2 * sum(map(int, labels)) > len(labels))
 
 
-_KINDS = ("items", "annotations")
-_HASHES = {
-    ("HS-Brexit", "items"): "ff059f985eb76e15286e37a752cdb2b6af6d6b9ae9c606a531cd396ceca45ba2",
-    ("HS-Brexit", "annotations"): "4bb05ed2fbb906edd4b7348531448392e2a6019f5e2e559d017bf141423597a8",
-    ("MD-Agreement", "items"): "bf8e3e1af7d73a2c24bfebe59c6d02be28b26f6c03eea318506b6fd41212ac13",
-    ("MD-Agreement", "annotations"): "3b3bc9d6780a4452db8868ef5cc819f1936a08711b6e19b22e4bb0246eb0c667",
-}
-
-
-def _entry(
-    name: str, *, title: str, what: str, citation: str, label: str, load: Callable[..., AgreementSet]
-) -> Dataset:
-    parts = tuple(f"{label}_dataset/{label}_{part}.json" for part in ("train", "dev", "test"))
-    return Dataset(
-        name=name,
-        title=title,
-        what=what,
-        licence="none stated; published for a shared task",
-        citation=citation,
-        homepage="https://le-wi-di.github.io",
-        files=(
-            *(DataFile(f"lewidi/{label}_{kind}.csv.gz", "compact", _HASHES[label, kind]) for kind in _KINDS),
-            DataFile("lewidi/data_post-competition.zip", url=_SOURCE, members=parts),
-        ),
-        load=load,
-        by_hand=f"data_post-competition.zip, or its {label}_dataset/*.json, into lewidi/",
-        labels="majority",
-    )
-
-
-register_dataset(
-    _entry(
-        "lewidi-hs-brexit",
-        title="HS-Brexit (Learning with Disagreements)",
-        what="1,120 tweets about Brexit, hate speech or not, by the same six people; no truth, majority only",
-        citation="Akhtar, S., Basile, V., Patti, V. (2021). Whose opinions matter? arXiv:2106.15896.",
-        label="HS-Brexit",
-        load=lewidi_hs_brexit,
-    )
-)
-register_dataset(
-    _entry(
-        "lewidi-md-agreement",
-        title="MD-Agreement (Learning with Disagreements)",
-        what="10,753 tweets, offensive or not, by 5 of 819 people each; no truth, majority only",
-        citation="Leonardelli, E., Menini, S., Palmero Aprosio, A., Guerini, M., Tonelli, S. (2021). Agreeing to "
-        "disagree. EMNLP.",
-        label="MD-Agreement",
-        load=lewidi_md_agreement,
-    )
-)
+register_described("lewidi-hs-brexit", lewidi_hs_brexit)
+register_described("lewidi-md-agreement", lewidi_md_agreement)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
-from defero.datasets.catalog import DataFile, Dataset, register_dataset
+from defero.datasets.catalog import register_described
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import CorrectnessTable
@@ -57,8 +57,8 @@ def llm_routing_7(*, folder: str | PathLike[str] | None = None) -> CorrectnessTa
     home = root / "llm_routing_7"
     if require(root, LLM_ROUTING_7) == "compact":
         return _from_frame(pd.read_parquet(home / "routerdc7.parquet"))
-    names = sorted(path.split("/")[1] for path in ROUTERDC_FILES)
-    return _from_frame(pd.concat([_from_json(home / name) for name in names], ignore_index=True))
+    paths = sorted(root / file.path for file in LLM_ROUTING_7.of_form("source"))
+    return _from_frame(pd.concat([_from_json(path) for path in paths], ignore_index=True))
 
 
 def _from_json(path: Path) -> pd.DataFrame:
@@ -78,75 +78,6 @@ def _from_frame(table: pd.DataFrame) -> CorrectnessTable:
     return CorrectnessTable(table[list(experts)].to_numpy(dtype=np.float64), experts, features)
 
 
-LLM_ROUTING_9 = Dataset(
-    name="llm-routing-9",
-    title="LLMRouter's routing data",
-    what="6,108 questions of 14 tasks with the scores of 9 language models, and prices per token",
-    licence="MIT",
-    citation="LLMRouter, University of Illinois Urbana-Champaign, github.com/ulab-uiuc/LLMRouter.",
-    homepage="https://github.com/ulab-uiuc/LLMRouter",
-    files=(
-        DataFile(
-            "llm_routing_9/llmrouter9.parquet",
-            "compact",
-            "35bb23fb7a0f31ef0dfeb1ee4d92374f4379bbf6f3df660e627d15befc501f2e",
-        ),
-        DataFile(
-            "llm_routing_9/prices_usd_per_million_tokens.json",
-            "compact",
-            "282bfa748b0b3a3bf83dfea4a5c513d61bed0723e137535d29b46bf455066a61",
-        ),
-    ),
-    load=llm_routing_9,
-    by_hand="llmrouter9.parquet (split, task, question, one column of scores per model) and "
-    "prices_usd_per_million_tokens.json into llm_routing_9/",
-    labels="scores",
-)
-register_dataset(LLM_ROUTING_9)
+LLM_ROUTING_9 = register_described("llm-routing-9", llm_routing_9)
 
-_ROUTERDC = "https://raw.githubusercontent.com/shuhao02/RouterDC/dadb87299f65fb8f1c1dddc30967a3907d0132dd/datasets"
-ROUTERDC_FILES = (
-    *(
-        f"split2_model7/{task}.json"
-        for task in (
-            "MATH_prealgebra",
-            "arc_challenge_test",
-            "arc_challenge_train",
-            "arc_easy_test",
-            "arc_easy_train",
-            "ceval",
-            "cmmlu_test",
-            "gsm8k-test",
-            "gsm8k-train",
-            "humaneval_test",
-            "humaneval_train",
-            "javascript",
-            "mbpp",
-            "mmlu_test",
-        )
-    ),
-    "split2_model7_cluster/cmmlu_train.json",
-    "split2_model7_cluster/mmlu_train.json",
-)
-
-LLM_ROUTING_7 = Dataset(
-    name="llm-routing-7",
-    title="RouterDC's routing data",
-    what="20,600 questions of 16 tasks with the scores of 7 language models",
-    licence="none stated by the repository",
-    citation="Chen, S., Jiang, W., Lin, B., Kwok, J., Zhang, Y. (2024). RouterDC. NeurIPS.",
-    homepage="https://github.com/shuhao02/RouterDC",
-    files=(
-        DataFile(
-            "llm_routing_7/routerdc7.parquet",
-            "compact",
-            "3a819f04b009e6afcce97a5448479d52e2775983334366e26d90f783f67c05ea",
-        ),
-        *(DataFile(f"llm_routing_7/{path.split('/')[1]}", url=f"{_ROUTERDC}/{path}") for path in ROUTERDC_FILES),
-    ),
-    load=llm_routing_7,
-    by_hand="the json files of datasets/split2_model7, and cmmlu_train.json and mmlu_train.json of "
-    "datasets/split2_model7_cluster, into llm_routing_7/",
-    labels="scores",
-)
-register_dataset(LLM_ROUTING_7)
+LLM_ROUTING_7 = register_described("llm-routing-7", llm_routing_7)

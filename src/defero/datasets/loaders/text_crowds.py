@@ -11,14 +11,10 @@ from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
-from defero.datasets.catalog import DataFile, Dataset, register_dataset
+from defero.datasets.catalog import Dataset, register_described
 from defero.datasets.files import member_path, require
 from defero.datasets.storage.cache import data_folder
 
-_KESWANI_SOURCE = (
-    "https://raw.githubusercontent.com/vijaykeswani/Deferral-To-Multiple-Experts/"
-    "3aa1f621991cb9d7823757d68c178870b686da62/all_results.csv"
-)
 Features = Literal["text", "minilm"]
 
 
@@ -136,66 +132,6 @@ def _columns(path: Path | None, names: list[str], entry: Dataset, *, others: str
     return raw[[*names, *(name for name in raw if others and str(name).startswith(others))]]
 
 
-SENTIMENT = Dataset(
-    name="sentiment-polarity-crowd",
-    title="Sentence polarity, answered on Mechanical Turk",
-    what="8,998 sentences of film reviews, 4,999 of them answered by 5.6 of 203 people, with the truth",
-    licence="none stated; published for research",
-    citation="Rodrigues, F., Pereira, F., Ribeiro, B. (2013). Learning from multiple annotators: distinguishing good "
-    "from random labelers. Pattern Recognition Letters 34, 1428. Sentences: Pang, B., Lee, L. (2005). ACL.",
-    homepage="http://fprodrigues.com",
-    files=(
-        DataFile(
-            "sentiment_polarity_crowd/items.csv.gz",
-            "compact",
-            "e5284acf9ea3eee97075ecbc58ec052223597ef48cdd22a121b9df89497ed5b7",
-        ),
-        DataFile(
-            "sentiment_polarity_crowd/annotations.csv.gz",
-            "compact",
-            "9dd593a32403cfa710c3cc9c1b306490a585b79fc279a256e66bbfde3684e3e3",
-        ),
-        DataFile(
-            "sentiment_polarity_crowd/minilm.npy",
-            "compact",
-            "12ff7655c7a3b938f9a7c5113d6179b94d44b3fd0c32af2d6d22a08b2ca69a1a",
-        ),
-        DataFile(
-            "sentiment_polarity_crowd/mturk-datasets.tar.gz",
-            url="https://fprodrigues.com/mturk-datasets.tar.gz",
-            members=("sentiment_polarity/mturk_answers.csv",),
-        ),
-    ),
-    load=sentiment_polarity_crowd,
-    by_hand="mturk-datasets.tar.gz, or its sentiment_polarity/mturk_answers.csv, into sentiment_polarity_crowd/",
-)
-register_dataset(SENTIMENT)
+SENTIMENT = register_described("sentiment-polarity-crowd", sentiment_polarity_crowd)
 
-KESWANI = Dataset(
-    name="keswani-toxicity",
-    title="Toxic posts, answered by a crowd",
-    what="1,471 posts answered by 8.4 of 170 people, with the truth and the dialect",
-    licence="none stated by the repository",
-    citation="Keswani, V., Lease, M., Kenthapadi, K. (2021). Towards unbiased and accurate deferral to multiple "
-    "experts. AIES.",
-    homepage="https://github.com/vijaykeswani/Deferral-To-Multiple-Experts",
-    files=(
-        DataFile(
-            "keswani_toxicity/items.csv.gz",
-            "compact",
-            "0b4170cc144f9ebc53146e741e7d85445972724f21af234cba3b8f7886191479",
-        ),
-        DataFile(
-            "keswani_toxicity/annotations.csv.gz",
-            "compact",
-            "5a3d165bc061105cd9e56a705f8bcf36e7849d7eccf4291de75cb076b5f0648c",
-        ),
-        DataFile(
-            "keswani_toxicity/minilm.npy", "compact", "e0e900c949cc6c1d9fd5840e380cf6ab8c1fe9e97a6fced5fceecb6cc2ebc90f"
-        ),
-        DataFile("keswani_toxicity/all_results.csv", url=_KESWANI_SOURCE),
-    ),
-    load=keswani_toxicity,
-    by_hand="all_results.csv into keswani_toxicity/",
-)
-register_dataset(KESWANI)
+KESWANI = register_described("keswani-toxicity", keswani_toxicity)
