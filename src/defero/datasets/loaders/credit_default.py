@@ -9,7 +9,7 @@ import pandas as pd
 
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.datasets.catalog import DataFile, Dataset, register_dataset
+from defero.datasets.catalog import register_described
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
 from defero.experts.team import SimulatedTeam, simulate_team
@@ -135,23 +135,4 @@ def _saved_sheet(path: Path) -> pd.DataFrame:
     return table.drop(columns="ID").rename(columns={"default payment next month": _TARGET})
 
 
-CREDIT_DEFAULT = Dataset(
-    name="credit-default",
-    title="Default of Credit Card Clients",
-    what="30,000 credit card clients, 23 columns, default next month (22 %); experts are simulated",
-    licence="CC BY 4.0",
-    citation="Yeh, I. C., Lien, C. H. (2009). The comparisons of data mining techniques for the predictive accuracy of "
-    "probability of default of credit card clients. Expert Systems with Applications 36(2).",
-    homepage="https://archive.ics.uci.edu/dataset/350/default+of+credit+card+clients",
-    files=(
-        DataFile(
-            "credit_default/clients.csv.gz",
-            "compact",
-            "e6226ad8489e7b593c0f3ff67b71d8fe7c13fde5df5f6bbe6852731eb8142be1",
-        ),
-        DataFile(f"credit_default/{_SHEET}"),
-    ),
-    load=credit_default,
-    by_hand=f"the source's sheet, saved as CSV under the name {_SHEET}, into credit_default/",
-)
-register_dataset(CREDIT_DEFAULT)
+CREDIT_DEFAULT = register_described("credit-default", credit_default)

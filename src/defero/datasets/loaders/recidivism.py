@@ -9,7 +9,7 @@ import pandas as pd
 from defero.core.checks.options import one_of
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
-from defero.datasets.catalog import DataFile, Dataset, register_dataset
+from defero.datasets.catalog import register_described
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
 
@@ -62,25 +62,4 @@ def recidivism_people(
     )
 
 
-RECIDIVISM = Dataset(
-    name="recidivism-people",
-    title="Predictions of recidivism by laypeople",
-    what="1,000 of 7,214 defendants judged by 20 of 400 laypeople, without and with the race shown; sensitive",
-    licence="none stated by the source",
-    citation="Dressel, J., Farid, H. (2018). The accuracy, fairness, and limits of predicting recidivism. "
-    "Science Advances 4(1), doi 10.1126/sciadv.aao5580.",
-    homepage="https://farid.berkeley.edu/downloads/publications/scienceadvances17",
-    files=tuple(
-        DataFile(f"recidivism_people/{name}.csv.gz", "compact", sha256)
-        for name, sha256 in (
-            ("defendants", "982317e57cb2968fd613c9625a85e4f4d1104c5d4238a004dad3812a18dd84c7"),
-            ("answers_race_not_shown", "d03289eb506866f5bfff5e7b389e25957aaac7710ecb6b32044c6212134ca11c"),
-            ("answers_race_shown", "ecda725f53d91067d7ecdb6a2a904d368d56353d6bfc38e00f3200c9b5aa9812"),
-        )
-    ),
-    load=recidivism_people,
-    by_hand="defendants.csv.gz (id, race, sex, age, juv_fel_count, juv_misd_count, priors_count, charge_degree, "
-    "compas_decile_score, two_year_recid, charge), answers_race_not_shown.csv.gz and answers_race_shown.csv.gz (id, "
-    "person, answer), made from the source's folder allData, into recidivism_people/",
-)
-register_dataset(RECIDIVISM)
+RECIDIVISM = register_described("recidivism-people", recidivism_people)
