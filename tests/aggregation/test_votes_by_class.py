@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vote_panels import clipped, panels
 
-from defero.aggregation import ConfusionMatrices, bayes_vote, sequential_panel
+from defero.aggregation import ConfusionMatrices, bayes_vote
 from defero.core import InputError
 from defero.core.class_skill import ClassSkill, uniform_errors
 
@@ -44,55 +44,14 @@ def test_bayes_vote_is_the_slow_twin(seed):
         assert vote.confidence[i] == pytest.approx(belief.max(), abs=3e-6)
 
 
-@given(panels(smallest_k=2), st.sampled_from([0.0, 0.01]))
-def test_skill_alike_for_all_classes_changes_nothing(panel, cost):
+@given(panels(smallest_k=2))
+def test_skill_alike_for_all_classes_changes_nothing(panel):
     answers, mask, experts, model = panel
     k = model.shape[1]
     skill = ClassSkill(np.repeat(experts[:, :, None], k, axis=2), uniform_errors(k))
     plain, told = bayes_vote(answers, mask, experts, model), bayes_vote(answers, mask, experts, model, skill=skill)
     assert np.array_equal(plain.label, told.label)
     assert plain.confidence == pytest.approx(told.confidence)
-    fee = np.full(answers.shape[1], cost)
-    one = sequential_panel(answers, experts, model, fees=fee, available=mask)
-    other = sequential_panel(answers, experts, model, fees=fee, available=mask, skill=skill)
-    # Of experts worth the same to the last digit, rounding may take the other one.
-    same = (one.heard == other.heard).all(axis=1)
-    assert np.array_equal(one.label[same], other.label[same])
-    assert one.confidence[same] == pytest.approx(other.confidence[same])
-
-
-def slow_panel(answers, skill, model, fee, can, i):
-    k, asked = model.shape[1], []
-    belief = np.array([clipped(share) for share in model[i]])
-    belief = belief / belief.sum()
-    while True:
-        worth = {}
-        for j in range(answers.shape[1]):
-            if can[i, j] and answers[i, j] >= 0 and j not in asked:
-                after = sum(max(belief[y] * chance(skill, i, j, m, y) for y in range(k)) for m in range(k))
-                worth[j] = after - belief.max() - fee[j]
-        if not worth or max(worth.values()) <= 1e-12:
-            return sorted(asked), belief
-        best = max(worth, key=worth.get)
-        asked.append(best)
-        belief = belief * [chance(skill, i, best, answers[i, best], y) for y in range(k)]
-        belief = belief / belief.sum()
-
-
-@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.01, 0.05]))
-def test_sequential_panel_is_the_slow_twin(seed, cost):
-    answers, skill, model, rng = drawn(seed)
-    can, fee = rng.random(answers.shape) < 0.8, cost * rng.random(answers.shape[1])
-    unheeded = rng.random(answers.shape)
-    panel = sequential_panel(answers, unheeded, model, fees=fee, available=can, skill=skill)
-    for i in range(len(answers)):
-        asked, belief = slow_panel(answers, skill, model, fee, can, i)
-        assert np.flatnonzero(panel.heard[i]).tolist() == asked
-        assert panel.label[i] == belief.argmax()
-        assert panel.confidence[i] == pytest.approx(belief.max(), abs=3e-6)
-    vote = bayes_vote(answers, panel.heard, unheeded, model, skill=skill)
-    assert np.array_equal(panel.label, vote.label)
-    assert panel.confidence == pytest.approx(vote.confidence)
 
 
 @given(st.integers(0, 10_000))
@@ -134,14 +93,7 @@ def test_discount_weighs_it_and_a_confusion_matrix_replaces_it():
     assert both.confidence == pytest.approx([0.6 * 0.8 / (0.6 * 0.8 + 0.4 * 0.2)])
 
 
-@pytest.mark.parametrize(
-    "vote",
-    [
-        lambda skill: bayes_vote([[0]], [[True]], [0.8], [[0.5, 0.5]], skill=skill),
-        lambda skill: sequential_panel([[0]], [0.8], [[0.5, 0.5]], fees=None, skill=skill),
-    ],
-)
-def test_skill_of_other_items_is_refused(vote):
+def test_skill_of_other_items_is_refused():
     skill = ClassSkill(np.full((2, 1, 2), 0.8), uniform_errors(2))
     with pytest.raises(InputError, match=r"skill must be of shape \(1, 1, 2\), got \(2, 1, 2\)"):
-        vote(skill)
+        bayes_vote([[0]], [[True]], [0.8], [[0.5, 0.5]], skill=skill)

@@ -7,9 +7,10 @@ import pytest
 from roster_team import CLASSES, NAMES, D, N, cases, network, router_of
 
 from defero import Router
-from defero.aggregation import bayes_vote, sequential_panel
+from defero.aggregation import bayes_vote
 from defero.core.class_skill import ClassSkill
 from defero.core.scores import logit, sigmoid
+from defero.decisions import ask_in_turn
 from defero.heads import Lens, fit_class_heads, fit_heads
 from defero.router import deciding, voting
 from defero.router.judge import try_out
@@ -38,10 +39,10 @@ FEE = np.full(4, 0.02)
 def expected(team, fee=FEE):
     scores, skill = team.scores(X), team.scorer.class_skill(X)
     answer_idx = team.answer_numbers(SAID, n_items=200)
-    return sequential_panel(answer_idx, scores.expert_proba, scores.class_proba, fees=fee, skill=skill, classes=CLASSES)
+    return ask_in_turn(answer_idx, scores.expert_proba, scores.class_proba, fees=fee, skill=skill, classes=CLASSES)
 
 
-def test_the_sequential_panel_hears_by_class():
+def test_asking_in_turn_hears_by_class():
     found, wanted = ROUTER.answer(X, SAID, vote="sequential", fees=FEE), expected(ROUTER)
     assert np.array_equal(found.heard, wanted.heard)
     assert np.array_equal(found.label, wanted.label)
@@ -96,9 +97,9 @@ def test_calibration_shifts_the_log_odds_of_each_class_alike(monkeypatch):
 
     def spy(*args, skill, **more):
         seen.append(skill)
-        return sequential_panel(*args, skill=skill, **more)
+        return ask_in_turn(*args, skill=skill, **more)
 
-    monkeypatch.setattr(deciding, "sequential_panel", spy)
+    monkeypatch.setattr(deciding, "ask_in_turn", spy)
     team.answer(X, SAID, vote="sequential", fees=FEE)
     shift = logit(team.scores(X).expert_proba) - logit(ROUTER.scores(X).expert_proba)
     raw = ROUTER.scorer.class_skill(X)

@@ -4,12 +4,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.aggregation.confusion import ConfusionMatrices
-from defero.aggregation.tally import EPS, at, clip_width, discounts, first_best, fitting_skill, named, tally
-from defero.aggregation.weighted import log_odds_weights
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.checks.experts import answers_and_model, expert_probabilities, heard_answers
+from defero.core.checks.experts import answers_and_model, heard_answers
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
+from defero.core.labels import named
+from defero.core.posterior import EPS, AnswerLaw, at, first_best
 from defero.core.results import Answer
 from defero.core.scores import softmax
 
@@ -67,19 +67,12 @@ def bayes_vote(
     answer_idx, prior = answers_and_model(answers, class_proba)
     n_experts, n_classes = answer_idx.shape[1], prior.shape[1]
     heard = heard_answers(answer_idx, mask)
-    proba = expert_probabilities(expert_proba, n_items=len(answer_idx), n_experts=n_experts)
-    share = discounts(discount, n_experts=n_experts)
-    eps = clip_width(eps)
+    shape = {"n_items": len(answer_idx), "n_experts": n_experts, "n_classes": n_classes}
+    law = AnswerLaw.of(expert_proba, **shape, skill=skill, discount=discount, eps=eps)
     known = _known(confusion, n_experts=n_experts, n_classes=n_classes)
-    log_posterior = np.log(np.clip(prior, eps, 1 - eps))
-    skill = fitting_skill(skill, n_items=len(answer_idx), n_experts=n_experts, n_classes=n_classes)
-    if skill is None:
-        weights = share * log_odds_weights(proba, n_classes=n_classes, eps=eps)
-        log_posterior += tally(answer_idx, heard & ~known, weights, n_classes=n_classes)
-    else:
-        log_posterior += _skill_evidence(answer_idx, heard & ~known, skill, share, eps=eps)
+    log_posterior = np.log(np.clip(prior, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard & ~known)
     if confusion is not None:
-        log_posterior += _confusion_evidence(answer_idx, heard & known, confusion, share)
+        log_posterior += _confusion_evidence(answer_idx, heard & known, confusion, law.discount)
     label_idx = first_best(log_posterior, prior)
     # Nobody heard: the model's own number, not the clipped one.
     posterior = np.where(heard.any(axis=1, keepdims=True), softmax(log_posterior), prior)
@@ -97,17 +90,6 @@ def _known(confusion: ConfusionMatrices | None, *, n_experts: int, n_classes: in
             argument="confusion",
         )
     return confusion.enough
-
-
-def _skill_evidence(
-    answers: IntArray, heard: BoolArray, skill: ClassSkill, share: FloatArray, *, eps: float
-) -> FloatArray:
-    """Return sum_j w_j log P(m_j | y, x) over the experts heard, (n, K)."""
-    rows, experts = np.nonzero(heard)
-    each = skill.log_likelihood(rows, experts, answers[rows, experts], eps=eps)
-    evidence = np.zeros((len(answers), each.shape[1]))
-    np.add.at(evidence, rows, share[experts][:, None] * each)
-    return evidence
 
 
 def _confusion_evidence(

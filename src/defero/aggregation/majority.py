@@ -5,9 +5,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation.tally import at, first_best, named, optional_model, strongest, tally
+from defero.aggregation.tally import optional_model, strongest
 from defero.core.checks.experts import answer_numbers, expert_probabilities, heard_answers
 from defero.core.checks.options import one_of, whole_number
+from defero.core.labels import named
+from defero.core.posterior import at, first_best, tally
 from defero.core.results import Answer
 
 

@@ -3,25 +3,13 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation.tally import EPS, at, clip_width, discounts, first_best, named, optional_model, tally
-from defero.core.checks.arrays import FloatArray
+from defero.aggregation.tally import optional_model
 from defero.core.checks.experts import answer_numbers, expert_probabilities, heard_answers
 from defero.core.checks.options import whole_number
+from defero.core.labels import named
+from defero.core.posterior import EPS, at, clip_width, discounts, first_best, log_odds_weights, tally
 from defero.core.results import Answer
 from defero.core.scores import softmax
-
-
-def log_odds_weights(expert_proba: FloatArray, *, n_classes: int, eps: float = EPS) -> FloatArray:
-    """Return the weight log(p (K - 1) / (1 - p)) of each vote, p clipped to [eps, 1 - eps].
-
-    It is log P(m = y) - log P(m = another given class) where errors fall on the K - 1 wrong classes alike:
-    0 for an expert who guesses (p = 1/K), negative for one who does worse.
-
-    >>> log_odds_weights(np.array([0.25, 0.75]), n_classes=4).round(3).tolist()
-    [0.0, 2.197]
-    """
-    proba = np.clip(expert_proba, eps, 1 - eps)
-    return np.log(proba) - np.log1p(-proba) + np.log(max(n_classes - 1, 1))
 
 
 def weighted_vote(

@@ -267,3 +267,17 @@ def _distinct(array: Labels) -> Labels:
 
 def _shown(value: object) -> str:
     return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def named(label_idx: IntArray, classes: ArrayLike | None, *, n_classes: int) -> Labels:
+    """Return labels in their own type where the classes are given, else class numbers.
+
+    >>> named(np.array([1, 0]), ["benign", "malign"], n_classes=2).tolist()
+    ['malign', 'benign']
+    """
+    if classes is None:
+        return label_idx
+    own = as_column(classes, name="classes")
+    if len(own) != n_classes:
+        raise InputError(f"must be {n_classes} labels, one per class number, got {len(own)}.", argument="classes")
+    return own[label_idx]

@@ -1,5 +1,7 @@
-"""Who decides: rules that turn `Scores` into a `Decision`. Fees and absences enter here, never in training."""
+"""Who decides: rules that turn `Scores` into a `Decision`, and the next step of a case. Fees enter here, not in fit."""
 
+from defero.core.steps import InTurn, Steps
+from defero.decisions.asking import DEFAULT_FEE, ask_in_turn, next_step
 from defero.decisions.rules import (
     AlwaysAskBest,
     AskAtRandom,
@@ -11,11 +13,16 @@ from defero.decisions.rules import (
 )
 
 __all__ = [
+    "DEFAULT_FEE",
     "AlwaysAskBest",
     "AskAtRandom",
     "AskBelowThreshold",
+    "InTurn",
     "MostLikelyRight",
     "NeverAsk",
     "Rule",
+    "Steps",
+    "ask_in_turn",
+    "next_step",
     "rule_from_settings",
 ]

@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation import VOTES, answer_of_decider, sequential_panel
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, by_name, fee_matrix
+from defero.aggregation import VOTES, answer_of_decider
+from defero.core.checks.arrays import BoolArray, IntArray, availability, by_name
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.core.scores import Scores
+from defero.core.steps import InTurn
+from defero.decisions.asking import ask_in_turn
 from defero.decisions.rules import decide
 from defero.router.panel import Panel, with_decider
 from defero.router.scoring import Scoring
@@ -113,8 +115,8 @@ class Deciding(Scoring):
             How a panel's answers are put together: by P(expert is right | x), for "bayes" and "sequential" by class
             where heads are shrunk, or by what each expert answers for each class
             ("confusion", which looks at the class and not at the item). "sequential" asks one expert after the
-            other, while the expected gain is worth the fee, and "expert" one alone; both need no panel. "bayes" by
-            default once there is a panel, else "expert".
+            other, as long as a question is expected to be worth its fee (0.01 of an error where no fees are given),
+            and "expert" one alone; both need no panel. "bayes" by default once there is a panel, else "expert".
         fees, available, strata
             As in `decide` and `predict_set`.
         """
@@ -131,26 +133,31 @@ class Deciding(Scoring):
             if way == "expert":
                 decision = self.decide_scores(scores, fees=fees, available=can_ask)
                 return answer_of_decider(scores, decision, answer_idx, classes=self.classes)
-            return self._ask_in_turn(features, scores, answer_idx, can_ask, fee_matrix(fees, **shape))
+            return self.ask_in_turn(features, scores, answer_idx, can_ask=can_ask, fees=fees)
         decision = self.decide_scores(scores, fees=fees, available=available)
         sets = self.sets_of(scores, fees=fees, available=available, strata=strata)
         return self.vote_of_panel(features, scores, answer_idx, with_decider(sets, decision), vote=way)
 
-    def _ask_in_turn(
-        self, features: Any, scores: Scores, answer_idx: IntArray, can_ask: BoolArray, fee: FloatArray
-    ) -> Answer:
-        """Ask one expert after the other, while the expected gain is worth the fee."""
+    def ask_in_turn(
+        self, features: Any, scores: Scores, answer_idx: IntArray, *, can_ask: BoolArray, fees: ArrayLike | None
+    ) -> InTurn:
+        """Ask one expert after the other on recorded answers (n, J), as long as a question is worth its fee.
+
+        Experts who err together count less, where the panel knows how much.
+        """
+        fee = None if fees is None else np.broadcast_to(np.asarray(fees, dtype=np.float64), answer_idx.shape)
         return vote_with_skill(
             self.scorer,
             self.calibrator,
             features,
             scores,
-            lambda rows, part, skill: sequential_panel(
+            lambda rows, part, skill: ask_in_turn(
                 answer_idx[rows],
                 part.expert_proba,
                 part.class_proba,
-                fees=fee[rows],
+                fees=None if fee is None else fee[rows],
                 skill=skill,
+                discount=None if self.panel is None else self.panel.discount,
                 available=can_ask[rows],
                 classes=self.classes,
             ),

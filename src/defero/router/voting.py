@@ -1,8 +1,8 @@
 """Votes that know P(expert is right | x, y), taken on as many items at a time as memory allows."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from defero.core.scores import Scores, logit, sigmoid
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
 
+Voted = TypeVar("Voted", bound=Answer)
+
 _NUMBERS_AT_ONCE = 20_000_000
 """Of P(right | x, y), which has n J K of them."""
 
@@ -22,8 +24,8 @@ def vote_with_skill(
     calibrator: Calibrator | None,
     features: Any,
     scores: Scores,
-    vote: Callable[[slice, Scores, ClassSkill | None], Answer],
-) -> Answer:
+    vote: Callable[[slice, Scores, ClassSkill | None], Voted],
+) -> Voted:
     """Return a vote that knows P(expert is right | x, y) where the team has heads that are told the class.
 
     Recalibration is of P(right | x): what it adds to an expert's log-odds is added to those of each class. The vote
@@ -51,5 +53,5 @@ def vote_with_skill(
         answers.append(vote(rows, part, skill))
     if len(answers) == 1:
         return answers[0]
-    whole = {name: np.concatenate([getattr(one, name) for one in answers]) for name in ("label", "confidence", "heard")}
+    whole = {one.name: np.concatenate([getattr(part, one.name) for part in answers]) for one in fields(answers[0])}
     return replace(answers[0], **whole)

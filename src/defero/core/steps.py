@@ -1,0 +1,115 @@
+"""Steps: what comes next for each case, a question or the answer; InTurn: a case settled by asking in turn."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks.arrays import FloatArray, IntArray, frozen, names
+from defero.core.display import Tabular
+from defero.core.errors import InputError
+from defero.core.labels import Labels
+from defero.core.results import MODEL, Answer
+from defero.core.wording import count_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Steps(Tabular):
+    """The next step of n cases.
+
+    Attributes
+    ----------
+    ask : (n,) int
+        Index of the expert to ask next; -1: answer now.
+    expert_names : J names
+    label : (n,)
+        The cheapest answer by what is known now.
+    p_right : (n,)
+        P(that label is right), by what is known now.
+    answer_cost : (n,)
+        Expected cost of answering now.
+    expected_cost : (n,)
+        Expected cost from here on, with the fees of the questions to come; at most `answer_cost`.
+
+    Examples
+    --------
+    >>> steps = Steps(np.array([0, -1]), ("ann",), np.array(["a", "b"]), np.array([0.6, 0.9]), np.array([0.4, 0.1]),
+    ...               np.array([0.2, 0.1]))
+    >>> steps.reason
+    ['ask ann: 0.200 expected, 0.400 if answered now', 'answer now: 0.100 expected, no question is worth its fee']
+    """
+
+    ask: IntArray
+    expert_names: tuple[str, ...]
+    label: Labels
+    p_right: FloatArray
+    answer_cost: FloatArray
+    expected_cost: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.expert_names)))
+        for name in ("ask", "label", "p_right", "answer_cost", "expected_cost"):
+            array = np.asarray(getattr(self, name))
+            if array.shape != np.shape(self.ask):
+                raise InputError(f"must have {len(self.ask)} items like ask, got {array.shape}.", argument=name)
+            object.__setattr__(self, name, frozen(array))
+
+    def __len__(self) -> int:
+        return len(self.ask)
+
+    def headline(self) -> str:
+        """Return how many cases are asked about, and how many are answered."""
+        asked = int((self.ask != MODEL).sum())
+        return f"Steps: {count_of(len(self), 'case')}; ask an expert for {asked:,}, answer {len(self) - asked:,} now."
+
+    def columns(self, most: int | None = None) -> dict[str, Any]:
+        """Return ask, label and p_right (of cases that are answered now), expected_cost and reason."""
+        asked = (self.ask != MODEL)[:most]
+        return {
+            "ask": np.array([*self.expert_names, ""], dtype=object)[self.ask[:most]],
+            "label": [None if is_asked else one for is_asked, one in zip(asked, self.label[:most], strict=True)],
+            "p_right": np.where(asked, np.nan, self.p_right[:most]),
+            "expected_cost": self.expected_cost[:most],
+            "reason": self.reason[:most],
+        }
+
+    @property
+    def reason(self) -> list[str]:
+        """One short phrase per case with the two costs compared."""
+        return [
+            f"answer now: {now:.3f} expected, no question is worth its fee"
+            if expert == MODEL
+            else f"ask {self.expert_names[expert]}: {cost:.3f} expected, {now:.3f} if answered now"
+            for expert, cost, now in zip(
+                self.ask.tolist(), self.expected_cost.tolist(), self.answer_cost.tolist(), strict=True
+            )
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InTurn(Answer):
+    """Answers whose experts were asked one after the other; `heard` says who was asked.
+
+    Attributes
+    ----------
+    fees : (n,)
+        What the questions cost.
+    expected_cost : (n,)
+        Expected cost of the label given what was heard; the fees are not in it.
+    """
+
+    fees: FloatArray
+    expected_cost: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("fees", "expected_cost"):
+            array = np.asarray(getattr(self, name), dtype=np.float64)
+            if array.shape != np.shape(self.label):
+                raise InputError(f"must have {len(self)} items like label, got {array.shape}.", argument=name)
+            object.__setattr__(self, name, frozen(array))
+
+    @property
+    def n_asked(self) -> IntArray:
+        """(n,): how many experts were asked."""
+        return self.heard.sum(axis=1).astype(np.int64)

@@ -1,0 +1,136 @@
+"""What a decision costs: the cost matrix, and what is expected of a question by its answer alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.errors import InputError
+from defero.core.posterior import AnswerLaw
+
+_NUMBERS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCosts:
+    """What it costs to answer a when the truth is k.
+
+    Attributes
+    ----------
+    matrix : (K, K)
+        Rows are the truth, columns the answer.
+    symmetric : bool
+        0 on the diagonal, one number elsewhere.
+
+    Examples
+    --------
+    >>> costs = ErrorCosts.of([[0, 1], [5, 0]], n_classes=2)  # class 1 is dear to miss
+    >>> costs.of_labels(np.array([[0.7, 0.3]])).tolist()
+    [[1.5, 0.7]]
+    """
+
+    matrix: FloatArray
+    symmetric: bool
+
+    @classmethod
+    def of(cls, cost_matrix: ArrayLike | None, *, n_classes: int, error_cost: float = 1.0) -> "ErrorCosts":
+        """Check a cost matrix; by default every error costs `error_cost`."""
+        if not (np.isfinite(error_cost) and error_cost > 0):
+            raise InputError(f"must be a positive number, got {error_cost}.", argument="error_cost")
+        if cost_matrix is None:
+            return cls(error_cost * (1.0 - np.eye(n_classes)), symmetric=True)
+        matrix = np.asarray(cost_matrix, dtype=np.float64)
+        if matrix.shape != (n_classes, n_classes) or not np.isfinite(matrix).all() or (matrix < 0).any():
+            raise InputError(
+                f"must be finite and not negative, of shape ({n_classes}, {n_classes}): rows truth, columns answer; "
+                f"got shape {matrix.shape}.",
+                argument="cost_matrix",
+            )
+        off = matrix[~np.eye(n_classes, dtype=np.bool_)]
+        return cls(matrix, symmetric=not np.diag(matrix).any() and bool((off == off[:1]).all()))
+
+    @property
+    def largest(self) -> float:
+        """The dearest error."""
+        return float(self.matrix.max(initial=0.0))
+
+    def of_labels(self, weights: FloatArray) -> FloatArray:
+        """Return what each answer costs, (..., K), by the weights (..., K) of the classes."""
+        if self.symmetric:
+            return self.largest * (weights.sum(axis=-1, keepdims=True) - weights)
+        return weights @ self.matrix
+
+    def least(self, weights: FloatArray) -> FloatArray:
+        """Return what the cheapest answer costs, (...,)."""
+        if self.symmetric:
+            cost: FloatArray = self.largest * (weights.sum(axis=-1) - weights.max(axis=-1))
+            return cost
+        cost = self.of_labels(weights).min(axis=-1)
+        return cost
+
+
+def after_one_answer(
+    belief: FloatArray, law: AnswerLaw, item_idx: IntArray, can: BoolArray, costs: ErrorCosts
+) -> tuple[FloatArray, FloatArray]:
+    """Return what is expected once one more expert has answered, without the fee.
+
+    Parameters
+    ----------
+    belief : (a, K)
+        The posterior of some items so far.
+    law : AnswerLaw of all n items
+    item_idx : (a,)
+        Which of the n items these are.
+    can : (a, J)
+        Who can be asked; the others get the cost of answering now, and no information.
+    costs : ErrorCosts
+
+    Returns
+    -------
+    cost : (a, J)
+        sum_m min_a sum_k pi_k P(m | k) C[k, a].
+    information : (a, J)
+        By how much the answer is expected to raise sum_k pi_k^2. Unlike the cost it falls short of 0 for nobody who
+        tells anything, also where no single answer can turn the decision.
+    """
+    cost = np.repeat(costs.least(belief)[:, None], can.shape[1], axis=1)
+    information = np.zeros(can.shape)
+    right = law.symmetric()
+    if right is not None and costs.symmetric:
+        own = right[item_idx]
+        gain, information = _symmetric(belief, own)
+        return np.where(can, cost - costs.largest * gain, cost), np.where(can, information, 0.0)
+    rows, experts = np.nonzero(can)
+    size = max(1, _NUMBERS_AT_ONCE // belief.shape[1] ** 2)
+    for start in range(0, len(rows), size):
+        row, expert = rows[start : start + size], experts[start : start + size]
+        joint = belief[row][:, :, None] * law.likelihood(item_idx[row], expert)
+        by_answer = joint.transpose(0, 2, 1)
+        cost[row, expert] = np.minimum(costs.least(by_answer).sum(axis=1), cost[row, expert])
+        square = (joint**2).sum(axis=1) / np.maximum(joint.sum(axis=1), 1e-300)
+        information[row, expert] = square.sum(axis=1) - (belief[row] ** 2).sum(axis=1)
+    return cost, information
+
+
+def _symmetric(belief: FloatArray, expert_proba: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the gain in P(right) and the information of one answer with uniform errors, (a, J) each.
+
+    With a = p_j, b = (1 - p_j) / (K - 1) and the most likely class t, the maximum of pi_y P(m | y) over y is
+    max(a pi_m, b pi_t) for m other than t, and max(a pi_t, b pi_s) for m = t with the second class s.
+    """
+    n_classes = belief.shape[1]
+    gain, information = np.zeros(expert_proba.shape), np.zeros(expert_proba.shape)
+    if n_classes == 1 or not len(belief):
+        return gain, information
+    second, top = np.partition(belief, n_classes - 2, axis=1)[:, -2:].T
+    squares = (belief**2).sum(axis=1)
+    for j, right in enumerate(expert_proba.T):  # one expert at a time, to hold (a, K) rather than (a, J, K)
+        other = (1 - right) / (n_classes - 1)
+        each = np.maximum(right[:, None] * belief, (other * top)[:, None]).sum(axis=1)
+        # The sum took max(a, b) pi_t for the answer t, where the second class stands instead of t itself.
+        gain[:, j] = each - np.maximum(right, other) * top + np.maximum(right * top, other * second) - top
+        chance = other[:, None] + (right - other)[:, None] * belief
+        square = other[:, None] ** 2 * (squares[:, None] - belief**2) + (right[:, None] * belief) ** 2
+        information[:, j] = (square / np.maximum(chance, 1e-300)).sum(axis=1) - squares
+    return np.maximum(gain, 0), np.maximum(information, 0)  # negative only by rounding: who need not listen cannot lose
