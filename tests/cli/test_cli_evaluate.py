@@ -106,7 +106,7 @@ def test_two_teams_are_compared_on_rows_that_neither_saw(folder):
     assert rival["p_value_adjusted"] == rival["p_value"]
     human = run("evaluate", "model", "cases.csv", "--against", "other").out
     difference = f"{100 * rival['difference']:+.1f}  ({100 * rival['low']:+.1f} to {100 * rival['high']:+.1f})"
-    assert "On the cases that neither team saw (95 % intervals, paired bootstrap; McNemar's exact p):" in human
+    assert "On the cases that neither team saw (95 % paired score intervals; McNemar's exact p):" in human
     assert re.search(rf"^other +{rival['n']} .*{re.escape(difference)} +{rival['p_value']:.3g}$", human, re.MULTILINE)
     assert "Holm" not in human
 

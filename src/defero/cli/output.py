@@ -67,7 +67,7 @@ def show_rivals(rivals: "Sequence[Rival]") -> None:
         rows.append([*cells, *([f"{rival.adjusted:.3g}"] if several else [])])
     head = ["against", "cases", "this team", "the other", "difference, in points", "p"]
     level = f"{100 * rivals[0].comparison.level:g} %"
-    typer.echo(f"\nOn the cases that neither team saw ({level} intervals, paired bootstrap; McNemar's exact p):\n")
+    typer.echo(f"\nOn the cases that neither team saw ({level} paired score intervals; McNemar's exact p):\n")
     typer.echo(table([*head, *(["p, adjusted"] if several else [])], rows))
     if several:
         typer.echo(f"\nThe p values are adjusted for being {len(rivals)} (Holm).")

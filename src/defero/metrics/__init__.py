@@ -17,7 +17,7 @@ from defero.metrics.sets import missed_share, set_coverage, set_size
 from defero.metrics.shared_errors import SharedErrors, shared_errors
 from defero.metrics.shared_pairs import SharedPair
 from defero.metrics.statistics.intervals import clopper_pearson_interval, wilson_interval
-from defero.metrics.statistics.paired import Comparison, compare, holm, mcnemar, paired_bootstrap
+from defero.metrics.statistics.paired import Comparison, compare, holm, mcnemar, paired_interval
 from defero.metrics.statistics.resampled import ResampledMean, nadeau_bengio
 
 __all__ = [
@@ -51,7 +51,7 @@ __all__ = [
     "mcnemar",
     "missed_share",
     "nadeau_bengio",
-    "paired_bootstrap",
+    "paired_interval",
     "recall_per_class",
     "reliability_bins",
     "set_coverage",

@@ -194,7 +194,7 @@ def expert_records(
                 smooth_error=float(smooth[0, j]),
                 smooth_low=float(smooth[1, j]),
                 smooth_high=float(smooth[2, j]),
-                gain=compare(team_right[answered], right[answered], rng=rng),
+                gain=compare(team_right[answered], right[answered]),
                 training_answers=None if training_answers is None else int(training_answers[j]),
             )
         )

@@ -32,7 +32,8 @@ class TeamRecord:
     team, model : Share
         Right, the team and the model alone.
     gain : Comparison
-        The team (first) against the model (second).
+        The team (first) against the model (second). Where no case is deferred the two are the same, and the interval
+        has no width.
     coverage : float
         The share of the cases that the model decides.
     recorded : float
@@ -191,13 +192,14 @@ def team_record(
     scores, decision, n_classes = trial.scores, trial.decision, len(trial.classes)
     team_right, model_right = trial.team_correct, trial.model_correct
     observed, correct = trial.observed, trial.expert_correct
-    gain = compare(team_right, model_right, rng=rng)
+    gain = compare(team_right, model_right)
     experts = expert_records(trial, training_answers, rng=rng)
     weights = scores.link == "weight"
     record = TeamRecord(
         team=Share(int(team_right.sum()), len(trial)),
         model=Share(int(model_right.sum()), len(trial)),
-        gain=gain,
+        # Where no case is deferred the team is the model, on any cases.
+        gain=gain if decision.deferred.any() else replace(gain, low=gain.difference, high=gain.difference),
         coverage=decision.coverage,
         recorded=float(observed.sum() / len(trial)) if len(trial) else math.nan,
         experts=experts,

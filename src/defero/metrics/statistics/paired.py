@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr
 
 from defero.core.checks.arrays import FloatArray, flags, numbers
-from defero.core.checks.options import whole_number
 from defero.core.errors import InputError
 from defero.core.several_tests import holm_adjusted
 from defero.metrics.statistics.intervals import check_level, number
@@ -28,7 +28,7 @@ class Comparison:
     difference : float
         First minus second.
     low, high : float
-        Its paired bootstrap interval; nan where no resample can differ, as of one item.
+        Its paired score interval (`paired_interval`); nan for no items.
     level : float
         How often such intervals hold the true difference.
     p_value : float
@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def clear(self) -> bool:
-        """Is one better beyond chance? By the exact test: few items mislead a bootstrap."""
+        """Is one better beyond chance? By McNemar's exact test."""
         return self.p_value <= 1 - self.level
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,14 +65,7 @@ class Comparison:
         }
 
 
-def compare(
-    first_correct: ArrayLike,
-    second_correct: ArrayLike,
-    *,
-    level: float = 0.95,
-    n_resamples: int = 2000,
-    rng: np.random.Generator,
-) -> Comparison:
+def compare(first_correct: ArrayLike, second_correct: ArrayLike, *, level: float = 0.95) -> Comparison:
     """Compare two systems on the same items.
 
     Parameters
@@ -81,25 +74,21 @@ def compare(
         Was the first system right, was the second?
     level : float
         Of the interval, in (0, 1).
-    n_resamples : int
-        Of the bootstrap.
-    rng : numpy.random.Generator
 
     Returns
     -------
     Comparison
-        For no items the accuracies and the difference are nan, and the p value is 1. The interval is that of
-        `paired_bootstrap`.
+        For no items the accuracies, the difference and its interval are nan, and the p value is 1.
 
     Examples
     --------
-    >>> gain = compare([1, 1, 1, 0], [1, 0, 0, 0], rng=np.random.default_rng(0))
+    >>> gain = compare([1, 1, 1, 0], [1, 0, 0, 0])
     >>> gain.difference, gain.only_first, gain.only_second, round(gain.p_value, 6)
     (0.5, 2, 0, 0.5)
     """
     both, only_first, only_second, neither = _counts(first_correct, second_correct)
     n_items = both + only_first + only_second + neither
-    low, high = _interval((both, only_first, only_second, neither), level=level, n_resamples=n_resamples, rng=rng)
+    low, high = _interval(only_first, only_second, n_items, level=level)
     return Comparison(
         n=n_items,
         first=(both + only_first) / n_items if n_items else math.nan,
@@ -138,42 +127,36 @@ def mcnemar(first_correct: ArrayLike, second_correct: ArrayLike) -> float:
     return _binomial_p_value(only_first, only_second)
 
 
-def paired_bootstrap(
-    first_correct: ArrayLike,
-    second_correct: ArrayLike,
-    *,
-    level: float = 0.95,
-    n_resamples: int = 2000,
-    rng: np.random.Generator,
-) -> tuple[float, float]:
-    """Return the percentile interval of first accuracy minus second, items drawn anew in pairs.
+def paired_interval(first_correct: ArrayLike, second_correct: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
+    """Return the score interval of first accuracy minus second (Tango 1998), with half a pair of each kind added.
 
-    A draw of n items with replacement shows in four counts alone (both right, first alone, second alone, neither),
-    and these are multinomial: a million items cost no more than ten.
+    Of n items the first alone gets b right and the second alone c. The interval holds the differences d that the score
+    test does not reject: |b - c - n d| <= z sqrt(n (2 q + d (1 - d))), where q is the most likely P(second alone) given
+    that P(first alone) is q + d. The half pair (b + 1/2, c + 1/2, n + 1) lifts the lowest coverage over n of at least
+    30, computed exactly on a grid of P(first alone) and P(second alone), from 93 % to 94.9 %.
 
     Parameters
     ----------
     first_correct, second_correct : (n,) bool
     level : float
         In (0, 1).
-    n_resamples : int
-    rng : numpy.random.Generator
 
     Returns
     -------
     (low, high)
-        (nan, nan) where no resample can differ: no items, none that tells the two apart, or nothing but items
-        that the same one alone got right. An interval of no width would say nothing of new items.
+        Inside [-1, 1], around the difference; (nan, nan) for no items.
 
     Examples
     --------
-    >>> low, high = paired_bootstrap([1] * 6 + [0] * 4, [0] * 6 + [1] * 4, rng=np.random.default_rng(0))
-    >>> round(low, 1), round(high, 1)
-    (-0.4, 0.8)
-    >>> paired_bootstrap([1, 1, 0], [1, 1, 0], rng=np.random.default_rng(0))
-    (nan, nan)
+    >>> low, high = paired_interval([1] * 6 + [0] * 4, [0] * 6 + [1] * 4)
+    >>> round(low, 2), round(high, 2)
+    (-0.37, 0.64)
+    >>> low, high = paired_interval([1] * 30, [1] * 30)  # no item tells the two apart
+    >>> round(low, 2), round(high, 2)
+    (-0.12, 0.12)
     """
-    return _interval(_counts(first_correct, second_correct), level=level, n_resamples=n_resamples, rng=rng)
+    both, only_first, only_second, neither = _counts(first_correct, second_correct)
+    return _interval(only_first, only_second, both + only_first + only_second + neither, level=level)
 
 
 def holm(p_values: ArrayLike) -> FloatArray:
@@ -207,23 +190,36 @@ def _counts(first_correct: ArrayLike, second_correct: ArrayLike) -> tuple[int, i
     return both, right - both, other - both, len(first) - right - other + both
 
 
-def _interval(
-    counts: tuple[int, int, int, int], *, level: float, n_resamples: int, rng: np.random.Generator
-) -> tuple[float, float]:
+def _interval(only_first: int, only_second: int, n_items: int, *, level: float) -> tuple[float, float]:
     check_level(level)
-    n_resamples = whole_number("n_resamples", n_resamples, least=1)
-    both, only_first, only_second, neither = counts
-    n_items = sum(counts)
-    if n_items in (0, only_first, only_second, both + neither):
+    if n_items == 0:
         return math.nan, math.nan
-    # The larger count first: swapping the two systems then turns the same draws around, to the last bit.
-    large, small = max(only_first, only_second), min(only_first, only_second)
-    drawn = rng.multinomial(n_items, np.array([large, small, both + neither]) / n_items, size=n_resamples)
-    ends = np.quantile((drawn[:, 0] - drawn[:, 1]) / n_items, [(1 - level) / 2, (1 + level) / 2])
-    low, high = float(ends[0]), float(ends[1])
-    if large == small:  # the bootstrap's law is symmetric here, and so is its interval
-        low, high = 0.0 - (high - low) / 2, (high - low) / 2
-    return (low, high) if only_first >= only_second else (0.0 - high, 0.0 - low)
+    low = _lower_end(only_first, only_second, n_items, level=level)
+    high = 0.0 - _lower_end(only_second, only_first, n_items, level=level)  # 0.0 -: no minus zero
+    return low, high
+
+
+def _lower_end(only_first: int, only_second: int, n_items: int, *, level: float) -> float:
+    """Return the smallest difference that is not rejected, by halving: the score falls as the difference rises."""
+    quantile = -NormalDist().inv_cdf((1 - level) / 2)
+    rejected, estimate = -1.0, (only_first - only_second) / n_items
+    accepted = (only_first - only_second) / (n_items + 1)
+    for _ in range(60):
+        middle = (rejected + accepted) / 2
+        if _score(only_first + 0.5, only_second + 0.5, n_items + 1, middle) > quantile:
+            rejected = middle
+        else:
+            accepted = middle
+    return min(accepted, estimate)  # where all items tell one way, the half pair would leave the estimate out
+
+
+def _score(first: float, second: float, total: float, difference: float) -> float:
+    """Return Tango's score statistic of P(first alone) - P(second alone) = difference, in (-1, 1)."""
+    linear = (2 * total - first + second) * difference - first - second
+    root = math.sqrt(linear**2 + 8 * total * second * difference * (1 - difference))
+    share_second = (root - linear) / (4 * total)
+    variance = total * (2 * share_second + difference * (1 - difference))
+    return (first - second - total * difference) / math.sqrt(variance)
 
 
 def _binomial_p_value(only_first: int, only_second: int) -> float:

@@ -90,5 +90,4 @@ def _comparison(ours: Evaluation, other: str, router: Router, reading: Reading, 
             Argument("against", other),
             f": no row of {ours.table} is new to both {ours.model} and {other}; pass other cases.",
         )
-    rng = np.random.default_rng(ours.random_state)
-    return compare(ours.trial.team_correct[first], theirs.trial.team_correct[second], rng=rng)
+    return compare(ours.trial.team_correct[first], theirs.trial.team_correct[second])
