@@ -16,7 +16,7 @@ from file_server import Site, serve
 import defero.datasets
 from defero.core.errors import InputError
 from defero.datasets import dataset_names, find_dataset, get_dataset, load_dataset
-from defero.datasets.catalog import DATASETS, DataFile, Dataset, _catalog
+from defero.datasets.catalog import _CATALOG, DATASETS, DataFile, Dataset
 from defero.datasets.files import check_files, form_here, how_to_get
 from defero.datasets.storage.cache import Records, data_folder, read_records, tree_sha256, update_records
 
@@ -81,7 +81,7 @@ def below(root):
 
 def test_the_promised_names_are_there_and_each_entry_is_whole():
     ours = [name for name in dataset_names() if find_dataset(name).load.__module__.startswith("defero.")]
-    assert sorted(ours) == sorted(NAMES) == sorted(_catalog())
+    assert sorted(ours) == sorted(NAMES) == sorted(_CATALOG)
     for entry in DATASETS.values():
         assert all((entry.title, entry.what, entry.licence, entry.citation, entry.by_hand)), entry.name
         assert re.match(r"https?://", entry.homepage)

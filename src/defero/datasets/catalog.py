@@ -1,16 +1,14 @@
 """The named data sets: what is known of each, and how a name finds its data set.
 
-A data set is added by one file in `loaders/` that ends with `register_described`, its entry in `catalog.toml`, and one
-line in `datasets/__init__.py` that imports it. Other packages add theirs through the entry-point group
-"defero.datasets".
+A data set is added by a file in `loaders/` and its entry in `catalog.toml`. Other packages add theirs through the
+entry-point group "defero.datasets".
 """
 
 import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -104,21 +102,19 @@ def register_dataset(entry: Dataset) -> None:
     DATASETS.register(entry.name, entry)
 
 
-def register_described(name: str, load: Callable[..., Any]) -> Dataset:
-    """Register a data set that `catalog.toml` describes, and return it."""
-    entry = _catalog()[name]
-    listed: list[dict[str, Any]] = [
+def described(name: str, load: Callable[..., Any]) -> Dataset:
+    """Return a data set of our own, as `catalog.toml` describes it."""
+    entry = {key: value for key, value in _CATALOG[name].items() if key not in ("loader", "files")}
+    files: list[dict[str, Any]] = [
         {key: tuple(value) if isinstance(value, list) else value for key, value in file.items()}
-        for file in entry["files"]
+        for file in _CATALOG[name]["files"]
     ]
-    dataset = Dataset(name=name, load=load, **{**entry, "files": tuple(DataFile(**file) for file in listed)})
-    register_dataset(dataset)
-    return dataset
+    return Dataset(name=name, load=load, files=tuple(DataFile(**file) for file in files), **entry)
 
 
-@cache
-def _catalog() -> dict[str, Any]:
-    return tomllib.loads(files("defero.datasets").joinpath("catalog.toml").read_text(encoding="utf-8"))
+_CATALOG = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+for _name, _entry in _CATALOG.items():
+    DATASETS.register_lazily(_name, f"defero.datasets.loaders.{_entry['loader']}")
 
 
 def dataset_names() -> tuple[str, ...]:

@@ -59,46 +59,48 @@ def region_proba(*, high: Sequence[float] = HIGH, low: Sequence[float] = LOW) ->
     return proba
 
 
-def classifier_accuracy(n_classes: int = N_CLASSES) -> float:
+def wedge_classifier_accuracy(n_classes: int = N_CLASSES) -> float:
     """Return the accuracy of the Bayes classifier alone, (K + 1) / (2 K).
 
-    >>> classifier_accuracy(4)
+    >>> wedge_classifier_accuracy(4)
     0.625
     """
     n_classes = whole_number("n_classes", n_classes, least=2)
     return (n_classes + 1) / (2 * n_classes)
 
 
-def expert_accuracy(
+def wedge_expert_accuracy(
     *, n_classes: int = N_CLASSES, high: Sequence[float] = HIGH, low: Sequence[float] = LOW
 ) -> FloatArray:
     """Return the accuracy of each expert alone, (high_j + (J - 1) low_j) / J, shape (J,).
 
     It does not depend on `n_classes`, which is taken so that one setting fits every closed form.
 
-    >>> expert_accuracy(high=(0.9, 0.8), low=(0.3, 0.4)).round(6).tolist()
+    >>> wedge_expert_accuracy(high=(0.9, 0.8), low=(0.3, 0.4)).round(6).tolist()
     [0.6, 0.6]
     """
     whole_number("n_classes", n_classes, least=2)
     return region_proba(high=high, low=low).mean(axis=0)
 
 
-def bayes_accuracy(*, n_classes: int = N_CLASSES, high: Sequence[float] = HIGH, low: Sequence[float] = LOW) -> float:
+def wedge_bayes_accuracy(
+    *, n_classes: int = N_CLASSES, high: Sequence[float] = HIGH, low: Sequence[float] = LOW
+) -> float:
     """Return the accuracy of the best team, E[max(a, H)].
 
     H_r = max(1/K, high_r, max of the other low_i) is what the best expert of region r is worth; the mean over
     regions of the integral of max(a, H_r) is mean_r (K (1 + H_r^2) - 2 H_r) / (2 (K - 1)).
 
-    >>> round(bayes_accuracy(), 6)
+    >>> round(wedge_bayes_accuracy(), 6)
     0.8875
     """
-    return with_fees(0.0, n_classes=n_classes, high=high, low=low).accuracy
+    return wedge_with_fees(0.0, n_classes=n_classes, high=high, low=low).accuracy
 
 
-def bayes_coverage(*, n_classes: int = N_CLASSES, high: Sequence[float] = HIGH, low: Sequence[float] = LOW) -> float:
+def wedge_coverage(*, n_classes: int = N_CLASSES, high: Sequence[float] = HIGH, low: Sequence[float] = LOW) -> float:
     """Return the share of items that the model keeps in the best team, 1 - mean_r (K H_r - 1) / (K - 1).
 
-    >>> round(bayes_coverage(), 6)
+    >>> round(wedge_coverage(), 6)
     0.166667
     """
     n_classes = whole_number("n_classes", n_classes, least=2)
@@ -106,7 +108,7 @@ def bayes_coverage(*, n_classes: int = N_CLASSES, high: Sequence[float] = HIGH, 
     return float(1 - share.mean())
 
 
-def with_fees(
+def wedge_with_fees(
     fees: ArrayLike, *, n_classes: int = N_CLASSES, high: Sequence[float] = HIGH, low: Sequence[float] = LOW
 ) -> WedgeOptimum:
     """Return the best team where asking expert j costs fees_j.
@@ -124,7 +126,7 @@ def with_fees(
 
     Examples
     --------
-    >>> best = with_fees((0.1, 0.05, 0.0, 0.2))
+    >>> best = wedge_with_fees((0.1, 0.05, 0.0, 0.2))
     >>> round(best.utility, 6), round(best.accuracy, 6), best.load.round(4).tolist()
     (0.825417, 0.87875, [0.2, 0.2, 0.2, 0.1167])
     """
@@ -149,7 +151,7 @@ def with_fees(
     )
 
 
-def with_budget(
+def wedge_with_budget(
     budget: float, *, n_classes: int = N_CLASSES, high: Sequence[float] = HIGH, low: Sequence[float] = LOW
 ) -> float:
     """Return the accuracy of the best team that defers at most a share `budget` of the items.
@@ -167,7 +169,7 @@ def with_budget(
 
     Examples
     --------
-    >>> round(with_budget(0.5), 6), round(with_budget(0.3), 6)
+    >>> round(wedge_with_budget(0.5), 6), round(wedge_with_budget(0.3), 6)
     (0.845833, 0.780833)
     """
     budget = probability("budget", budget)

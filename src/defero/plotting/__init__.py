@@ -2,28 +2,11 @@
 
 from importlib import import_module
 
+from defero._lazy import attach_stub
+
 try:
     import_module("matplotlib")
 except ImportError as error:
     raise ImportError("pictures need matplotlib: pip install 'defero[report]'") from error
 
-from defero.plotting.agreement import AgreementDisplay
-from defero.plotting.deferral_curve import DeferralCurveDisplay
-from defero.plotting.expert_load import ExpertLoadDisplay
-from defero.plotting.reliability import ReliabilityDisplay
-from defero.plotting.set_size import SetSizeDisplay
-from defero.plotting.shared_errors import SharedErrorsDisplay
-from defero.plotting.skill import SkillDisplay
-from defero.plotting.style import drawing, dress
-
-__all__ = [
-    "AgreementDisplay",
-    "DeferralCurveDisplay",
-    "ExpertLoadDisplay",
-    "ReliabilityDisplay",
-    "SetSizeDisplay",
-    "SharedErrorsDisplay",
-    "SkillDisplay",
-    "drawing",
-    "dress",
-]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -8,7 +8,7 @@ import pandas as pd
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.datasets.catalog import register_described
+from defero.datasets.catalog import described
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
 
@@ -89,4 +89,4 @@ def _read_all(folder: str | PathLike[str] | None) -> dict[str, pd.DataFrame]:
     return {key: table.reindex(studies) for key, table in files.items()}
 
 
-CHEXPERT = register_described("chexpert-readers", chexpert_tables)
+CHEXPERT = described("chexpert-readers", chexpert_tables)

@@ -9,7 +9,7 @@ import numpy as np
 from defero.core.checks.arrays import IntArray
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.datasets.catalog import register_described
+from defero.datasets.catalog import described
 from defero.datasets.files import how_to_get, member_path, read_picture
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.storage.restricted_pickle import read_pickle
@@ -121,4 +121,4 @@ def _mosaic_labels(home: Path, piece: str) -> IntArray:
         return np.split(arrays["y_train"].astype(np.int64), 5)[int(piece.removeprefix("train")) - 1]
 
 
-CIFAR10 = register_described("cifar10", cifar10)
+CIFAR10 = described("cifar10", cifar10)

@@ -6,7 +6,7 @@ import numpy as np
 
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.datasets.catalog import register_described
+from defero.datasets.catalog import described
 from defero.datasets.files import require
 from defero.datasets.loaders.cifar10 import CLASSES, cifar10_labels
 from defero.datasets.storage.cache import data_folder
@@ -75,6 +75,6 @@ def cifar10h_networks(*, folder: str | PathLike[str] | None = None) -> ExpertTab
     return ExpertTable(votes.labels, answers, expert_names=list(votes.network_proba))
 
 
-CIFAR10N = register_described("cifar10n", cifar10n)
+CIFAR10N = described("cifar10n", cifar10n)
 
-CIFAR10H = register_described("cifar10h", cifar10h)
+CIFAR10H = described("cifar10h", cifar10h)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.datasets.catalog import register_described
+from defero.datasets.catalog import described
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
 from defero.experts.team import SimulatedTeam, simulate_team
@@ -135,4 +135,4 @@ def _saved_sheet(path: Path) -> pd.DataFrame:
     return table.drop(columns="ID").rename(columns={"default payment next month": _TARGET})
 
 
-CREDIT_DEFAULT = register_described("credit-default", credit_default)
+CREDIT_DEFAULT = described("credit-default", credit_default)

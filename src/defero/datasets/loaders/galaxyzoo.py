@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
-from defero.datasets.catalog import register_described
+from defero.datasets.catalog import described
 from defero.datasets.files import how_to_get, read_picture, require
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import ImageSet
@@ -105,4 +105,4 @@ def _kaggle_pictures(root: Path, names: list[str]) -> Iterator[bytes]:
         raise InputError(how_to_get(root, GALAXYZOO))
 
 
-GALAXYZOO = register_described("galaxyzoo", galaxyzoo)
+GALAXYZOO = described("galaxyzoo", galaxyzoo)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
-from defero.datasets.catalog import register_described
+from defero.datasets.catalog import described
 from defero.datasets.files import how_to_get, matches, read_picture
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import ImageSet, Pictures
@@ -106,4 +106,4 @@ def _read_pictures(
         raise InputError(f"{len(missing)} pictures are missing, {min(missing)}.jpg first; {how_to_get(root, HAM10000)}")
 
 
-HAM10000 = register_described("ham10000", ham10000)
+HAM10000 = described("ham10000", ham10000)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.datasets.catalog import register_described
+from defero.datasets.catalog import described
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import VoteSet
@@ -53,4 +53,4 @@ def hatespeech(*, folder: str | PathLike[str] | None = None, rows: Literal["all"
     )
 
 
-HATESPEECH = register_described("hatespeech", hatespeech)
+HATESPEECH = described("hatespeech", hatespeech)

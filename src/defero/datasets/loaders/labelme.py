@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from defero.core.checks.options import one_of
 from defero.core.table import ExpertTable
-from defero.datasets.catalog import register_described
+from defero.datasets.catalog import described
 from defero.datasets.files import member_path, require
 from defero.datasets.storage.cache import data_folder
 
@@ -56,4 +56,4 @@ def _prepared(home: Path, name: str) -> NDArray[Any]:
     return np.load(str(member_path(home, f"LabelMe/prepared/{name}.npy")), allow_pickle=False)
 
 
-LABELME = register_described("labelme-crowd", labelme_crowd)
+LABELME = described("labelme-crowd", labelme_crowd)

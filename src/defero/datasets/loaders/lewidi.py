@@ -12,7 +12,7 @@ from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
-from defero.datasets.catalog import find_dataset, register_described
+from defero.datasets.catalog import described, find_dataset
 from defero.datasets.files import member_path, require
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import AgreementSet
@@ -110,5 +110,5 @@ def _hard_label(given: object, labels: list[str]) -> int:
     return int(str(given)) if str(given) in {"0", "1"} else int(2 * sum(map(int, labels)) > len(labels))
 
 
-register_described("lewidi-hs-brexit", lewidi_hs_brexit)
-register_described("lewidi-md-agreement", lewidi_md_agreement)
+HS_BREXIT = described("lewidi-hs-brexit", lewidi_hs_brexit)
+MD_AGREEMENT = described("lewidi-md-agreement", lewidi_md_agreement)

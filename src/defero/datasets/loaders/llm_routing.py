@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
-from defero.datasets.catalog import register_described
+from defero.datasets.catalog import described
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
 from defero.datasets.values import CorrectnessTable
@@ -78,6 +78,6 @@ def _from_frame(table: pd.DataFrame) -> CorrectnessTable:
     return CorrectnessTable(table[list(experts)].to_numpy(dtype=np.float64), experts, features)
 
 
-LLM_ROUTING_9 = register_described("llm-routing-9", llm_routing_9)
+LLM_ROUTING_9 = described("llm-routing-9", llm_routing_9)
 
-LLM_ROUTING_7 = register_described("llm-routing-7", llm_routing_7)
+LLM_ROUTING_7 = described("llm-routing-7", llm_routing_7)

@@ -9,7 +9,7 @@ import pandas as pd
 from defero.core.checks.options import one_of
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
-from defero.datasets.catalog import register_described
+from defero.datasets.catalog import described
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
 
@@ -62,4 +62,4 @@ def recidivism_people(
     )
 
 
-RECIDIVISM = register_described("recidivism-people", recidivism_people)
+RECIDIVISM = described("recidivism-people", recidivism_people)

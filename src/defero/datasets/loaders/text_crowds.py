@@ -11,7 +11,7 @@ from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
-from defero.datasets.catalog import Dataset, register_described
+from defero.datasets.catalog import Dataset, described
 from defero.datasets.files import member_path, require
 from defero.datasets.storage.cache import data_folder
 
@@ -132,6 +132,6 @@ def _columns(path: Path | None, names: list[str], entry: Dataset, *, others: str
     return raw[[*names, *(name for name in raw if others and str(name).startswith(others))]]
 
 
-SENTIMENT = register_described("sentiment-polarity-crowd", sentiment_polarity_crowd)
+SENTIMENT = described("sentiment-polarity-crowd", sentiment_polarity_crowd)
 
-KESWANI = register_described("keswani-toxicity", keswani_toxicity)
+KESWANI = described("keswani-toxicity", keswani_toxicity)

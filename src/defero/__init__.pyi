@@ -1,0 +1,35 @@
+from defero import aggregation as aggregation
+from defero import answering as answering
+from defero import calibration as calibration
+from defero import conformal as conformal
+from defero import data as data
+from defero import datasets as datasets
+from defero import experts as experts
+from defero import losses as losses
+from defero import metrics as metrics
+from defero import nets as nets
+from defero import plotting as plotting
+from defero import training as training
+from defero.core import Answer as Answer
+from defero.core import Decision as Decision
+from defero.core import ExpertSets as ExpertSets
+from defero.core import ExpertTable as ExpertTable
+from defero.core import InputError as InputError
+from defero.core import ModelFolderError as ModelFolderError
+from defero.core import Scores as Scores
+from defero.core import TableError as TableError
+from defero.data import read_table as read_table
+from defero.estimators.baselines import BestExpert as BestExpert
+from defero.estimators.baselines import ConfidenceThreshold as ConfidenceThreshold
+from defero.estimators.baselines import ModelOnly as ModelOnly
+from defero.estimators.baselines import RandomExpert as RandomExpert
+from defero.estimators.deferral import DeferralClassifier as DeferralClassifier
+from defero.estimators.recipe import Recipe as Recipe
+from defero.estimators.two_stage import TwoStageDeferral as TwoStageDeferral
+from defero.router import Router as Router
+from defero.study import Cases as Cases
+from defero.study import Evaluation as Evaluation
+from defero.study import Study as Study
+from defero.study import read_cases as read_cases
+
+__version__: str

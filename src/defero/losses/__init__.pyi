@@ -1,0 +1,11 @@
+from defero.losses.asymmetric import asymmetric_loss as asymmetric_loss
+from defero.losses.decoupled import decoupled_loss as decoupled_loss
+from defero.losses.module import DeferralLoss as DeferralLoss
+from defero.losses.moe import moe_loss as moe_loss
+from defero.losses.ova import ova_loss as ova_loss
+from defero.losses.registry import LOSSES as LOSSES
+from defero.losses.registry import Loss as Loss
+from defero.losses.softmax import softmax_loss as softmax_loss
+from defero.scorers.links import LINKS as LINKS
+from defero.scorers.links import LogitLink as LogitLink
+from defero.scorers.links import scores_from_logits as scores_from_logits
