@@ -41,19 +41,19 @@ def test_answers_that_go_by_the_label_are_told_with_what_to_do(folder):
     assert "answer_weights(" not in outcome.out
     assert "Recorded answers were not random" not in outcome.out
     told = json.loads(fit("--json").out)
-    assert (told["answering"]["alarm"], told["answering"]["depends_on_features"]) == (True, True)
-    assert all(sentence in outcome.out for sentence in told["answering"]["said"])
+    assert (told["answering"]["depends_on_label"], told["answering"]["depends_on_features"]) == (True, True)
+    assert all(sentence in outcome.out for sentence in told["answering"]["sentences"])
     assert not any("not random" in sentence for sentence in told["test"]["cautions"])
 
 
 def test_the_model_remembers_it_and_the_judges_say_it(folder):
     reviewed().to_csv("cases.csv", index=False)
-    said = json.loads(fit("--json").out)["answering"]["said"]
+    said = json.loads(fit("--json").out)["answering"]["sentences"]
     human, told = (
         run("evaluate", "model", "cases.csv").out,
         json.loads(run("evaluate", "model", "cases.csv", "--json").out),
     )
-    assert told["answering"]["said"] == said
+    assert told["answering"]["sentences"] == said
     assert "Who answered what, when it was fitted:\n" in human
     assert all(human.count(sentence) == 1 for sentence in said)
     assert run("report", "model", "cases.csv").code == 0
@@ -68,7 +68,7 @@ def test_weights_are_handed_on_and_told(folder, weights):
     reviewed().to_csv("cases.csv", index=False)
     told = json.loads(fit("--json", "--answer-weights", weights).out)
     assert told["heads"] == "shrunk"
-    *said, last = told["answering"]["said"]
+    *said, last = told["answering"]["sentences"]
     assert last == f"This model was fitted with --answer-weights {weights}."
     advised = [sentence for sentence in said if "--answer-weights" in sentence]
     if weights == "label":  # which is not what the check advises here
@@ -86,14 +86,19 @@ def test_answers_that_go_by_the_features_are_no_alarm(folder):
     reviewed(by="age").to_csv("cases.csv", index=False)
     outcome = fit("--json")
     told = json.loads(outcome.out)["answering"]
-    assert (told["alarm"], told["depends_on_features"]) == (False, True)
-    assert "use --answer-weights label+features." in told["said"][0]
+    assert (told["depends_on_label"], told["depends_on_features"]) == (False, True)
+    assert "use --answer-weights label+features." in told["sentences"][0]
 
 
 def test_nothing_found_is_nothing_said(folder):
     lesions().to_csv("cases.csv", index=False)
     assert "Who answered what" not in fit().out
-    assert json.loads(fit("--json").out)["answering"] == {"alarm": False, "depends_on_features": False, "said": []}
+    quiet = {"depends_on_label": False, "depends_on_features": False, "sentences": []}
+    assert json.loads(fit("--json").out)["answering"] == quiet
+        "depends_on_label": False,
+        "depends_on_features": False,
+        "sentences": [],
+    }
     assert "Who answered what" not in run("evaluate", "model", "cases.csv").out
     assert "given at random" not in (run("report", "model", "cases.csv").out, (folder / "report.html").read_text())[1]
 
@@ -126,5 +131,5 @@ def test_what_texts_say_is_read_by_others_than_the_text_itself(folder):
     cases["note"] = [" ".join(rng.choice(words, 30)) for _ in range(len(cases))]
     cases[["case", "note", *DOCTORS, "truth"]].to_csv("cases.csv", index=False)
     told = json.loads(fit("--json", "--text", "note").out)["answering"]
-    assert (told["alarm"], told["depends_on_features"]) == (True, False)
-    assert "use --answer-weights label." in " ".join(told["said"])
+    assert (told["depends_on_label"], told["depends_on_features"]) == (True, False)
+    assert "use --answer-weights label." in " ".join(told["sentences"])

@@ -57,7 +57,7 @@ def test_copies_are_named_by_fit_and_by_those_who_judge(folder):
 def test_strangers_are_not_named(folder):
     write(copies=False)
     told = json.loads(run("fit", "items.csv", *FIT, "--json").out)
-    assert told["shared_errors"] == {"said": [], "groups": []}
+    assert told["shared_errors"] == {"sentences": [], "groups": []}
     assert not any("In all answers" in caution for caution in told["test"]["cautions"])
 
 

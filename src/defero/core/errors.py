@@ -79,18 +79,14 @@ class Message(str):
         >>> Message.from_list(["pass ", {"argument": "label", "value": "truth"}])
         "pass label='truth'"
         """
-        pieces: list[object] = []
-        for value in values:
-            if isinstance(value, dict):
-                name, rest = value["argument"], [value["value"]] if "value" in value else []
-                if not isinstance(name, str):
-                    raise TypeError(f"argument must be a text, got {type(name).__name__}")
-                pieces.append(Argument(name, *rest))
-            elif isinstance(value, str):
-                pieces.append(value)
-            else:
-                raise TypeError(f"a piece of a message must be a text or an argument, got {type(value).__name__}")
-        return cls(*pieces)
+        return cls(
+            *(
+                Argument(value["argument"], *([value["value"]] if "value" in value else []))
+                if isinstance(value, dict)
+                else value
+                for value in values
+            )
+        )
 
 
 class InputError(ValueError):

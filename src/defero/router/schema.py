@@ -42,7 +42,7 @@ def check_manifest(manifest: Mapping[str, Any], *, n_bytes: int) -> None:
         scorer=scorer(n_bytes),
         calibrator=maybe(calibrator),
         panel=maybe(panel),
-        facts=record(parameters=record(), columns=maybe(list_of(text)), joined=list_of(text)),
+        facts=facts,
     )(manifest, "")
     n_experts = len(manifest["experts"])
     if len(manifest["answer_counts"]) != n_experts:
@@ -134,6 +134,30 @@ def panel(value: Any, place: str) -> None:
     )(value, place)
 
 
+def facts(value: Any, place: str) -> None:
+    """Check what a team remembers of its making."""
+    texts = list_of(text)
+    roles = mapping_of(text, known=("item", "annotator", "answer"))
+    record(
+        **dict.fromkeys(("estimator", "label", "key", "format", "groups", "time", "split"), maybe(text)),
+        parameters=record(),
+        columns=maybe(texts),
+        random_state=maybe(integer(-MOST_INTEGER)),
+        log_columns=maybe(roles),
+        majority_label=flag,
+        control=maybe(record(from_name=text, to_name=text, kind=text)),
+        answering=maybe(record(depends_on_label=flag, depends_on_features=flag, sentences=list_of(list_of(piece)))),
+        shared_errors=maybe(record(sentences=texts, groups=list_of(texts))),
+        joined=texts,
+    )(value, place)
+
+
+def piece(value: Any, place: str) -> None:
+    """Check a piece of a message: a text, or an argument with or without a value."""
+    if not isinstance(value, str):
+        record(argument=text)(value, place)
+
+
 def record(**entries: Check) -> Check:
     """Return the check of an object: these entries must be there, others are plain values."""
 
@@ -176,12 +200,12 @@ def list_of(inner: Check, *, least: int = 0, most: int | None = None) -> Check:
     return check
 
 
-def mapping_of(inner: Check) -> Check:
-    """Return the check of an object with any names."""
+def mapping_of(inner: Check, *, known: tuple[str, ...] | None = None) -> Check:
+    """Return the check of an object with any names, or with some of those that are known."""
 
     def check(value: Any, place: str) -> None:
-        if not isinstance(value, dict):
-            raise _wrong(place, "an object with named entries", value)
+        if not isinstance(value, dict) or (known is not None and not set(value) <= set(known)):
+            raise _wrong(place, "an object with named entries" + (f", of {', '.join(known)}" if known else ""), value)
         for name, one in value.items():
             inner(one, _join(place, name))
 
