@@ -95,10 +95,6 @@ def test_nothing_found_is_nothing_said(folder):
     assert "Who answered what" not in fit().out
     quiet = {"depends_on_label": False, "depends_on_features": False, "sentences": []}
     assert json.loads(fit("--json").out)["answering"] == quiet
-        "depends_on_label": False,
-        "depends_on_features": False,
-        "sentences": [],
-    }
     assert "Who answered what" not in run("evaluate", "model", "cases.csv").out
     assert "given at random" not in (run("report", "model", "cases.csv").out, (folder / "report.html").read_text())[1]
 
