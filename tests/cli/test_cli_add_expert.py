@@ -198,7 +198,7 @@ def without(*columns):
             "--expert: there is an expert 'dr_a' already; choose another name. To give more answers of theirs,",
         ),
         (None, ["--expert", "model"], "--expert must not be 'model': that word names the model"),
-        (None, ["--expert", " "], "--expert must be a text that is not blank, got ' '."),
+        (None, ["--expert", " "], "--expert must not be blank, got ' '."),
         (None, ["--expert", "dr_x"], "new.csv: no column 'dr_x' for an expert"),
         (without("truth"), [], "new.csv: no column 'truth' for the label"),
         (without("site"), [], "new.csv: no column 'site' for a feature"),

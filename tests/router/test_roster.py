@@ -299,8 +299,8 @@ def test_whole_numbers_have_their_own_gaps(missing):
     [
         ("bob", CAL[1][:3], ["benign"] * 3, "there is an expert 'bob' already; choose another name"),
         ("model", CAL[1][:3], ["benign"] * 3, "name must not be 'model': that word names the model in every decision."),
-        (" ", CAL[1][:3], ["benign"] * 3, "name must be a text that is not blank, got ' '."),
-        (7, CAL[1][:3], ["benign"] * 3, "name must be a text that is not blank, got 7."),
+        (" ", CAL[1][:3], ["benign"] * 3, "name must not be blank, got ' '."),
+        (7, CAL[1][:3], ["benign"] * 3, "name must be a text, got a int"),
         ("eve", CAL[1][:3], ["benign", "odd", None], "answers of eve: row 1, column 0: answer 'odd' is not one of ben"),
         ("eve", ["benign", "x", "benign"], ["benign"] * 3, "y: row 1: label 'x' is not one of benign, malign"),
         ("eve", None, ["benign"] * 3, "y must be the true label of each row: without labels nobody can say which"),

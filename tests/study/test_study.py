@@ -104,7 +104,7 @@ def test_python_and_the_command_line_agree(kind, tmp_path, monkeypatch):
 def assert_same_decisions(study, model):
     assert run("route", model, "new.csv", "--key", "case", "--out", "decisions.csv").code == 0
     written = pd.read_csv("decisions.csv", keep_default_na=False)
-    pd.testing.assert_frame_equal(study.route("new.csv", key="case"), written, check_dtype=False, rtol=1e-9)
+    pd.testing.assert_frame_equal(study.route("new.csv", key="case").to_frame(), written, check_dtype=False, rtol=1e-9)
 
 
 def json_of(*arguments):
@@ -161,7 +161,8 @@ routing = study.route("new.csv", out="routed.csv")
     assert names["team"].panel is not None
     assert names["evaluation"].to_frame().loc["team", "right"] == names["evaluation"].record.team.value
     assert names["evaluation"].summary().startswith("On 24 held-out cases")
-    assert names["routing"].rows == len(pd.read_csv("routed.csv")) == 60
+    assert names["routing"].rows == len(pd.read_csv("routed.csv")) == len(names["routing"].to_frame()) == 60
+    assert "60 decisions in routed.csv" in repr(names["routing"])
 
 
 def test_a_frame_is_taken_as_well_as_a_file(clinic):
@@ -172,7 +173,8 @@ def test_a_frame_is_taken_as_well_as_a_file(clinic):
     new = pd.read_csv(folder / "new.csv")
     by_frame, by_file = study.evaluate(new), study.evaluate(folder / "new.csv")
     assert by_frame.record.to_dict() == by_file.record.to_dict()
-    pd.testing.assert_frame_equal(study.route(new, key="case"), study.route(folder / "new.csv", key="case"))
+    by_frame, by_path = study.route(new, key="case"), study.route(folder / "new.csv", key="case")
+    pd.testing.assert_frame_equal(by_frame.to_frame(), by_path.to_frame())
 
 
 def test_numbers_of_groups_are_read_as_written(tmp_path):
@@ -290,6 +292,31 @@ def test_a_newcomers_summary_names_the_argument_for_new_panels(clinic):
     assert "--panels" in summary.message(spelling("add-expert"))
 
 
+def test_a_newcomer_as_a_frame_and_arguments_in_the_wrong_order(clinic):
+    folder, _ = clinic
+    table = lesions(40, seed=9)
+    study, table = Study.load(folder / "model"), table.assign(dr_d=table.truth)
+    with pytest.raises(InputError, match="a DataFrame; the name comes first") as caught:
+        study.add_expert(table, "dr_d")
+    assert caught.value.argument == "name"
+    newcomer = study.add_expert("dr_d", table)
+    row = newcomer.to_frame().loc["dr_d"]
+    assert (row.answers, row.right, row.p_right) == (newcomer.answers, newcomer.right, newcomer.believed[0])
+
+
+def test_vouching_for_rows_that_can_be_checked_is_said_to_have_no_effect(clinic):
+    folder, _ = clinic
+    study = Study.load(folder / "model")
+    judged = study.evaluate(folder / "wide.csv", all_rows_new=True)
+    [note] = [note for note in judged.notes if "no effect" in note]
+    assert "--all-rows-new: " in note.message(spelling("evaluate"))
+    assert judged.seen_by_fit > 0
+    assert not any("no effect" in note for note in study.evaluate(folder / "wide.csv").notes)
+    study.save(folder / "forgotten", forget_rows=True)
+    forgotten = Study.load(folder / "forgotten").evaluate(folder / "wide.csv", all_rows_new=True)
+    assert not any("no effect" in note for note in forgotten.notes)
+
+
 def test_a_newcomer_gets_panels_where_cases_are_left(clinic):
     folder, _ = clinic
     table = lesions(90, seed=9)
@@ -303,7 +330,7 @@ def test_a_newcomer_gets_panels_where_cases_are_left(clinic):
     before = Study.load(folder / "model").team.panel
     panel = with_panels.team.panel
     assert (panel.predictor.alpha, panel.predictor.target) == (before.predictor.alpha, before.predictor.target)
-    assert "dr_d" in "; ".join(with_panels.route(folder / "new.csv").panel)
+    assert "dr_d" in "; ".join(with_panels.route(folder / "new.csv").to_frame().panel)
     with pytest.raises(InputError, match="seen all 40 rows"):
         Study.load(folder / "model").add_expert("dr_d", table.iloc[:40], panels=table.iloc[:40])
 

@@ -114,8 +114,10 @@ def place_of(router: "Router", name: str) -> int:
 
 def check_name(router: "Router", name: object) -> None:
     """Raise unless an expert of this team may be called so."""
-    if not isinstance(name, str) or not name.strip():
-        raise InputError(f"must be a text that is not blank, got {name!r}.", argument="name")
+    if not isinstance(name, str):
+        raise InputError(f"must be a text, got a {type(name).__name__}; the name comes first.", argument="name")
+    if not name.strip():
+        raise InputError(f"must not be blank, got {name!r}.", argument="name")
     if name == "model":
         raise InputError("must not be 'model': that word names the model in every decision.", argument="name")
     if name in router.expert_names:

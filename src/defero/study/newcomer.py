@@ -4,6 +4,8 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pandas as pd
+
 from defero.core import ExpertTable
 from defero.core.errors import Argument, Message, TableError
 from defero.core.wording import count_of, join_names, percent
@@ -11,7 +13,7 @@ from defero.data.case_file import Cases, Table
 from defero.data.recipes.pictures import PictureRecipe
 from defero.router import Router
 from defero.study.fitting.choices import ALPHA, TARGET
-from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, with_groups_of
+from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, rows_are_checked, with_groups_of
 from defero.study.team_cases import Reading, read_for_team
 
 
@@ -66,6 +68,21 @@ class Newcomer:
             "rows_kept": self.rows_kept,
             "notes": list(self.notes),
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row, named by the new expert."""
+        (mean, sd), (others_mean, others_sd) = self.believed, self.population
+        row = {
+            "rows": self.rows,
+            "answers": self.answers,
+            "right": self.right,
+            "p_right": mean,
+            "sd": sd,
+            "p_right_of_anybody": others_mean,
+            "sd_of_anybody": others_sd,
+            "panels": self.panels,
+        }
+        return pd.DataFrame([row], index=pd.Index([self.name], name="expert"))
 
     def summary(self) -> Message:
         """Return the same for a person."""
@@ -165,7 +182,8 @@ def with_new_panels(
     )
     n_seen = int((~unseen).sum())
     notes = [f"{read.cases.source}: {n_seen} rows were seen and are left out of the panels."] if n_seen else []
-    return replace(router, recipe=joined.recipe), [*read.cases.notes, *notes]
+    checked = rows_are_checked(joined, all_rows_new=all_rows_new)
+    return replace(router, recipe=joined.recipe), [*read.cases.notes, *notes, *checked]
 
 
 def describe_newcomer(

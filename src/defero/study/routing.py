@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 
 from defero.core.errors import Argument, InputError, Message
-from defero.core.wording import did_you_mean, join_names
+from defero.core.wording import count_of, did_you_mean, join_names
 from defero.data.case_file import TableSource, no_question
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
 from defero.data.exports.label_studio_results import Control
 from defero.data.tables.cells import no_such_column
-from defero.data.tables.read import read_chunks
+from defero.data.tables.read import read_chunks, read_frame
 from defero.router import Router
 from defero.router.panel import with_decider
 from defero.study.decisions import Columns, RepeatedKeys, decision_columns, decisions_to, is_tasks
@@ -24,7 +24,7 @@ from defero.study.reading import format_of
 from defero.study.team_cases import Reading, with_folder
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Routing:
     """What was decided for the cases of a file.
 
@@ -44,6 +44,8 @@ class Routing:
         Whether the panels keep what they promised in `fit`.
     any_doubt : bool
         Whether some probability has a standard deviation.
+    decisions : DataFrame, optional
+        The decisions, where there is no file.
     """
 
     out: Path | None
@@ -54,6 +56,18 @@ class Routing:
     cautions: tuple[str, ...] = ()
     promise_holds: bool = False
     any_doubt: bool = False
+    decisions: pd.DataFrame | None = field(default=None, repr=False)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the decisions, a row for each case; those in a file are read from it."""
+        if self.decisions is not None:
+            return self.decisions
+        return read_frame(str(self.out))
+
+    def __repr__(self) -> str:
+        where = "" if self.out is None else f" in {self.out}"
+        shown = [f"{name} {count}" for name, count in self.load.most_common()]
+        return f"Routing: {count_of(self.rows, 'decision')}{where} ({join_names(shown, most=6)}); to_frame() has them."
 
     @property
     def rows(self) -> int:
@@ -112,8 +126,8 @@ def route_cases(
     absent: Sequence[str],
     uncertainty: bool,
     progress: Callable[[int], None] | None,
-) -> tuple[Routing, list[pd.DataFrame]]:
-    """Decide the cases of a file; the arguments are those of `Study.route`. Without `out` return the decisions too."""
+) -> Routing:
+    """Decide the cases of a file; the arguments are those of `Study.route`."""
     router = with_folder(router, reading)
     if router.recipe is None:
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its decide in Python.")
@@ -135,7 +149,9 @@ def route_cases(
     voided = _voided(router, terms)
     routing.cautions = (*repeated.sentence(key), *voided, *_no_doubt(router, routing, terms))
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
-    return routing, decided
+    if out is None:
+        routing.decisions = pd.concat(decided, ignore_index=True)
+    return routing
 
 
 def _terms(router: Router, fees: Any, absent: Sequence[str], *, uncertainty: bool) -> _Terms:

@@ -4,9 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import overload
-
-import pandas as pd
 
 from defero.core.errors import Argument, InputError
 from defero.data.case_file import Table
@@ -15,6 +12,7 @@ from defero.router import Router
 from defero.router.roster import check_name
 from defero.study.judging.comparison import compare_teams
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
+from defero.study.judging.fresh_cases import rows_are_checked
 from defero.study.judging.page import check_page, write_page
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing import Routing, route_cases
@@ -104,6 +102,7 @@ class TeamAtWork:
             return self._evaluate_test(random_state=random_state)
         read = self._read(table)
         judged = evaluate_cases(read, model=self.name, all_rows_new=all_rows_new, random_state=random_state)
+        judged = replace(judged, notes=(*judged.notes, *rows_are_checked(read.router, all_rows_new=all_rows_new)))
         if not against:
             return judged
         others = [str(other) for other in against]
@@ -136,38 +135,6 @@ class TeamAtWork:
         write_page(judged, page, command=f"{study}.report({', '.join(arguments)})")
         return judged
 
-    @overload
-    def route(
-        self,
-        table: Table,
-        out: None = None,
-        *,
-        key: str | None = None,
-        fees: Mapping[str, float] | Sequence[float] | None = None,
-        absent: Sequence[str] = (),
-        uncertainty: bool = False,
-        format: str | None = None,
-        control: str | None = None,
-        images: str | PathLike[str] | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> pd.DataFrame: ...
-
-    @overload
-    def route(
-        self,
-        table: Table,
-        out: str | PathLike[str],
-        *,
-        key: str | None = None,
-        fees: Mapping[str, float] | Sequence[float] | None = None,
-        absent: Sequence[str] = (),
-        uncertainty: bool = False,
-        format: str | None = None,
-        control: str | None = None,
-        images: str | PathLike[str] | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> Routing: ...
-
     def route(
         self,
         table: Table,
@@ -181,7 +148,7 @@ class TeamAtWork:
         control: str | None = None,
         images: str | PathLike[str] | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> pd.DataFrame | Routing:
+    ) -> Routing:
         """Say for each case who should decide it, with probabilities and the reason.
 
         Parameters
@@ -205,12 +172,11 @@ class TeamAtWork:
 
         Returns
         -------
-        DataFrame or Routing
-            The decisions, with what there is to know of them in `attrs["notes"]`; or, where they are in a file, who
-            got how many.
+        Routing
+            Who got how many cases, with notes; `to_frame()` has the decisions.
         """
         reading = Reading(table=table, key=key, format=format, control=control, images=images)
-        routing, decided = route_cases(
+        return route_cases(
             self._ready(),
             reading,
             None if out is None else Path(out),
@@ -220,11 +186,6 @@ class TeamAtWork:
             uncertainty=uncertainty,
             progress=progress,
         )
-        if out is not None:
-            return routing
-        frame = pd.concat(decided, ignore_index=True)
-        frame.attrs["notes"] = routing.notes
-        return frame
 
     def add_expert(
         self,
@@ -303,6 +264,7 @@ class TeamAtWork:
 def _as_written(table: Table | TeamCases) -> str:
     """Return a table as an argument in Python.
 
+    >>> import pandas as pd
     >>> _as_written("cases.csv"), _as_written(pd.DataFrame())
     ("'cases.csv'", 'table')
     """

@@ -8,6 +8,7 @@ import pandas as pd
 
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
+from defero.core.errors import Argument, Message
 from defero.data.case_file import Cases
 from defero.data.fingerprint import HashArray, row_fingerprints, text_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
@@ -82,6 +83,18 @@ def _can_check(router: Router, *, all_rows_new: bool) -> bool:
     if not all_rows_new:
         check_rows_known(router.rows_key)
     return router.rows_key is None
+
+
+def rows_are_checked(router: Router, *, all_rows_new: bool) -> tuple[Message, ...]:
+    """Say that vouching for the rows has no effect where the team can check them itself."""
+    if not all_rows_new or router.rows_key is not None:
+        return ()
+    return (
+        Message(
+            Argument("all_rows_new", True),
+            ": has no effect here; this model can check its rows, and those it has seen are left out.",
+        ),
+    )
 
 
 def _marks_of_rows(router: Router, cases: Cases) -> HashArray:
