@@ -208,7 +208,7 @@ def numbers_of(test):
             return "–"
         return with_ends(found["accuracy"], found["low"], found["high"])
 
-    yield from map(share, (test["team"], test["model"], test["model_calibration"]["decided"]))
+    yield from map(share, (test["team"], test["model"]))
     for expert in test["experts"]:
         yield from (expert["name"], share(expert["alone"]))
         gain = expert["team_minus_expert"]
@@ -217,8 +217,9 @@ def numbers_of(test):
         yield with_ends(expert["smooth_error"], expert["smooth_error_low"], expert["smooth_error_high"])
         if expert["probability_sd"] is not None:
             yield f"{expert['training_answers']} ± {100 * expert['probability_sd']:.1f}"
-        if expert["promised_when_asked"] is not None:
-            yield from (share(expert["asked"]), percent(expert["promised_when_asked"]))
+        promise = expert["promise"]
+        if promise["promised"] is not None:
+            yield from (with_ends(*(promise[name] for name in ("kept", "low", "high"))), percent(promise["promised"]))
     for line in test["recall"]:
         found = (with_ends(*(line[who + end] for end in ("", "_low", "_high"))) for who in ("team", "model"))
         yield " ".join([str(line["class"]), str(line["n"]), *found])

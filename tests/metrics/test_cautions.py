@@ -12,6 +12,7 @@ from defero.metrics.record.cautions import (
     _chance_of_at_least,
     broken_panel,
     broken_promises,
+    broken_total,
     chance_of_choice,
     chosen_cases,
     few_cases,
@@ -26,8 +27,9 @@ from defero.metrics.record.cautions import (
     thin_evidence,
     unseen_classes,
 )
-from defero.metrics.record.member import ExpertRecord, ModelCalibration, kept_promise
+from defero.metrics.record.member import ExpertRecord, ModelCalibration
 from defero.metrics.record.panel import PanelRecord
+from defero.metrics.record.promise import PromiseRecord
 from defero.metrics.statistics.intervals import Share
 from defero.metrics.statistics.paired import Comparison, compare
 
@@ -35,13 +37,19 @@ GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)
 
 
 def expert(name, *, asked=(0, 0), promised=math.nan, alone=(80, 100), answers=None, n_members=2):
-    word = kept_promise(promised, Share(*asked), n_members=n_members)
-    return ExpertRecord(name, Share(*alone), Share(*asked), promised, word, 0.1, 0.1, 0.0, 0.2, GAIN, answers)
+    promise = PromiseRecord(promised, Share(*asked), n_members)
+    return ExpertRecord(name, Share(*alone), promise, 0.1, 0.1, 0.0, 0.2, GAIN, answers)
 
 
 def model(promised=math.nan, right=0, total=0):
-    decided = Share(right, total)
-    return ModelCalibration(0.1, 0.1, 0.0, 0.2, decided, promised, kept_promise(promised, decided, n_members=2))
+    return ModelCalibration(0.1, 0.1, 0.0, 0.2, PromiseRecord(promised, Share(right, total), 2))
+
+
+def together(experts):
+    """Return the promise of all experts as one."""
+    asked = Share(sum(one.asked.right for one in experts), sum(one.asked.total for one in experts))
+    promised = sum(one.promised * one.asked.total for one in experts) / max(asked.total, 1)
+    return PromiseRecord(promised, asked, len(experts) + 1)
 
 
 def panel(kept, low, high, word, *, target="any-correct", asked_for=0.9):
@@ -126,33 +134,43 @@ def test_a_panel_that_breaks_its_promise():
 
 def test_a_broken_promise():
     experts = [expert("dr_a", asked=(90, 100), promised=0.9), expert("dr_c", asked=(116, 150), promised=0.9)]
-    assert broken_promises(experts, model(0.8, 80, 100)) == (
-        "dr_c promises more than they keep on what they get: 0.90 promised, 0.70 to 0.83 kept."
+    assert broken_promises(experts, model(0.8, 80, 100), together(experts)) == (
+        "dr_c promises more than they keep on what they get: 0.90 promised, 0.69 to 0.85 kept."
     )
-    assert broken_promises(experts[:1], model(0.9, 60, 100)) == (
-        "The model promises more than it keeps on what it decides: 0.90 promised, 0.50 to 0.69 kept."
+    assert broken_promises(experts[:1], model(0.9, 60, 100), together(experts[:1])) == (
+        "The model promises more than it keeps on what it decides: 0.90 promised, 0.48 to 0.71 kept."
     )
-    assert broken_promises(experts[:1], model()) is None
+    assert broken_promises(experts[:1], model(), together(experts[:1])) is None
 
 
-def test_trifles_and_modesty_are_let_pass():
-    assert broken_promises([expert("dr_a", asked=(890_000, 1_000_000), promised=0.9)], model()) is None
-    assert broken_promises([expert("dr_a", asked=(990, 1_000), promised=0.5)], model()) is None
+def test_modesty_is_let_pass_and_a_gap_of_one_point_is_not():
+    modest = [expert("dr_a", asked=(990, 1_000), promised=0.5)]
+    assert broken_promises(modest, model(), together(modest)) is None
+    gap = [expert("dr_a", asked=(8_900, 10_000), promised=0.9)]
+    assert "dr_a promises more" in broken_promises(gap, model(), together(gap))
+
+
+def test_the_total_is_judged_by_its_interval():
+    low, high = PromiseRecord(0.9, Share(880, 1000)).interval
+    assert broken_total(PromiseRecord(high - 1e-9, Share(880, 1000))) is None
+    sentence = broken_total(PromiseRecord(0.95, Share(880, 1000)))
+    assert f"0.950, and 0.880 ({low:.3f} to {high:.3f})" in sentence
+    assert "all 1000 cases" in sentence
 
 
 def test_many_who_got_few_cases_each_are_judged_together():
     """Nobody alone got enough: five cases each, 0.95 promised, four kept."""
     experts = [expert(f"worker_{j}", asked=(4, 5), promised=0.95) for j in range(40)]
-    assert broken_promises(experts, model()) == (
+    assert broken_promises(experts, model(), together(experts)) == (
         "Together the experts promise more than they keep on the 200 cases that they get: "
-        "0.95 promised, 0.74 to 0.85 kept."
+        "0.95 promised, 0.70 to 0.88 kept."
     )
-    assert broken_promises(experts[:2], model()) is None
+    assert broken_promises(experts[:2], model(), together(experts[:2])) is None
 
 
 def test_many_are_counted_the_worst_named():
     experts = [expert(f"e{j}", asked=(60 - j, 100), promised=0.95, n_members=50) for j in range(50)]
-    sentence = broken_promises(experts, model())
+    sentence = broken_promises(experts, model(), together(experts))
     assert sentence.startswith("e49 (0.95 promised, ")
     assert sentence.endswith(" kept) and 48 more promise more than they keep on what they get.")
     assert len(sentence) < 200
@@ -162,7 +180,7 @@ def test_many_are_counted_the_worst_named():
 @pytest.mark.parametrize("n", [1, 3, 10, 30, 100])
 def test_honest_experts_are_seldom_blamed(n, promised):
     """Fifty honest experts: at most one study in twenty says a word against any of them, exactly."""
-    words = [kept_promise(promised, Share(right, n), n_members=50) for right in range(n + 1)]
+    words = [PromiseRecord(promised, Share(right, n), 50).verdict for right in range(n + 1)]
     blamed = sum(binom.pmf(right, n, promised) for right, word in enumerate(words) if word == "less")
     assert 1 - (1 - blamed) ** 50 <= 0.05
     praised = sum(binom.pmf(right, n, promised) for right, word in enumerate(words) if word == "more")
@@ -170,10 +188,10 @@ def test_honest_experts_are_seldom_blamed(n, promised):
 
 
 def test_liars_are_found():
-    assert kept_promise(0.95, Share(60, 100), n_members=50) == "less"
-    assert kept_promise(0.5, Share(95, 100), n_members=50) == "more"
-    assert kept_promise(0.95, Share(10, 30), n_members=50) == "less"
-    assert kept_promise(0.95, Share(0, 10), n_members=50) == "less"
+    assert PromiseRecord(0.95, Share(60, 100), 50).verdict == "less"
+    assert PromiseRecord(0.5, Share(95, 100), 50).verdict == "more"
+    assert PromiseRecord(0.95, Share(10, 30), 50).verdict == "less"
+    assert PromiseRecord(0.95, Share(0, 10), 50).verdict == "less"
 
 
 @pytest.mark.parametrize(

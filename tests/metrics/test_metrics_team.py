@@ -16,7 +16,7 @@ from defero.core.scores import Scores
 from defero.core.trial import Trial
 from defero.metrics import clopper_pearson_interval, expected_calibration_error, holm, wilson_interval
 from defero.metrics.deferral import deferral_points, trial_curve
-from defero.metrics.record.member import kept_promise
+from defero.metrics.record.promise import PromiseRecord
 from defero.metrics.record.team import team_record
 from defero.metrics.statistics.intervals import Share
 
@@ -96,31 +96,65 @@ def test_the_models_own_honesty():
         assert found.realised[g, 0] == pytest.approx(trial.model_correct[named].mean())
 
 
+def kept_promise(promised, kept, n_members=1):
+    return PromiseRecord(promised, kept, n_members).verdict
+
+
 def test_one_word_says_what_became_of_a_promise():
     low, high = clopper_pearson_interval(80, 100)
     assert kept_promise(high, Share(80, 100)) == "as promised"
     assert kept_promise(high + 1e-9, Share(80, 100)) == "less"
     assert kept_promise(low - 1e-9, Share(80, 100)) == "more"
     assert kept_promise(high + 1e-9, Share(80, 100), n_members=2) == "as promised", "one of two may stray farther"
-    assert kept_promise(0.819, Share(800_000, 1_000_000)) == "as promised", "a trifle"
-    assert kept_promise(0.821, Share(800_000, 1_000_000)) == "less"
+    assert kept_promise(0.802, Share(800_000, 1_000_000)) == "less", "no gap is too small where it is proved"
     assert kept_promise(0.8, Share(24, 29)) == "too few"
     assert kept_promise(0.8, Share(24, 30)) == "as promised"
-    assert kept_promise(0.99, Share(0, 9)) == "too few"
+    assert kept_promise(0.99, Share(0, 9)) == "less"
+    assert kept_promise(0.9, Share(0, 1)) == "too few"
     assert kept_promise(math.nan, Share(5, 50)) is None
     assert kept_promise(0.8, Share(0, 0)) is None
 
 
-def test_the_word_is_that_of_all_members_together():
+def test_the_verdict_is_that_of_the_interval_that_is_shown():
     trial = random_trial(2)
     record, told = judged(trial), judged(trial).to_dict()
-    members = [(expert.promised, expert.asked, expert) for expert in record.experts]
-    own = record.model_calibration
-    for promised, kept, member in [*members, (own.promised, own.decided, own)]:
-        assert member.kept_promise == kept_promise(promised, kept, n_members=4)
-        assert member.as_promised is {"as promised": True, "too few": None}.get(member.kept_promise, False)
-    assert [one["kept_promise"] for one in told["experts"]] == [one.kept_promise for one in record.experts]
-    assert told["model_calibration"]["kept_promise"] == own.kept_promise == "less"
+    together = 5  # the model, three experts, and all experts as one
+    rows = [*(one.promise for one in record.experts), record.model_calibration.promise, record.promises.all_experts]
+    for promise in rows:
+        assert promise.judged_together == together
+        ends = clopper_pearson_interval(promise.kept.right, promise.kept.total, level=1 - 0.05 / together)
+        assert promise.interval == pytest.approx(ends)
+        outside = "less" if promise.promised > ends[1] else "more" if promise.promised < ends[0] else None
+        assert promise.verdict == (outside or ("as promised" if promise.kept.total >= 30 else "too few"))
+        assert promise.as_promised is {"as promised": True, "too few": None}.get(promise.verdict, False)
+    assert [one["promise"] for one in told["experts"]] == [one.promise.to_dict() for one in record.experts]
+    assert told["model_calibration"]["promise"]["verdict"] == record.model_calibration.promise.verdict == "less"
+
+
+def test_the_total_is_what_was_promised_of_whoever_decides():
+    trial = random_trial(3)
+    record, told = judged(trial), judged(trial).to_dict()
+    proba = trial.scores.expert_proba
+    promised = [
+        trial.scores.model_proba[i] if j < 0 else proba[i, j] for i, j in enumerate(trial.decision.expert.tolist())
+    ]
+    assert record.promised == told["promised"] == pytest.approx(np.mean(promised))
+    assert record.kept == told["kept"] == record.team.value
+    assert record.promises.total.interval == clopper_pearson_interval(record.team.right, record.team.total)
+    assert told["promise"]["low"] < told["kept"] < told["promise"]["high"]
+    assert (told["promise"]["level"], told["promise"]["verdict"]) == (0.95, "less")
+    deferred = trial.decision.deferred
+    assert told["experts_promise"]["promised"] == pytest.approx(np.mean(np.array(promised)[deferred]))
+    assert any(caution.startswith("The team promises more than it keeps") for caution in record.cautions)
+
+
+def test_a_team_without_experts_is_judged_once():
+    trial = trial_of(np.zeros(40, int), np.tile([0.1, 0.9], (40, 1)), np.empty((40, 0)), np.empty((40, 0), int))
+    record = judged(trial)
+    assert record.promised == pytest.approx(0.9)
+    promises = [caution for caution in record.cautions if "more than it keeps" in caution]
+    assert len(promises) == 1
+    assert promises[0].startswith("The model")
 
 
 def test_weights_promise_nothing():
@@ -129,15 +163,15 @@ def test_weights_promise_nothing():
     record, known = judged(replace(trial, scores=weights, uncalibrated=weights)), judged(trial)
     for one in record.experts:
         assert np.isnan([one.promised, one.calibration_error, one.smooth_error, one.smooth_low, one.smooth_high]).all()
-        assert (one.kept_promise, one.as_promised) == (None, None)
+        assert (one.promise.verdict, one.promise.as_promised) == (None, None)
     own = record.model_calibration
     assert np.isnan([own.promised, own.calibration_error, own.smooth_error, own.smooth_low, own.smooth_high]).all()
-    assert (own.kept_promise, own.as_promised, own.decided) == (None, None, known.model_calibration.decided)
+    assert (own.promise.verdict, own.promise.as_promised, own.decided) == (None, None, known.model_calibration.decided)
     assert [one.asked for one in record.experts] == [one.asked for one in known.experts]
     assert np.isnan([record.pooled_error, record.mean_error, *record.by_predicted_class.promised.ravel()]).all()
     assert not any("promise" in caution for caution in record.cautions)
     told = json.loads(json.dumps(record.to_dict(), allow_nan=False))
-    assert (told["estimates"], told["experts"][0]["promised_when_asked"]) == ("weights", None)
+    assert (told["estimates"], told["experts"][0]["promise"]["promised"]) == ("weights", None)
     assert known.to_dict()["estimates"] == "probabilities"
 
 
@@ -285,7 +319,7 @@ def test_equal_confidences_are_judged():
     answers = np.where(rng.random((400, 1)) < 0.8, label_idx[:, None], 1 - label_idx[:, None])
     record = judged(trial_of(label_idx, [[0.5, 0.5]] * 400, [[0.8]] * 400, answers))
     expert = record.experts[0]
-    assert expert.as_promised
+    assert expert.promise.as_promised
     assert expert.calibration_error == pytest.approx(abs(expert.alone.value - 0.8))
     assert expert.smooth_error == pytest.approx(abs(expert.alone.value - 0.8), abs=0.005)
     assert not any("promises" in caution for caution in record.cautions)

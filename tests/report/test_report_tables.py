@@ -93,12 +93,13 @@ def test_load(team, read):
     _, record = team
     rows, model = read.rows("load"), record.model_calibration
     asked = sorted((one for one in record.experts if one.asked.total), key=lambda one: -one.asked.total)
-    assert list(rows) == ["the model", *(expert.name for expert in asked)]
-    lines = {"the model": (model.decided, model.promised)}
-    lines |= {expert.name: (expert.asked, expert.promised) for expert in asked}
-    for name, (kept, promised) in lines.items():
-        part = percents(kept.total / record.team.total)
-        assert rows[name][:-1] == [str(kept.total), part, percents(promised), share(kept)]
+    assert list(rows) == ["the team", "the model", *(expert.name for expert in asked)]
+    lines = {"the team": record.promises.total, "the model": model.promise}
+    lines |= {expert.name: expert.promise for expert in asked}
+    for name, promise in lines.items():
+        part = percents(promise.kept.total / record.team.total)
+        ends = with_ends(promise.kept.value, *promise.interval)
+        assert rows[name][:-1] == [str(promise.kept.total), part, percents(promise.promised), ends]
 
 
 def test_calibration(team, read):

@@ -8,6 +8,8 @@ from report_trials import Reader, provenance, trial_and_record
 
 from defero.metrics import compare
 from defero.metrics.record.cautions import no_better
+from defero.metrics.record.promise import PromiseRecord
+from defero.metrics.statistics.intervals import Share
 from defero.report.sections.gain import gain, recall
 from defero.report.sections.headline import cautions, headline, sentence
 from defero.report.sections.load import load
@@ -127,15 +129,26 @@ def test_a_class_found_less_often_is_red_and_explained():
 
 def test_every_word_of_a_promise_has_its_verdict():
     trial, record = trial_and_record()
-    words = ("less", "more", "too few")
-    experts = tuple(replace(expert, kept_promise=word) for expert, word in zip(record.experts, words, strict=True))
-    model = replace(record.model_calibration, kept_promise="as promised")
-    cells = Reader(load(trial, replace(record, experts=experts, model_calibration=model))).cells("load")
+    promises = (
+        PromiseRecord(0.9, Share(20, 50), 4),
+        PromiseRecord(0.5, Share(50, 50), 4),
+        PromiseRecord(0.9, Share(9, 9)),
+    )
+    experts = tuple(replace(one, promise=promise) for one, promise in zip(record.experts, promises, strict=True))
+    total = replace(
+        record.promises, model=PromiseRecord(0.9, Share(45, 50), 4), total=PromiseRecord(0.9, Share(70, 100))
+    )
+    cells = Reader(load(trial, replace(record, experts=experts, promises=total))).cells("load")
     shown = {name: str(row["verdict"]) for name, row in cells.items()}
-    verdicts = ("less than promised", "more than promised", "too few to tell")
     names = [expert.name for expert in record.experts]
-    assert shown == {"the model": "as promised", **dict(zip(names, verdicts, strict=True))}
-    assert [name for name, row in cells.items() if "bad" in row["verdict"].kinds] == [names[0]]
+    assert shown == {
+        "the team": "less than promised",
+        "the model": "as promised",
+        names[1]: "more than promised",
+        names[0]: "less than promised",
+        names[2]: "too few to tell",
+    }
+    assert [name for name, row in cells.items() if "bad" in row["verdict"].kinds] == ["the team", names[0]]
 
 
 @pytest.mark.parametrize(

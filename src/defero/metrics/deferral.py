@@ -12,7 +12,7 @@ from defero.core.checks.experts import answer_columns, asked_answers, check_same
 from defero.core.errors import InputError
 from defero.core.results import MODEL, Decision
 from defero.core.trial import Trial
-from defero.metrics.statistics.intervals import Share, counts_by_expert, number, share_intervals
+from defero.metrics.statistics.intervals import Interval, Share, counts_by_expert, number, share_intervals
 
 
 def coverage(expert: ArrayLike | Decision) -> float:
@@ -169,6 +169,7 @@ def expert_usage(
     labels: ArrayLike,
     *,
     level: float = 0.95,
+    interval: Interval = "wilson",
 ) -> ExpertUsage:
     """Count how often each expert was asked, and how often they were right when asked.
 
@@ -182,6 +183,7 @@ def expert_usage(
         The truth in the same form.
     level : float
         Of the intervals.
+    interval : "wilson" or "clopper-pearson"
 
     Examples
     --------
@@ -195,7 +197,7 @@ def expert_usage(
     deferred, asked = asked_answers(chosen, columns)
     check_same_form("answers", asked, "labels", truth)
     load, right = counts_by_expert(chosen[deferred], asked == truth[deferred], n_columns)
-    low, high = share_intervals(right, load, level=level)
+    low, high = share_intervals(right, load, level=level, interval=interval)
     never = np.full(n_columns, np.nan)
     return ExpertUsage(
         load=frozen(load),

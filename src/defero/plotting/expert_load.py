@@ -11,6 +11,7 @@ from defero.core.checks.experts import answer_columns, complete_labels
 from defero.core.results import Decision
 from defero.core.trial import Trial
 from defero.metrics import ExpertUsage, decision_calibration, expert_usage
+from defero.metrics.statistics.intervals import Interval
 from defero.plotting import style
 from defero.plotting.display import Display, check_cases, check_experts, check_names, side_by_side
 
@@ -46,7 +47,9 @@ class ExpertLoadDisplay(Display):
     axes_: tuple[Axes, ...] = field(init=False, default=(), repr=False)
 
     @classmethod
-    def from_trial(cls, trial: Trial, *, ax: Axes | None = None, level: float = 0.95) -> "ExpertLoadDisplay":
+    def from_trial(
+        cls, trial: Trial, *, ax: Axes | None = None, level: float = 0.95, interval: Interval = "wilson"
+    ) -> "ExpertLoadDisplay":
         """Draw a trial."""
         return cls.from_predictions(
             trial.decision,
@@ -55,6 +58,7 @@ class ExpertLoadDisplay(Display):
             expert_proba=trial.scores.expert_proba,
             expert_names=trial.expert_names,
             level=level,
+            interval=interval,
             ax=ax,
         )
 
@@ -68,6 +72,7 @@ class ExpertLoadDisplay(Display):
         expert_proba: ArrayLike | None = None,
         expert_names: ArrayLike | None = None,
         level: float = 0.95,
+        interval: Interval = "wilson",
         ax: Axes | None = None,
     ) -> "ExpertLoadDisplay":
         """Draw from arrays.
@@ -85,6 +90,7 @@ class ExpertLoadDisplay(Display):
         expert_names : J names, optional
         level : float
             Level of the intervals.
+        interval : "wilson" or "clopper-pearson"
         ax : Axes, optional
             Axes to draw on; a new figure by default.
         """
@@ -92,7 +98,7 @@ class ExpertLoadDisplay(Display):
         n_items, n_experts = columns.shape
         check_cases(n_items)
         check_experts(n_experts)
-        usage = expert_usage(expert, columns, labels, level=level)
+        usage = expert_usage(expert, columns, labels, level=level, interval=interval)
         promised = np.full(n_experts, np.nan)
         if expert_proba is not None:
             correct = columns == complete_labels("labels", labels, n_items=n_items)[:, None]

@@ -10,9 +10,9 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.targets import TARGETS
 from defero.core.wording import list_in_words
 from defero.metrics.accuracy import ClassRecall
-from defero.metrics.record.member import SMALL_GAP, ExpertRecord, ModelCalibration, kept_promise
+from defero.metrics.record.member import ExpertRecord, ModelCalibration
 from defero.metrics.record.panel import PanelRecord
-from defero.metrics.statistics.intervals import Share
+from defero.metrics.record.promise import PromiseRecord
 from defero.metrics.statistics.paired import Comparison, holm
 
 LEAST_EXPECTED = 5
@@ -26,6 +26,8 @@ NAMED = 2
 """How many experts a sentence names before it counts the others."""
 SMALL_SHIFT = 0.1
 """Cases whose class shares differ from all cases' by less than this (half the sum of the gaps) are much the same."""
+SMALL_ERROR = 0.02
+"""Calibration errors below this change few decisions, however many cases prove them."""
 MODEL_NAME = "the model"
 RISK = 0.05
 """How often a sentence about several experts may be a false alarm."""
@@ -118,18 +120,26 @@ def lost_classes(recall: Sequence[ClassRecall]) -> str | None:
     return f"The team finds {word} {list_in_words(examples, total=len(lost))} less often than the model alone."
 
 
-def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration) -> str | None:
-    """Say who promises more than they keep on the cases that they get, by the word of `kept_promise`."""
-    members = [(expert.name, expert.promised, expert.asked, expert.kept_promise) for expert in experts]
-    members.append((MODEL_NAME, model.promised, model.decided, model.kept_promise))
-    broken = [(name, promised, observed) for name, promised, observed, word in members if word == "less"]
+def broken_total(total: PromiseRecord) -> str | None:
+    """Say that the team as a whole promises more than it keeps, by its 95 % interval."""
+    if total.verdict != "less":
+        return None
+    return (
+        f"The team promises more than it keeps: over all {total.kept.total} cases the deciders' mean probability of "
+        f"being right is {total.promised:.3f}, and {total.kept.value:.3f} ({_ends(total)}) were right."
+    )
+
+
+def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration, all_experts: PromiseRecord) -> str | None:
+    """Say who promises more than they keep on the cases that they get; else whether all experts as one do."""
+    members = [(expert.name, expert.promise) for expert in experts] + [(MODEL_NAME, model.promise)]
+    broken = [(name, promise) for name, promise in members if promise.verdict == "less"]
     if not broken:
-        return _broken_together(experts)
-    broken.sort(key=lambda member: member[2].value - member[1])
-    examples = []
-    for name, promised, observed in broken[:NAMED]:
-        low, high = observed.interval
-        examples.append((name, f"{promised:.2f} promised, {low:.2f} to {high:.2f} kept"))
+        return _broken_together(all_experts)
+    broken.sort(key=lambda member: member[1].kept.value - member[1].promised)
+    examples = [
+        (name, f"{promise.promised:.2f} promised, {_ends(promise, 2)} kept") for name, promise in broken[:NAMED]
+    ]
     if len(broken) > 1:
         who = list_in_words([f"{name} ({numbers})" for name, numbers in examples], total=len(broken))
         return f"{who} promise more than they keep on what they get."
@@ -139,20 +149,19 @@ def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration) ->
     return f"{name} promises more than they keep on what they get: {numbers}."
 
 
-def _broken_together(experts: Sequence[ExpertRecord]) -> str | None:
+def _broken_together(all_experts: PromiseRecord) -> str | None:
     """Say that the experts together promise more than they keep: with hundreds of them each alone got too few cases."""
-    asked = [expert for expert in experts if expert.asked.total and not math.isnan(expert.promised)]
-    observed = Share(sum(expert.asked.right for expert in asked), sum(expert.asked.total for expert in asked))
-    if not observed.total:
+    if all_experts.verdict != "less":
         return None
-    promised = sum(expert.promised * expert.asked.total for expert in asked) / observed.total
-    if kept_promise(promised, observed) != "less":
-        return None
-    low, high = observed.interval
     return (
-        f"Together the experts promise more than they keep on the {observed.total} cases that they get: "
-        f"{promised:.2f} promised, {low:.2f} to {high:.2f} kept."
+        f"Together the experts promise more than they keep on the {all_experts.kept.total} cases that they get: "
+        f"{all_experts.promised:.2f} promised, {_ends(all_experts, 2)} kept."
     )
+
+
+def _ends(promise: PromiseRecord, digits: int = 3) -> str:
+    low, high = promise.interval
+    return f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def miscalibrated_estimates(experts: Sequence[ExpertRecord], *, recalibrated: bool) -> str | None:
@@ -161,7 +170,7 @@ def miscalibrated_estimates(experts: Sequence[ExpertRecord], *, recalibrated: bo
     An expert counts if the 95 % interval of the error excludes 0; returns None if so many false alarms are likely.
     """
     known = [expert for expert in experts if not math.isnan(expert.smooth_low)]
-    off = [expert for expert in known if expert.smooth_low > 0 and expert.smooth_error >= SMALL_GAP]
+    off = [expert for expert in known if expert.smooth_low > 0 and expert.smooth_error >= SMALL_ERROR]
     if not off or _chance_of_at_least(len(off), len(known)) > RISK + 1e-9:
         return None
     low, high = (f"{100 * end([one.smooth_error for one in off]):.1f}" for end in (min, max))

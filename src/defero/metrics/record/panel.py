@@ -10,9 +10,9 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.targets import TARGETS
 from defero.core.trial import Trial
-from defero.metrics.record.member import FEW, SMALL_GAP, VERY_FEW, Kept
+from defero.metrics.record.promise import FEW, Verdict
 from defero.metrics.sets import judge_sets
-from defero.metrics.statistics.intervals import Share, clopper_pearson_interval, number, wilson_interval
+from defero.metrics.statistics.intervals import Share, clopper_pearson_interval, number
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class PanelRecord:
     kept : float
         The level seen, on deferred cases that some recorded expert got right.
     low, high : float
-        Its 95 % interval.
+        Its 95 % interval, which judges the promise: wider where the panels were calibrated on few cases.
     cases : int
         How many such cases there were.
     deferred : int
@@ -57,7 +57,7 @@ class PanelRecord:
     raw_size_half: float
     filled_size_half: float
     accuracy: Share
-    kept_promise: Kept | None
+    kept_promise: Verdict | None
 
     @property
     def bound(self) -> str:
@@ -98,8 +98,7 @@ def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelReco
     sets, target, alpha = panel.sets, panel.target, panel.alpha
     right = trial.expert_correct & panel.eligible
     achieved = judge_sets(sets.raw_mask[deferred], right[deferred], target=target)
-    # Shares in [0, 1] vary at most as much as hits and misses of the same mean: Wilson errs on the safe side.
-    low, high = wilson_interval(float(achieved.sum()), len(achieved))
+    low, high = _interval(achieved, calibrated_on or len(achieved))
     asked_for = TARGETS.find(target).level(alpha)
     raw_size, raw_half = _mean_and_half_width(sets.raw_mask[deferred].sum(axis=1))
     filled_size, filled_half = _mean_and_half_width(sets.mask[deferred].sum(axis=1))
@@ -118,25 +117,29 @@ def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelReco
         raw_size_half=raw_half,
         filled_size_half=filled_half,
         accuracy=Share(int(np.sum(panel.team_label_idx == trial.label_idx)), len(trial)),
-        kept_promise=_kept_promise(
-            achieved, asked_for, calibrated_on or len(achieved), at_most=TARGETS.find(target).at_most
-        ),
+        kept_promise=_verdict(len(achieved), low > asked_for if TARGETS.find(target).at_most else high < asked_for),
     )
 
 
-def _kept_promise(achieved: FloatArray, asked_for: float, calibrated_on: int, *, at_most: bool) -> Kept | None:
-    """Tell what became of a promise of at least, or at most, so much on average."""
+def _interval(achieved: FloatArray, calibrated_on: int) -> tuple[float, float]:
+    """Return the 95 % interval of a mean level that was promised on average over calibration samples of this size.
+
+    Shares in [0, 1] vary at most as much as hits and misses of the same mean: the interval errs on the safe side.
+    """
     if achieved.size == 0:
-        return None
-    if len(achieved) < VERY_FEW:
-        return "too few"
+        return math.nan, math.nan
     # Both samples vary: together they tell as much as so many cases would about a promise that is exact.
-    size, mean = 1 / (1 / len(achieved) + 1 / calibrated_on), float(achieved.mean())
-    low, high = clopper_pearson_interval(size * mean, size)
-    broken = low > asked_for if at_most else high < asked_for
-    if broken and abs(mean - asked_for) >= SMALL_GAP:
+    size = 1 / (1 / len(achieved) + 1 / calibrated_on)
+    return clopper_pearson_interval(size * float(achieved.mean()), size)
+
+
+def _verdict(n_cases: int, broken: bool) -> Verdict | None:
+    """Return what became of a promise of at least, or at most, so much on average."""
+    if n_cases == 0:
+        return None
+    if broken:
         return "less"
-    return "too few" if len(achieved) < FEW else "as promised"
+    return "too few" if n_cases < FEW else "as promised"
 
 
 def _mean_and_half_width(values: IntArray) -> tuple[float, float]:

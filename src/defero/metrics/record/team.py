@@ -16,6 +16,7 @@ from defero.metrics.probabilities.groups import GroupCalibration, SkillByClass, 
 from defero.metrics.record import cautions as doubts
 from defero.metrics.record.member import ExpertRecord, ModelCalibration, expert_records, model_calibration
 from defero.metrics.record.panel import PanelRecord, panel_record
+from defero.metrics.record.promise import TeamPromises, team_promises
 from defero.metrics.shared_errors import SharedErrors, shared_errors
 from defero.metrics.statistics.intervals import Share, number
 from defero.metrics.statistics.paired import Comparison, compare
@@ -39,6 +40,8 @@ class TeamRecord:
     recorded : float
         How many answers a case has on average.
     experts : tuple of ExpertRecord
+    promises : TeamPromises
+        What was promised of the deciders and what was kept: in total, by the model, by each expert.
     model_calibration : ModelCalibration
     pooled_error, mean_error : float
         ECE of the experts' probabilities: all their answers as one forecaster's, and the mean over the experts.
@@ -72,6 +75,7 @@ class TeamRecord:
     coverage: float
     recorded: float
     experts: tuple[ExpertRecord, ...]
+    promises: TeamPromises
     model_calibration: ModelCalibration
     pooled_error: float
     mean_error: float
@@ -103,6 +107,16 @@ class TeamRecord:
         return math.nan if self.panel is None else 1 - self.panel.deferred / self.team.total
 
     @property
+    def promised(self) -> float:
+        """The mean P(right) of the chosen decider, over all cases; nan for weights."""
+        return self.promises.total.promised
+
+    @property
+    def kept(self) -> float:
+        """How often the chosen decider was right."""
+        return self.promises.total.kept.value
+
+    @property
     def only_team_right(self) -> int:
         """How many cases the team gets right where the model alone is wrong."""
         return self.gain.only_first
@@ -121,6 +135,10 @@ class TeamRecord:
             "team_minus_model": self.gain.to_dict(),
             "only_team_right": self.only_team_right,
             "only_model_right": self.only_model_right,
+            "promised": number(self.promised),
+            "kept": number(self.kept),
+            "promise": self.promises.total.to_dict(),
+            "experts_promise": self.promises.all_experts.to_dict(),
             "coverage": number(self.coverage),
             "coverage_with_all": number(self.coverage_with_all),
             "recorded_answers_per_item": number(self.recorded),
@@ -193,7 +211,8 @@ def team_record(
     team_right, model_right = trial.team_correct, trial.model_correct
     observed, correct = trial.observed, trial.expert_correct
     gain = compare(team_right, model_right)
-    experts = expert_records(trial, training_answers, rng=rng)
+    promises = team_promises(trial)
+    experts = expert_records(trial, promises, training_answers, rng=rng)
     weights = scores.link == "weight"
     record = TeamRecord(
         team=Share(int(team_right.sum()), len(trial)),
@@ -203,7 +222,8 @@ def team_record(
         coverage=decision.coverage,
         recorded=float(observed.sum() / len(trial)) if len(trial) else math.nan,
         experts=experts,
-        model_calibration=model_calibration(trial, rng=rng),
+        promises=promises,
+        model_calibration=model_calibration(trial, promises, rng=rng),
         pooled_error=math.nan if weights else _pooled_error(trial),
         mean_error=mean_of_known(np.array([expert.calibration_error for expert in experts])),
         recall=class_recalls(trial),
@@ -249,7 +269,8 @@ def _cautions(record: TeamRecord, panel_cases: int | None) -> tuple[str, ...]:
         None if nothing or not names else doubts.no_better(record.gain),
         doubts.idle_model(record.recall),
         doubts.lost_classes(record.recall),
-        doubts.broken_promises(record.experts, record.model_calibration),
+        None if _one_decides(record) else doubts.broken_total(record.promises.total),
+        doubts.broken_promises(record.experts, record.model_calibration, record.promises.all_experts),
         None if record.panel is None else doubts.broken_panel(record.panel),
         doubts.miscalibrated_estimates(record.experts, recalibrated=record.recalibrated),
         _large_panels(record, panel_cases),
@@ -261,6 +282,11 @@ def _cautions(record: TeamRecord, panel_cases: int | None) -> tuple[str, ...]:
         doubts.unseen_classes(record.classes, record.class_counts),
     )
     return tuple(sentence for sentence in sentences if sentence)
+
+
+def _one_decides(record: TeamRecord) -> bool:
+    """Return whether one member decides every case: then the promise of the team is theirs."""
+    return record.team.total in (record.model_calibration.decided.total, *(one.asked.total for one in record.experts))
 
 
 def _large_panels(record: TeamRecord, panel_cases: int | None) -> str | None:

@@ -2,22 +2,21 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
 from defero.core.trial import Trial
 from defero.core.wording import count_of
-from defero.metrics.record.member import FEW, VERY_FEW, ExpertRecord, Kept, ModelCalibration
+from defero.metrics.record.member import ExpertRecord
+from defero.metrics.record.promise import FEW, PromiseRecord, Verdict
 from defero.metrics.record.team import TeamRecord
-from defero.metrics.statistics.intervals import Share
 from defero.plotting import ExpertLoadDisplay
 from defero.report.html import Html, folded, joined, paragraph, section, tag
-from defero.report.numbers import NOTHING, count, percent, share
+from defero.report.numbers import NOTHING, count, percent, share, with_interval
 from defero.report.svg import figure
 from defero.report.tables import Cell, folded_rows, most_asked_first, table, too_many
 
-VERDICTS: dict[Kept | None, str] = {
+VERDICTS: dict[Verdict | None, str] = {
     "less": "less than promised",
     "more": "more than promised",
     "as promised": "as promised",
@@ -27,45 +26,27 @@ VERDICTS: dict[Kept | None, str] = {
 """The record's verdicts as the table writes them."""
 
 
-@dataclass(frozen=True)
-class LoadRow:
-    """One row of the table: the accuracy on the cases that somebody decides, the promised one, and the verdict."""
-
-    name: str
-    kept: Share
-    promised: float
-    verdict: Kept | None
-
-    @classmethod
-    def of_expert(cls, expert: ExpertRecord) -> "LoadRow":
-        """Return an expert's row."""
-        return cls(expert.name, expert.asked, expert.promised, expert.kept_promise)
-
-    @classmethod
-    def of_model(cls, model: ModelCalibration) -> "LoadRow":
-        """Return the model's row."""
-        return cls("the model", model.decided, model.promised, model.kept_promise)
-
-
 def load(trial: Trial, record: TeamRecord, *, min_answers: int | None = None) -> Html:
     """Return the section; experts with fewer training answers than `min_answers` are never asked alone."""
     has_promises = record.estimates == "probabilities"
     order = most_asked_first([expert.asked.total for expert in record.experts])
-    lines = [LoadRow.of_expert(record.experts[j]) for j in order]
-    asked = [line for line in lines if line.kept.total]
+    experts = [record.experts[j] for j in order]
+    asked = [expert for expert in experts if expert.asked.total]
     few_answers = _few_answers(record.experts, min_answers)
-    never = [line.name for line in lines if not line.kept.total and line.name not in few_answers]
-    shown = (LoadRow.of_model(record.model_calibration), *asked)
-    first, *rows = (_row(line, n_items=record.team.total, has_promises=has_promises) for line in shown)
+    never = [expert.name for expert in experts if not expert.asked.total and expert.name not in few_answers]
+    lines = [("the team", record.promises.total), ("the model", record.promises.model)]
+    lines += [(expert.name, expert.promise) for expert in asked]
+    cells = [_row(*line, n_items=record.team.total, has_promises=has_promises) for line in lines[not experts :]]
+    n_first = len(cells) - len(asked)
     return section(
         "load",
-        _title(has_promises=has_promises, experts=bool(lines)),
-        paragraph(_meaning(has_promises=has_promises, experts=bool(lines))),
-        _picture(trial, has_promises=has_promises) if asked else "",
+        _title(has_promises=has_promises, experts=bool(experts)),
+        paragraph(_meaning(has_promises=has_promises, experts=bool(experts))),
+        _picture(trial, level=record.promises.all_experts.level, has_promises=has_promises) if asked else "",
         folded_rows(
-            rows,
+            cells[n_first:],
             lambda part: _table(part, has_promises=has_promises),
-            before=[first],
+            before=cells[:n_first],
             rest="Show the other {n} who are asked",
         ),
         tag("p", _rule(), attributes={"class": "aside"}) if has_promises else "",
@@ -97,40 +78,43 @@ def _meaning(*, has_promises: bool, experts: bool) -> str:
 
 def _rule() -> str:
     return (
-        "The verdict is “less” or “more than promised” only if the difference is beyond chance, all rows tested "
-        f"together, and not negligible. With fewer than {VERY_FEW} cases it is “too few to tell”, and with fewer than "
-        f"{FEW} it is never “as promised”."
+        "The verdict is “less” or “more than promised” if the promised share lies outside the interval of the kept "
+        "one. The team's interval is a 95 % interval. Those of the members are wider, so that they hold for all rows "
+        "together: in at most 1 of 20 teams that keep their promises does any row get such a verdict. With fewer than "
+        f"{FEW} cases the verdict is never “as promised”."
     )
 
 
-def _picture(trial: Trial, *, has_promises: bool) -> Html:
+def _picture(trial: Trial, *, level: float, has_promises: bool) -> Html:
     n_experts = len(trial.expert_names)
     caption = "Left: the share of all cases that each expert gets. Right: their accuracy on these cases (dot and line)"
     drawn = figure(
         "load",
-        f"{caption}, beside the promised one (open diamond)." if has_promises else f"{caption}.",
-        lambda ax: _draw(trial, ax, has_promises=has_promises),
+        f"{caption}, with the interval of the table, beside the promised one (open diamond)."
+        if has_promises
+        else f"{caption}.",
+        lambda ax: _draw(trial, ax, level=level, has_promises=has_promises),
         size=(6.4, 1.2 + 0.23 * max(n_experts, 3)),
     )
     return folded(f"Show all {n_experts} experts in one picture", drawn) if too_many(n_experts) else drawn
 
 
-def _draw(trial: Trial, ax: Axes, *, has_promises: bool) -> None:
+def _draw(trial: Trial, ax: Axes, *, level: float, has_promises: bool) -> None:
     if has_promises:
-        ExpertLoadDisplay.from_trial(trial, ax=ax)
+        ExpertLoadDisplay.from_trial(trial, ax=ax, level=level, interval="clopper-pearson")
         return
     names = trial.expert_names
     ExpertLoadDisplay.from_predictions(trial.decision, trial.answer_idx, trial.label_idx, expert_names=names, ax=ax)
 
 
-def _row(line: LoadRow, *, n_items: int, has_promises: bool) -> list[str | Cell]:
-    part = line.kept.total / n_items if n_items else math.nan
-    start: list[str | Cell] = [line.name, count(line.kept.total), percent(part)]
-    share_right = share(line.kept)
+def _row(name: str, promise: PromiseRecord, *, n_items: int, has_promises: bool) -> list[str | Cell]:
+    part = promise.kept.total / n_items if n_items else math.nan
+    start: list[str | Cell] = [name, count(promise.kept.total), percent(part)]
     if not has_promises:
-        return [*start, share_right]
-    kind = "bad" if line.verdict == "less" else "plain"
-    return [*start, percent(line.promised), share_right, Cell(VERDICTS[line.verdict], {"class": kind})]
+        return [*start, share(promise.kept)]
+    share_right = with_interval(promise.kept.value, *promise.interval)
+    kind = "bad" if promise.verdict == "less" else "plain"
+    return [*start, percent(promise.promised), share_right, Cell(VERDICTS[promise.verdict], {"class": kind})]
 
 
 def _table(rows: Sequence[list[str | Cell]], *, has_promises: bool) -> Html:
@@ -138,7 +122,7 @@ def _table(rows: Sequence[list[str | Cell]], *, has_promises: bool) -> Html:
         head = ["", "cases", "share of all", "accuracy"]
         return table("Cases that each of them decides, and accuracy on these cases (95 % interval).", head, rows)
     return table(
-        "Cases that each of them decides, and promised and kept share of right answers (95 % interval).",
+        "Cases that each of them decides, and promised and kept share of right answers (interval).",
         ["", "cases", "share of all", "promised", "kept", "verdict"],
         rows,
     )

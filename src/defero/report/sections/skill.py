@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 
-from defero.metrics.record.member import VERY_FEW
 from defero.metrics.record.team import TeamRecord
 from defero.report.html import Html, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count, interval, percent
 from defero.report.tables import Cell, folded_rows, most_asked_first, table
 
+VERY_FEW = 10
+"""Cells with fewer answers are faint."""
 MOST_CLASSES, ACROSS = 40, 10
 """Number of classes that are shown, and how many side by side: as many as fit on a sheet of paper."""
 

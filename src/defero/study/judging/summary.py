@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from defero.core.wording import percent
 from defero.metrics.record.member import ExpertRecord, ModelCalibration
 from defero.metrics.record.panel import PanelRecord
+from defero.metrics.record.promise import PromiseRecord
 from defero.metrics.record.team import TeamRecord
 from defero.metrics.statistics.intervals import Share
 from defero.metrics.statistics.paired import Comparison
@@ -65,6 +66,7 @@ def record_text(record: TeamRecord) -> str:
             f"The team is right where the model alone is wrong on {record.only_team_right} cases, "
             f"and wrong where it is right on {record.only_model_right}."
         )
+    lines += _promise_lines(record.promises.total)
     if record.recorded != len(record.experts):
         lines.append(
             f"Only recorded answers can be asked for: {record.recorded:.1f} of {len(record.experts)} experts answered "
@@ -83,6 +85,19 @@ def record_text(record: TeamRecord) -> str:
     if record.cautions:
         lines.append("\n" + "\n".join(f"note: {sentence}" for sentence in record.cautions))
     return "\n".join(lines)
+
+
+def _promise_lines(total: PromiseRecord) -> list[str]:
+    """Return the total promised beside what was kept; nothing where nothing was promised."""
+    if total.verdict is None:
+        return []
+    low, high = total.interval
+    verdicts = {"less": "less than promised", "more": "more than promised", "too few": "too few cases to tell"}
+    return [
+        f"Over all cases {percent(total.promised)} right were promised (the deciders' mean probability) and "
+        f"{percent(total.kept.value)} ({100 * low:.1f} to {100 * high:.1f}) kept: "
+        f"{verdicts.get(total.verdict, 'as promised')}."
+    ]
 
 
 def _member_lines(record: TeamRecord) -> list[str]:
