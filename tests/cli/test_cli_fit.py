@@ -56,7 +56,7 @@ def test_json_says_what_the_table_says(folder, tmp_path_factory):
         assert re.search(rf"^{name} +{shown}", human, re.MULTILINE)
     for expert in result["test"]["experts"]:
         decides = f"{100 * expert['asked']['n'] / 32:.1f} %"
-        promised = f"{100 * expert['promised_when_asked']:.1f} %"
+        promised = f"{100 * expert['promise']['promised']:.1f} %"
         alone = f"{100 * expert['alone']['accuracy']:.1f} %"
         assert re.search(rf"^{expert['name']} +{alone} .* {decides} .* {promised} ", human, re.MULTILINE)
     for line in result["features"]:
