@@ -217,7 +217,7 @@ def test_options_that_cannot_be(export, options, error, message):
     [
         ("a.json", b"", "is empty"),
         ("a.json", b"[{]", "is not JSON"),
-        ("a.json", b"\xff\xfe", "it is not UTF-8"),
+        ("a.json", b"\xff\xfe", "0xff, which is not UTF-8"),
         ("a.json", b"[" * 100_000, "nested too deeply"),
         ("a.json", b'[{"id": 1, "id": 2}]', "'id' .*more than once"),
         ("a.json", b'["\\ud800"]', "half a surrogate pair"),

@@ -8,8 +8,9 @@ import pytest
 
 from defero.core.errors import InputError, TableError
 from defero.data.tables.formats import first_row
+from defero.data.tables.item_keys import row_keys
 from defero.data.tables.read import read_chunks
-from defero.data.tables.wide import read_table, row_keys, table_from_frame
+from defero.data.tables.wide import read_table, table_from_frame
 
 CASES = """id,truth,dr_a,dr_b,age,site
 p1,benign,benign,,61,x
@@ -216,4 +217,4 @@ def test_odd_frames_are_refused():
 
 def test_keys_are_kept_as_they_are():
     frame = pd.DataFrame({"id": ["007", "7"], "age": [1, 2]})
-    assert row_keys(frame, "id").tolist() == ["007", "7"]
+    assert row_keys(frame, "id") == {"007": 0, "7": 1}

@@ -8,34 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from defero.core.answers import Answers
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
-from defero.core.lookup import (
-    MISSING,
-    NO_CLASS,
-    Codes,
-    class_numbers,
-    code_type,
-    column_numbers,
-    is_missing,
-    minus_one_is_missing,
-)
+from defero.core.lookup import MISSING as MISSING
+from defero.core.lookup import NO_CLASS, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
+from defero.core.lookup import is_missing as is_missing
 from defero.core.wording import join_names
-
-__all__ = [
-    "MISSING",
-    "Labels",
-    "answer_matrix",
-    "as_column",
-    "code_answers",
-    "encode_answers",
-    "encode_labels",
-    "encode_recorded",
-    "find_classes",
-    "is_frame",
-    "is_missing",
-    "is_text_array",
-    "names_in",
-    "refuse_gaps",
-]
 
 Labels = NDArray[np.generic]
 
@@ -211,9 +187,9 @@ def answer_matrix(answers: object, *, name: str) -> Labels:
         answers = filled
     array = _cells(answers, name=name)
     if array.ndim != 2:
+        hint = "; for one expert pass a column: answers.reshape(-1, 1)." if array.ndim == 1 else "."
         raise InputError(
-            f"{name} must have two axes (n, J), one column per expert, got shape {array.shape}"
-            + ("; for one expert pass a column: answers.reshape(-1, 1)." if array.ndim == 1 else ".")
+            f"must have two axes (n, J), one column per expert, got shape {array.shape}{hint}", argument=name
         )
     return array
 

@@ -161,7 +161,4 @@ def uniform_guess(labels: ArrayLike, *, n_classes: int, rng: np.random.Generator
     >>> sorted(set(answers.tolist()))
     [0, 1, 2, 3]
     """
-    check_generator(rng)
-    n_classes = whole_number("n_classes", n_classes, least=1)
-    label_idx = index_numbers("labels", labels, below=n_classes)
-    return rng.integers(n_classes, size=len(label_idx))
+    return oracle(labels, classes=(), n_classes=n_classes, rng=rng)

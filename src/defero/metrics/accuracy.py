@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, check_length, numbers
-from defero.core.checks.experts import answer_columns, asked_answers, check_same_form, chosen_experts, complete_labels
+from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
 from defero.core.errors import InputError
-from defero.core.labels import Labels, as_column
+from defero.core.labels import Labels, answer_matrix, as_column
 from defero.core.results import Decision
 from defero.core.trial import Trial
 from defero.core.wording import join_names
@@ -41,7 +41,7 @@ def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike
     >>> system_labels(["a", "b", "a"], [["b", "a"], ["a", "a"], [None, "b"]], [0, -1, 1]).tolist()
     ['b', 'b', 'b']
     """
-    columns = answer_columns(answers)
+    columns = answer_matrix(answers, name="answers")
     by_model = complete_labels("model_labels", model_labels, n_items=len(columns))
     deferred, asked = asked_answers(chosen_experts(expert), columns)
     check_same_form("answers", asked, "model_labels", by_model)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, numbers
-from defero.core.checks.experts import answer_columns, asked_answers, check_same_form, chosen_experts, complete_labels
+from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
 from defero.core.errors import InputError
+from defero.core.labels import answer_matrix
 from defero.core.results import MODEL, Decision
 from defero.core.trial import Trial
 from defero.metrics.statistics.intervals import Interval, Share, counts_by_expert, number, share_intervals
@@ -191,7 +192,7 @@ def expert_usage(
     >>> usage.load.tolist(), usage.share.tolist(), usage.accuracy.tolist()
     ([2, 1], [0.5, 0.25], [0.5, 1.0])
     """
-    chosen, columns = chosen_experts(expert), answer_columns(answers)
+    chosen, columns = chosen_experts(expert), answer_matrix(answers, name="answers")
     n_items, n_columns = columns.shape
     truth = complete_labels("labels", labels, n_items=n_items)
     deferred, asked = asked_answers(chosen, columns)

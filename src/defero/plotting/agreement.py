@@ -9,7 +9,8 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.checks.experts import answer_columns, check_same_form, complete_labels, missing_cells
+from defero.core.checks.experts import check_same_form, complete_labels, missing_cells
+from defero.core.labels import answer_matrix
 from defero.core.trial import Trial
 from defero.metrics import reliability_bins, wilson_interval
 from defero.metrics.statistics.intervals import simultaneous_level
@@ -113,7 +114,7 @@ class AgreementDisplay(Display):
         ax : Axes, optional
             Axes to draw on; a new figure by default.
         """
-        columns = answer_columns(answers)
+        columns = answer_matrix(answers, name="answers")
         n_items, n_experts = columns.shape
         check_cases(n_items)
         check_experts(n_experts)
@@ -160,14 +161,7 @@ class AgreementDisplay(Display):
                 h for h in ax.get_legend_handles_labels()[0] if h.get_label() in {label for _, label, _ in _LINES}
             ]
             handles.append(Patch(color=style.MUTED, linewidth=0, label="number of cases"))
-            ax.legend(
-                handles=handles,
-                loc="lower left",
-                bbox_to_anchor=(-0.02, 1.0),
-                ncols=2,
-                columnspacing=1.5,
-                borderaxespad=0.3,
-            )
+            style.legend_above(ax, handles=handles)
         return self
 
     def _draw_line(self, ax: Axes, share: BinnedShare, label: str, line_style: dict[str, Any]) -> None:

@@ -123,7 +123,7 @@ class DeferralCurveDisplay(Display):
             ax.margins(y=0.08)
             style.in_percent(ax.xaxis)
             style.in_percent(ax.yaxis, most_ticks=6)
-            ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=2, columnspacing=1.5, borderaxespad=0.3)
+            style.legend_above(ax)
         return self
 
     def _mark_used(self, ax: Axes, used: UsedRate) -> None:

@@ -36,9 +36,7 @@ class Display:
 
 def hide_frame(ax: Axes) -> None:
     """Hide the frame and ticks of an Axes that holds panels; its labels stay."""
-    style.dress(ax, grid="")
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    style.dress(ax, grid="", frame=False)
     ax.set_xticks([])
     ax.set_yticks([])
 

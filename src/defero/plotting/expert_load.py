@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.checks.experts import answer_columns, complete_labels
+from defero.core.checks.experts import complete_labels
+from defero.core.labels import answer_matrix
 from defero.core.results import Decision
 from defero.core.trial import Trial
 from defero.metrics import ExpertUsage, decision_calibration, expert_usage
@@ -94,7 +95,7 @@ class ExpertLoadDisplay(Display):
         ax : Axes, optional
             Axes to draw on; a new figure by default.
         """
-        columns = answer_columns(answers)
+        columns = answer_matrix(answers, name="answers")
         n_items, n_experts = columns.shape
         check_cases(n_items)
         check_experts(n_experts)
@@ -142,7 +143,6 @@ class ExpertLoadDisplay(Display):
         ax.set_xlim(0, max(1.25 * float(share.max()), 0.01))
         style.in_percent(ax.xaxis, most_ticks=4)
         style.write_names(ax.yaxis, [self.expert_names[j] for j in order])
-        ax.tick_params(axis="y", length=0)
 
     def _draw_accuracy(self, ax: Axes) -> None:
         style.dress(ax, x="accuracy on these cases", grid="both")
@@ -178,14 +178,6 @@ class ExpertLoadDisplay(Display):
         lowest = float(np.nanmin(shown)) if len(expert_idx) else 0.0
         ax.set_xlim(max(0.0, lowest - 0.04) if lowest < 0.96 else 0.9, 1.01)
         style.in_percent(ax.xaxis)
-        ax.set_yticks(range(len(order)), [""] * len(order))
-        ax.tick_params(axis="y", length=0)
+        style.write_names(ax.yaxis, [""] * len(order))
         handles = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
-        ax.legend(
-            handles=handles,
-            loc="lower left",
-            bbox_to_anchor=(-0.02, 1.0),
-            ncols=2,
-            columnspacing=1.5,
-            borderaxespad=0.2,
-        )
+        style.legend_above(ax, handles=handles)

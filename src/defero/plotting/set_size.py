@@ -104,7 +104,7 @@ class SetSizeDisplay(Display):
                 return self
             self._draw_bars(ax, self.count / total)
             ax.axvline(self.mean, color=style.INK, linewidth=1.3, linestyle="--", label=self._mean_label())
-            ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=1, borderaxespad=0.3)
+            style.legend_above(ax, ncols=1)
         return self
 
     def _draw_bars(self, ax: Axes, share: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:

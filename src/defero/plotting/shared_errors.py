@@ -21,7 +21,6 @@ MOST_EXPERTS, SHOWN = 30, 20
 MOST_NUMBERS = 12
 """With more experts the cells have no numbers."""
 
-_HATCH = "/////"
 # At most half the strength, so that text stays readable on light and dark pages.
 _STRONGEST = 0.55
 _FRAME: dict[str, Any] = {"fill": False, "edgecolor": style.MODEL, "linewidth": 1.6}
@@ -91,14 +90,11 @@ class SharedErrorsDisplay(Display):
             self._draw_cells(ax)
             if count <= MOST_NUMBERS:
                 self._write_numbers(ax)
-            style.dress(ax, grid="")
-            for spine in ax.spines.values():
-                spine.set_visible(False)
+            style.dress(ax, grid="", frame=False)
             ax.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5), aspect="equal")
             style.write_names(ax.yaxis, names)
             style.write_names(ax.xaxis, names)
-            ax.tick_params(axis="x", length=0, labelrotation=90)
-            ax.tick_params(axis="y", length=0)
+            ax.tick_params(axis="x", labelrotation=90)
             self._draw_legend(ax)
         return self
 
@@ -125,8 +121,7 @@ class SharedErrorsDisplay(Display):
         unknown = np.isnan(value) & ~np.eye(len(value), dtype=np.bool_)
         hatched = [_cell(row, column) for row, column in np.argwhere(unknown)]
         if hatched:
-            cells = PatchCollection(hatched, facecolor="none", edgecolor=style.MUTED, hatch=_HATCH, linewidth=0)
-            ax.add_collection(cells, autolim=False)
+            ax.add_collection(PatchCollection(hatched, **style.UNKNOWN), autolim=False)
         for pair in self.errors.pairs:
             if pair.first in place and pair.second in place:
                 ends = place[pair.first], place[pair.second]
@@ -148,12 +143,8 @@ class SharedErrorsDisplay(Display):
             handles.append(Patch(**_FRAME, label="same mistakes, beyond chance"))
         off = ~np.eye(len(self.shown), dtype=np.bool_)
         if np.isnan(self.correlation[off]).any():
-            handles.append(
-                Patch(
-                    facecolor="none", edgecolor=style.MUTED, hatch=_HATCH, linewidth=0, label="too few shared answers"
-                )
-            )
-        ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=2, borderaxespad=0.3)
+            handles.append(Patch(**style.UNKNOWN, label="too few shared answers"))
+        style.legend_above(ax, handles=handles)
 
 
 def _cell(row: int, column: int) -> Rectangle:

@@ -17,7 +17,6 @@ from defero.plotting.display import Display, check_cases, check_experts, check_n
 MOST_NUMBERS = 120
 """With more cells there are no numbers."""
 
-_HATCH = "/////"
 # Weights of red, green and blue in relative luminance; at 0.18 dark and light text have the same contrast.
 _BRIGHTNESS = np.array([0.2126, 0.7152, 0.0722])
 
@@ -104,15 +103,12 @@ class SkillDisplay(Display):
             mesh = self._draw_cells(ax)
             if with_numbers:
                 self._write_numbers(ax, mesh)
-            style.dress(ax, x="true class", grid="")
-            for spine in ax.spines.values():
-                spine.set_visible(False)
+            style.dress(ax, x="true class", grid="", frame=False)
             ax.set(xlim=(-0.5, n_classes - 0.5), ylim=(n_experts - 0.5, -0.5))
             style.write_names(ax.yaxis, self.expert_names)
             style.write_names(ax.xaxis, self.classes)
             long = max(len(style.short(name)) for name in self.classes) > (4 if with_numbers else 2)
-            ax.tick_params(axis="x", length=0, labelrotation=90 if long else 0)
-            ax.tick_params(axis="y", length=0)
+            ax.tick_params(axis="x", labelrotation=90 if long else 0)
             self._draw_scale(ax, mesh)
         return self
 
@@ -134,14 +130,8 @@ class SkillDisplay(Display):
         )
         unknown = [Rectangle((k - 0.5, j - 0.5), 1, 1) for j, k in np.argwhere(self.skill.count == 0)]
         if unknown:
-            cells = PatchCollection(unknown, facecolor="none", edgecolor=style.MUTED, hatch=_HATCH, linewidth=0)
-            ax.add_collection(cells, autolim=False)
-            ax.legend(
-                handles=[Patch(facecolor="none", edgecolor=style.MUTED, hatch=_HATCH, linewidth=0, label="no answers")],
-                loc="lower left",
-                bbox_to_anchor=(-0.02, 1.0),
-                borderaxespad=0.3,
-            )
+            ax.add_collection(PatchCollection(unknown, **style.UNKNOWN), autolim=False)
+            style.legend_above(ax, handles=[Patch(**style.UNKNOWN, label="no answers")])
         return mesh
 
     def _write_numbers(self, ax: Axes, mesh: QuadMesh) -> None:

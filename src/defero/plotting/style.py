@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -31,6 +32,8 @@ HEAT = "cividis"
 ON_DARK_CELL = "#fdfcf3"
 ON_LIGHT_CELL = "#10151c"
 
+UNKNOWN: dict[str, Any] = {"facecolor": "none", "edgecolor": MUTED, "hatch": "/////", "linewidth": 0}
+"""Cells of which nothing is known."""
 TEXT = 8.0
 SMALL = 7.0
 LONGEST_NAME = 18
@@ -65,10 +68,10 @@ def drawing() -> AbstractContextManager[None]:
     return matplotlib.rc_context(_SETTINGS)
 
 
-def dress(ax: Axes, *, x: str = "", y: str = "", grid: str = "both") -> None:
+def dress(ax: Axes, *, x: str = "", y: str = "", grid: str = "both", frame: bool = True) -> None:
     """Style the Axes, draw a light grid and write labels; grid is "both", "x", "y" or ""."""
     for side, spine in ax.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
+        spine.set_visible(frame and side in ("left", "bottom"))
         spine.set(color=MUTED, linewidth=0.8)
     ax.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=SMALL, length=2.5, width=0.8)
     ax.set_facecolor("none")
@@ -88,9 +91,22 @@ def in_percent(axis: Axis, *, most_ticks: int = 5) -> None:
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}\u00a0%"))
 
 
+def legend_above(ax: Axes, *, handles: Sequence[Artist] | None = None, ncols: int = 2) -> None:
+    """Draw the legend above the Axes, of everything that has a label where no handles are named."""
+    ax.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.0),
+        ncols=ncols,
+        columnspacing=1.5,
+        borderaxespad=0.3,
+    )
+
+
 def write_names(axis: Axis, names: Sequence[str]) -> None:
     """Write names at 0, 1, 2, ..., without reading dollar signs as mathematics."""
     axis.set_ticks(range(len(names)), [short(name) for name in names])
+    axis.set_tick_params(length=0)
     for tick in axis.get_major_ticks():
         tick.label1.set_parse_math(False)
 

@@ -113,23 +113,6 @@ def stratum_names(strata: ArrayLike, *, n_items: int) -> list[Stratum]:
     return names
 
 
-def answer_columns(answers: ArrayLike) -> Labels:
-    """Return the answers as (n, J), text as plain Python strings, masked cells as None.
-
-    >>> answer_columns(np.ma.array([[1, 2]], mask=[[False, True]])).tolist()
-    [[1, None]]
-    """
-    array = np.asarray(answers)
-    if isinstance(answers, np.ma.MaskedArray):
-        array = array.astype(object)
-        array[np.ma.getmaskarray(answers)] = None
-    if array.ndim != 2:
-        raise InputError(
-            f"must have two axes (n, J), one column per expert, got shape {array.shape}.", argument="answers"
-        )
-    return array.astype(object) if array.dtype.kind in "US" else array
-
-
 def chosen_experts(expert: ArrayLike | Decision) -> IntArray:
     """Return who answers each item, (n,): -1 for the model, else the expert's index.
 

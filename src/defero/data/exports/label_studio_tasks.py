@@ -15,11 +15,11 @@ from defero.core.wording import join_names
 from defero.data.exports.label_studio_results import Control
 from defero.data.tables.cells import column_names, is_blank, no_such_column
 from defero.data.tables.item_keys import ItemKeys
+from defero.data.tables.json_lines import ENDINGS
 from defero.data.tables.write import whole_file
 
 KEY = "task_id"
 ROUTING = "defero_"
-_ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
 
 def tasks_with_decisions(
@@ -106,8 +106,8 @@ def write_label_studio(path: str | PathLike[str], tasks: Sequence[Mapping[str, A
     """Write tasks as Label Studio imports them: .json a list, .jsonl one per line; the whole file or none of it."""
     target = Path(path)
     name = target.name.lower()
-    if not name.endswith(_ENDINGS):
-        raise TableError(f"{path}: a list of tasks has one of the endings {join_names(_ENDINGS)}.")
+    if not name.endswith(ENDINGS):
+        raise TableError(f"{path}: a list of tasks has one of the endings {join_names(ENDINGS)}.")
     whole = name.removesuffix(".gz").endswith(".json")
     try:
         if whole:

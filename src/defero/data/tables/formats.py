@@ -5,10 +5,11 @@ the entry-point group "defero.table_formats".
 """
 
 import gzip
+import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -95,6 +96,37 @@ def open_text(path: Path) -> TextIO:
     if is_compressed(path):
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")
+
+
+@contextmanager
+def readable(path: Path, kind: str) -> Iterator[None]:
+    """Raise a `TableError` with one sentence where a file is missing, empty or damaged."""
+    if path.is_dir():
+        raise TableError(f"{path}: is a folder; name a file in it.")
+    if not path.exists():
+        raise TableError(f"{path}: no such file.")
+    if path.stat().st_size == 0:
+        raise TableError(f"{path}: is empty.")
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise TableError(f"{path}: {_undecodable(path)}; save the file as UTF-8.") from error
+    except (OSError, EOFError, zlib.error) as error:
+        first_line = next(iter(str(error).splitlines()), type(error).__name__)
+        raise TableError(f"{path}: cannot be read as {kind}: {first_line.rstrip('.')}.") from error
+
+
+def _undecodable(path: Path) -> str:
+    """Find the first byte that is no UTF-8: pandas counts from the start of its buffer, not of the file."""
+    # A damaged archive may end before the byte is found.
+    damage = suppress(OSError, EOFError, zlib.error)
+    with damage, gzip.open(path, "rb") if is_compressed(path) else path.open("rb") as file:
+        for row, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return f"row {row} holds the byte 0x{line[error.start]:02x}, which is not UTF-8"
+    return "it is not UTF-8"
 
 
 def is_compressed(path: Path) -> bool:

@@ -10,8 +10,7 @@ import pandas as pd
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import TableError
 from defero.core.wording import did_you_mean
-from defero.data.tables.cells import is_blank, quote_cell, row_number
-from defero.data.tables.wide import row_keys
+from defero.data.tables.cells import is_blank, no_such_column, quote_cell, row_number
 
 _UNKNOWN = -1
 
@@ -48,6 +47,25 @@ def plain_name(cell: object) -> str:
     return _without_point(name_text(cell))
 
 
+def row_keys(frame: pd.DataFrame, key: str, *, source: str = "table", first_row: int = 0) -> dict[str, int]:
+    """Return the keys that name the rows, with their places, after checking that none is blank and none repeats."""
+    if key not in frame.columns:
+        raise no_such_column(key, list(map(str, frame.columns)), source=source, role="the key")
+    places: dict[str, int] = {}
+    for position, cell in enumerate(frame[key].tolist()):
+        if is_blank(cell):
+            row = row_number(frame, position, first_row=first_row)
+            raise TableError(f"{source}: row {row}, column {key}: the key is blank; every row needs one.")
+        earlier = places.setdefault(name_text(cell), position)
+        if earlier != position:
+            rows = [row_number(frame, place, first_row=first_row) for place in (earlier, position)]
+            raise TableError(
+                f"{source}: column {key}: the key {quote_cell(cell)} is in rows {rows[0]} and {rows[1]}; "
+                "every row needs its own key. A value that several rows share names a group, not a row."
+            )
+    return places
+
+
 @dataclass(frozen=True, eq=False)
 class ItemKeys:
     """The keys of n items, each once, and in `numbers` also without a needless point where that names one item only."""
@@ -58,18 +76,10 @@ class ItemKeys:
     @classmethod
     def of(cls, items: pd.DataFrame, key: str, *, source: str, first_row: int) -> "ItemKeys":
         """Take the keys from a column, after checking that none is blank and none repeats."""
-        row_keys(items, key, source=source, first_row=first_row)
-        numbers: dict[str, int] = {}
+        numbers = row_keys(items, key, source=source, first_row=first_row)
         shorter: dict[str, list[int]] = {}
-        for place, cell in enumerate(items[key].tolist()):
-            earlier = numbers.setdefault(name_text(cell), place)
-            if earlier != place:
-                rows = [row_number(items, one, first_row=first_row) for one in (earlier, place)]
-                raise TableError(
-                    f"{source}: column {key}: the key {quote_cell(cell)} is in rows {rows[0]} and {rows[1]}; "
-                    "every row needs its own key."
-                )
-            shorter.setdefault(_without_point(name_text(cell)), []).append(place)
+        for text, place in numbers.items():
+            shorter.setdefault(_without_point(text), []).append(place)
         plain = {text: places[0] for text, places in shorter.items() if len(places) == 1}
         return cls(source, plain | numbers)
 
@@ -90,16 +100,10 @@ class ItemKeys:
         wrong = np.flatnonzero(item_idx == _UNKNOWN)
         if wrong.size and unknown == "error":
             place = int(wrong[0])
-            cell = column.iloc[place]
-            offer = did_you_mean(name_text(cell), self.numbers) if len(self.numbers) < 10_000 else "."
+            name = name_text(column.iloc[place])
+            offer = did_you_mean(name, self.numbers) if len(self.numbers) < 10_000 else "."
             raise TableError(
-                f"{source}: row {rows[place]}, column {column.name}: {self.source} has no item {quote_key(cell)}; "
+                f"{source}: row {rows[place]}, column {column.name}: {self.source} has no item {quote_cell(name)}; "
                 f"{wrong.size} of {len(item_idx)} answers are to items that it does not have{offer}"
             )
         return item_idx
-
-
-def quote_key(cell: object) -> str:
-    """Return a key for a message, as written and not too long."""
-    text = name_text(cell)
-    return repr(text if len(text) <= 40 else f"{text[:40]}...")

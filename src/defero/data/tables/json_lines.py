@@ -1,8 +1,6 @@
 """JSON from a file that anybody may have written: lines as a table, or a list of objects as records."""
 
-import gzip
 import json
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,9 +15,9 @@ import pandas as pd
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.formats import Append, TableFormat, open_text, plain_rows, strip_cells
+from defero.data.tables.formats import Append, TableFormat, open_text, plain_rows, readable, strip_cells
 
-_ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _MOST_DIGITS = 300  # a float ends at 1.8e308
 
 
@@ -144,17 +142,11 @@ def json_records(path: str | PathLike[str], *, of: str) -> list[Record]:
     """
     file = Path(path)
     name = file.name.lower()
-    if not name.endswith(_ENDINGS):
-        raise TableError(f"{path}: a list of {of}s has one of the endings {join_names(_ENDINGS)}.")
-    if not file.is_file():
-        raise TableError(f"{path}: {'is a folder; name a file in it' if file.is_dir() else 'no such file'}.")
+    if not name.endswith(ENDINGS):
+        raise TableError(f"{path}: a list of {of}s has one of the endings {join_names(ENDINGS)}.")
     whole = name.removesuffix(".gz").endswith(".json")
-    try:
+    with readable(file, "JSON"):
         records = list(_from_list(file, of=of) if whole else _from_lines(file, of=of))
-    except UnicodeDecodeError as error:
-        raise TableError(f"{path}: it is not UTF-8; save the file as UTF-8.") from error
-    except (OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise TableError(f"{path}: cannot be read: {error}.") from error
     if not records:
         raise TableError(f"{path}: holds no {of}.")
     return records
@@ -168,8 +160,6 @@ def _from_lines(path: Path, *, of: str) -> Iterator[Record]:
 def _from_list(path: Path, *, of: str) -> Iterator[Record]:
     with open_text(path) as file:
         text = file.read()
-    if not text.strip():
-        raise TableError(f"{path}: is empty.")
     try:
         records = parse_json(text)
     except ValueError as error:

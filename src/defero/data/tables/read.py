@@ -1,9 +1,6 @@
 """Tables from files of any registered format, whole or piece by piece."""
 
-import gzip
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -11,7 +8,7 @@ import pandas as pd
 
 from defero.core.errors import InputError, TableError
 from defero.data.tables.cells import no_such_column
-from defero.data.tables.formats import is_compressed, table_format
+from defero.data.tables.formats import readable, table_format
 
 
 def read_frame(
@@ -64,35 +61,11 @@ def _frames(path: str | PathLike[str], *, rows: int | None, as_text: Sequence[st
     """Yield the frames of a checked file, none of them empty; whatever goes wrong becomes a `TableError`."""
     file = Path(path)
     file_format = table_format(file)
-    if file.is_dir():
-        raise TableError(f"{path}: is a folder; name a file in it.")
-    if not file.exists():
-        raise TableError(f"{path}: no such file.")
-    if file.stat().st_size == 0:
-        raise TableError(f"{path}: is empty.")
     is_empty = True
-    try:
+    with readable(file, file_format.name):
         for frame in file_format.read(file, rows=rows, as_text=as_text):
             if len(frame):
                 is_empty = False
                 yield frame
-    except UnicodeDecodeError as error:
-        raise TableError(f"{path}: {_undecodable(file)}; save the file as UTF-8.") from error
-    except (OSError, EOFError, zlib.error) as error:
-        first_line = next(iter(str(error).splitlines()), type(error).__name__)
-        raise TableError(f"{path}: cannot be read as {file_format.name}: {first_line.rstrip('.')}.") from error
     if is_empty:
         raise TableError(f"{path}: has {'a header but ' if file_format.first_row > 1 else ''}no rows.")
-
-
-def _undecodable(path: Path) -> str:
-    """Find the first byte that is no UTF-8: pandas counts from the start of its buffer, not of the file."""
-    # A damaged archive may end before the byte is found.
-    damage = suppress(OSError, EOFError, zlib.error)
-    with damage, gzip.open(path, "rb") if is_compressed(path) else path.open("rb") as file:
-        for row, line in enumerate(file, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                return f"row {row} holds the byte 0x{line[error.start]:02x}, which is not UTF-8"
-    return "it is not UTF-8"

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from defero.core.errors import InputError, TableError
 from defero.core.labels import MISSING
 from defero.core.table import ExpertTable
 from defero.data.answers.class_codes import as_answers, class_codes, classes_of, parse_labels
-from defero.data.tables.cells import column_names, is_blank, no_such_column, quote_cell, row_number
+from defero.data.tables.cells import column_names, row_number
 from defero.data.tables.formats import first_row as first_row_of
 from defero.data.tables.formats import table_format
+from defero.data.tables.item_keys import row_keys
 from defero.data.tables.read import read_frame
 from defero.data.tables.roles import feature_columns
 
@@ -51,30 +51,22 @@ def read_table(
         Features and answers as DataFrames; in a message, rows are numbered as `first_row` says.
     """
     if isinstance(path, pd.DataFrame):
-        return table_from_frame(
-            path,
-            source="table",
-            label=label,
-            expert_names=expert_names,
-            features=features,
-            key=key,
-            classes=classes,
-            first_row=0,
-        )
-    as_text = [label, *expert_names] if key is None else [label, *expert_names, key]
-    frame = read_frame(path, as_text=as_text)
-    if not table_format(path).typed and label in frame.columns:
-        frame = frame.copy(deep=False)
-        frame[label] = parse_labels(frame[label])
+        frame, source, first = path, "table", 0
+    else:
+        as_text = [label, *expert_names] if key is None else [label, *expert_names, key]
+        frame, source, first = read_frame(path, as_text=as_text), str(path), first_row_of(path)
+        if not table_format(path).typed and label in frame.columns:
+            frame = frame.copy(deep=False)
+            frame[label] = parse_labels(frame[label])
     return table_from_frame(
         frame,
-        source=str(path),
+        source=source,
         label=label,
         expert_names=expert_names,
         features=features,
         key=key,
         classes=classes,
-        first_row=first_row_of(path),
+        first_row=first,
     )
 
 
@@ -87,13 +79,12 @@ def table_from_frame(
     features: Sequence[str] | None = None,
     key: str | None = None,
     classes: ArrayLike | None = None,
-    leave_out: Sequence[str] = (),
     first_row: int = 2,
 ) -> ExpertTable:
     """Take labels, answers and features out of a frame, such as one piece of a larger file.
 
-    Parameters are those of `read_table`; `source` is what a message calls the table, `leave_out` which columns are no
-    features, `first_row` the number of the row whose index is 0.
+    Parameters are those of `read_table`; `source` is what a message calls the table, `first_row` the number of
+    the row whose index is 0.
     """
     frame = frame.set_axis(list(column_names(frame, source=source)), axis=1)
     if len(frame) == 0:
@@ -102,7 +93,7 @@ def table_from_frame(
         raise InputError(f"must be a list of column names, got the text {expert_names!r}.", argument="expert_names")
     named = [(label, "the label"), *((name, "an expert") for name in expert_names)]
     named += [(key, "the key")] if key is not None else []
-    chosen = feature_columns(list(frame.columns), source=source, named=named, features=features, leave_out=leave_out)
+    chosen = feature_columns(list(frame.columns), source=source, named=named, features=features)
     if key is not None:
         row_keys(frame, key, source=source, first_row=first_row)
     known = classes_of(frame[label], classes, source=source)
@@ -121,22 +112,3 @@ def table_from_frame(
         classes=known,
         expert_names=list(expert_names),
     )
-
-
-def row_keys(frame: pd.DataFrame, key: str, *, source: str = "table", first_row: int = 0) -> NDArray[Any]:
-    """Return the (n,) values that name the rows, after checking that none is blank and none repeats."""
-    if key not in frame.columns:
-        raise no_such_column(key, list(map(str, frame.columns)), source=source, role="the key")
-    seen: dict[str, int] = {}
-    for position, cell in enumerate(frame[key].tolist()):
-        if is_blank(cell):
-            row = row_number(frame, position, first_row=first_row)
-            raise TableError(f"{source}: row {row}, column {key}: the key is blank; every row needs one.")
-        earlier = seen.setdefault(str(cell), position)
-        if earlier != position:
-            rows = [row_number(frame, place, first_row=first_row) for place in (earlier, position)]
-            raise TableError(
-                f"{source}: column {key}: the key {quote_cell(cell)} is in rows {rows[0]} and {rows[1]}; "
-                "every row needs its own key. A value that several rows share names a group, not a row."
-            )
-    return np.asarray(frame[key])

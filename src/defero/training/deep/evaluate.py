@@ -75,13 +75,7 @@ def evaluate(net: nn.Module, loss: DeferralLoss, feed: Feed, machine: Machine, *
     correct, observed = verdicts.cells(logits.experts.shape[1])
     model = None if logits.model is None else _numpy(logits.model)
     scores = scores_from_logits(loss.link, _numpy(logits.classes), _numpy(logits.experts), model_logit=model)
-    return judge(
-        scores,
-        feed.labels.cpu().numpy(),
-        correct.cpu().numpy(),
-        observed.cpu().numpy(),
-        loss=mean,
-    )
+    return judge(scores, feed.labels.cpu().numpy(), correct.cpu().numpy(), observed.cpu().numpy(), loss=mean)
 
 
 def judge(

@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -193,14 +193,12 @@ class _Run:
         line = EpochLine(epoch=state.epoch, loss=loss, images_per_second=speed, seconds=seconds, learning_rate=rate)
         if quality is None:
             return line
-        return EpochLine(
-            **{
-                **vars(line),
-                "held_out_loss": quality.loss,
-                "system_accuracy": quality.system_accuracy,
-                "class_accuracy": quality.class_accuracy,
-                "ece": quality.ece,
-            }
+        return replace(
+            line,
+            held_out_loss=quality.loss,
+            system_accuracy=quality.system_accuracy,
+            class_accuracy=quality.class_accuracy,
+            ece=quality.ece,
         )
 
     def _train_epoch(self, interrupts: Interrupts, tell: Any) -> tuple[float, int]:
