@@ -280,9 +280,9 @@ def test_a_damaged_model_is_told(folder, command):
     shutil.copytree("model", "cut")
     (folder / "cut" / "weights.safetensors").write_bytes(b"cut")
     for name, message in [
-        ("none", "none: no such model folder; `defero fit ... --out none` makes one."),
+        ("none", "none: no such model folder; name the folder that fit or save wrote."),
         ("cut", "cut/weights.safetensors: the model folder is damaged (its checksum is not the one in model.json);"),
-        (".", ".: holds no model.json, so it is no model folder; name the folder that `defero fit` or save wrote."),
+        (".", ".: holds no model.json, so it is no model folder; name the folder that fit or save wrote."),
     ]:
         outcome = run(command, name, "cases.csv", *options)
         assert (outcome.code, outcome.out) == (2, "")

@@ -28,7 +28,7 @@ def fit(table, *options):
 
 def test_it_trains_judges_and_saves(tmp_path_factory):
     folder, printed = trained(tmp_path_factory)
-    parts = "81 to learn from, 23 to calibrate, 24 to conformalise, 32 for the test."
+    parts = "81 to learn from, 23 to calibrate, 24 to conformalize, 32 for the test."
     assert f"160 cases of {folder / 'cases.csv'}: {parts}" in printed
     assert "age: a number; blank cells become" in printed
     assert re.search(r"site: 4 categories \(.*trunk.*\)\.", printed)
@@ -109,7 +109,7 @@ def test_a_near_miss_is_offered(folder, cases):
         (["--test-share", "1.5"], "--test-share must lie between 0 and 1, got 1.5."),
         (
             ["--test-share", "0.0001"],
-            "cases.csv: 160 cases, so split, leave 100 to learn from, 30 to calibrate, 30 to conformalise and 0 for "
+            "cases.csv: 160 cases, so split, leave 100 to learn from, 30 to calibrate, 30 to conformalize and 0 for "
             "the test; expected at least 10 to learn from",
         ),
         (["--alpha", "1"], "--alpha must lie between 0 and 1, got 1; for a promise of 90 % pass 0.1."),

@@ -57,7 +57,7 @@ def test_ids_and_other_dates_are_not_called_texts(folder, cases):
     wide.to_csv("wide.csv", index=False)
     outcome = fit("wide.csv")
     assert outcome.code == 0
-    codes = "codes that hardly repeat; if they name cases or groups, name the column as the key or the groups."
+    codes = "ids or codes that hardly repeat; use case ids as the key, ids of patients or the like as the groups."
     dates = "dates are not used; write them as 2024-05-01 to split by them as the time."
     assert f"  uuid: not used, {codes}\n" in outcome.out
     assert f"  seen: not used, {dates}\n  said: not used, {dates}\n" in outcome.out
@@ -120,12 +120,12 @@ def test_few_cases_are_refused_with_what_the_parts_need(folder, cases):
     cases.head(19).to_csv("few.csv", index=False)
     assert fit("few.csv").err == (
         "defero: few.csv: 19 cases are too few; expected at least 20: 10 to learn from, and 3 or 4 each to calibrate, "
-        "to conformalise and for the test. Dozens make a start, hundreds a team.\n"
+        "to conformalize and for the test. Dozens make a start, hundreds a team.\n"
     )
     cases.head(20).to_csv("few.csv", index=False)
     outcome = fit("few.csv")
     assert outcome.code == 0, outcome.err
-    assert re.search(r"20 cases of few.csv: 1[01] to learn from, [23] to calibrate, 3 to conformalise", outcome.out)
+    assert re.search(r"20 cases of few.csv: 1[01] to learn from, [23] to calibrate, 3 to conformalize", outcome.out)
 
 
 def test_what_auto_chose_is_told(folder, tmp_path_factory):

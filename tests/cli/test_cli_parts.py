@@ -29,7 +29,7 @@ def test_a_column_called_split_is_no_feature_and_not_followed(folder):
         "note: cases.csv: column split says which part a case is in and is no feature; to split the table as it says, "
         "pass --split split.\n"
     )
-    assert "81 to learn from, 23 to calibrate, 24 to conformalise, 32 for the test." in outcome.out
+    assert "81 to learn from, 23 to calibrate, 24 to conformalize, 32 for the test." in outcome.out
     assert "split" not in Router.load("other").facts.columns
     cases.assign(split=["north", "south"] * 80).to_csv("cases.csv", index=False)
     outcome = fit(*FIT, table="cases.csv", out="third")
@@ -69,7 +69,7 @@ def test_no_group_is_in_two_parts(folder):
     few = fit(*FIT, "--group", "site", table="cases.csv", out="few")
     assert "no site is in two parts" in few.out
     assert (
-        "note: of 4 values of site, the cases to learn from have 1, those to calibrate 1, to conformalise 1, and the "
+        "note: of 4 values of site, the cases to learn from have 1, those to calibrate 1, to conformalize 1, and the "
         "test has 1: of so few, another site may fare quite differently.\n"
     ) in few.err
     assert "values of patient" not in result.err

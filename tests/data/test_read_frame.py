@@ -14,6 +14,7 @@ import defero.data
 from defero.core.errors import InputError, TableError
 from defero.data.tables.formats import first_row
 from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.wide import read_table
 
 FRAME = pd.DataFrame(
     {
@@ -273,3 +274,16 @@ def test_control_characters_of_a_name_are_shown_and_not_obeyed(tmp_path):
         read_frame(tmp_path / "t.csv", columns=["c"])
     assert "a\\x1b[2J" in str(error.value)
     assert "\x1b" not in str(error.value)
+
+
+def test_a_missing_header_row_is_suspected(tmp_path):
+    path = tmp_path / "iris.csv"
+    path.write_text("5.1,3.5,1.4,setosa\n4.9,3.0,1.3,virginica\n", encoding="utf-8")
+    with pytest.raises(TableError, match=r"'species'.*is the header row missing\?"):
+        read_table(path, label="species", expert_names=[])
+    path.write_text("1.4,1.4,0,setosa\n4.9,3.0,1.3,virginica\n", encoding="utf-8")
+    with pytest.raises(TableError, match=r"'1\.4' more than once.*is the header row missing\?"):
+        read_frame(path)
+    path.write_text("0,1,2,label\n4.9,3.0,1.3,virginica\n", encoding="utf-8")
+    with pytest.raises(TableError, match=r"no column 'lable'.*did you mean 'label'\?.*label\.$"):
+        read_table(path, label="lable", expert_names=[])

@@ -203,7 +203,7 @@ def test_a_damaged_folder_is_told_with_the_file(saved, tmp_path, name, damage):
 
 
 def test_a_folder_that_is_not_there_or_empty(tmp_path):
-    with pytest.raises(ModelFolderError, match=r"none: no such model folder; `defero fit .* makes one"):
+    with pytest.raises(ModelFolderError, match="none: no such model folder; name the folder that fit or save wrote"):
         Router.load(tmp_path / "none")
     with pytest.raises(ModelFolderError, match=r"holds no model\.json, so it is no model folder; name the folder that"):
         Router.load(tmp_path)

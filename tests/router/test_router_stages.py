@@ -151,12 +151,12 @@ def test_calibrator_and_panel_survive_the_folder(ready, tmp_path):
     )
 
 
-def test_a_mixture_of_experts_cannot_be_calibrated_or_conformalised():
+def test_a_mixture_of_experts_cannot_be_calibrated_or_conformalized():
     moe = DeferralClassifier("mlp", loss="moe", recipe=Recipe(max_epochs=2), random_state=0)
     moe.fit(TRAIN.features, TRAIN.labels, experts=TRAIN.answers)
     with pytest.raises(InputError, match="weights are no probabilities and cannot be calibrated"):
         moe.calibrate(CAL.features, CAL.labels, experts=CAL.answers)
-    with pytest.raises(InputError, match="cannot be conformalised"):
+    with pytest.raises(InputError, match="cannot be conformalized"):
         moe.conformalize(CONF.features, CONF.labels, experts=CONF.answers)
 
 
@@ -261,7 +261,7 @@ def test_groups_are_checked_and_judged(team):
         team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, strata=[1, 2, 3])
 
 
-def test_somebody_elses_probabilities_can_be_calibrated_and_conformalised():
+def test_somebody_elses_probabilities_can_be_calibrated_and_conformalized():
     texts = np.array([f"case {i}" for i in range(600)])
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 600)

@@ -152,7 +152,7 @@ def fit(
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train, calibrate, conformalise and test on four disjoint parts of a file, and save the team.
+    """Train, calibrate, conformalize and test on four disjoint parts of a file, and save the team.
 
     By default 50 % of the cases are for training, 15 % for calibrating the probabilities, 15 % for finding panels of
     experts, and 20 % for the test.

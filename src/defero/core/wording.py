@@ -78,9 +78,12 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 
     >>> did_you_mean("lable", ["age", "label"]), did_you_mean("x", ["age"])
     ("; did you mean 'label'?", '.')
+    >>> did_you_mean("Truth", ["truths", "TRUTH"])  # the same name, but for the case
+    "; did you mean 'TRUTH'?"
     """
-    lowered = {candidate.lower(): candidate for candidate in candidates}
-    near = difflib.get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.6)
+    lowered = {candidate.casefold(): candidate for candidate in candidates}
+    asked = name.casefold()
+    near = [asked] if asked in lowered else difflib.get_close_matches(asked, list(lowered), n=1, cutoff=0.6)
     return f"; did you mean {lowered[near[0]]!r}?" if near else "."
 
 

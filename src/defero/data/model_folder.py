@@ -127,10 +127,10 @@ def read_folder(folder: Path) -> ModelFiles:
 def _read_once(folder: Path) -> ModelFiles:
     path = folder / MANIFEST
     if not folder.is_dir():
-        raise ModelFolderError(f"{folder}: no such model folder; `defero fit ... --out {folder}` makes one.")
+        raise ModelFolderError(f"{folder}: no such model folder; name the folder that fit or save wrote.")
     if not path.is_file():
         raise ModelFolderError(
-            f"{folder}: holds no {MANIFEST}, so it is no model folder; name the folder that `defero fit` or save wrote."
+            f"{folder}: holds no {MANIFEST}, so it is no model folder; name the folder that fit or save wrote."
         )
     manifest = _read_manifest(path)
     parts: dict[str, bytes] = {}

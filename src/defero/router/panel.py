@@ -64,7 +64,7 @@ class Panel:
         The promise is about the experts who can be on a panel: those who are there and have proven themselves.
         """
         if scores.link == "weight":
-            raise InputError("a mixture of experts' weights are no probabilities: it cannot be conformalised.")
+            raise InputError("a mixture of experts' weights are no probabilities: it cannot be conformalized.")
         for name, value in (("fees", fees), ("available", available)):
             if value is not None and np.shape(value) != (scores.n_experts,):
                 raise InputError(f"{name} must have one entry per expert (J,) here: the promise is for those.")

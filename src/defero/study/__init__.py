@@ -1,4 +1,4 @@
-"""The protocol: read past cases, split them in four, fit, calibrate, conformalise, test, remember, report, route."""
+"""The protocol: read past cases, split them in four, fit, calibrate, conformalize, test, remember, report, route."""
 
 from defero.data.case_file import Cases
 from defero.study.judging.evaluation import Evaluation

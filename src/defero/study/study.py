@@ -1,4 +1,4 @@
-"""Study: from past cases to a team that is fitted, calibrated, conformalised, tested, saved and used."""
+"""Study: from past cases to a team that is fitted, calibrated, conformalized, tested, saved and used."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -51,7 +51,7 @@ class Study(TeamAtWork):
     cases : Cases or None
         Without the columns that the table is split by among their features.
     parts : four ExpertTable
-        To learn from, to calibrate, to conformalise, for the test.
+        To learn from, to calibrate, to conformalize, for the test.
     team : Router or None
     notes : list of str
         What looked like a mistake, or was left out; after `fit`.

@@ -154,7 +154,7 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
         if _mostly(_DATE, counts):
             return "dates are not used; write them as 2024-05-01 to split by them as the time"
         if _mostly(_CODE, counts):  # one word of plain signs each: ids, links, mail addresses
-            return "codes that hardly repeat; if they name cases or groups, name the column as the key or the groups"
+            return "ids or codes that hardly repeat; use case ids as the key, ids of patients or the like as the groups"
         return FREE_TEXT
     ranked = sorted(counts, key=lambda level: (-counts[level], level))
     return CategoricalColumn(name, tuple(ranked[:max_categories]), len(ranked) > max_categories, missing)

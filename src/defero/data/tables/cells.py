@@ -169,8 +169,24 @@ def column_names(frame: Any, *, source: str) -> dict[str, Any]:
 
 def no_such_column(name: str, columns: Sequence[str], *, source: str, role: str) -> TableError:
     """Return the error for a column that the table does not have."""
-    offer = did_you_mean(name, columns)
-    return TableError(f"{source}: no column {name!r} for {role}{offer} The columns are {join_names(columns, most=30)}.")
+    offer, header = did_you_mean(name, columns), no_header_hint(columns)
+    return TableError(
+        f"{source}: no column {name!r} for {role}{offer} The columns are {join_names(columns, most=30)}.{header}"
+    )
+
+
+def no_header_hint(columns: Sequence[str]) -> str:
+    """Ask for the header row where the names of columns look like a row of data.
+
+    >>> no_header_hint(["5.1", "3.5", "setosa"])
+    ' Most of these are numbers: is the header row missing?'
+    >>> no_header_hint(["age", "site"]), no_header_hint(["0", "1", "2", "label"])
+    ('', '')
+    """
+    numeric = [number for number in map(number_of, columns) if number is not None]
+    numbered = len(numeric) > 1 and set(np.diff(numeric)) == {1.0}  # columns that were numbered, not named
+    missing = len(numeric) > len(columns) / 2 and not numbered
+    return " Most of these are numbers: is the header row missing?" if missing else ""
 
 
 def row_number(frame: Any, position: int, *, first_row: int) -> int:

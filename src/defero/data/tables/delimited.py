@@ -12,6 +12,7 @@ import pandas as pd
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
+from defero.data.tables.cells import no_header_hint
 from defero.data.tables.formats import (
     Append,
     TableFormat,
@@ -118,7 +119,10 @@ def read_header(path: Path, *, separator: str) -> list[str]:
         raise TableError(f"{path}: row 1 is blank; it must hold the column names.")
     twice = [name for name in duplicates(names) if name]
     if twice:
-        raise TableError(f"{path}: row 1 has {join_names(map(repr, twice))} more than once; rename one of them.")
+        raise TableError(
+            f"{path}: row 1 has {join_names(map(repr, twice))} more than once; rename one of them."
+            f"{no_header_hint(names)}"
+        )
     other = next((mark for mark in _SEPARATORS if mark in names[0] and mark != separator), None)
     if len(names) == 1 and other is not None:
         raise TableError(f"{path}: {_save_with(other, separator)}.")

@@ -43,7 +43,7 @@ def checked_parts(
         learn, held, panels, test = map(len, parts)
         raise TableError(
             f"{source}: {len(table)} cases, so split, leave {learn} to learn from, {held} to calibrate, {panels} to "
-            f"conformalise and {test} for the test; expected at least {LEAST_LEARN} to learn from and one of each of "
+            f"conformalize and {test} for the test; expected at least {LEAST_LEARN} to learn from and one of each of "
             "the others. Pass more, or split in another way."
         )
     if table.n_experts and not parts[0].n_answers:
@@ -71,7 +71,7 @@ def _check_table(cases: Cases, *, where: str) -> None:
     if len(table) < LEAST_CASES:
         raise TableError(
             f"{cases.source}: {len(table)} cases are too few; expected at least {LEAST_CASES}: {LEAST_LEARN} to learn "
-            "from, and 3 or 4 each to calibrate, to conformalise and for the test. Dozens make a start, hundreds a "
+            "from, and 3 or 4 each to calibrate, to conformalize and for the test. Dozens make a start, hundreds a "
             "team."
         )
 

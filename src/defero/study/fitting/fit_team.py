@@ -31,7 +31,7 @@ def fit_team(
     ----------
     cases : Cases
     parts : four ExpertTable
-        To learn from, to calibrate, to conformalise, for the test.
+        To learn from, to calibrate, to conformalize, for the test.
     choices : FitChoices
     cuts : mapping
         The columns of "groups", "time" and "split" that the cases are split by, or None.

@@ -38,7 +38,7 @@ def sizes_sentence(cases: Cases, parts: tuple[ExpertTable, ...], cuts: dict[str,
     }
     cut = [how[name].format(column) for name, column in cuts.items() if column is not None]
     sizes = (
-        f"{len(table)} cases of {cases.source}: {learn} to learn from, {held} to calibrate, {panels} to conformalise, "
+        f"{len(table)} cases of {cases.source}: {learn} to learn from, {held} to calibrate, {panels} to conformalize, "
         f"{test} for the test{''.join(f'; {one}' for one in cut)}."
     )
     label = "the majority of the answers" if cases.file.label is None and cases.n_majority else cases.file.label
@@ -72,7 +72,7 @@ def few_groups(cases: Cases, parts: tuple[ExpertTable, ...], *, groups: str | No
         return []
     return [
         f"of {len(set().union(*names))} values of {groups}, the cases to learn from have {learn}, those to calibrate "
-        f"{held}, to conformalise {panels}, and the test has {test}: of so few, another {groups} may fare quite "
+        f"{held}, to conformalize {panels}, and the test has {test}: of so few, another {groups} may fare quite "
         "differently."
     ]
 

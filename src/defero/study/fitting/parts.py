@@ -1,4 +1,4 @@
-"""Four disjoint parts of past cases: to learn from, to calibrate, to conformalise, and for the test."""
+"""Four disjoint parts of past cases: to learn from, to calibrate, to conformalize, and for the test."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +31,7 @@ def four_parts(
     split: str | None = None,
     random_state: int,
 ) -> tuple[ExpertTable, ExpertTable, ExpertTable, ExpertTable]:
-    """Split cases into parts to learn from, to calibrate, to conformalise and to test.
+    """Split cases into parts to learn from, to calibrate, to conformalize and to test.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def four_parts(
         The earliest cases are learned from, the latest are the test.
     split : str, optional
         The column that says which cases are for the test (see `PARTS`). Those it calls val are shared between
-        calibrating and conformalising; a part that it does not name is cut from the cases to learn from.
+        calibrating and conformalizing; a part that it does not name is cut from the cases to learn from.
     random_state : int
     """
     source = cases.source

@@ -1,0 +1,33 @@
+"""Every file that a page names exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").glob("*.md"))
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+NAMED = re.compile(r"`([\w.-]+(?:/[\w.-]+)+/?)`")
+ROOTS = (ROOT, ROOT / "src" / "defero", ROOT / "src", ROOT / "papers" / "verma2023")
+
+
+def in_repository(name):
+    """Tell paths of the repository from those of a user: their first folder is one of ours."""
+    return any((root / name.split("/")[0]).is_dir() for root in ROOTS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_paths_that_a_page_names_exist(page):
+    text = page.read_text(encoding="utf-8")
+    links = [name for name in LINK.findall(text) if not (page.parent / name).exists()]
+    named = [name for name in NAMED.findall(text) if in_repository(name)]
+    lost = [name for name in named if not any((root / name).exists() for root in (*ROOTS, page.parent))]
+    assert (links, lost) == ([], [])
+
+
+def test_a_lost_path_would_be_found():
+    assert NAMED.findall("see `data/tables/formats.py` and `defero fit`") == ["data/tables/formats.py"]
+    assert in_repository("data/no/such.py")
+    assert not in_repository("model/model.json")
+    assert LINK.findall("[a](b.md#c), [d](https://e.org/f.md)") == ["b.md"]
