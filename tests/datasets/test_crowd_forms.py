@@ -90,7 +90,7 @@ def test_posts_from_the_wide_table_of_their_source(tmp_path):
     assert table.expert_names == ("Expert 1", "Expert 10")  # who answered nothing is left out
     assert table.answer_idx.tolist() == [[1, -1], [1, 0]]
     assert table.features.to_numpy().tolist() == [["a, b", 0], ["c", 1]]
-    with pytest.raises(InputError, match="features must be text or minilm, got 'bert'"):
+    with pytest.raises(InputError, match="features must be one of text, minilm, got 'bert'"):
         keswani_toxicity(folder=tmp_path, features="bert")
     path.write_text(",Tweet,Dialect\n0,a,1\n")
     with pytest.raises(InputError, match="True Label is missing"):

@@ -211,7 +211,7 @@ def test_galaxies_from_kaggles_files(tmp_path, form):
     assert (loaded.ids.tolist(), loaded.images.shape) == (["100", "200", "300"], (3, 64, 64, 3))
     write_part(tmp_path)
     assert load_dataset("galaxyzoo", folder=tmp_path).ids.tolist() == ["7"]
-    with pytest.raises(InputError, match="source must be part or kaggle, got 'all'"):
+    with pytest.raises(InputError, match="source must be one of part, kaggle, got 'all'"):
         galaxyzoo(folder=tmp_path, source="all")
 
 

@@ -62,7 +62,7 @@ def test_an_expert_without_a_value_does_not_spoil_the_mean():
         (lambda: forecast_cells([0.5, -1], [1, 0], name="expert_proba"), "expert_proba must lie .* got -1 for item 1"),
         (lambda: forecast_cells([0.5], [1], [2]), "observed must be True or False .* got 2 for item 0"),
         (lambda: forecast_cells([[0.5, 0.5]], [[1, 3]]), "correct must be True or False .* for item 0, expert 1"),
-        (lambda: forecast_cells([0.5], [1]).average(brier, "mean"), "average must be 'experts', 'pooled' or None"),
+        (lambda: forecast_cells([0.5], [1]).average(brier, "mean"), "average must be one of experts, pooled, None"),
     ],
 )
 def test_what_does_not_fit_is_refused(call, words):

@@ -188,5 +188,5 @@ def test_the_parts_of_experts():
 
 
 def test_a_strange_average_is_named():
-    with pytest.raises(InputError, match="average must be 'experts', 'pooled' or None, got 'items'"):
+    with pytest.raises(InputError, match="average must be one of experts, pooled, None, got 'items'"):
         brier_parts([0.5], [True], average="items")

@@ -256,7 +256,7 @@ def test_edges_of_the_interval():
     [
         ({"level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
         ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
-        ({"average": "items"}, "average must be 'experts', 'pooled' or None, got 'items'"),
+        ({"average": "items"}, "average must be one of experts, pooled, None, got 'items'"),
     ],
 )
 def test_wrong_options_are_named(options, message):

@@ -110,7 +110,7 @@ def test_another_run_is_not_gone_on_with(tmp_path):
         fitted(small_net(), settings=changed(learning_rate=0.1), folder=tmp_path)
     fit = fitted(small_net(), settings=changed(learning_rate=0.1, epochs=1), folder=tmp_path, resume="never")
     assert [line.epoch for line in fit.lines] == [1]
-    with pytest.raises(InputError, match="resume must be 'auto' or 'never', got 'yes'"):
+    with pytest.raises(InputError, match="resume must be one of auto, never, got 'yes'"):
         fitted(small_net(), folder=tmp_path, resume="yes")
 
 

@@ -6,6 +6,7 @@ import re
 import torch
 from torch import Tensor, nn
 
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean
 from defero.nets.deferral_net import DeferralNet
@@ -122,8 +123,7 @@ def net_by_name(
     >>> net(torch.zeros(2, 3, 32, 32)).experts.shape
     torch.Size([2, 4])
     """
-    if branches not in ("one", "two"):
-        raise InputError(f"branches must be 'one' or 'two', got {branches!r}.")
+    one_of("branches", branches, ("one", "two"))
     trunks = [
         trunk_by_name(name, example, pretrained=pretrained, generator=generator)
         for _ in range(1 if branches == "one" else 2)

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.datasets.catalog import described
 from defero.datasets.files import how_to_get, read_picture, require
@@ -48,8 +49,7 @@ def galaxyzoo(
         source = "part" if require(root, GALAXYZOO) == "compact" else "kaggle"
     if source == "part":
         return _part(root)
-    if source != "kaggle":
-        raise InputError(f"must be part or kaggle, got {source!r}.", argument="source")
+    one_of("source", source, ("part", "kaggle"))
     solutions = root / "galaxyzoo" / "training_solutions_rev1.csv"
     if not solutions.is_file():
         raise InputError(how_to_get(root, GALAXYZOO))

@@ -83,8 +83,7 @@ def _table(home: Path, items: pd.DataFrame, answers: pd.DataFrame, *, features: 
 
 def _embeddings(home: Path, features: str, *, n_items: int) -> object:
     path = home / "minilm.npy"
-    if features != "minilm":
-        raise InputError(f"must be text or minilm, got {features!r}.", argument="features")
+    one_of("features", features, ("text", "minilm"))
     if not path.is_file():
         raise InputError(f"{path} is missing: only our form of the data has embeddings; pass features='text'.")
     vectors = np.load(path, allow_pickle=False).astype(np.float32)

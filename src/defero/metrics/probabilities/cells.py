@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, place, true_or_false
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 
 Average = Literal["experts", "pooled"]
@@ -68,8 +69,7 @@ class Cells:
 
     def averages(self, measure: Measures, average: Average | None, *, count: int) -> list[float | FloatArray]:
         """Return each of `count` values in the same way."""
-        if average not in ("experts", "pooled", None):
-            raise InputError(f"must be 'experts', 'pooled' or None, got {average!r}.", argument="average")
+        one_of("average", average, ("experts", "pooled", None))
         columns = [self.pooled()] if average == "pooled" else (self.column(j) for j in range(self.n_experts))
         nothing = (math.nan,) * count
         rows = [measure(*column) if len(column[0]) else nothing for column in columns]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss
 from defero.training.deep.evaluate import Quality, evaluate
@@ -96,8 +97,7 @@ def fit_deep(
     -------
     DeepFit
     """
-    if resume not in ("auto", "never"):
-        raise InputError(f"resume must be 'auto' or 'never', got {resume!r}.")
+    one_of("resume", resume, ("auto", "never"))
     path = None if folder is None else folder / FILE
     if folder is not None:
         make_folder(folder)

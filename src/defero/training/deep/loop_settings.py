@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 
 Optimiser = Literal["sgd", "adamw", "muon"]
@@ -89,10 +90,7 @@ class LoopSettings:
 
     def __post_init__(self) -> None:
         for name, choice in _CHOICES.items():
-            if getattr(self, name) not in get_args(choice):
-                raise InputError(
-                    f"must be one of {', '.join(get_args(choice))}, got {getattr(self, name)!r}.", argument=name
-                )
+            one_of(name, getattr(self, name), get_args(choice))
         for name in ("epochs", "batch_size", "evaluate_every", "patience"):
             value = getattr(self, name)
             if value is not None and value < 1:
