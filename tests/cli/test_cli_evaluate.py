@@ -74,6 +74,26 @@ def test_the_gain_and_its_doubts_are_told(folder):
     assert notes[0] == "32 cases are too few to judge by: look at the intervals."
 
 
+def test_every_way_of_asking_is_shown_and_one_can_be_chosen(folder):
+    result = json.loads(run("evaluate", "model", "cases.csv", "--json").out)["test"]
+    human = run("evaluate", "model", "cases.csv").out
+    assert (result["ask"], result["questions"]) == ("one", result["ways"]["one"]["questions"])
+    for name, words in (("sequential", "asking one after the other"), ("everybody_bayes", "a Bayes vote of everybody")):
+        way = result["ways"][name]
+        shown = rf"^{words} +{100 * way['accuracy']:.1f} % .* {way['questions']:.2f} +{way['cost']:.3f} "
+        assert re.search(shown, human, re.MULTILINE)
+    assert "0.01 a question" in human
+    for ask in ("sequential", "panel"):
+        chosen = json.loads(run("evaluate", "model", "cases.csv", "--ask", ask, "--json").out)["test"]
+        assert chosen["team"]["accuracy"] == result["ways"][ask]["accuracy"] == chosen["kept"]
+        assert chosen["questions"] == result["ways"][ask]["questions"]
+    wrong = run("evaluate", "model", "cases.csv", "--ask", "everybody")
+    assert wrong.code == 2
+    assert all(word in wrong.err for word in ("--ask", "everybody", "sequential"))
+    assert run("report", "model", "cases.csv", "--ask", "sequential", "--out", "page.html").code == 0
+    assert "--ask sequential" in (folder / "page.html").read_text()
+
+
 def test_the_seed_settles_the_draws(folder):
     told = [run("evaluate", "model", "cases.csv", "--json", "--seed", seed).out for seed in (0, 0, 4)]
     assert told[0] == told[1]

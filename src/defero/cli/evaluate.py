@@ -10,6 +10,7 @@ from defero.cli.options import (
     Answer,
     Answers,
     AsJson,
+    Ask,
     ControlName,
     Expert,
     FileFormat,
@@ -40,6 +41,7 @@ def evaluate(
     against: Annotated[
         list[Path] | None, typer.Option(help="Another model folder to compare with. Repeat for several.")
     ] = None,
+    ask: Ask = None,
     all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -68,7 +70,9 @@ def evaluate(
         control=control,
         images=images,
     )
-    judged = study.evaluate(cases, against=against or [], all_rows_new=all_rows_new, random_state=seed)
+    judged = study.evaluate(
+        cases, against=against or [], all_rows_new=all_rows_new, ask=ask or "one", random_state=seed
+    )
     if as_json:
         emit(judged.to_dict())
         return

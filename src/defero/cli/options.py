@@ -38,6 +38,13 @@ Fee = Annotated[
         help="NAME=FEE: the price of asking an expert, where one wrong decision costs 1. Repeat for several experts."
     ),
 ]
+Ask = Annotated[
+    str | None,
+    typer.Option(
+        help="How a case is settled, for the figures of the team: one (one expert, whose answer is final; the "
+        "default), sequential (one after the other, as long as a question is worth its fee) or panel."
+    ),
+]
 AllRowsNew = Annotated[
     bool,
     typer.Option(

@@ -11,6 +11,7 @@ from defero.cli.options import (
     Answer,
     Answers,
     AsJson,
+    Ask,
     ControlName,
     Expert,
     FileFormat,
@@ -40,6 +41,7 @@ def report(
     file_format: FileFormat = None,
     control: ControlName = None,
     images: Images = None,
+    ask: Ask = None,
     all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -69,8 +71,8 @@ def report(
         "images": images,
     }
     study = saved_study(model)
-    judged = study.evaluate(study.read(table, **words), all_rows_new=all_rows_new, random_state=seed)
-    command = _command(model, table, out=out, words={**words, "all_rows_new": all_rows_new}, seed=seed)
+    judged = study.evaluate(study.read(table, **words), all_rows_new=all_rows_new, ask=ask or "one", random_state=seed)
+    command = _command(model, table, out=out, words={**words, "ask": ask, "all_rows_new": all_rows_new}, seed=seed)
     write_page(judged, out, command=command, spell=spelling("report"))
     if as_json:
         values = judged.to_dict()

@@ -9,6 +9,7 @@ from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
+from defero.core.ways import Way
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,12 @@ class Trial:
     panel : PanelTrial, optional
     panel_note : str, optional
         Why there is no `panel` although the team has one.
+    ways : tuple of Way
+        The same cases settled in every way of asking.
+    ask : "one", "sequential" or "panel"
+        The way that the team's labels are taken from.
+    fees_given : bool
+        Whether the fees of `ways` are the user's; else a question costs 0.01 of an error.
 
     Examples
     --------
@@ -77,6 +84,9 @@ class Trial:
     uncalibrated: Scores
     panel: PanelTrial | None = None
     panel_note: str | None = None
+    ways: tuple[Way, ...] = ()
+    ask: str = "one"
+    fees_given: bool = False
 
     def __post_init__(self) -> None:
         n_items, n_experts = len(self.scores), self.scores.n_experts
@@ -100,6 +110,8 @@ class Trial:
             raise InputError(
                 f"panel must have sets of shape ({n_items}, {n_experts}), got {self.panel.sets.mask.shape}."
             )
+        if self.ask != "one" and self.ask not in {one.name for one in self.ways if one.label_idx is not None}:
+            raise InputError(f": the team has no way of asking {self.ask!r} here.", argument="ask")
         asked = np.flatnonzero(self.decision.deferred)
         silent = self.answer_idx[asked, self.decision.expert[asked]] == MISSING
         if silent.any():
@@ -136,11 +148,27 @@ class Trial:
 
     @property
     def team_label_idx(self) -> IntArray:
-        """(n,): the team's labels: the model's, or the answer of the expert who decides."""
+        """(n,): the team's labels: the model's, or the answer of the expert who decides; else those of `ask`."""
+        way = self.way
+        return self.decider_label_idx if way is None or way.label_idx is None else way.label_idx
+
+    @property
+    def decider_label_idx(self) -> IntArray:
+        """(n,): the model's labels, or the answer of the one expert who decides."""
         label_idx = self.scores.class_idx.copy()
         asked = np.flatnonzero(self.decision.deferred)
         label_idx[asked] = self.answer_idx[asked, self.decision.expert[asked]]
         return label_idx
+
+    @property
+    def settled_by_model(self) -> BoolArray:
+        """(n,): whether the model alone settles the case."""
+        return ~self.decision.deferred if self.way is None else self.way.questions == 0
+
+    @property
+    def way(self) -> Way | None:
+        """The way that the team's labels are taken from; None for one expert, which is `decision`."""
+        return None if self.ask == "one" else next(one for one in self.ways if one.name == self.ask)
 
     @property
     def team_correct(self) -> BoolArray:

@@ -15,8 +15,10 @@ from defero.report.sections.load import load
 from defero.report.sections.panels import panels
 from defero.report.sections.shared_errors import shared_errors
 from defero.report.sections.skill import skill
+from defero.report.sections.ways import ways
 
 CONTENTS = (
+    ("ways", "Ways of asking"),
     ("gain", "Gain"),
     ("classes", "Classes"),
     ("load", "Who is asked"),
@@ -81,6 +83,7 @@ def _sections(trial: Trial, record: TeamRecord, provenance: Provenance, *, evide
         recorded_only(record),
         answering(provenance.answering),
         _contents(experts=experts),
+        *([ways(record)] if experts else []),
         gain(trial, record),
         recall(record),
         load(trial, record, min_answers=None if evidence is None else evidence.min_answers),

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.aggregation import VOTES, answer_of_decider
-from defero.core.checks.arrays import BoolArray, IntArray, availability, by_name
+from defero.core.checks.arrays import BoolArray, IntArray, availability, by_name, fee_matrix
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets
@@ -14,7 +14,7 @@ from defero.core.scores import Scores
 from defero.core.steps import InTurn
 from defero.decisions.asking import ask_in_turn
 from defero.decisions.rules import decide
-from defero.router.panel import Panel, with_decider
+from defero.router.panel import Panel, with_decider, with_recorded
 from defero.router.scoring import Scoring
 from defero.router.voting import vote_with_skill
 
@@ -103,8 +103,8 @@ class Deciding(Scoring):
     ) -> Answer:
         """Give the team's label: the model's own, the panel's vote, or that of the expert who decides.
 
-        Only experts whose answer is recorded in `answers` are heard; where a panel's answers are all missing, the
-        model answers.
+        Only experts whose answer is recorded in `answers` are heard. Where nobody of a panel has answered, the best
+        expert who has is heard instead; where nobody has, the model answers.
 
         Parameters
         ----------
@@ -136,7 +136,17 @@ class Deciding(Scoring):
             return self.ask_in_turn(features, scores, answer_idx, can_ask=can_ask, fees=fees)
         decision = self.decide_scores(scores, fees=fees, available=available)
         sets = self.sets_of(scores, fees=fees, available=available, strata=strata)
-        return self.vote_of_panel(features, scores, answer_idx, with_decider(sets, decision), vote=way)
+        mask = self.panels_heard(scores, sets, decision, answer_idx, fees=fees, available=available)
+        return self.vote_of_panel(features, scores, answer_idx, mask, vote=way)
+
+    def panels_heard(
+        self, scores: Scores, sets: ExpertSets, decision: Decision, answer_idx: IntArray, *, fees: Any, available: Any
+    ) -> BoolArray:
+        """Return whose recorded answers (n, J) are heard on deferred items: the panel's, or else the best recorded."""
+        shape = {"n_items": len(scores), "n_experts": scores.n_experts}
+        can = availability(available, **shape) & (answer_idx != MISSING) & self.proven
+        value = np.where(can, scores.expert_value - fee_matrix(fees, **shape), -np.inf)
+        return with_recorded(with_decider(sets, decision), decision.deferred, value)
 
     def ask_in_turn(
         self, features: Any, scores: Scores, answer_idx: IntArray, *, can_ask: BoolArray, fees: ArrayLike | None

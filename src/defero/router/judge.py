@@ -5,12 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.core.checks.arrays import FloatArray
+from defero.core.checks.options import one_of
 from defero.core.labels import MISSING, encode_labels
+from defero.core.results import Answer
 from defero.core.trial import PanelTrial, Trial
+from defero.core.ways import ASK
 from defero.metrics.record.team import TeamRecord, team_record
-from defero.router.panel import with_decider
+from defero.router.panel import Panel
 from defero.router.router import Router
 from defero.router.seen import check_rows_known, seen_after, told_apart_by
+from defero.router.ways import Held, ways_of
 from defero.scorers.given import ArrayScorer, FunctionScorer
 
 NO_STRATA = "Its panels were calibrated inside strata and are not judged here: no strata were given."
@@ -26,13 +31,16 @@ def judge(
     source: str = "X",
     first_row: int = 0,
     disjoint: bool = False,
+    ask: str = "one",
     random_state: int = 0,
 ) -> TeamRecord:
     """Judge a router on cases whose labels and recorded answers are known.
 
     The arguments are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
     """
-    trial = try_out(router, X, y, answers, strata=strata, source=source, first_row=first_row, disjoint=disjoint)
+    trial = try_out(
+        router, X, y, answers, strata=strata, source=source, first_row=first_row, disjoint=disjoint, ask=ask
+    )
     return record_of(router, trial, random_state=random_state)
 
 
@@ -58,13 +66,16 @@ def try_out(
     source: str = "X",
     first_row: int = 0,
     disjoint: bool = False,
+    ask: str = "one",
 ) -> Trial:
     """Let a router decide cases whose labels and recorded answers are known, asking only experts who answered.
 
     Fees and absences are those of `conformalize`. Panels that were calibrated inside strata are tried where `strata`
     is given. `source` and `first_row` are what a message calls the table, and the number of its first row. Rows that
-    an earlier stage has used are refused, unless the caller vouches with `disjoint` that there are none.
+    an earlier stage has used are refused, unless the caller vouches with `disjoint` that there are none. `ask` is the
+    way that the team's labels are taken from: "one", "sequential" or "panel"; the trial has all ways side by side.
     """
+    one_of("ask", ask, ASK)
     features = router.features(X, source=source, first_row=first_row)
     scores = router.score_features(features)
     answer_idx = router.answer_numbers(answers, n_items=len(scores))
@@ -73,31 +84,52 @@ def try_out(
         check_rows_known(router.rows_key, argument="disjoint")
     seen_after(router.seen, "judge", told_apart_by(X, router.recipe), label_idx, answer_idx, disjoint=disjoint)
     panel = router.panel
+    terms: dict[str, Any]
     terms = {"fees": None, "available": None} if panel is None else {"fees": panel.fees, "available": panel.available}
     recorded = answer_idx != MISSING
     present = recorded if terms["available"] is None else recorded & np.array(terms["available"])
-    heard = None
+    held = Held(features, scores, label_idx, answer_idx, present, _fees(terms["fees"]))
+    decision = router.decide_scores(scores, fees=terms["fees"], available=present)
+    tried, vote = None, None
     if panel is not None and (strata is not None or not panel.stratified):
-        # Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
-        decision = router.decide_scores(scores, **terms)
-        sets = router.sets_of(scores, **terms, strata=strata)
-        vote = router.vote_of_panel(features, scores, answer_idx, with_decider(sets, decision), vote="bayes")
-        heard = PanelTrial(
-            sets=sets,
-            deferred=decision.deferred,
-            team_label_idx=encode_labels(vote.label, router.classes),
-            eligible=router.proven if panel.available is None else router.proven & np.array(panel.available),
-            promise=panel.promise(),
-            target=panel.predictor.target,
-            alpha=panel.predictor.alpha,
-        )
+        tried, vote = _try_panel(router, panel, held, terms, strata=strata)
     return Trial(
         classes=router.classes,
         label_idx=label_idx,
         answer_idx=answer_idx,
         scores=scores,
-        decision=router.decide_scores(scores, fees=terms["fees"], available=present),
+        decision=decision,
         uncalibrated=scores if router.calibrator is None else router.scorer.score(features),
-        panel=heard,
-        panel_note=None if panel is None or heard is not None else NO_STRATA,
+        panel=tried,
+        panel_note=None if panel is None or tried is not None else NO_STRATA,
+        ways=ways_of(router, held, decision, vote),
+        ask=ask,
+        fees_given=terms["fees"] is not None,
     )
+
+
+def _try_panel(
+    router: Router, panel: Panel, held: Held, terms: dict[str, Any], *, strata: ArrayLike | None
+) -> tuple[PanelTrial, Answer]:
+    """Return the panels of held-out cases and what they vote.
+
+    Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
+    """
+    decision = router.decide_scores(held.scores, **terms)
+    sets = router.sets_of(held.scores, **terms, strata=strata)
+    mask = router.panels_heard(held.scores, sets, decision, held.answer_idx, **terms)
+    vote = router.vote_of_panel(held.features, held.scores, held.answer_idx, mask, vote="bayes")
+    tried = PanelTrial(
+        sets=sets,
+        deferred=decision.deferred,
+        team_label_idx=encode_labels(vote.label, router.classes),
+        eligible=router.proven if panel.available is None else router.proven & np.array(panel.available),
+        promise=panel.promise(),
+        target=panel.predictor.target,
+        alpha=panel.predictor.alpha,
+    )
+    return tried, vote
+
+
+def _fees(fees: Any) -> FloatArray | None:
+    return None if fees is None else np.asarray(fees, dtype=np.float64)

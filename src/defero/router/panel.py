@@ -193,3 +193,16 @@ def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:
     rows = np.flatnonzero(decision.deferred)
     mask[rows, decision.expert[rows]] = True
     return mask
+
+
+def with_recorded(panels: BoolArray, deferred: BoolArray, value: FloatArray) -> BoolArray:
+    """Add the best recorded expert to the panels of deferred items of whom nobody is recorded, (n, J).
+
+    `value` (n, J) ranks the experts, -inf for those who cannot be heard: not recorded, not there, not proven. Who is
+    deferred does not change, so that the promise is for the rule that was calibrated.
+    """
+    best, _ = best_expert(value)
+    silent = np.flatnonzero(deferred & ~(panels & np.isfinite(value)).any(axis=1) & (best != MODEL))
+    mask = panels.copy()
+    mask[silent, best[silent]] = True
+    return mask

@@ -219,9 +219,9 @@ class Study(TeamAtWork):
             raise InputError(f"{method}: tells what fit did, but this study has not fitted its team; call fit first.")
         return self._choices
 
-    def _evaluate_test(self, *, random_state: int) -> Evaluation:
+    def _evaluate_test(self, *, ask: str, random_state: int) -> Evaluation:
         if self.cases is None:
-            return super()._evaluate_test(random_state=random_state)
+            return super()._evaluate_test(ask=ask, random_state=random_state)
         router, cases, test = self._ready(), self.cases, self.parts[3]
         if set(router.expert_names) != set(test.expert_names):
             raise InputError(
@@ -238,7 +238,9 @@ class Study(TeamAtWork):
             seen_by_fit=0,
             of_seen_groups=0,
             # Every stage replaces `seen`: a team that fit did not leave so may have used rows of the test part.
-            trial=try_out(router, test.features, test.labels, test.answers, disjoint=router.seen is self._seen),
+            trial=try_out(
+                router, test.features, test.labels, test.answers, disjoint=router.seen is self._seen, ask=ask
+            ),
             random_state=random_state,
             majority=cases.majority_sentence(),
         )

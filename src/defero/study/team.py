@@ -79,6 +79,7 @@ class TeamAtWork:
         *,
         against: Sequence[str | PathLike[str]] = (),
         all_rows_new: bool = False,
+        ask: str = "one",
         random_state: int = 0,
     ) -> Evaluation:
         """Judge the team on cases that it has not seen.
@@ -92,6 +93,9 @@ class TeamAtWork:
         all_rows_new : bool
             You vouch that no row was used to fit the team. Needed only where nobody can check that: its folder has no
             fingerprints of rows, or was written with another key.
+        ask : "one", "sequential" or "panel"
+            How a case is settled, for the team's figures: one expert, whose answer is final; one after the other, as
+            long as a question is worth its fee; a panel at once. All ways are in `record.ways`, whatever is chosen.
         random_state : int
             Of the intervals that are drawn.
         """
@@ -99,9 +103,9 @@ class TeamAtWork:
         if table is None:
             if against:
                 raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
-            return self._evaluate_test(random_state=random_state)
+            return self._evaluate_test(ask=ask, random_state=random_state)
         read = self._read(table)
-        judged = evaluate_cases(read, model=self.name, all_rows_new=all_rows_new, random_state=random_state)
+        judged = evaluate_cases(read, model=self.name, all_rows_new=all_rows_new, ask=ask, random_state=random_state)
         judged = replace(judged, notes=(*judged.notes, *rows_are_checked(read.router, all_rows_new=all_rows_new)))
         if not against:
             return judged
@@ -115,6 +119,7 @@ class TeamAtWork:
         table: Table | TeamCases | None = None,
         *,
         all_rows_new: bool = False,
+        ask: str = "one",
         random_state: int = 0,
     ) -> Evaluation:
         """Judge the team as `evaluate` does, and write a page that needs no network.
@@ -123,13 +128,13 @@ class TeamAtWork:
         ----------
         out : path
             A name that ends in .html.
-        table, all_rows_new, random_state
+        table, all_rows_new, ask, random_state
             As in `evaluate`.
         """
         page, saved = Path(out), Path(self.name).is_dir()
         cases, answers = (table.reading.table, table.reading.answers) if isinstance(table, TeamCases) else (table, None)
         check_page(page, model=Path(self.name) if saved else None, tables=(cases, answers))
-        judged = self.evaluate(table, all_rows_new=all_rows_new, random_state=random_state)
+        judged = self.evaluate(table, all_rows_new=all_rows_new, ask=ask, random_state=random_state)
         study = f"Study.load({self.name!r})" if saved and isinstance(table, str | PathLike) else "study"
         arguments = [repr(str(out)), *([] if table is None else [_as_written(table)])]
         write_page(judged, page, command=f"{study}.report({', '.join(arguments)})")
@@ -256,7 +261,7 @@ class TeamAtWork:
     def _read(self, table: Table | TeamCases) -> TeamCases:
         return table if isinstance(table, TeamCases) else self.read(table)
 
-    def _evaluate_test(self, *, random_state: int) -> Evaluation:
+    def _evaluate_test(self, *, ask: str, random_state: int) -> Evaluation:
         """Judge the team on the cases that were kept for the test."""
         raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
 

@@ -124,8 +124,15 @@ def promised_right(trial: Trial) -> FloatArray:
 
 
 def team_promises(trial: Trial) -> TeamPromises:
-    """Judge the promises of a trial: the total alone; the members, and all experts as one, together."""
-    promised, right, deferred = promised_right(trial), trial.team_correct, trial.decision.deferred
+    """Judge the promises of a trial: the total alone; the members, and all experts as one, together.
+
+    The total is of the way that the team asks in; the members are judged on the cases that they would decide alone.
+    """
+    promised, right, deferred = (
+        promised_right(trial),
+        trial.decider_label_idx == trial.label_idx,
+        trial.decision.deferred,
+    )
     by_expert = decision_calibration(trial.decision, trial.scores.expert_proba, trial.expert_correct)
     n_asked = int((by_expert.count > 0).sum())
     together = max(1, n_asked + int(not deferred.all()) + int(n_asked > 1))
@@ -139,5 +146,8 @@ def team_promises(trial: Trial) -> TeamPromises:
         PromiseRecord(math.nan if weights else float(mean), Share(int(hits), int(count)), together)
         for mean, hits, count in zip(by_expert.promised, by_expert.right, by_expert.count, strict=True)
     )
-    everything = np.ones(len(trial), dtype=np.bool_)
-    return TeamPromises(over(everything, 1), over(~deferred, together), experts, over(deferred, together))
+    total, way = over(np.ones(len(trial), dtype=np.bool_), 1), trial.way
+    if way is not None:
+        mean = math.nan if way.promised is None or not len(trial) else float(way.promised.mean())
+        total = PromiseRecord(mean, Share(int(trial.team_correct.sum()), len(trial)))
+    return TeamPromises(total, over(~deferred, together), experts, over(deferred, together))

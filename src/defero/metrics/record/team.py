@@ -17,6 +17,7 @@ from defero.metrics.record import cautions as doubts
 from defero.metrics.record.member import ExpertRecord, ModelCalibration, expert_records, model_calibration
 from defero.metrics.record.panel import PanelRecord, panel_record
 from defero.metrics.record.promise import TeamPromises, team_promises
+from defero.metrics.record.ways import WayRecord, better_ways, way_records, ways_dict
 from defero.metrics.shared_errors import SharedErrors, shared_errors
 from defero.metrics.statistics.intervals import Share, number
 from defero.metrics.statistics.paired import Comparison, compare
@@ -67,6 +68,12 @@ class TeamRecord:
     panel : PanelRecord, optional
     panel_note : str, optional
         Why there is none though the team has panels.
+    ways : tuple of WayRecord
+        Every way of asking on these cases, and the plain alternatives.
+    ask : "one", "sequential" or "panel"
+        The way that the team's figures are of. Those of the experts and of the model's share are of one expert.
+    fees_given : bool
+        Whether costs have the user's fees; else a question costs 0.01 of an error.
     """
 
     team: Share
@@ -89,6 +96,9 @@ class TeamRecord:
     recalibrated: bool = False
     panel: PanelRecord | None = None
     panel_note: str | None = None
+    ways: tuple[WayRecord, ...] = ()
+    ask: str = "one"
+    fees_given: bool = False
     cautions: tuple[str, ...] = ()
 
     @property
@@ -115,6 +125,11 @@ class TeamRecord:
     def kept(self) -> float:
         """How often the chosen decider was right."""
         return self.promises.total.kept.value
+
+    @property
+    def way(self) -> WayRecord | None:
+        """The way that the team settles a case."""
+        return next((one for one in self.ways if one.name == self.ask), None)
 
     @property
     def only_team_right(self) -> int:
@@ -155,6 +170,11 @@ class TeamRecord:
             "recalibrated": self.recalibrated,
             "panel": None if self.panel is None else self.panel.to_dict(),
             "panel_note": self.panel_note,
+            "ask": self.ask,
+            "fees_given": self.fees_given,
+            "ways": ways_dict(self.ways),
+            "questions": None if self.way is None else number(self.way.questions),
+            "cost": None if self.way is None else number(self.way.cost),
             "cautions": list(self.cautions),
         }
 
@@ -207,7 +227,7 @@ def team_record(
     rng : numpy.random.Generator
         For the bootstrap intervals.
     """
-    scores, decision, n_classes = trial.scores, trial.decision, len(trial.classes)
+    scores, n_classes = trial.scores, len(trial.classes)
     team_right, model_right = trial.team_correct, trial.model_correct
     observed, correct = trial.observed, trial.expert_correct
     gain = compare(team_right, model_right)
@@ -218,8 +238,8 @@ def team_record(
         team=Share(int(team_right.sum()), len(trial)),
         model=Share(int(model_right.sum()), len(trial)),
         # Where no case is deferred the team is the model, on any cases.
-        gain=gain if decision.deferred.any() else replace(gain, low=gain.difference, high=gain.difference),
-        coverage=decision.coverage,
+        gain=gain if not trial.settled_by_model.all() else replace(gain, low=gain.difference, high=gain.difference),
+        coverage=float(trial.settled_by_model.mean()) if len(trial) else math.nan,
         recorded=float(observed.sum() / len(trial)) if len(trial) else math.nan,
         experts=experts,
         promises=promises,
@@ -242,6 +262,9 @@ def team_record(
         recalibrated=trial.uncalibrated is not scores,
         panel=None if trial.panel is None else panel_record(trial, calibrated_on=panel_cases),
         panel_note=trial.panel_note,
+        ways=way_records(trial),
+        ask=trial.ask,
+        fees_given=trial.fees_given,
     )
     return replace(record, cautions=_cautions(record, panel_cases))
 
@@ -267,6 +290,7 @@ def _cautions(record: TeamRecord, panel_cases: int | None) -> tuple[str, ...]:
         doubts.few_cases(record.team.total),
         nothing,
         None if nothing or not names else doubts.no_better(record.gain),
+        better_ways(record.ways, record.ask),
         doubts.idle_model(record.recall),
         doubts.lost_classes(record.recall),
         None if _one_decides(record) else doubts.broken_total(record.promises.total),

@@ -80,7 +80,9 @@ def _comparison(ours: Evaluation, other: str, router: Router, reading: Reading, 
     """Compare two teams on the rows that are fresh to both; the frames' index is the rows' place in the table."""
     try:
         read = read_for_team(router, reading, model=other)
-        theirs = evaluate_cases(read, model=other, all_rows_new=all_rows_new, random_state=ours.random_state)
+        theirs = evaluate_cases(
+            read, model=other, all_rows_new=all_rows_new, ask=ours.trial.ask, random_state=ours.random_state
+        )
     except InputError as error:
         raise error.within(Argument("against", other), ": ") from error
     mine, others = (np.asarray(side.cases.features.index) for side in (ours, theirs))

@@ -177,7 +177,7 @@ class Evaluation:
         )
 
 
-def evaluate_cases(read: TeamCases, *, model: str, all_rows_new: bool, random_state: int) -> Evaluation:
+def evaluate_cases(read: TeamCases, *, model: str, all_rows_new: bool, ask: str, random_state: int) -> Evaluation:
     """Judge a team on the cases that it has not seen; refuse a table of nothing else."""
     router, cases = read.router, read.cases
     fresh = fresh_cases(router, cases, key=read.key_column, all_rows_new=all_rows_new)
@@ -193,6 +193,7 @@ def evaluate_cases(read: TeamCases, *, model: str, all_rows_new: bool, random_st
         source=cases.source,
         first_row=cases.first_row,
         disjoint=True,
+        ask=ask,
     )
     return Evaluation(
         model=model,

@@ -77,6 +77,7 @@ def record_text(record: TeamRecord) -> str:
                 f"So the model decides {percent(record.coverage)} here; it would decide "
                 f"{percent(record.coverage_with_all)} if everybody could be asked, as in route."
             )
+    lines += _way_lines(record)
     if record.panel is not None:
         lines += panel_lines(record.panel)
     if record.panel_note is not None:
@@ -117,6 +118,26 @@ def _member_lines(record: TeamRecord) -> list[str]:
     more = len(record.experts) - len(shown)
     others = [f"... and {more} experts who are asked less; to_dict (--json) has all."] if more else []
     return [table(head, rows), *others, _COLUMNS, _PROMISES if promising else _WEIGHTS]
+
+
+def _way_lines(record: TeamRecord) -> list[str]:
+    """Return every way of asking beside the plain alternatives; nothing without experts."""
+    if len(record.ways) < 3:
+        return []
+    promising = record.estimates == "probabilities"
+    fee = "the fees" if record.fees_given else "a fee of 0.01 a question, as none was given"
+    rows = []
+    for one in record.ways:
+        mark = " (the team)" if one.name == record.ask else ""
+        ends = f"{percent(one.accuracy)}  ({100 * one.low:.1f} to {100 * one.high:.1f})"
+        minus = "" if one.minus_team is None else points(one.minus_team)
+        promised = [percent(one.promised)] if promising else []
+        rows.append([f"{one.words}{mark}", ends, f"{one.questions:.2f}", f"{one.cost:.3f}", *promised, minus])
+    head = ["Ways of asking", "right", "questions", "cost", *(["promised"] if promising else []), "minus team, points"]
+    return [
+        "\n" + table(head, rows),
+        f"Cost: errors and {fee}, in units of one error. Questions: answers heard a case.",
+    ]
 
 
 def _recall_lines(record: TeamRecord) -> list[str]:
