@@ -13,8 +13,10 @@ from benchmarks import (
     million_rows,
     new_expert,
     panels,
+    plane,
     reproduction,
     start_up,
+    table_speed,
     text_crowds,
 )
 from defero.data.model_folder import library_versions
@@ -27,8 +29,10 @@ BENCHMARKS = {
     "million_rows": million_rows,
     "new_expert": new_expert,
     "panels": panels,
+    "plane": plane,
     "reproduction": reproduction,
     "start_up": start_up,
+    "table_speed": table_speed,
     "text_crowds": text_crowds,
 }
 RESULTS = Path(__file__).parent / "results"

@@ -2,8 +2,9 @@
 
     python -m benchmarks.million_rows
 
-Each command runs in a process of its own, as a person runs it. Wall seconds, CPU seconds and the largest resident
-memory are those of that process; what they must stay under is 300 s and 4 GB on two cores.
+Each command runs in a process of its own, as a person runs it, with the linear learner and with the default. Wall
+seconds, CPU seconds and the largest resident memory are those of that process; what `fit` and `route` together must
+stay under is 300 CPU seconds and 4 GB.
 """
 
 import json
@@ -23,6 +24,7 @@ from defero.data.model_folder import library_versions
 N_CASES, N_FEATURES, N_CLASSES, N_EXPERTS = 1_000_000, 20, 5, 20
 MOST_SECONDS, MOST_BYTES = 300.0, 4e9
 SKILL, ANSWERED = 0.8, 0.7
+NETS = ("linear", "auto")
 
 
 def cases(n_cases: int = N_CASES, *, seed: int = 0) -> pd.DataFrame:
@@ -48,18 +50,24 @@ def run() -> dict[str, dict[str, float]]:
         folder = Path(name)
         cases().to_parquet(folder / "cases.parquet", index=False)
         experts = ",".join(f"expert_{j}" for j in range(N_EXPERTS))
-        fit = ["fit", "cases.parquet", "--label", "label", "--experts", experts, "--net", "linear", "--out", "model"]
-        figures = {
-            "fit": measured(fit, folder),
-            "route": measured(["route", "model", "cases.parquet", "--out", "decisions.parquet"], folder),
-        }
+        figures: dict[str, dict[str, float]] = {}
+        for net in NETS:
+            fit = ["fit", "cases.parquet", "--label", "label", "--experts", experts, "--net", net, "--out", net]
+            route = ["route", net, "cases.parquet", "--out", f"{net}.parquet"]
+            both = {f"{command[0]}, {net}": measured(command, folder) for command in (fit, route)}
+            figures |= {**both, f"all, {net}": _together(list(both.values()))}
+    return figures
+
+
+def _together(figures: list[dict[str, float]]) -> dict[str, float]:
+    """Return the seconds and the peak memory of several commands, and whether they stay under the limits."""
     total = {
-        "wall_s": sum(one["wall_s"] for one in figures.values()),
-        "cpu_s": sum(one["cpu_s"] for one in figures.values()),
-        "peak_mb": max(one["peak_mb"] for one in figures.values()),
+        "wall_s": sum(one["wall_s"] for one in figures),
+        "cpu_s": sum(one["cpu_s"] for one in figures),
+        "peak_mb": max(one["peak_mb"] for one in figures),
     }
-    within = total["wall_s"] <= MOST_SECONDS and 1e6 * total["peak_mb"] <= MOST_BYTES
-    return {**figures, "all": {**total, "within_300_s_and_4_GB": float(within)}}
+    within = total["cpu_s"] <= MOST_SECONDS and 1e6 * total["peak_mb"] <= MOST_BYTES
+    return {**total, "within_300_cpu_s_and_4_GB": float(within)}
 
 
 def measured(arguments: list[str], folder: Path) -> dict[str, float]:
