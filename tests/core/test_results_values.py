@@ -4,6 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from defero.core.errors import InputError
 from defero.core.results import Answer, Decision, ExpertSets
@@ -58,6 +60,37 @@ def test_a_decision_on_nothing_has_no_coverage():
     assert np.isnan(nothing.coverage)
     assert nothing.load.tolist() == [0, 0]
     assert nothing.reason == []
+
+
+def slow_reason(decision, i):
+    """One phrase at a time."""
+    best, asked = int(decision.best_expert[i]), int(decision.expert[i])
+    tail = ""
+    if decision.withheld[i] != -1:
+        tail = f"; insufficient evidence on {decision.expert_names[decision.withheld[i]]}"
+    if best == -1:
+        return f"no expert available{tail}"
+    model = f"model {decision.model_value[i]:.3f}"
+    expert = f"{decision.expert_names[best]} {decision.best_value[i]:.3f}"
+    if asked == best and decision.best_value[i] >= decision.model_value[i]:
+        return f"{expert} >= {model}{tail}"
+    if asked == -1 and decision.model_value[i] > decision.best_value[i]:
+        return f"{model} > {expert}{tail}"
+    decider = "model" if asked == -1 else decision.expert_names[asked]
+    return f"{decider} by rule, with {model} and best expert {expert}{tail}"
+
+
+@given(st.integers(0, 10_000))
+def test_reasons_are_the_slow_twins(seed):
+    rng = np.random.default_rng(seed)
+    n = 40
+    value = np.round(rng.choice([rng.normal(size=n), rng.integers(-3, 2003, n) / 2000], axis=0), 4)
+    value[rng.random(n) < 0.1] = -np.inf
+    whom = [rng.integers(-1, 3, n) for _ in range(3)]
+    model = np.round(rng.integers(0, 2001, n) / 2000, 4)
+    decision = Decision(whom[0], ("ann", "bob", "50 %"), rng.random(n), model, whom[1], value, whom[2])
+    assert decision.reason == [slow_reason(decision, i) for i in range(n)]
+    assert decision.columns(5)["reason"] == decision.reason[:5]
 
 
 def test_a_reason_never_states_a_comparison_that_does_not_hold():

@@ -9,7 +9,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, n
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names
+from defero.core.wording import count_of, join_names, three_decimals
 
 MODEL = -1
 
@@ -73,8 +73,8 @@ class Decision(Tabular):
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return route, expected_cost and reason."""
-        reasons = [self._reason(i) for i in range(len(self))[:most]]
-        return {"route": self.name[:most], "expected_cost": self.expected_cost[:most], "reason": reasons}
+        costs = self.expected_cost[:most]
+        return {"route": self.name[:most], "expected_cost": costs, "reason": self._reasons(most)}
 
     @property
     def deferred(self) -> BoolArray:
@@ -89,7 +89,7 @@ class Decision(Tabular):
     @property
     def reason(self) -> list[str]:
         """One short phrase per item that names the numbers compared."""
-        return [self._reason(i) for i in range(len(self))]
+        return self._reasons()
 
     @property
     def coverage(self) -> float:
@@ -101,22 +101,26 @@ class Decision(Tabular):
         """(J,): how many items each expert gets."""
         return np.bincount(self.expert[self.deferred], minlength=len(self.expert_names)).astype(np.int64)
 
-    def _reason(self, i: int) -> str:
-        best, asked = int(self.best_expert[i]), int(self.expert[i])
-        tail = ""
-        if self.withheld[i] != MODEL:
-            tail = f"; insufficient evidence on {self.expert_names[self.withheld[i]]}"
-        if best == MODEL:
-            return f"no expert available{tail}"
-        model = f"model {self.model_value[i]:.3f}"
-        expert = f"{self.expert_names[best]} {self.best_value[i]:.3f}"
-        if asked == best and self.best_value[i] >= self.model_value[i]:
-            return f"{expert} >= {model}{tail}"
-        if asked == MODEL and self.model_value[i] > self.best_value[i]:
-            return f"{model} > {expert}{tail}"
+    def _reasons(self, most: int | None = None) -> list[str]:
+        """Return the phrases of the first items, a whole column at a time: a million of them take a second."""
+        who = np.array([*self.expert_names, "model"], dtype=object)
+        best, asked, withheld = self.best_expert[:most], self.expert[:most], self.withheld[:most]
+        model_value, best_value = self.model_value[:most], self.best_value[:most]
+        model = "model " + three_decimals(model_value)
+        expert = who[best] + " " + three_decimals(best_value)
+        phrase = np.where(
+            (asked == best) & (best_value >= model_value), expert + " >= " + model, model + " > " + expert
+        )
         # Baselines do not decide by these numbers.
-        decider = "model" if asked == MODEL else self.expert_names[asked]
-        return f"{decider} by rule, with {model} and best expert {expert}{tail}"
+        odd = np.flatnonzero(
+            ~((asked == best) & (best_value >= model_value)) & ~((asked == MODEL) & (model_value > best_value))
+        )
+        phrase[odd] = who[asked[odd]] + " by rule, with " + model[odd] + " and best expert " + expert[odd]
+        phrase[best == MODEL] = "no expert available"
+        unproven = np.flatnonzero(withheld != MODEL)
+        phrase[unproven] += "; insufficient evidence on " + who[withheld[unproven]]
+        reasons: list[str] = phrase.tolist()
+        return reasons
 
 
 @dataclass(frozen=True, eq=False, repr=False)

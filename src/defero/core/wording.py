@@ -4,6 +4,14 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defero.core.checks.arrays import FloatArray
 
 _UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -31,6 +39,25 @@ def join_names(values: Iterable[object], *, most: int = 12) -> str:
     if len(texts) <= most:
         return ", ".join(texts)
     return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"
+
+
+def three_decimals(values: "FloatArray") -> "NDArray[np.object_]":
+    """Write numbers as f"{value:.3f}" does, each distinct text once, (n,).
+
+    >>> three_decimals(np.array([0.5, 0.12345, 1.0, -np.inf])).tolist()
+    ['0.500', '0.123', '1.000', '-inf']
+    """
+    texts = np.empty(values.shape, dtype=object)
+    scaled = values * 1000
+    with np.errstate(invalid="ignore"):
+        whole = np.rint(scaled)
+        # Next to a half the scaled number may round to the other side than the number itself.
+        plain = np.isfinite(scaled) & (np.abs(np.abs(scaled - whole) - 0.5) > 1e-6) & (whole > 0) & (whole <= 10_000)
+    distinct, place = np.unique(whole[plain].astype(np.int64), return_inverse=True)
+    texts[plain] = np.array([f"{one / 1000:.3f}" for one in distinct.tolist()], dtype=object)[place]
+    for i in np.flatnonzero(~plain).tolist():
+        texts[i] = f"{values[i]:.3f}"
+    return texts
 
 
 def list_in_words(values: Sequence[object], *, most: int = 6, total: int | None = None) -> str:

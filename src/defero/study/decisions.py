@@ -38,11 +38,11 @@ def decision_columns(
         The standard deviation of each expert's probability, to stand beside it.
     """
     who = decision.name
-    asked = who.tolist() if panels is None else _joined(panels, decision.expert_names)
+    asked = who if panels is None else _joined(panels, decision.expert_names)
     return {
-        "route": who.tolist(),
-        "panel": ["" if name == "model" else panel for name, panel in zip(who, asked, strict=True)],
-        "model_says": classes[scores.class_idx].tolist(),
+        "route": who,
+        "panel": np.where(decision.deferred, asked, ""),
+        "model_says": classes[scores.class_idx],
         "p_model": _rounded(scores.model_proba),
         **_expert_columns(scores, decision.expert_names, sd),
         "expected_cost": _rounded(decision.expected_cost),
@@ -50,7 +50,7 @@ def decision_columns(
     }
 
 
-def _expert_columns(scores: Scores, names: tuple[str, ...], sd: FloatArray | None) -> dict[str, list[float]]:
+def _expert_columns(scores: Scores, names: tuple[str, ...], sd: FloatArray | None) -> dict[str, FloatArray]:
     columns = {}
     for j, name in enumerate(names):
         columns[f"p_{name}"] = _rounded(scores.expert_proba[:, j])
@@ -59,21 +59,20 @@ def _expert_columns(scores: Scores, names: tuple[str, ...], sd: FloatArray | Non
     return columns
 
 
-def _joined(panels: BoolArray, names: tuple[str, ...]) -> list[str]:
-    known: dict[bytes, str] = {}
-    joined = []
-    for row in panels:
-        mark = row.tobytes()
-        if mark not in known:  # many cases have the same panel
-            known[mark] = "; ".join(name for name, inside in zip(names, row, strict=True) if inside)
-        joined.append(known[mark])
-    return joined
+def _joined(panels: BoolArray, names: tuple[str, ...]) -> Labels:
+    """Return the names of each panel, (n,); many cases have the same panel."""
+    packed = np.ascontiguousarray(np.packbits(panels, axis=1))
+    if not packed.size:
+        return np.full(len(panels), "", dtype=object)
+    keys = packed[:, 0] if packed.shape[1] == 1 else packed.view(np.dtype((np.void, packed.shape[1])))[:, 0]
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    texts = ["; ".join(name for name, inside in zip(names, row, strict=True) if inside) for row in panels[first]]
+    return np.array(texts, dtype=object)[place]
 
 
-def _rounded(values: FloatArray) -> list[float]:
+def _rounded(values: FloatArray) -> FloatArray:
     """Six digits are more than anybody can know of a probability, and keep the file readable."""
-    rounded: list[float] = values.round(6).tolist()
-    return rounded
+    return values.round(6)
 
 
 def is_tasks(path: Path) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from defero.core.errors import Argument, InputError, Message
@@ -236,12 +237,13 @@ def _decided(
         raise InputError(
             Argument("key", key), ": the decisions have a column of that name of their own; rename the key."
         )
-    routing.load.update(decision.name.tolist())
+    asked = np.bincount(decision.expert + 1, minlength=len(router.expert_names) + 1).tolist()
+    routing.load.update(dict(zip(("model", *router.expert_names), asked, strict=True)))
     routing.remarks.update(router.recipe.remarks(piece))
     facts = router.facts
     ours = {facts.label, facts.key, facts.groups, facts.time, facts.split, key, *router.expert_names}
     routing.ignored_columns = tuple(name for name in router.recipe.extra(piece) if name not in ours)
-    first = {key: piece[key].tolist()} if key else {"row": (piece.index + arrivals.first_row).tolist()}
+    first = {key: piece[key].tolist()} if key else {"row": np.asarray(piece.index + arrivals.first_row)}
     return {**first, **columns}
 
 

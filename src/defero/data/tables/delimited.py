@@ -13,13 +13,13 @@ import pandas as pd
 from defero.core.errors import TableError
 from defero.core.wording import join_names
 from defero.data.tables.cells import no_header_hint
+from defero.data.tables.csv_lines import csv_lines
 from defero.data.tables.formats import (
     Append,
     TableFormat,
     duplicates,
     is_compressed,
     open_text,
-    plain_rows,
     strip_cells,
 )
 
@@ -90,10 +90,11 @@ class Delimited(TableFormat):
 
         def append(frame: pd.DataFrame) -> None:
             nonlocal pieces
-            lines = io.StringIO()
-            table = csv.writer(lines, delimiter=self.separator, lineterminator="\n")
-            table.writerows(plain_rows(frame) if pieces else [list(frame.columns), *plain_rows(frame)])
-            file.write(lines.getvalue().encode("utf-8"))
+            if not pieces:
+                head = io.StringIO()
+                csv.writer(head, delimiter=self.separator, lineterminator="\n").writerow(frame.columns)
+                file.write(head.getvalue().encode("utf-8"))
+            file.write(csv_lines(frame, separator=self.separator))
             pieces += 1
 
         yield append

@@ -177,8 +177,13 @@ def _tidied(column: "pd.Series[Any]", cells: list[Any], *, keep_text: bool) -> "
 
 def plain_rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     """Yield the rows as plain values, None where missing."""
-    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame.columns]
-    return zip(*columns, strict=True)
+    return zip(*(_plain_values(frame[name]) for name in frame.columns), strict=True)
+
+
+def _plain_values(column: "pd.Series[Any]") -> list[Any]:
+    values = column if not column.hasnans else column.astype(object).where(column.notna(), None)
+    plain: list[Any] = values.tolist()
+    return plain
 
 
 TABLE_FORMATS.register_lazily("csv", "defero.data.tables.delimited:CSV")

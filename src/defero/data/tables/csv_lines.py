@@ -1,0 +1,70 @@
+"""Rows of a table as lines of text, column by column: the text that Python's csv module writes, a few times faster."""
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_TINY, _HUGE = 1e-4, 1e15
+"""Outside, and for whole numbers, Python writes floats in another way than Arrow: 1e-05, 1.0."""
+
+
+def csv_lines(frame: pd.DataFrame, *, separator: str) -> bytes:
+    r"""Return the rows as lines in UTF-8, missing cells empty.
+
+    >>> csv_lines(pd.DataFrame({"who": ["ann", 'b "x", c'], "p": [0.25, 1.0]}), separator=",")
+    b'ann,0.25\n"b ""x"", c",1.0\n'
+    """
+    if not len(frame):
+        return b""
+    texts = [_texts(frame[name], separator=separator, alone=frame.shape[1] == 1) for name in frame.columns]
+    lines = pc.binary_join_element_wise(*texts, _text(separator))
+    whole = pc.binary_join_element_wise(lines, _text(""), _text("\n"))
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.combine_chunks()
+    offsets, data = whole.buffers()[1:]
+    ends = np.frombuffer(offsets, dtype=np.int64)[[whole.offset, whole.offset + len(whole)]]
+    content: bytes = data[int(ends[0]) : int(ends[1])].to_pybytes()
+    return content
+
+
+def _text(text: str) -> Any:
+    return pa.scalar(text, type=pa.large_string())
+
+
+def _texts(column: "pd.Series[Any]", *, separator: str, alone: bool) -> Any:
+    """Return the cells of a column as an Arrow array of text."""
+    values = column.to_numpy()
+    if values.dtype == np.float64 and not alone:
+        return _floats(values)
+    if values.dtype.kind in "iu":
+        return pa.array(values).cast(pa.large_string())
+    cells = column.astype(object).where(column.notna(), None).tolist() if column.hasnans else column.tolist()
+    if not alone and all(type(cell) is str for cell in cells):
+        texts = pa.array(cells, type=pa.large_string())
+        if not pc.any(pc.match_substring_regex(texts, f'[{separator}"\r\n]')).as_py():
+            return texts
+    return pa.array([_cell(cell, separator=separator, alone=alone) for cell in cells], type=pa.large_string())
+
+
+def _floats(values: Any) -> Any:
+    """Return floats as Python writes them."""
+    texts = pa.array(values).cast(pa.large_string())
+    size = np.abs(values)
+    with np.errstate(invalid="ignore"):
+        odd = ~((size >= _TINY) & (size < _HUGE) & (values != np.rint(values)))
+    if not odd.any():
+        return texts
+    by_hand = ["" if number != number else repr(number) for number in values[odd].tolist()]
+    return pc.replace_with_mask(texts, pa.array(odd), pa.array(by_hand, type=pa.large_string()))
+
+
+def _cell(cell: Any, *, separator: str, alone: bool) -> str:
+    """Return one cell as the csv module writes it; one that is empty is quoted where it is alone in its line."""
+    line = io.StringIO()
+    csv.writer(line, delimiter=separator, lineterminator="\n").writerow([cell] if alone else [cell, ""])
+    return line.getvalue().removesuffix("\n" if alone else f"{separator}\n")
