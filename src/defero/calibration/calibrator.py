@@ -125,7 +125,7 @@ class Calibrator:
         )
 
     def apply(self, scores: Scores) -> Scores:
-        """Return calibrated scores. No class and, within one expert, no item changes its rank; ties may appear.
+        """Return calibrated scores. No class and, within one expert, no item changes its rank.
 
         `model_proba` becomes the largest calibrated class probability (for one-vs-all too, where it was the largest
         sigmoid), so that the model and the experts are compared as calibrated probabilities; it stays where the model

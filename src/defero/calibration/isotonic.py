@@ -11,6 +11,9 @@ from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.scores import Link, logit
 
+_TILT = 1e-6
+"""Largest change of log-odds by which the raw score breaks ties."""
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -77,10 +80,14 @@ class IsotonicMaps:
         return IsotonicMaps(self.link, tuple(self.steps[j] for j in experts))
 
     def logits(self, expert_raw: FloatArray) -> FloatArray:
-        """Return the calibrated log-odds, (n, J)."""
+        """Return the calibrated log-odds, (n, J).
+
+        On a step all probabilities are equal; the raw score breaks these ties, by less than 1e-6 in log-odds. Panels
+        are cut between two scores, so that a tie would let in everybody on the step.
+        """
         u = log_odds(expert_raw, self.link)
         proba = [steps.proba(column) for steps, column in zip(self.steps, u.T, strict=True)]
-        return logit(np.stack(proba, axis=1)) if proba else u
+        return logit(np.stack(proba, axis=1)) + _TILT * u / (1 + np.abs(u)) if proba else u
 
     def settings(self) -> dict[str, Any]:
         """Return what model.json keeps."""

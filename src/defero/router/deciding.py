@@ -116,7 +116,8 @@ class Deciding(Scoring):
             where heads are shrunk, or by what each expert answers for each class
             ("confusion", which looks at the class and not at the item). "sequential" asks one expert after the
             other, as long as a question is expected to be worth its fee (0.01 of an error where no fees are given),
-            and "expert" one alone; both need no panel. "bayes" by default once there is a panel, else "expert".
+            and "expert" one alone; both need no panel. "bayes" by default once there is a useful panel, else
+            "expert".
         fees, available, strata
             As in `decide` and `predict_set`.
         """
@@ -126,7 +127,7 @@ class Deciding(Scoring):
         features = self.features(X)
         scores = self.score_features(features)
         answer_idx = self.answer_numbers(answers, n_items=len(scores))
-        way = vote or ("expert" if self.panel is None else "bayes")
+        way = vote or ("expert" if self.panel is None or self.panel.useless else "bayes")
         if way in WAYS_TO_ASK:
             shape = {"n_items": len(scores), "n_experts": scores.n_experts}
             can_ask = availability(available, **shape) & (answer_idx != MISSING) & self.proven

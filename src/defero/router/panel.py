@@ -13,11 +13,14 @@ from defero.conformal.predictor import ExpertSetPredictor
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
 from defero.core.checks.experts import stratum_names
 from defero.core.class_skill import ClassSkill
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.decisions.rules import best_expert
+
+HANDFUL = 5
+"""Panels of so many experts are asked, whatever the size of the team."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,8 @@ class Panel:
         How much each expert's vote counts beside others who err alike.
     confusion : ConfusionMatrices
         What each expert answers for each true class, for the vote "confusion".
+    mean_size : float
+        How many experts the panels of the deferred items of calibration hold on average.
     """
 
     predictor: ExpertSetPredictor
@@ -43,6 +48,7 @@ class Panel:
     available: tuple[bool, ...] | None
     discount: FloatArray
     confusion: ConfusionMatrices
+    mean_size: float = 0.0
 
     @classmethod
     def fit(
@@ -81,12 +87,35 @@ class Panel:
         fees_then = None if fees is None else tuple(float(fee) for fee in np.asarray(fees))
         discount = vote_discount(answer_idx, label_idx, scores.expert_proba)
         confusion = ConfusionMatrices.fit(answer_idx, label_idx, scores.n_classes)
-        return cls(predictor, fees_then, present, discount, confusion)
+        raw = predictor.predict(
+            scores.expert_proba[deferred],
+            strata=None if named is None else named[deferred],
+            fill_empty=False,
+            available=eligible,
+        )
+        return cls(predictor, fees_then, present, discount, confusion, float(raw.size.mean()) if len(raw) else 0.0)
 
     @property
     def stratified(self) -> bool:
         """Was the promise made inside strata?"""
         return None not in self.predictor.n_rows_
+
+    @property
+    def useless(self) -> bool:
+        """Whether panels would hold so many experts that nobody would ask them: more than a handful, and than half."""
+        return self.mean_size > max(HANDFUL, self.predictor.n_experts_ / 2)
+
+    def useless_sentence(self) -> Message | None:
+        """Say that these panels are not used, and what would make them smaller; None where they are."""
+        if not self.useless:
+            return None
+        few = "few answers a case are recorded" if self.predictor.partly_observed_ else "experts are hard to tell apart"
+        return Message(
+            f"panels that keep the promise would hold {self.mean_size:.0f} of {self.predictor.n_experts_} experts on "
+            f"average, as {few}: no panels are used. A larger ",
+            Argument("alpha"),
+            " makes them smaller; asking one after the other needs no panel.",
+        )
 
     def promise(self) -> str:
         """Say in one sentence what is promised, and to whom."""
@@ -172,6 +201,7 @@ class Panel:
             "discount": self.discount.tolist(),
             "confusion": self.confusion.proba.tolist(),
             "enough": self.confusion.enough.tolist(),
+            "mean_size": self.mean_size,
         }
 
     @classmethod
@@ -181,7 +211,8 @@ class Panel:
         available = None if settings["available"] is None else tuple(bool(one) for one in settings["available"])
         predictor = ExpertSetPredictor.from_settings(settings["predictor"])
         confusion = ConfusionMatrices(np.array(settings["confusion"]), np.array(settings["enough"], dtype=np.bool_))
-        return cls(predictor, fees, available, np.array(settings["discount"], dtype=np.float64), confusion)
+        discount = np.array(settings["discount"], dtype=np.float64)
+        return cls(predictor, fees, available, discount, confusion, float(settings["mean_size"]))
 
 
 def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:

@@ -122,7 +122,8 @@ class Router(Deciding):
         """Find panels that keep a promise, on the deferred ones of rows that no stage has used.
 
         Which cases are deferred is settled by `decide` with these fees and experts, case by case, before any label is
-        looked at.
+        looked at. Where panels would hold more than five and more than half of the experts, a warning says so and
+        they are used only on request.
 
         Parameters
         ----------
@@ -160,6 +161,9 @@ class Router(Deciding):
             proven=self.proven,
             strata=strata,
         )
+        useless = panel.useless_sentence()
+        if useless is not None:
+            warnings.warn(useless, stacklevel=2)
         return self._become(replace(marked, panel=panel))
 
     # Who is on the team. Nobody else's numbers change.

@@ -131,6 +131,7 @@ def panel(value: Any, place: str) -> None:
         discount=list_of(number()),
         confusion=list_of(list_of(list_of(number()))),
         enough=list_of(flag),
+        mean_size=number(0.0),
     )(value, place)
 
 

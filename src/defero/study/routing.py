@@ -147,7 +147,8 @@ def route_cases(
             write(_decided(router, piece, arrivals, terms=terms, key=key, routing=routing))
             if progress is not None:
                 progress(routing.rows)
-    voided = _voided(router, terms)
+    useless = None if router.panel is None else router.panel.useless_sentence()
+    voided = _voided(router, terms) if useless is None else [useless]
     routing.cautions = (*repeated.sentence(key), *voided, *_no_doubt(router, routing, terms))
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
     if out is None:
@@ -225,11 +226,13 @@ def _decided(
     scores = router.score_features(features)
     decision = router.decide_scores(scores, fees=terms.fees, available=terms.available)
     panels = None
-    if router.panel is not None and not router.panel.stratified:
+    if router.panel is not None and not router.panel.stratified and not router.panel.useless:
         with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
             warnings.filterwarnings("ignore", "the panel's promise does not hold")
             sets = router.sets_of(scores, fees=terms.fees, available=terms.available)
         panels = with_decider(sets, decision)
+    if router.panel is not None and router.panel.useless:
+        panels = np.zeros((len(scores), scores.n_experts), dtype=np.bool_)
     sd = router.sd_of_features(features) if terms.uncertainty else None
     routing.any_doubt |= sd is not None and bool((sd == sd).any())
     columns = decision_columns(scores, decision, panels, router.classes, sd=sd)
