@@ -23,7 +23,10 @@ Majority = Annotated[
 ]
 FileFormat = Annotated[
     str | None,
-    typer.Option("--format", help="table, label-studio or prodigy. Default: label-studio for .json, else table."),
+    typer.Option(
+        "--format",
+        help="table, label-studio, prodigy or a format of another package. Default: by the ending of the name.",
+    ),
 ]
 ControlName = Annotated[
     str | None, typer.Option("--control", help="Name of the question to use, if a Label Studio export has several.")

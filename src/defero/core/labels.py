@@ -40,9 +40,7 @@ def refuse_gaps(labels: ArrayLike, *, name: str = "y") -> None:
         ...
     defero.core.errors.InputError: y must have a label in every row, got none in row 1; drop such rows first.
     """
-    array = _cells(labels, name=name)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
+    array = _one_column(labels, name=name)
     if array.ndim != 1:
         return
     if array.dtype.kind == "O":
@@ -60,9 +58,7 @@ def refuse_gaps(labels: ArrayLike, *, name: str = "y") -> None:
 
 def as_column(labels: ArrayLike, *, name: str) -> Labels:
     """Return labels as a one-dimensional array, text as objects."""
-    array = _cells(labels, name=name)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
+    array = _one_column(labels, name=name)
     if array.ndim != 1:
         raise InputError(f"must have one axis (n,), one label per item, got shape {array.shape}.", argument=name)
     return array
@@ -192,6 +188,11 @@ def answer_matrix(answers: object, *, name: str) -> Labels:
             f"must have two axes (n, J), one column per expert, got shape {array.shape}{hint}", argument=name
         )
     return array
+
+
+def _one_column(values: object, *, name: str) -> Labels:
+    array = _cells(values, name=name)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _cells(values: object, *, name: str) -> Labels:

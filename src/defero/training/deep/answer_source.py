@@ -10,7 +10,7 @@ from torch import Tensor
 
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
-from defero.training.deep.run.identity import check_sum, derived_seed
+from defero.training.deep.run.seeds import check_sum, derived_seed
 from defero.training.verdicts import Verdicts
 
 Draw = Callable[[IntArray, np.random.Generator], IntArray]

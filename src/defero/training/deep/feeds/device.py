@@ -9,8 +9,7 @@ from defero.core.errors import InputError
 from defero.training.deep.answer_source import AnswerSource
 from defero.training.deep.feeds.feed import ALONE, Batch, Feed, Piece, batch_slices, check_shares, run_of, share_of
 from defero.training.deep.feeds.pictures import Augmentation, Normalised, colours, cropped, draw_crops
-from defero.training.deep.run.identity import check_sum, derived_seed
-from defero.training.verdicts import Verdicts
+from defero.training.deep.run.seeds import check_sum, derived_seed
 
 
 class DeviceFeed(Feed):
@@ -68,11 +67,8 @@ class DeviceFeed(Feed):
 
     def place(self, device: torch.device) -> None:
         """Move everything to the device."""
-        self.inputs, self.labels = self.inputs.to(device), self.labels.to(device)
-        self.prepare.to(device)
-        self.answers.place(self.labels)
-        if self.normalise is not None:
-            self._paint = self.normalise[0].round().to(device=device, dtype=torch.uint8)
+        super().place(device)
+        self.inputs = self.inputs.to(device)
 
     def batches(
         self, epoch: int, *, batch_size: int, drop_last: bool, start: int = 0, piece: Piece = ALONE
@@ -104,18 +100,6 @@ class DeviceFeed(Feed):
         for rows in run_of(len(self), piece=piece).to(self.labels.device).split(batch_size):
             yield self.inputs[rows]
 
-    def verdicts(self) -> Verdicts:
-        """Return the verdicts on all items, as the first epoch has them."""
-        return self.answers.at(0)
-
     def check_sums(self) -> dict[str, int]:
         """Return those of items, labels and answers."""
-        return {
-            "the items": check_sum(self.inputs),
-            "the labels": check_sum(self.labels),
-            "the answers": self.answers.check_sum(),
-        }
-
-    def close(self) -> None:
-        """End what the answers run beside the loop."""
-        self.answers.close()
+        return {"the items": check_sum(self.inputs), **super().check_sums()}

@@ -14,8 +14,7 @@ from defero.data.recipes.pictures import PictureFiles
 from defero.training.deep.answer_source import AnswerSource
 from defero.training.deep.feeds.feed import ALONE, Batch, Feed, Piece, batch_slices, check_shares, run_of, share_of
 from defero.training.deep.feeds.pictures import Augmentation, Normalised, cropped, draw_crops
-from defero.training.deep.run.identity import check_sum, derived_seed
-from defero.training.verdicts import Verdicts
+from defero.training.deep.run.seeds import derived_seed
 
 USUAL_COLOURS = torch.tensor([123.675, 116.28, 103.53]), torch.tensor([58.395, 57.12, 57.375])
 """Mean and spread of ImageNet's colours, which nets that were trained on it expect."""
@@ -58,13 +57,6 @@ class DiskFeed(Feed):
         self.normalise = normalise
         self.prepare: nn.Module = Normalised(*normalise)
 
-    def place(self, device: torch.device) -> None:
-        """Move all but the pictures to the device."""
-        self.labels = self.labels.to(device)
-        self.prepare.to(device)
-        self.answers.place(self.labels)
-        self._paint = self.normalise[0].round().to(device=device, dtype=torch.uint8)
-
     def batches(
         self, epoch: int, *, batch_size: int, drop_last: bool, start: int = 0, piece: Piece = ALONE
     ) -> Iterator[Batch]:
@@ -87,22 +79,10 @@ class DiskFeed(Feed):
         """Yield the pictures in order, as they are."""
         yield from self._read(list(run_of(len(self), piece=piece).split(batch_size)))
 
-    def verdicts(self) -> Verdicts:
-        """Return the verdicts on all items, as the first epoch has them."""
-        return self.answers.at(0)
-
     def check_sums(self) -> dict[str, int]:
         """Return those of the files' names, the labels and the answers; the files themselves are not read for it."""
         names = [Path(path).name for path in self.files.paths]
-        return {
-            "the pictures": zlib.crc32(repr((self.files.size, names)).encode()),
-            "the labels": check_sum(self.labels),
-            "the answers": self.answers.check_sum(),
-        }
-
-    def close(self) -> None:
-        """End what the answers run beside the loop."""
-        self.answers.close()
+        return {"the pictures": zlib.crc32(repr((self.files.size, names)).encode()), **super().check_sums()}
 
     def _read(self, batches: list[Tensor]) -> Iterator[Tensor]:
         """Read batches of rows, ahead of their use, and send them to the device."""

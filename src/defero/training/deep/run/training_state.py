@@ -24,7 +24,8 @@ from defero.training.deep.run.checkpoint import (
     under,
     write_checkpoint,
 )
-from defero.training.deep.run.identity import RunIdentity, derived_seed
+from defero.training.deep.run.identity import RunIdentity
+from defero.training.deep.run.seeds import derived_seed
 from defero.training.deep.run.troubles import not_finite
 from defero.training.deep.run.watch import BestSoFar, LossMeter
 from defero.training.deep.weight_average import WeightAverage, write_state
