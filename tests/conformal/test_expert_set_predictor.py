@@ -9,15 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from defero.conformal import ExpertSetPredictor, NaiveExpertSets, RegularizedExpertSets
+from defero.conformal import ExpertSetPredictor
 from defero.core import ExpertSets, InputError
 
 TARGETS = ["all-correct", "missed-share", "any-correct"]
-PREDICTORS = [
-    *(lambda alpha, target=target: ExpertSetPredictor(target=target, alpha=alpha) for target in TARGETS),
-    NaiveExpertSets,
-    RegularizedExpertSets,
-]
+PREDICTORS = [lambda alpha, target=target: ExpertSetPredictor(target=target, alpha=alpha) for target in TARGETS]
 alphas = st.floats(0.02, 0.98)
 
 
@@ -97,7 +93,7 @@ def test_strata_belong_to_both_calls_or_to_neither():
         predictor.fit(proba, correct).predict(proba, strata=[1, 2] * 50)
 
 
-@pytest.mark.parametrize("make", PREDICTORS[:4])
+@pytest.mark.parametrize("make", PREDICTORS)
 def test_too_few_rows_warn_of_how_many_it_takes(make):
     proba, correct = np.full((8, 2), 0.5), np.ones((8, 2))
     with pytest.warns(UserWarning, match="alpha=0.1 needs 9 calibration rows .* got 8: full sets there"):
@@ -243,7 +239,3 @@ def test_what_is_wrong_with_the_options_is_said():
         for alpha in (0.0, 1.0, -1.0, math.nan):
             with pytest.raises(InputError, match=r"alpha must lie in \(0, 1\), got"):
                 make(alpha)
-    with pytest.raises(InputError, match="beta must be a number of at least 0, got -1"):
-        RegularizedExpertSets(0.1, beta=-1)
-    with pytest.raises(InputError, match="kappa must be a finite number, got nan"):
-        RegularizedExpertSets(0.1, kappa=math.nan)

@@ -1,5 +1,4 @@
-from defero.conformal.paper_sets import NaiveExpertSets as NaiveExpertSets
-from defero.conformal.paper_sets import RegularizedExpertSets as RegularizedExpertSets
+from defero.conformal.base import ConformalSets as ConformalSets
 from defero.conformal.predictor import ExpertSetPredictor as ExpertSetPredictor
 from defero.conformal.thresholds import conformal_quantile as conformal_quantile
 from defero.core.targets import TARGETS as TARGETS

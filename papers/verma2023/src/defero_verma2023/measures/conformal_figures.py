@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from defero import InputError
 from defero.aggregation import bayes_vote, majority_vote, vote_discount
-from defero.conformal import ExpertSetPredictor, NaiveExpertSets, RegularizedExpertSets
+from defero.conformal import ExpertSetPredictor
 from defero_verma2023.arrays import BoolArray, FloatArray, IntArray
 from defero_verma2023.measures.conformal_as_run import (
     Float32Array,
@@ -21,6 +21,7 @@ from defero_verma2023.measures.conformal_as_run import (
     outputs_as_run,
     vote_as_run,
 )
+from defero_verma2023.measures.paper_sets import NaiveExpertSets, RegularizedExpertSets
 from defero_verma2023.measures.set_quality import SetQuality, mean_quality, no_quality, set_quality
 from defero_verma2023.measures.team_outputs import TeamOutputs
 from defero_verma2023.measures.who_decides import who_decides

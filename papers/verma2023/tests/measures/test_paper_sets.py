@@ -5,13 +5,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conformal_problems import problems
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conformal.conformal_problems import problems
 
-from defero.conformal import ExpertSetPredictor, NaiveExpertSets, RegularizedExpertSets
-from defero.conformal.paper_sets import BETAS, LAMBDAS, grid_lambda, lower_quantile
+from defero import InputError
+from defero.conformal import ExpertSetPredictor
 from defero.metrics import missed_share, set_coverage, set_size
+from defero_verma2023.measures.paper_sets import (
+    BETAS,
+    LAMBDAS,
+    NaiveExpertSets,
+    RegularizedExpertSets,
+    grid_lambda,
+    lower_quantile,
+)
 
 fortieths = st.integers(1, 39).map(lambda k: Fraction(k, 40))
 betas = st.floats(0, 5)
@@ -214,3 +222,39 @@ def test_both_keep_their_promise_on_new_items():
     assert set_coverage(naive, new_correct, target="all-correct") == pytest.approx(0.9, abs=0.01)
     regularized = RegularizedExpertSets(0.1).fit(proba, correct).predict(new_proba, fill_empty=False)
     assert missed_share(regularized, new_correct) == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.parametrize("make", [NaiveExpertSets, RegularizedExpertSets])
+@given(problem=problems(min_items=4), alpha=st.floats(0.02, 0.98))
+def test_filling_only_adds_the_top_expert_to_empty_sets(make, problem, alpha):
+    scores, _ = problem
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        predictor = make(alpha).fit(*problem)
+    raw, filled = (predictor.predict(scores, fill_empty=fill) for fill in (False, True))
+    empty = ~raw.mask.any(axis=1)
+    assert np.array_equal(filled.filled, empty)
+    assert np.array_equal(filled.raw_mask, raw.mask)
+    assert (filled.size[empty] == 1).all()
+    assert (scores[filled.mask & empty[:, None]] == scores[empty].max(axis=1)).all()
+
+
+@pytest.mark.parametrize("make", [NaiveExpertSets, RegularizedExpertSets])
+def test_each_stratum_alone_and_answers_that_were_not_observed(make):
+    proba, correct = draw_team(300)
+    strata = np.array(["north", "south", "west"])[np.arange(300) % 3]
+    new = draw_team(90, seed=1)[0]
+    together = make(0.2).fit(proba, correct, strata=strata).predict(new, strata=strata[:90]).mask
+    for stratum in ("north", "south", "west"):
+        alone = make(0.2).fit(proba[strata == stratum], correct[strata == stratum])
+        assert np.array_equal(together[strata[:90] == stratum], alone.predict(new[strata[:90] == stratum]).mask)
+    observed = np.random.default_rng(5).random(correct.shape) < 0.5
+    seen = make(0.2).fit(proba, correct, observed)
+    assert seen.thresholds_ == make(0.2).fit(proba, correct & observed).thresholds_
+
+
+def test_what_is_wrong_with_the_options_is_said():
+    with pytest.raises(InputError, match="beta must be a number of at least 0, got -1"):
+        RegularizedExpertSets(0.1, beta=-1)
+    with pytest.raises(InputError, match="kappa must be a finite number, got nan"):
+        RegularizedExpertSets(0.1, kappa=float("nan"))

@@ -10,14 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from defero.conformal.base import ConformalSets, in_stratum
-from defero.conformal.thresholds import SLACK, conformal_quantile, missed_share_threshold
-from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.core.errors import InputError
+from defero import InputError
+from defero.conformal import TARGETS, ConformalSets, conformal_quantile
+from defero_verma2023.arrays import BoolArray, FloatArray
 
 BETAS = np.linspace(3.5, 1e-3, 50)
 LAMBDAS = np.linspace(0.0, 1.0, 1500)
 TUNING_SHARE = 0.3
+SLACK = 1e-9
+"""For rounding where a rank is computed: 100 * (1 - 0.95) is 5.000000000000004."""
 
 
 class NaiveExpertSets(ConformalSets[float]):
@@ -133,8 +134,9 @@ class RegularizedExpertSets(ConformalSets[RegularizedCut]):
     def _warn_of_full_sets(self) -> None:
         for stratum, cut in self.thresholds_.items():
             if cut.lambda_ == math.inf:
+                where = "" if stratum is None else f" in stratum {stratum}"
                 warnings.warn(
-                    f"no lambda keeps the promise{in_stratum(stratum)} (beta={cut.beta:g}, kappa={cut.kappa:g}, "
+                    f"no lambda keeps the promise{where} (beta={cut.beta:g}, kappa={cut.kappa:g}, "
                     f"alpha={self.alpha:g}): full sets there. Give more rows, a larger alpha, or exact=True.",
                     UserWarning,
                     stacklevel=3,
@@ -143,7 +145,7 @@ class RegularizedExpertSets(ConformalSets[RegularizedCut]):
     def _lambda(self, stretched: FloatArray, right: BoolArray) -> float:
         if self.exact:
             # On the scale of lambda, where the sets are compared: 1 - (1 - x) need not be x.
-            return -missed_share_threshold(stretched - 1, right, alpha=self.alpha)
+            return -TARGETS.find("missed-share").threshold(stretched - 1, right, alpha=self.alpha)
         return grid_lambda(stretched, right, alpha=self.alpha)
 
     def _smallest_sets(self, expert_proba: FloatArray, right: BoolArray, kappa: float) -> float:
