@@ -157,7 +157,7 @@ def test_enough_items_are_evenly_chosen(monkeypatch):
 def warm(monkeypatch):
     """Have a linear network with a temperature of 2 chosen, whatever the data say."""
     choice = Choice("linear", 16.0, 2.0, np.full((len(Y), 2), 0.5), 0.0)
-    monkeypatch.setattr("defero.estimators.deferral.choose_network", lambda *_, **__: choice)
+    monkeypatch.setattr("defero.estimators.surrogate_fit.choose_network", lambda *_, **__: choice)
 
 
 def both(loss):

@@ -178,7 +178,7 @@ def test_parts_for_other_experts_are_refused(saved):
         seal(folder, more)
         with pytest.raises(ModelFolderError, match="is made for 2 experts, not 3"):
             Router.load(folder)
-        seal(folder, {**more, "calibrator": None, "panel": None})
+        seal(folder, {**more, "calibrator": None, "selection": None, "panel": None})
         with pytest.raises(ModelFolderError, match="3 expert columns, got 2 and 2"):
             Router.load(folder)
     finally:

@@ -34,6 +34,8 @@ class Decision(Tabular):
     withheld : (n,) int
         An expert with a higher value than the decider, but with too few answers to be asked alone; -1 if there is
         none.
+    p_right : (n,), optional
+        P(the decider is right), calibrated for the one who is chosen; None where the scores alone say it.
     """
 
     expert: IntArray
@@ -43,6 +45,7 @@ class Decision(Tabular):
     best_expert: IntArray
     best_value: FloatArray
     withheld: IntArray
+    p_right: FloatArray | None = None
 
     def __post_init__(self) -> None:
         n_experts = len(self.expert_names)
@@ -55,7 +58,7 @@ class Decision(Tabular):
             if len(array) != len(self.expert):
                 raise InputError(f"{name} must have {len(self.expert)} items like expert, got {len(array)}.")
             object.__setattr__(self, name, frozen(array.astype(np.int64, copy=False)))
-        for name in ("expected_cost", "model_value", "best_value"):
+        for name in ("expected_cost", "model_value", "best_value", *(["p_right"] * (self.p_right is not None))):
             array = np.asarray(getattr(self, name), dtype=np.float64)
             if array.shape != self.expert.shape:
                 raise InputError(f"{name} must have shape {self.expert.shape} like expert, got {array.shape}.")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, float_matrix, frozen, probabilities
+from defero.core.checks.arrays import FloatArray, IntArray, float_matrix, frozen, probabilities
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 
@@ -102,7 +102,7 @@ class Scores(Tabular):
         experts = {f"p_expert_{j}": self.expert_proba[:most, j] for j in range(self.n_experts)}
         return {"p_model": self.model_proba[:most], **classes, **experts}
 
-    def take(self, rows: slice) -> "Scores":
+    def take(self, rows: slice | IntArray) -> "Scores":
         """Return the scores of some items.
 
         >>> Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.7]]).take(slice(1, 2)).expert_proba.tolist()

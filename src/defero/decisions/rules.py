@@ -124,6 +124,7 @@ def decide(
     fees: ArrayLike | None = None,
     available: ArrayLike | None = None,
     proven: BoolArray | None = None,
+    chosen_proba: FloatArray | None = None,
 ) -> Decision:
     """Apply a rule to scores, fees and absences.
 
@@ -138,6 +139,8 @@ def decide(
         Who can be asked.
     proven : (J,) bool, optional
         Who has given enough answers to be asked alone.
+    chosen_proba : (n, J), optional
+        P(expert j is right, should they be chosen); by default that of the scores.
 
     Examples
     --------
@@ -151,20 +154,27 @@ def decide(
     fee = fee_matrix(fees, **shape)
     can = availability(available, **shape)
     sure = np.ones(scores.n_experts, dtype=np.bool_) if proven is None else proven
-    value = np.where(can, scores.expert_value - fee, -np.inf)
+    worth = scores.expert_value if chosen_proba is None else chosen_proba
+    value = np.where(can, worth - fee, -np.inf)
     askable = np.where(sure, value, -np.inf)
     expert = rule.choose(scores.model_proba, askable).astype(np.int64)
     best, best_value = best_expert(askable)
     doubtful, doubtful_value = best_expert(np.where(sure, -np.inf, value))
     looked_better = doubtful_value >= np.maximum(scores.model_proba, best_value)
     rows = np.arange(len(scores))
-    asked_wrong = 1 - scores.expert_proba[rows, expert] + fee[rows, expert] if scores.n_experts else 0.0
+    p_right = scores.model_proba
+    fees_paid: FloatArray | float = 0.0
+    if scores.n_experts:
+        of_expert = (scores.expert_proba if chosen_proba is None else chosen_proba)[rows, expert]
+        p_right = np.where(expert == MODEL, p_right, of_expert)
+        fees_paid = np.where(expert == MODEL, 0.0, fee[rows, expert])
     return Decision(
         expert=expert,
         expert_names=expert_names,
-        expected_cost=np.where(expert == MODEL, 1 - scores.model_proba, asked_wrong),
+        expected_cost=1 - p_right + fees_paid,
         model_value=scores.model_proba,
         best_expert=best,
         best_value=best_value,
         withheld=np.where((doubtful != MODEL) & looked_better, doubtful, MODEL),
+        p_right=p_right,
     )

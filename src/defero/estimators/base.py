@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from defero.calibration import Method
+from defero.calibration.after_selection import HeldOut, fit_selection
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
@@ -34,6 +35,7 @@ from defero.estimators.training_data import (
     warn_about_unused_columns,
     with_answer_weights,
 )
+from defero.estimators.tree_columns import columns_of
 from defero.router import FitFacts, Router
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
@@ -64,6 +66,10 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     def _with_population(self, scorer: Scorer, data: TrainingData) -> Scorer:
         """Return a scorer to which experts can be added."""
         return scorer if data.n_experts == 0 or isinstance(scorer, TeamScorer) else with_population(scorer, data)
+
+    def _held_out(self, data: TrainingData) -> HeldOut | None:
+        """Return scores of training rows by models that did not see them, where there are some."""
+        return None
 
     def _known_classes(self, labels: Labels) -> Labels:
         return find_classes(labels)
@@ -132,6 +138,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             weighted=sample_weight is not None,
             groups=group_idx,
             summed=None if recipe is None else summed_columns(recipe),
+            columns=None if recipe is None else columns_of(recipe),
         )
         data = with_answer_weights(data, self.answer_weights)
         counts = answers.per_expert()
@@ -152,6 +159,9 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 columns=None if recipe is None else tuple(str(name) for name in X.columns),
             ),
         )
+        router.held_out = self._held_out(data)
+        if router.held_out is not None:
+            router.selection = fit_selection(router.held_out)
         return self._adopt(router.mark_seen("fit", X, label_idx, answers))
 
     def predict(self, X: Any) -> Labels:

@@ -1,19 +1,18 @@
 """Deep nets: the option `net`, the arrays that they take, and their export to ONNX."""
 
+import sys
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
-from defero.nets.named import NET_NAMES, is_net_name, meant_net
 from defero.router.scoring import items_of_shape
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
 
-SMALL_NETS = ("linear", "mlp", "auto")
+SMALL_NETS = ("auto", "trees", "linear", "mlp")
 _CHANNELS = (1, 2, 3, 4)
 
 
@@ -28,14 +27,24 @@ def is_deep(net: object) -> bool:
 
 def check_net(net: object) -> None:
     """Raise unless this is a valid `net`."""
-    if isinstance(net, nn.Module) or (isinstance(net, str) and (net in SMALL_NETS or is_net_name(net))):
+    if _is_module(net) or (isinstance(net, str) and net in SMALL_NETS):
+        return
+    from defero.nets.named import NET_NAMES, is_net_name, meant_net  # imported here: it loads torch
+
+    if isinstance(net, str) and is_net_name(net):
         return
     hint = meant_net(net, SMALL_NETS) if isinstance(net, str) else "."
     raise InputError(
-        f"must be 'linear', 'mlp', 'auto', the name of a deep net ({', '.join(NET_NAMES)}) or a torch.nn.Module, "
-        f"got {net!r}{hint}",
+        f"must be 'auto', 'trees', 'linear', 'mlp', the name of a deep net ({', '.join(NET_NAMES)}) or a "
+        f"torch.nn.Module, got {net!r}{hint}",
         argument="net",
     )
+
+
+def _is_module(net: object) -> bool:
+    """Return whether this is a torch.nn.Module, without loading torch: whoever has one has loaded it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(net, torch.nn.Module)
 
 
 def has_axes(X: Any) -> bool:

@@ -1,6 +1,7 @@
 """DeferralClassifier: a network with one output per class and one per expert, trained on one surrogate loss."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from defero.calibration.after_selection import HeldOut
 from defero.core.errors import InputError
+from defero.core.labels import MISSING
 from defero.estimators.base import DeferralEstimator
-from defero.estimators.choose_network import Choice, choose_network, enough_items
 from defero.estimators.deep_nets import as_onnx, check_net, checked_items, has_axes, is_deep
-from defero.estimators.expert_heads import HeadsOption, answers_are_few, check_heads, with_shrunk_heads
-from defero.estimators.network_fit import PRECISIONS, NetworkOptions, train_network
-from defero.estimators.recipe import Recipe
+from defero.estimators.expert_heads import HeadsOption, check_heads
+from defero.estimators.recipe import NetworkOptions, Recipe
 from defero.estimators.training_data import AnswerWeights, TrainingData
-from defero.losses import LOSSES, DeferralLoss
+from defero.losses.registry import LOSSES
 from defero.scorers import Scorer
 
 if TYPE_CHECKING:
@@ -26,20 +27,24 @@ ADVISED_LOSS: Literal["decoupled"] = "decoupled"
 
 
 class DeferralClassifier(DeferralEstimator):
-    """Classifier that learns the classes and the skill of each expert together.
+    """Classifier that learns the classes and the skill of each expert.
 
-    See sections 3 and 4 of Verma et al. (2023). Features are standardised; experts may have answered only some items.
+    Experts may have answered only some items. Tables need no torch, except for the networks "linear" and "mlp" with
+    the surrogate losses of Verma et al. (2023), sections 3 and 4.
 
     Parameters
     ----------
-    net : "linear", "mlp", "auto", the name of a deep net, or a torch.nn.Module
-        "linear" is fitted by L-BFGS on all rows, "mlp" (ReLU layers) by AdamW with early stopping. "auto" chooses
-        between them, and the ridge penalty of "linear", by five-fold cross-validation on the labels. Deep nets, by
-        name such as "wrn-28-4" or "resnet-18" (`defero.nets.NET_NAMES`) or as a module that maps a batch to (n, f)
-        features, take pictures X (n, height, width, channels) or other arrays.
+    net : "auto", "trees", "linear", "mlp", the name of a deep net, or a torch.nn.Module
+        "trees" are boosted trees for the classes, and for each expert a mean of boosted trees and a shrunk head,
+        weighted by cross-validation. "auto", with loss="auto", chooses the model of the classes among trees, a
+        logistic regression and a small network by the log loss of the team on held-out items; with another loss it
+        chooses between "linear" and "mlp" by the labels. "linear" is fitted by L-BFGS on all rows, "mlp" (ReLU
+        layers) by AdamW with early stopping. Deep nets, by name such as "wrn-28-4" or "resnet-18"
+        (`defero.nets.NET_NAMES`) or as a module that maps a batch to (n, f) features, take pictures X (n, height,
+        width, channels) or other arrays.
     loss : "softmax", "ova", "decoupled", "asymmetric", "moe" or "auto"
-        "auto" is "decoupled". "moe" is a baseline: it decides by the largest of its J + 1 weights, which are badly
-        calibrated as probabilities.
+        Surrogate loss of the networks; trees take none. "auto" is "decoupled". "moe" is a baseline: it decides by the
+        largest of its J + 1 weights, which are badly calibrated as probabilities.
     heads : "auto", "shrunk" or "separate"
         "separate" learns each expert from their own answers alone. "shrunk", for the losses ova and decoupled, shrinks
         experts with few answers toward the average expert, so that hundreds of experts with dozens of answers can be
@@ -105,61 +110,41 @@ class DeferralClassifier(DeferralEstimator):
 
     def _learn(self, data: TrainingData) -> Scorer:
         self._check_options()
-        loss = DeferralLoss(ADVISED_LOSS if self.loss == "auto" else self.loss)
         seed = int(check_random_state(self.random_state).randint(2**31))
         if is_deep(self.net):
             from defero.estimators.deep_fit import fit_deep_net  # imported here: it loads the loop for deep nets
+            from defero.losses import DeferralLoss
 
+            loss = DeferralLoss(ADVISED_LOSS if self.loss == "auto" else self.loss)
             return fit_deep_net(data, loss, self._deep_options(), net=self.net, seed=seed)
-        if self._shrinks(data, loss):
-            return self._learn_shrunk(data, loss, seed=seed)
-        if self.net == "auto":
-            class_loss = loss if loss.shrinkable else DeferralLoss(ADVISED_LOSS)
-            choice = self._choose(enough_items(data.without_experts()), class_loss, seed=seed)
-            if loss.link != "decoupled" or choice.net == "mlp":
-                # The experts' outputs depend on the class logits, so these must not be rescaled.
-                choice = replace(choice, temperature=1.0)
-            return choice.train(data, loss, self._options(), weight_decay=self._decay(), seed=seed)
-        return train_network(data, loss, self._options(), net=self.net, weight_decay=self._decay(), seed=seed)
+        if self._learns_trees():
+            from defero.estimators.choose_team import learn_team  # imported here: deep nets need no boosting
+
+            self._learned = learn_team(data, net=self.net, heads=self.heads, options=self._options(), seed=seed)
+            return self._learned.scorer
+        check_torch(self.net)
+        from defero.estimators.surrogate_fit import fit_surrogate  # imported here: it loads torch
+
+        return fit_surrogate(data, net=self.net, loss=self.loss, heads=self.heads, options=self._options(), seed=seed)
+
+    def _held_out(self, data: TrainingData) -> HeldOut | None:
+        if not self._learns_trees() or is_deep(self.net) or not data.n_experts:
+            return None
+        learned = self._learned
+        answer_idx = data.answers[learned.rows].dense()
+        label_idx = data.label_idx[learned.rows]
+        observed = answer_idx != MISSING
+        return HeldOut(learned.scores, label_idx, answer_idx == label_idx[:, None], observed, learned.fold)
+
+    def _learns_trees(self) -> bool:
+        """Return whether the team is learned as one of a table: trees, or whatever makes the best team."""
+        return self.net == "trees" or (self.net == "auto" and self.loss == "auto")
 
     def _reads_vectors(self) -> bool:
         return is_deep(self.net)
 
-    def _shrinks(self, data: TrainingData, loss: DeferralLoss) -> bool:
-        """Return whether the experts get shrunk heads."""
-        if self.heads == "shrunk" and not loss.shrinkable:
-            raise InputError(f"heads='shrunk' needs the loss {_shrinkable_names()}, got {loss.name!r}.")
-        if data.answer_weight is not None:
-            if self.heads == "separate" or not loss.shrinkable:
-                raise InputError(
-                    f"answer_weights need shrunk heads and the loss {_shrinkable_names()}, "
-                    f"got heads={self.heads!r} and {loss.name!r}."
-                )
-            return True
-        if data.n_experts == 0 or not loss.shrinkable:
-            return False
-        return self.heads == "shrunk" or (self.heads == "auto" and answers_are_few(data))
-
-    def _learn_shrunk(self, data: TrainingData, loss: DeferralLoss, *, seed: int) -> Scorer:
-        """Fit the classes, then the experts' heads; the losses ova and decoupled separate into these two parts."""
-        classes = data.without_experts()
-        choice = self._choose(classes, loss, seed=seed)
-        if choice.net == "linear":
-            base = choice.train(classes, loss, self._options(), weight_decay=self._decay(), seed=seed)
-        else:
-            # The experts' branch is trained on all answers; only its heads are replaced.
-            scorer = choice.train(data, loss, self._options(), weight_decay=self._decay(), seed=seed)
-            base = scorer.without_experts()
-        return with_shrunk_heads(base, data, choice.class_proba)
-
-    def _choose(self, classes: TrainingData, loss: DeferralLoss, *, seed: int) -> Choice:
-        return choose_network(classes, loss, self._options(), net=self.net, weight_decay=self._decay(), seed=seed)
-
     def _recipe(self) -> Recipe:
         return Recipe() if self.recipe is None else self.recipe
-
-    def _decay(self) -> float | None:
-        return self._recipe().weight_decay
 
     def _options(self) -> NetworkOptions:
         return NetworkOptions(self._recipe(), device=self.device, progress=self.progress)
@@ -219,12 +204,22 @@ class DeferralClassifier(DeferralEstimator):
         precision = self._recipe().precision
         if is_deep(self.net):
             self._deep_options().check()
-        elif precision is not None and precision not in PRECISIONS:
-            raise InputError(f"must be one of {', '.join(PRECISIONS)} here, got {precision!r}.", argument="precision")
+        elif precision not in (None, "float32", "float64"):
+            raise InputError(f"must be one of float32, float64 here, got {precision!r}.", argument="precision")
+        if self.net == "trees" and self.loss not in ("auto", ADVISED_LOSS):
+            raise InputError(
+                f": trees learn the classes and each expert by the log loss, not by {self.loss!r}; leave it out, or "
+                "use net='linear' or 'mlp'.",
+                argument="loss",
+            )
         if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:
             raise InputError(f"must be a whole number of at least 1, got {self.min_answers!r}.", argument="min_answers")
 
 
-def _shrinkable_names() -> str:
-    """Return the names of the losses that support shrunk heads."""
-    return " or ".join(name for name, loss in LOSSES.items() if loss.shrinkable)
+def check_torch(net: str) -> None:
+    """Raise if torch, which networks need, is not installed."""
+    if find_spec("torch") is None:
+        raise InputError(
+            f"={net!r} with this loss needs torch, which is not installed: pip install 'defero[train]', or use trees.",
+            argument="net",
+        )

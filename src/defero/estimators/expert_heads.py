@@ -34,7 +34,9 @@ def answers_are_few(data: TrainingData) -> bool:
     return len(positive) > 0 and 2 * int((positive < FEW_ANSWERS).sum()) >= len(positive)
 
 
-def with_shrunk_heads(base: Scorer, data: TrainingData, class_proba: FloatArray) -> TeamScorer:
+def with_shrunk_heads(
+    base: Scorer, data: TrainingData, class_proba: FloatArray, *, chosen: IntArray | None = None
+) -> TeamScorer:
     """Return a team of a model of the classes and a head for each expert, shrunk toward the population.
 
     Parameters
@@ -43,13 +45,13 @@ def with_shrunk_heads(base: Scorer, data: TrainingData, class_proba: FloatArray)
     data : TrainingData
     class_proba : (n, K)
         Out-of-fold P(y = k | x): see `out_of_fold`.
+    chosen : (a,) int, optional
+        Which of the m answers are used; all by default.
     """
-    hidden = hidden_units(base, data.features)
-    n_hidden = 0 if hidden is None else hidden.shape[1]
-    lens = Lens.fit(data.features, reads_classes=True, n_hidden=n_hidden, class_proba=class_proba)
-    inputs = lens.transform(data.features, class_proba, hidden)
-    answers = data.item_idx, data.expert_idx, data.right
-    weight = _with_mean_one(data.weight_of_answers())
+    lens, inputs = head_features(base, data, class_proba)
+    picked = np.arange(len(data.item_idx)) if chosen is None else chosen
+    answers = data.item_idx[picked], data.expert_idx[picked], data.right[picked]
+    weight = _with_mean_one(data.weight_of_answers()[picked])
     groups = lens.groups(data.features, n_classes=data.n_classes)
     heads = fit_heads(inputs, *answers, n_experts=data.n_experts, weight=weight, groups=groups)
     class_heads = None
@@ -60,11 +62,51 @@ def with_shrunk_heads(base: Scorer, data: TrainingData, class_proba: FloatArray)
             data.label_idx,
             *answers,
             n_experts=data.n_experts,
-            answer_idx=data.triplets.codes,
+            answer_idx=data.triplets.codes[picked],
             weight=weight,
             groups=groups,
         )
     return TeamScorer(base, lens, heads, n_own=0, order=np.arange(data.n_experts), class_heads=class_heads)
+
+
+def head_features(base: Scorer, data: TrainingData, class_proba: FloatArray) -> tuple[Lens, FloatArray]:
+    """Return the lens of the heads, and the features (n, f) that they read, from out-of-fold class_proba (n, K)."""
+    hidden = hidden_units(base, data.features)
+    n_hidden = 0 if hidden is None else hidden.shape[1]
+    lens = Lens.fit(data.features, reads_classes=True, n_hidden=n_hidden, class_proba=class_proba)
+    return lens, lens.transform(data.features, class_proba, hidden)
+
+
+def out_of_fold_log_odds(
+    lens: Lens, inputs: FloatArray, data: TrainingData, fold: IntArray, *, chosen: IntArray
+) -> FloatArray:
+    """Return each expert's log-odds of being right by heads that did not see the item, (n, J).
+
+    Parameters
+    ----------
+    lens, inputs
+        What `head_features` returned.
+    data : TrainingData
+    fold : (n,) int
+    chosen : (a,) int
+        Which of the m answers are used.
+    """
+    log_odds = np.empty((len(fold), data.n_experts))
+    weight = data.weight_of_answers()
+    groups = lens.groups(data.features, n_classes=data.n_classes)
+    for k in range(int(fold.max()) + 1):
+        rest = chosen[fold[data.item_idx[chosen]] != k]
+        heads = fit_heads(
+            inputs,
+            data.item_idx[rest],
+            data.expert_idx[rest],
+            data.right[rest],
+            n_experts=data.n_experts,
+            weight=_with_mean_one(weight[rest]),
+            groups=groups,
+        )
+        log_odds[fold == k] = heads.log_odds(inputs[fold == k])
+    return log_odds
 
 
 def with_population(base: Scorer, data: TrainingData) -> TeamScorer:
@@ -90,7 +132,12 @@ def with_population(base: Scorer, data: TrainingData) -> TeamScorer:
     return TeamScorer(base, lens, Heads.none(prior), n_own=data.n_experts, order=np.arange(data.n_experts))
 
 
-def out_of_fold(data: TrainingData, fit: Callable[[TrainingData], Callable[[FloatArray], FloatArray]]) -> FloatArray:
+def out_of_fold(
+    data: TrainingData,
+    fit: Callable[[TrainingData], Callable[[FloatArray], FloatArray]],
+    *,
+    fold: IntArray | None = None,
+) -> FloatArray:
     """Return out-of-fold P(y = k | x) of each item, (n, K).
 
     Parameters
@@ -98,8 +145,10 @@ def out_of_fold(data: TrainingData, fit: Callable[[TrainingData], Callable[[Floa
     data : TrainingData
     fit : callable
         Takes the data of some items without experts; returns a function from (m, d) features to (m, K).
+    fold : (n,) int, optional
+        By default five folds, whatever the seed: a linear fit does not depend on it.
     """
-    fold = fold_of_items(data, rng=np.random.default_rng(0))  # for every seed: a linear fit does not depend on it
+    fold = fold_of_items(data, rng=np.random.default_rng(0)) if fold is None else fold
     proba = np.empty((len(data.label_idx), data.n_classes))
     for k in range(int(fold.max()) + 1):
         inside = fold == k
@@ -116,16 +165,16 @@ def weighted_log_loss(class_proba: FloatArray, data: TrainingData) -> float:
     return float(data.weight @ -np.log(np.maximum(right, np.finfo(np.float64).tiny)))
 
 
-def fold_of_items(data: TrainingData, *, rng: np.random.Generator) -> IntArray:
+def fold_of_items(data: TrainingData, *, rng: np.random.Generator, n_folds: int = FOLDS) -> IntArray:
     """Return the fold of each item, (n,): stratified by class, or by whole groups if there are at least two."""
     if data.groups is not None:
         groups, group_idx = np.unique(data.groups, return_inverse=True)
         if len(groups) > 1:
-            return (rng.permutation(len(groups)) % FOLDS)[group_idx]
+            return (rng.permutation(len(groups)) % n_folds)[group_idx]
     shuffled = rng.permutation(len(data.label_idx))
     by_class = shuffled[np.argsort(data.label_idx[shuffled], kind="stable")]
     fold = np.empty(len(shuffled), dtype=np.int64)
-    fold[by_class] = np.arange(len(shuffled)) % FOLDS
+    fold[by_class] = np.arange(len(shuffled)) % n_folds
     return fold
 
 

@@ -1,14 +1,13 @@
 """Train a dense network, linear or with hidden layers, and return it as a scorer."""
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import torch
 
 from defero.core.checks.arrays import FloatArray
-from defero.estimators.recipe import Recipe
+from defero.estimators.recipe import NetworkOptions
 from defero.estimators.training_data import TrainingData
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
@@ -22,15 +21,6 @@ Net = Literal["linear", "mlp"]
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 MLP_DECAY = 0.3
 MLP_RATE = 1e-2
-
-
-@dataclass(frozen=True)
-class NetworkOptions:
-    """Options of the training."""
-
-    recipe: Recipe
-    device: str | None = None
-    progress: bool = False
 
 
 def train_network(

@@ -110,3 +110,12 @@ class Recipe:
             if not fits:
                 raise InputError(f"has an entry {name!r} of another type: {value!r:.60}.", argument="recipe")
         return cls(**values)
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """Options of the training."""
+
+    recipe: Recipe
+    device: str | None = None
+    progress: bool = False

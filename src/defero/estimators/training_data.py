@@ -17,6 +17,7 @@ from defero.core.labels import Labels, as_column, code_answers, is_missing, name
 from defero.core.wording import join_names
 from defero.data.recipes.columns import SAYS_NOTHING
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.scorers.tree_columns import TreeColumns
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,8 @@ class TrainingData:
         Group index of each item; each item is a group of its own if None.
     summed : (d,) bool, optional
         Features that are scores of a text; none if None.
+    columns : TreeColumns, optional
+        The columns that trees look at; each feature is a number if None.
     """
 
     features: FloatArray
@@ -56,6 +59,7 @@ class TrainingData:
     answer_weight: FloatArray | None = None
     groups: IntArray | None = None
     summed: BoolArray | None = None
+    columns: TreeColumns | None = None
 
     @property
     def n_experts(self) -> int:
@@ -100,6 +104,12 @@ class TrainingData:
             answer_weight=None,
             groups=None if self.groups is None else self.groups[rows],
         )
+
+    def take(self, rows: IntArray) -> "TrainingData":
+        """Return the data of these rows, answers included."""
+        inside = np.isin(self.item_idx, rows)
+        answer_weight = None if self.answer_weight is None else self.answer_weight[inside]
+        return replace(self.without_experts(rows), answers=self.answers[rows], answer_weight=answer_weight)
 
     def by_expert(self) -> list[IntArray]:
         """Return the positions of each expert's answers among the m, J arrays; each sorted by item."""

@@ -13,7 +13,7 @@ from defero.core.results import Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.steps import InTurn
 from defero.decisions.asking import ask_in_turn
-from defero.decisions.rules import decide
+from defero.decisions.rules import MostLikelyRight, NeverAsk, decide
 from defero.router.panel import Panel, with_decider, with_recorded
 from defero.router.scoring import Scoring
 from defero.router.voting import vote_with_skill
@@ -43,8 +43,18 @@ class Deciding(Scoring):
     ) -> Decision:
         """Decide on scores already at hand."""
         fees, available = self._terms(fees, available)
+        rule, chosen_proba = self.rule, None
+        if self.selection is not None and isinstance(rule, MostLikelyRight):
+            rule = rule if self.selection.asks else NeverAsk()
+            chosen_proba = self.selection.apply(scores)
         return decide(
-            scores, self.rule, expert_names=self.expert_names, fees=fees, available=available, proven=self.proven
+            scores,
+            rule,
+            expert_names=self.expert_names,
+            fees=fees,
+            available=available,
+            proven=self.proven,
+            chosen_proba=chosen_proba,
         )
 
     def predict_set(

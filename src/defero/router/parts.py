@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from defero.calibration import Calibrator
+from defero.calibration.after_selection import HeldOut, SelectionMap
 from defero.core.checks.arrays import BoolArray, IntArray, names
 from defero.core.labels import Labels
 from defero.core.wording import count_of, join_names
@@ -42,6 +43,8 @@ class TeamParts:
         Of one item, where a model takes no matrix: (height, width, channels) of pictures.
     calibrator : Calibrator, optional
         Calibrates the scores; fitted on rows that `fit` did not see.
+    selection : SelectionMap, optional
+        Calibrates the expert who is chosen, and says whether asking pays.
     panel : Panel, optional
         Chooses panels; fitted on rows that neither `fit` nor `calibrate` saw.
     seen : mapping
@@ -51,6 +54,8 @@ class TeamParts:
         None where `seen` was made with this user's key; else the id of another key, or "forgotten".
     facts : FitFacts
         What the team remembers of its making: the label's column, the loss, the seed.
+    held_out : HeldOut, optional
+        Scores of training rows by models that did not see them, for `selection`; not saved.
     """
 
     scorer: Scorer
@@ -63,10 +68,12 @@ class TeamParts:
     n_features: int | None = None
     item_shape: tuple[int, ...] | None = None
     calibrator: Calibrator | None = None
+    selection: SelectionMap | None = None
     panel: Panel | None = None
     seen: Mapping[str, Fingerprints] = field(default_factory=dict)
     rows_key: str | None = None
     facts: FitFacts = field(default_factory=FitFacts)
+    held_out: HeldOut | None = None
 
     def __post_init__(self) -> None:
         self.expert_names = names("expert_names", self.expert_names, count=len(self.answer_counts))

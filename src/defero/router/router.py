@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.calibration import Calibrator, Method
+from defero.calibration.after_selection import HeldOut
+from defero.calibration.selection_stage import selection_after
 from defero.core.answers import Answers
 from defero.core.checks.arrays import IntArray
 from defero.core.labels import MISSING, encode_labels
@@ -95,16 +97,18 @@ class Router(Deciding):
         -------
         self
         """
-        raw = replace(self, calibrator=None, panel=None)
+        raw = replace(self, calibrator=None, selection=None, panel=None)
         scores = raw.scorer.score(raw.features(X))
         label_idx = encode_labels(y, self.classes)
         answer_idx = self.answer_numbers(experts, n_items=len(scores))
         marked = raw.mark_seen("calibrate", X, label_idx, answer_idx, disjoint=disjoint)
         correct, observed = answer_idx == label_idx[:, None], answer_idx != MISSING
         calibrator = Calibrator.fit(scores, label_idx, correct, observed, method=method)
+        held_out = HeldOut(scores, label_idx, correct, observed)
+        selection = selection_after(held_out, self.held_out, calibrator, method=method)
         if self.panel is not None:
             warnings.warn("calibrate drops the panel's thresholds; call conformalize again.", stacklevel=2)
-        return self._become(replace(marked, calibrator=calibrator))
+        return self._become(replace(marked, calibrator=calibrator, selection=selection))
 
     def conformalize(
         self,

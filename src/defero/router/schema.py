@@ -41,6 +41,7 @@ def check_manifest(manifest: Mapping[str, Any], *, n_bytes: int) -> None:
         rows_key=maybe(text),
         scorer=scorer(n_bytes),
         calibrator=maybe(calibrator),
+        selection=maybe(selection),
         panel=maybe(panel),
         facts=facts,
     )(manifest, "")
@@ -96,6 +97,7 @@ def scorer(n_bytes: int) -> Check:
         "base_kind": text,
         "lens": record(n_features=width, reads_classes=flag, n_hidden=width),
         "n_own": width,
+        "temperature": number(),
         "order": list_of(integer(0, n_bytes)),
     }
 
@@ -120,6 +122,18 @@ def calibrator(value: Any, place: str) -> None:
         keeps_model=flag,
     )(value, place)
     _no_number_in_text(value, place)
+
+
+def selection(value: Any, place: str) -> None:
+    """Check the map of the expert who is chosen."""
+    record(
+        weights=list_of(number(), least=3, most=3),
+        expert_shift=list_of(number()),
+        asks=flag,
+        n_items=integer(0),
+        gain=maybe(number()),
+        gain_se=maybe(number()),
+    )(value, place)
 
 
 def panel(value: Any, place: str) -> None:

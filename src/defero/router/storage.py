@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defero.calibration import Calibrator
+from defero.calibration.after_selection import SelectionMap
 from defero.core.errors import ModelFolderError
 from defero.core.labels import find_classes
 from defero.data.fingerprint import combined
@@ -45,6 +46,7 @@ def write_router(router: "Router", folder: Path) -> None:
         "rows_key": _saved_key(router),
         "scorer": packed.settings,
         "calibrator": None if router.calibrator is None else router.calibrator.settings(),
+        "selection": None if router.selection is None else router.selection.settings(),
         "panel": None if router.panel is None else router.panel.settings(),
         "facts": router.facts.to_dict(),
     }
@@ -60,6 +62,7 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
     try:
         check_manifest(manifest, n_bytes=n_bytes + len(str(manifest["recipe"])) + LEAST_BYTES)
         recipe, calibrator, panel = manifest["recipe"], manifest["calibrator"], manifest["panel"]
+        selection = manifest["selection"]
         router = build(
             scorer=unpack_scorer(manifest["kind"], Packed(manifest["scorer"], arrays, model.files)),
             classes=find_classes(manifest["classes"], name="classes"),
@@ -71,6 +74,7 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
             n_features=manifest["n_features"],
             item_shape=None if manifest["item_shape"] is None else tuple(manifest["item_shape"]),
             calibrator=None if calibrator is None else Calibrator.from_settings(calibrator),
+            selection=None if selection is None else SelectionMap.from_settings(selection),
             panel=None if panel is None else Panel.from_settings(panel),
             seen={name.removeprefix("seen."): rows for name, rows in arrays.items() if name.startswith("seen.")},
             rows_key=None if manifest["rows_key"] == known_key_id() else manifest["rows_key"],
@@ -89,6 +93,7 @@ def _check_parts(router: "Router") -> None:
     n_experts = len(router.expert_names)
     widths = {
         "calibrator": n_experts if router.calibrator is None else router.calibrator.experts.n_experts,
+        "selection": n_experts if router.selection is None else len(router.selection.expert_shift),
         "panel": n_experts if router.panel is None else router.panel.predictor.n_experts_,
         "discount": n_experts if router.panel is None else len(router.panel.discount),
     }

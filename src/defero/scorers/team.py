@@ -1,6 +1,5 @@
 """A team: a model's scores, with experts whose heads are shrunk toward the population; experts can join later."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -10,9 +9,10 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
-from defero.core.scores import Scores, sigmoid
+from defero.core.scores import Scores, logit, sigmoid
 from defero.heads import ClassHeads, Heads, Lens, fit_head
 from defero.scorers import Packed, Scorer, unpack_scorer
+from defero.scorers.trees import ExpertTrees, inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,8 @@ class TeamScorer:
         Which column of the base's experts and then the heads' each expert has.
     class_heads : ClassHeads, optional
         The same experts' heads given the class, for votes; None where the base scores experts itself.
+    trees : ExpertTrees, optional
+        Boosted trees of experts with many answers, combined with their heads.
     """
 
     kind: ClassVar[str] = "team"
@@ -41,6 +43,7 @@ class TeamScorer:
     n_own: int
     order: IntArray
     class_heads: ClassHeads | None = None
+    trees: ExpertTrees | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", frozen(np.asarray(self.order, dtype=np.int64)))
@@ -51,12 +54,17 @@ class TeamScorer:
         scores, head_features = self._score_and_read(features) if joined_later else (self.base.score(features), None)
         proba, raw = scores.expert_proba, scores.expert_raw
         if head_features is not None:
-            log_odds = self.heads.log_odds(head_features)
+            log_odds = self._log_odds(features, head_features)
             joined = log_odds if scores.link == "logit" else -np.logaddexp(0.0, -log_odds)
             proba, raw = np.hstack([proba, sigmoid(log_odds)]), np.hstack([raw, joined])
         if not np.array_equal(self.order, np.arange(proba.shape[1])):
             proba, raw = proba[:, self.order], raw[:, self.order]
         return Scores(scores.class_proba, proba, scores.model_proba, raw, scores.link)
+
+    def _log_odds(self, features: FloatArray, head_features: FloatArray) -> FloatArray:
+        """Return the log-odds of the experts with heads, (n, J - n_own)."""
+        log_odds = self.heads.log_odds(head_features)
+        return log_odds if self.trees is None else self.trees.log_odds(features, log_odds)
 
     def logit_sd(self, features: FloatArray) -> FloatArray:
         """Return how uncertain each expert's log-odds of being right are, (n, J); nan for the base's own experts."""
@@ -70,7 +78,12 @@ class TeamScorer:
             return None
         scores, head_features = self._score_and_read(features)
         skill = self.class_heads.skill(head_features, scores.class_proba)
-        return ClassSkill(skill.right[:, self.order - self.n_own], skill.errors)
+        right = skill.right
+        if self.trees is not None:
+            # What the trees add to an expert's log-odds is added to those of each class.
+            shift = self._log_odds(features, head_features) - logit(np.einsum("njk,nk->nj", right, scores.class_proba))
+            right = sigmoid(logit(right) + shift[:, :, None])
+        return ClassSkill(right[:, self.order - self.n_own], skill.errors)
 
     def with_expert(
         self,
@@ -114,7 +127,8 @@ class TeamScorer:
         stay = [j for j in range(self.heads.n_experts) if j != gone - self.n_own]
         class_heads = None if self.class_heads is None else self.class_heads.take(stay)
         order = np.where(order > gone, order - 1, order)
-        return replace(self, heads=self.heads.take(stay), order=order, class_heads=class_heads)
+        trees = None if self.trees is None else self.trees.without_head(gone - self.n_own)
+        return replace(self, heads=self.heads.take(stay), order=order, class_heads=class_heads, trees=trees)
 
     def pack(self) -> Packed:
         """Return what a model folder keeps."""
@@ -124,6 +138,8 @@ class TeamScorer:
         arrays |= {f"heads.{name}": value for name, value in self.heads.arrays().items()}
         if self.class_heads is not None:
             arrays |= {f"class_heads.{name}": value for name, value in self.class_heads.arrays().items()}
+        if self.trees is not None:
+            arrays |= {f"trees.{name}": value for name, value in self.trees.arrays().items()}
         settings = {"base_kind": self.base.kind, "base": base.settings, "lens": self.lens.settings()}
         return Packed({**settings, "n_own": self.n_own, "order": self.order.tolist()}, arrays, base.files)
 
@@ -131,15 +147,16 @@ class TeamScorer:
     def unpack(cls, packed: Packed) -> "TeamScorer":
         """Build from what `pack` returned; a model without votes by class has no class heads."""
         settings, arrays = packed.settings, packed.arrays
-        class_heads = _inside("class_heads.", arrays)
-        base = Packed(settings["base"], _inside("base.", arrays), packed.files)
+        class_heads, trees = inside("class_heads.", arrays), inside("trees.", arrays)
+        base = Packed(settings["base"], inside("base.", arrays), packed.files)
         return cls(
             unpack_scorer(settings["base_kind"], base),
-            Lens.from_settings(settings["lens"], _inside("lens.", arrays)),
-            Heads.from_arrays(_inside("heads.", arrays)),
+            Lens.from_settings(settings["lens"], inside("lens.", arrays)),
+            Heads.from_arrays(inside("heads.", arrays)),
             int(settings["n_own"]),
             np.array(settings["order"], dtype=np.int64),
             ClassHeads.from_arrays(class_heads) if class_heads else None,
+            ExpertTrees.from_arrays(trees) if trees else None,
         )
 
     def _score_and_read(self, features: FloatArray) -> tuple[Scores, FloatArray]:
@@ -160,7 +177,3 @@ def hidden_units(scorer: Scorer, features: FloatArray) -> FloatArray | None:
         return None
     units: FloatArray = hidden(features)
     return units if units.shape[1] else None
-
-
-def _inside(prefix: str, arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

@@ -119,6 +119,8 @@ def promised_right(trial: Trial) -> FloatArray:
         return np.full(len(trial), math.nan)
     if not trial.expert_names:
         return scores.model_proba
+    if trial.decision.p_right is not None:
+        return trial.decision.p_right
     of_expert = scores.expert_proba[np.arange(len(trial)), np.maximum(expert_idx, 0)]
     return np.where(trial.decision.deferred, of_expert, scores.model_proba)
 
@@ -133,7 +135,10 @@ def team_promises(trial: Trial) -> TeamPromises:
         trial.decider_label_idx == trial.label_idx,
         trial.decision.deferred,
     )
-    by_expert = decision_calibration(trial.decision, trial.scores.expert_proba, trial.expert_correct)
+    expert_proba = np.tile(promised[:, None], (1, len(trial.expert_names)))  # of the chosen one, the others unread
+    if trial.scores.link == "weight":
+        expert_proba = trial.scores.expert_proba
+    by_expert = decision_calibration(trial.decision, expert_proba, trial.expert_correct)
     n_asked = int((by_expert.count > 0).sum())
     together = max(1, n_asked + int(not deferred.all()) + int(n_asked > 1))
     weights = trial.scores.link == "weight"

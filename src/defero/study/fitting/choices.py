@@ -11,12 +11,13 @@ from defero.losses import LOSSES
 from defero.router import Router
 from defero.scorers.network import NetworkScorer
 from defero.scorers.team import TeamScorer
+from defero.scorers.trees import TreesScorer
 
 if TYPE_CHECKING:
     from defero.estimators.recipe import Recipe
     from defero.estimators.training_data import AnswerWeights
 
-NETS = ("auto", "linear", "mlp")
+NETS = ("auto", "trees", "linear", "mlp")
 HEADS = ("auto", "shrunk", "separate")
 WEIGHTS = ("label", "label+features")
 _PICTURES = ("wrn-", "resnet-", "efficientnet-")
@@ -124,19 +125,30 @@ class FitChoices:
         deep = isinstance(base, NetworkScorer) and bool(base.branches["class"])
         if self.is_deep:
             return {"net": self.net, "heads": "separate"}
-        shrunk = isinstance(scorer, TeamScorer) and scorer.n_own == 0 and bool(router.expert_names)
-        return {"net": "mlp" if deep else "linear", "heads": "shrunk" if shrunk else "separate"}
+        net = "trees" if isinstance(base, TreesScorer) else "mlp" if deep else "linear"
+        if not (isinstance(scorer, TeamScorer) and scorer.n_own == 0 and router.expert_names):
+            return {"net": net, "heads": "separate"}
+        with_trees = scorer.trees is not None and scorer.trees.forest is not None
+        return {"net": net, "heads": "trees and shrunk" if with_trees else "shrunk"}
 
     def sentence(self, router: Router) -> str:
         """Say the same for a person, and by what it was chosen."""
         outcome = self.outcome(router)
-        how = ", the better of linear and mlp on held-out labels" if self.net == "auto" else ""
-        network = f"Network: {outcome['net']}{how}."
+        how = ""
+        if self.net == "auto":
+            how = (
+                ", which made the best team on held-out cases"
+                if self.loss == "auto"
+                else ", the better of linear and mlp on held-out labels"
+            )
+        network = f"Model of the classes: {outcome['net']}{how}."
         if not router.expert_names:
             return network
         heads = {
             "shrunk": "each shrunk toward the average expert, the more so the fewer answers they gave",
             "separate": "each learned from their own answers alone",
+            "trees and shrunk": "trees for those with many answers, combined with a part that is shrunk toward the "
+            "average expert",
         }
         return f"{network} Experts: {heads[outcome['heads']]}."
 

@@ -1,0 +1,223 @@
+"""Calibration after selection: how often the expert who looks best is right, and whether asking pays at all.
+
+The best of several noisy estimates is too high. On held-out items let j* be the expert with the largest probability s
+among all J, and q the probability that the model is right. Where j* answered,
+
+    logit P(j* is right) = a + b logit s + c logit q + u_j*
+
+is fitted; the map is applied to every expert, so that the chosen one is chosen and promised by it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from defero.calibration.logistic import fit_logistic
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.errors import InputError
+from defero.core.scores import Scores, logit, sigmoid
+
+MOST_LOG_ODDS = 7.0
+"""Probabilities beyond 0.999 are taken as that."""
+GUESS = np.array([0.0, 1.0, 0.0])
+STRENGTH = np.array([10.0, 20.0, 40.0])
+"""How firmly the map stays the identity where few items speak: in units of one certain coin toss each."""
+_FOLDS = 5
+FEWEST_ITEMS = 30
+"""With fewer held-out answers of chosen experts nothing is changed."""
+ENOUGH_ITEMS, MOST_FILLING = 300, 0.25
+"""Other experts' answers fill up to so many items, each counting so much at most."""
+HARM = 1.0
+"""Asking stops where it lost more than so many standard errors against the model on held-out items."""
+FEWEST_TO_STOP = 100
+"""With fewer items asking never stops: too few to tell."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Scores of items that they were not learned from, and what was true of these items.
+
+    Attributes
+    ----------
+    scores : Scores of n items
+    label_idx : (n,) int
+    correct, observed : (n, J) bool
+        Was expert j right on item i; did they answer at all?
+    fold : (n,) int, optional
+        Folds of the items, if the scores come from cross-validation.
+    """
+
+    scores: Scores
+    label_idx: IntArray
+    correct: BoolArray
+    observed: BoolArray
+    fold: IntArray | None = None
+
+    @property
+    def model_right(self) -> BoolArray:
+        """(n,): whether the model is right."""
+        return self.scores.class_idx == self.label_idx
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionMap:
+    """From P(expert j is right) to the same for the expert who is chosen.
+
+    Attributes
+    ----------
+    weights : (3,)
+        a, b, c.
+    expert_shift : (J,)
+        u_j.
+    asks : bool
+        Whether asking paid on held-out items; if not, the model decides everything.
+    n_items : int
+        Held-out items on which the chosen expert had answered.
+    gain, gain_se : float
+        Team minus model in accuracy on them, and its standard error.
+
+    Examples
+    --------
+    >>> identity = SelectionMap(np.array([0.0, 1.0, 0.0]), np.zeros(1), True, 0, np.nan, np.nan)
+    >>> scores = Scores.from_probabilities([[0.9, 0.1]], [[0.8]])
+    >>> identity.apply(scores).round(6).tolist()
+    [[0.8]]
+    """
+
+    weights: FloatArray
+    expert_shift: FloatArray
+    asks: bool
+    n_items: int
+    gain: float
+    gain_se: float
+
+    def __post_init__(self) -> None:
+        for name, shape in {"weights": (3,), "expert_shift": (len(self.expert_shift),)}.items():
+            value = getattr(self, name)
+            if value.shape != shape or not np.isfinite(value).all():
+                raise InputError(f"must be finite numbers of shape {shape}, got {value.shape}.", argument=name)
+
+    def apply(self, scores: Scores) -> FloatArray:
+        """Return P(expert j is right, should they be chosen), (n, J)."""
+        if scores.n_experts != len(self.expert_shift):
+            raise InputError(
+                f"must be of {len(self.expert_shift)} experts, got {scores.n_experts} columns.", argument="scores"
+            )
+        a, b, c = self.weights
+        expert, model = _log_odds(scores.expert_proba), _log_odds(scores.model_proba)
+        return sigmoid(a + b * expert + c * model[:, None] + self.expert_shift)
+
+    def take(self, experts: IntArray) -> "SelectionMap":
+        """Return the map of some experts, in this order."""
+        return replace(self, expert_shift=self.expert_shift[experts])
+
+    def with_newcomer(self) -> "SelectionMap":
+        """Return the map with one more expert at the end, as the average one."""
+        return replace(self, expert_shift=np.append(self.expert_shift, 0.0))
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything that was fitted, in types that JSON knows."""
+        return {
+            "weights": self.weights.tolist(),
+            "expert_shift": self.expert_shift.tolist(),
+            "asks": self.asks,
+            "n_items": self.n_items,
+            "gain": None if np.isnan(self.gain) else self.gain,
+            "gain_se": None if np.isnan(self.gain_se) else self.gain_se,
+        }
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> "SelectionMap":
+        """Return the map that `settings()` described."""
+        try:
+            numbers = [np.nan if settings[name] is None else float(settings[name]) for name in ("gain", "gain_se")]
+            return cls(
+                np.array(settings["weights"], dtype=np.float64),
+                np.array(settings["expert_shift"], dtype=np.float64),
+                bool(settings["asks"]),
+                int(settings["n_items"]),
+                *numbers,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"must be what settings() returns, got something else: {error!r}.", argument="settings"
+            ) from error
+
+
+def fit_selection(held_out: HeldOut) -> SelectionMap:
+    """Fit the map on held-out items; the gain of asking is judged for each fold by a map of the other folds.
+
+    The expert who looks best is sought among all, as a new item will be routed: the best of the few who answered would
+    hide the curse. Only where that expert rarely answered, the best of those who did fills up to 300 items.
+    """
+    scores = held_out.scores
+    n, n_experts = scores.expert_proba.shape
+    chosen = _chosen(held_out)
+    used = chosen.weight > 0
+    n_items = int(used.sum())
+    if n_items < FEWEST_ITEMS:
+        return SelectionMap(GUESS, np.zeros(n_experts), True, n_items, np.nan, np.nan)
+    fold = (np.arange(n) % _FOLDS if held_out.fold is None else held_out.fold)[used]
+    right = held_out.correct[np.arange(n), chosen.expert][used].astype(np.float64)
+    columns = np.column_stack(
+        [
+            np.ones(n_items),
+            _log_odds(scores.expert_proba[np.arange(n), chosen.expert][used]),
+            _log_odds(scores.model_proba[used]),
+        ]
+    )
+    weight = chosen.weight[used]
+    weights = fit_logistic(columns, right, weight, guess=GUESS, strength=STRENGTH)
+    gain = np.zeros(n_items)
+    for k in np.unique(fold):
+        inside, rest = fold == k, fold != k
+        others = fit_logistic(columns[rest], right[rest], weight[rest], guess=GUESS, strength=STRENGTH)
+        asked = sigmoid(columns[inside] @ others) >= scores.model_proba[used][inside]
+        gain[inside] = np.where(asked, right[inside] - held_out.model_right[used][inside], 0.0)
+    mean, error = float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(n_items))
+    shifts = _expert_shifts(columns @ weights, right, weight, chosen.expert[used], n_experts)
+    asks = n_items < FEWEST_TO_STOP or mean >= -HARM * error
+    return SelectionMap(weights, shifts, asks, n_items, mean, error)
+
+
+class _Chosen(NamedTuple):
+    """Whom each item's map is fitted on, (n,), and how much the item counts, (n,)."""
+
+    expert: IntArray
+    weight: FloatArray
+
+
+def _chosen(held_out: HeldOut) -> _Chosen:
+    proba, observed = held_out.scores.expert_proba, held_out.observed
+    n, n_experts = proba.shape
+    if not n or not n_experts:
+        return _Chosen(np.zeros(n, dtype=np.int64), np.zeros(n))
+    top = proba.argmax(axis=1)
+    of_those_who_answered = np.where(observed, proba, -1.0).argmax(axis=1)
+    top_answered, any_answered = observed[np.arange(n), top], observed.any(axis=1)
+    n_top, n_others = int(top_answered.sum()), int((any_answered & ~top_answered).sum())
+    filling = min(MOST_FILLING, max(ENOUGH_ITEMS - n_top, 0) / max(n_others, 1))
+    weight = np.where(top_answered, 1.0, np.where(any_answered, filling, 0.0))
+    return _Chosen(of_those_who_answered, weight)
+
+
+def _expert_shifts(
+    log_odds: FloatArray, right: FloatArray, weight: FloatArray, expert: IntArray, n_experts: int
+) -> FloatArray:
+    """Return u_j, (J,), by one step of empirical Bayes: sums of residuals, drawn to 0 by their own spread.
+
+    With S_j the sum of the residuals of expert j and V_j their variance, E[S_j^2] = V_j + V_j^2 tau^2.
+    """
+    p = sigmoid(log_odds)
+    total = np.bincount(expert, weight * (right - p), minlength=n_experts)
+    variance = np.bincount(expert, weight * p * (1 - p), minlength=n_experts)
+    tau2 = max(float((total**2 - variance).sum() / max((variance**2).sum(), 1e-12)), 0.0)
+    return np.clip(total * tau2 / (1 + variance * tau2), -1.0, 1.0)
+
+
+def _log_odds(proba: FloatArray) -> FloatArray:
+    return np.clip(logit(proba), -MOST_LOG_ODDS, MOST_LOG_ODDS)

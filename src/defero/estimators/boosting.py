@@ -1,0 +1,203 @@
+"""Gradient boosting by scikit-learn, handed over as a `Forest`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.errors import InputError
+from defero.scorers.forest import MOST_LEAVES, Forest, mean_forest
+from defero.scorers.trees import n_outputs
+
+_ROWS_TO_COMPARE = 64
+
+
+@dataclass(frozen=True)
+class TreeSize:
+    """How many trees of which size are boosted, and how much they are regularized."""
+
+    n_trees: int
+    n_leaves: int
+    leaf_items: int
+    learning_rate: float = 0.1
+    l2: float = 5.0
+
+
+def size_for_labels(n_items: int) -> TreeSize:
+    """Return the size of the trees for the classes: small ones for few items."""
+    return TreeSize(60, 6, 20) if n_items < 1_500 else TreeSize(200, 12, 40, learning_rate=0.05)
+
+
+def size_for_answers(n_answers: int) -> TreeSize:
+    """Return the size of the trees for an expert with so many answers."""
+    if n_answers < 400:
+        return TreeSize(30, 4, 20)
+    return TreeSize(60, 6, 40) if n_answers < 4_000 else TreeSize(120, 8, 40)
+
+
+def boost(
+    columns: FloatArray,
+    target_idx: IntArray,
+    weight: FloatArray | None,
+    size: TreeSize,
+    *,
+    n_targets: int,
+    n_categories: int,
+    bags: tuple[IntArray, ...],
+) -> Forest:
+    """Boost trees and return them as a forest with the logits of the targets.
+
+    Parameters
+    ----------
+    columns : (n, c)
+        Categories first, as numbers; NaN is missing.
+    target_idx : (n,) int
+        Among 0..n_targets - 1; a target that does not occur gets a low constant logit.
+    weight : (n,), optional
+    size : TreeSize
+    n_targets : int
+        K, or 2 for right or wrong.
+    n_categories : int
+        How many of the columns are categories.
+    bags : index arrays
+        The columns that each of several forests looks at; their mean is returned.
+    """
+    present = np.unique(target_idx)
+    if len(present) < 2:
+        return _constant(target_idx, n_targets, columns.shape[1])
+    forests = []
+    for bag in bags:
+        model = HistGradientBoostingClassifier(
+            max_iter=size.n_trees,
+            max_leaf_nodes=size.n_leaves,
+            min_samples_leaf=size.leaf_items,
+            learning_rate=size.learning_rate,
+            l2_regularization=size.l2,
+            categorical_features=[place for place, column in enumerate(bag) if column < n_categories] or None,
+            early_stopping=False,
+            random_state=0,
+        )
+        model.fit(columns[:, bag], np.searchsorted(present, target_idx), sample_weight=weight)
+        forest = forest_of(model, columns[:_ROWS_TO_COMPARE, bag])
+        forests.append(_spread(forest, bag, n_columns=columns.shape[1]))
+    forest = forests[0] if len(forests) == 1 else mean_forest(forests)
+    return forest if len(present) == n_targets else _with_absent(forest, present, target_idx, n_targets)
+
+
+def forest_of(model: HistGradientBoostingClassifier, rows: FloatArray) -> Forest:
+    """Return scikit-learn's boosted trees as a forest.
+
+    The nodes are private to scikit-learn, so the forest must give the same outputs on some rows, or this raises.
+    """
+    trees = [(output, tree) for stage in model._predictors for output, tree in enumerate(stage)]
+    n_splits = max(max(int((tree.nodes["is_leaf"] == 0).sum()) for _, tree in trees), 1)
+    categories = _category_numbers(model)
+    shape = len(trees), n_splits
+    built = {
+        "feature": np.full(shape, -1),
+        "threshold": np.zeros(shape),
+        "missing_left": np.zeros(shape, dtype=np.bool_),
+        "categories": np.zeros((*shape, 4), dtype=np.uint64),
+        "is_category": np.zeros(shape, dtype=np.bool_),
+        "leaves_left": np.zeros(shape, dtype=np.uint16),
+        "value": np.zeros((shape[0], n_splits + 1)),
+    }
+    for t, (_, tree) in enumerate(trees):
+        _write_tree(tree, {name: array[t] for name, array in built.items()}, categories)
+    forest = Forest(
+        int(model.n_features_in_),
+        np.asarray(model._baseline_prediction, dtype=np.float64).ravel(),
+        np.array([output for output, _ in trees], dtype=np.int64),
+        **built,
+    )
+    expected = np.asarray(model.decision_function(rows)).reshape(len(rows), -1)
+    if not np.allclose(forest.predict(rows), expected, rtol=1e-9, atol=1e-9):
+        raise InputError(
+            "the trees of this version of scikit-learn are read wrongly; install a version that defero was tested "
+            "with, or use net='linear'."
+        )
+    return forest
+
+
+def _write_tree(tree: Any, arrays: dict[str, Any], categories: dict[int, FloatArray]) -> None:
+    """Write one tree's splits and leaves into rows of the forest's arrays."""
+    nodes = tree.nodes
+    leaves: list[int] = []
+    splits: list[tuple[int, int, int]] = []
+
+    def walk(node: int) -> None:
+        if nodes["is_leaf"][node]:
+            leaves.append(node)
+            return
+        first = len(leaves)
+        walk(int(nodes["left"][node]))
+        splits.append((node, first, len(leaves)))
+        walk(int(nodes["right"][node]))
+
+    walk(0)
+    assert len(leaves) <= MOST_LEAVES
+    arrays["value"][: len(leaves)] = nodes["value"][leaves]
+    for s, (node, first, stop) in enumerate(splits):
+        feature = int(nodes["feature_idx"][node])
+        arrays["feature"][s] = feature
+        arrays["missing_left"][s] = bool(nodes["missing_go_to_left"][node])
+        arrays["leaves_left"][s] = sum(1 << leaf for leaf in range(first, stop))
+        if nodes["is_categorical"][node]:
+            arrays["is_category"][s] = True
+            words = tree.raw_left_cat_bitsets[int(nodes["bitset_idx"][node])]
+            goes_left = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")
+            numbers = categories[feature]
+            # A category that these rows did not have counts as missing.
+            bits = np.full(256, nodes["missing_go_to_left"][node], dtype=np.uint8)
+            bits[numbers.astype(np.int64)] = goes_left[: len(numbers)]
+            arrays["categories"][s] = np.packbits(bits, bitorder="little").view(np.uint64)
+        else:
+            arrays["threshold"][s] = nodes["num_threshold"][node]
+
+
+def _category_numbers(model: HistGradientBoostingClassifier) -> dict[int, FloatArray]:
+    """Return the category numbers behind scikit-learn's own, by column; categories are the first columns."""
+    if model._preprocessor is None:
+        return {}
+    encoded = model._preprocessor.named_transformers_["encoder"].categories_
+    return {place: numbers[~np.isnan(numbers)] for place, numbers in enumerate(encoded)}
+
+
+def _spread(forest: Forest, bag: IntArray, *, n_columns: int) -> Forest:
+    """Return a forest on some of the columns as one on all of them."""
+    feature = np.where(forest.feature >= 0, bag[np.maximum(forest.feature, 0)], -1)
+    arrays = {**vars(forest), "feature": feature, "n_features": n_columns}
+    return Forest(**{name: arrays[name] for name in Forest.__dataclass_fields__})
+
+
+def _constant(target_idx: IntArray, n_targets: int, n_columns: int) -> Forest:
+    """Return a forest without trees: smoothed shares."""
+    share = (np.bincount(target_idx, minlength=n_targets) + 1.0) / (len(target_idx) + n_targets)
+    logits = np.log(share)
+    empty = np.zeros((0, 1))
+    return Forest(
+        n_columns,
+        logits if n_outputs(n_targets) > 1 else logits[1:] - logits[:1],
+        np.zeros(0, dtype=np.int64),
+        empty.astype(np.int64),
+        empty,
+        empty.astype(np.bool_),
+        np.zeros((0, 1, 4), dtype=np.uint64),
+        empty.astype(np.bool_),
+        empty.astype(np.uint16),
+        np.zeros((0, 2)),
+    )
+
+
+def _with_absent(forest: Forest, present: IntArray, target_idx: IntArray, n_targets: int) -> Forest:
+    """Return the forest with constant logits for targets that do not occur."""
+    n_present = len(present)
+    if n_present == 2:  # one output, the log-odds of the second
+        arrays = {**vars(forest), "baseline": np.array([0.0, forest.baseline[0]]), "output": forest.output + 1}
+        forest = Forest(**{name: arrays[name] for name in Forest.__dataclass_fields__})
+    baseline = np.full(n_targets, forest.baseline.min() - np.log(len(target_idx) + 1.0))
+    baseline[present] = forest.baseline
+    arrays = {**vars(forest), "baseline": baseline, "output": present[forest.output]}
+    return Forest(**{name: arrays[name] for name in Forest.__dataclass_fields__})

@@ -1,0 +1,164 @@
+"""Choose the model of the classes by the team that it makes on held-out items."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks.arrays import IntArray
+from defero.core.scores import Scores
+from defero.core.wording import join_names
+from defero.estimators.class_models import ClassModel, class_linear, class_mlp, class_trees
+from defero.estimators.expert_heads import HeadsOption, fold_of_items
+from defero.estimators.expert_stack import grow_own_trees, stack_experts
+from defero.estimators.training_data import TrainingData
+from defero.estimators.tree_columns import Grove
+from defero.scorers import Scorer
+
+MOST_ITEMS = 100_000
+"""Trees learn from at most so many items, evenly spaced."""
+FEWEST_FOR_MLP, MOST_FOR_MLP = 1_000, 20_000
+"""Items for which a small network is tried: with fewer it does not pay, with more it takes too long."""
+_ENOUGH_HELD_OUT = 50_000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model of the classes that was tried: its held-out log loss on the labels, and that of its team."""
+
+    net: str
+    label_log_loss: float
+    team_log_loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedTeam:
+    """A team for a table, and how it was chosen.
+
+    Attributes
+    ----------
+    scorer : Scorer
+    net : "trees", "linear" or "mlp"
+        The model of the classes.
+    candidates : tuple of Candidate
+        Those that were tried, the best team first.
+    not_tried : str, optional
+        Why the small network was not tried.
+    n_items : int
+        How many items were learned from.
+    rows, scores, fold : (n,), Scores, (n,)
+        Held-out scores of these training items, and their folds.
+    """
+
+    scorer: Scorer
+    net: str
+    candidates: tuple[Candidate, ...]
+    not_tried: str | None
+    n_items: int
+    rows: IntArray
+    scores: Scores
+    fold: IntArray
+
+    def sentence(self) -> str:
+        """Say which model of the classes was chosen, and by how much."""
+        if len(self.candidates) == 1:
+            return f"Model of the classes: {self.net}."
+        best, second = self.candidates[:2]
+        losses = join_names([f"{one.net} {one.team_log_loss:.4f}" for one in self.candidates])
+        return (
+            f"Model of the classes: {best.net}, whose team was better than that of {second.net} by "
+            f"{second.team_log_loss - best.team_log_loss:.4f} in log loss on held-out cases ({losses})."
+        )
+
+
+def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any, seed: int) -> LearnedTeam:
+    """Learn the classes and the experts of a table.
+
+    Parameters
+    ----------
+    data : TrainingData
+    net : "trees" or "auto"
+        "auto" tries trees, a linear model and, if torch is installed, a small network.
+    heads : "auto", "shrunk" or "separate"
+        "auto" combines a shrunk head and trees for each expert.
+    options : NetworkOptions-like
+        Options of the small network.
+    seed : int
+    """
+    n_all = len(data.label_idx)
+    rows = _spread(n_all, MOST_ITEMS)
+    part = data if len(rows) == n_all else data.take(rows)
+    fold = fold_of_items(part, rng=np.random.default_rng(0), n_folds=n_folds(len(rows), len(part.item_idx)))
+    grove = Grove.of(part)
+    own = None
+    if part.n_experts and heads != "shrunk":
+        own = grow_own_trees(part, grove, fold)
+    models, not_tried = _class_models(part, grove, fold, net=net, options=options, seed=seed)
+    teams: list[tuple[Candidate, Scorer, Scores]] = []
+    for model in models:
+        scorer: Scorer
+        if part.n_experts:
+            scorer, scores = stack_experts(model, part, grove, own, fold, separate=heads == "separate")
+        else:
+            scorer, scores = model.scorer, Scores.from_probabilities(model.class_proba, np.empty((len(rows), 0)))
+        teams.append((Candidate(model.net, model.log_loss, team_log_loss(scores, part)), scorer, scores))
+    teams.sort(key=lambda team: team[0].team_log_loss)
+    best, scorer, scores = teams[0]
+    few = _spread(len(rows), _ENOUGH_HELD_OUT)
+    return LearnedTeam(
+        scorer,
+        best.net,
+        tuple(team[0] for team in teams),
+        not_tried,
+        len(rows),
+        rows[few],
+        scores if len(few) == len(rows) else scores.take(few),
+        fold[few],
+    )
+
+
+def _class_models(
+    data: TrainingData, grove: Grove, fold: IntArray, *, net: str, options: Any, seed: int
+) -> tuple[list[ClassModel], str | None]:
+    models = [class_trees(data, grove, fold)]
+    if net != "auto":
+        return models, None
+    models.append(class_linear(data, fold))
+    n = len(data.label_idx)
+    if find_spec("torch") is None:
+        return models, "torch is not installed"
+    if not FEWEST_FOR_MLP <= n <= MOST_FOR_MLP:
+        return models, f"it is tried with {FEWEST_FOR_MLP:,} to {MOST_FOR_MLP:,} cases, and there are {n:,}"
+    models.append(class_mlp(data, options, seed=seed))
+    return models, None
+
+
+def team_log_loss(scores: Scores, data: TrainingData) -> float:
+    """Return the mean log loss of "the team's label is right", where the most likely right of all recorded decides.
+
+    The model competes with the experts who answered the item; of experts who did not, nothing can be judged.
+    """
+    model_right = scores.class_idx == data.label_idx
+    chance, right = scores.model_proba.copy(), model_right.copy()
+    item_idx, expert_idx = data.item_idx, data.expert_idx
+    value = scores.expert_proba[item_idx, expert_idx]
+    order = np.lexsort((value, item_idx))
+    last = order[np.flatnonzero(np.diff(item_idx[order], append=-1))]  # the best answer of each item
+    better = last[value[last] >= chance[item_idx[last]]]
+    chance[item_idx[better]] = value[better]
+    right[item_idx[better]] = data.right[better]
+    tiny = 1e-6
+    loss = -np.log(np.clip(np.where(right, chance, 1 - chance), tiny, 1.0))
+    return float(np.average(loss, weights=data.weight))
+
+
+def n_folds(n_items: int, n_answers: int) -> int:
+    """Return how many folds are used: fewer where there is so much that a part tells as much as the whole."""
+    size = max(n_items, n_answers / 4)
+    return 5 if size <= 15_000 else 3 if size <= 60_000 else 2
+
+
+def _spread(n: int, most: int) -> IntArray:
+    """Return at most `most` of n indices, evenly spaced."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.int64)

@@ -1,0 +1,132 @@
+"""Models of the classes for tables: boosted trees, a linear model, a small network; each with out-of-fold scores."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from defero.calibration.calibrator import PRIOR_ITEMS
+from defero.calibration.temperature import apply_temperature, fit_temperature
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.estimators.boosting import boost, size_for_labels
+from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
+from defero.estimators.training_data import TrainingData
+from defero.estimators.tree_columns import Grove
+from defero.scorers import Scorer
+from defero.scorers.network import NetworkScorer
+from defero.scorers.trees import TreesScorer
+
+
+@dataclass(frozen=True, eq=False)
+class ClassModel:
+    """A model of the classes and its out-of-fold probabilities.
+
+    Attributes
+    ----------
+    net : "trees", "linear" or "mlp"
+    scorer : Scorer with J = 0
+    class_proba : (n, K)
+        Out of fold.
+    log_loss : float
+        Weighted mean of the log loss of `class_proba`.
+    """
+
+    net: str
+    scorer: Scorer
+    class_proba: FloatArray
+    log_loss: float
+
+
+def class_trees(data: TrainingData, grove: Grove, fold: IntArray) -> ClassModel:
+    """Boost trees for the classes."""
+
+    def fit(rows: IntArray) -> TreesScorer:
+        rows = rows[data.weight[rows] > 0]
+        forest = boost(
+            grove.matrix[rows],
+            data.label_idx[rows],
+            data.weight[rows] if data.weighted else None,
+            size_for_labels(len(rows)),
+            n_targets=data.n_classes,
+            n_categories=len(grove.columns.categories),
+            bags=grove.bags,
+        )
+        return TreesScorer(grove.columns, forest, data.n_classes)
+
+    proba = np.empty((len(fold), data.n_classes))
+    for k in range(int(fold.max()) + 1):
+        proba[fold == k] = fit(np.flatnonzero(fold != k)).score(data.features[fold == k]).class_proba
+    proba, temperature = _tempered(proba, data)
+    whole = fit(np.arange(len(fold)))
+    scorer = TreesScorer(whole.columns, whole.forest, data.n_classes, temperature)
+    return ClassModel("trees", scorer, proba, _mean_log_loss(proba, data))
+
+
+def class_linear(data: TrainingData, fold: IntArray) -> ClassModel:
+    """Fit a multinomial logistic regression; its penalty is chosen by the out-of-fold log loss, from weak to strong."""
+    best: tuple[float, float, FloatArray] | None = None
+    classes = data.without_experts()
+    for strength in STRENGTHS:
+
+        def fit(part: TrainingData, strength: float = strength) -> Callable[[FloatArray], FloatArray]:
+            scorer = _linear_scorer(part, strength)
+            return lambda features: scorer.score(features).class_proba
+
+        proba = out_of_fold(classes, fit, fold=fold)
+        value = weighted_log_loss(proba, data)
+        if best is not None and value > best[0]:
+            break
+        best = value, strength, proba
+    assert best is not None
+    proba, temperature = _tempered(best[2], data)
+    scorer = _linear_scorer(classes, best[1]).tempered(temperature)
+    return ClassModel("linear", scorer, proba, _mean_log_loss(proba, data))
+
+
+def class_mlp(data: TrainingData, options: Any, *, seed: int) -> ClassModel:
+    """Train a network of dense layers on the labels; needs torch."""
+    from defero.estimators.choose_network import choose_network  # loads torch
+    from defero.losses import DeferralLoss
+
+    loss = DeferralLoss("decoupled")
+    classes = data.without_experts()
+    decay = options.recipe.weight_decay
+    choice = choose_network(classes, loss, options, net="mlp", weight_decay=decay, seed=seed)
+    scorer = choice.train(classes, loss, options, weight_decay=decay, seed=seed)
+    return ClassModel("mlp", scorer, choice.class_proba, _mean_log_loss(choice.class_proba, data))
+
+
+def _linear_scorer(data: TrainingData, strength: float) -> NetworkScorer:
+    """Return a logistic regression on standardised features as a scorer."""
+    rows = data.weight > 0
+    features, weight = data.features[rows], data.weight[rows]
+    center = np.average(features, axis=0, weights=weight)
+    spread = np.sqrt(np.average((features - center) ** 2, axis=0, weights=weight))
+    scale = np.where(spread <= 1e-12 * np.maximum(1.0, np.abs(center)), 1.0, spread)
+    if data.summed is not None:  # scores of a text were regularized already
+        scale = np.where(data.summed, scale / np.sqrt(strength), scale)
+    slopes, bias = np.zeros((features.shape[1], data.n_classes)), np.full(data.n_classes, -20.0)
+    present = np.unique(data.label_idx[rows])
+    if len(present) == 1:
+        bias[present] = 0.0
+    else:
+        model = LogisticRegression(C=1.0 / strength, max_iter=1_000)
+        model.fit((features - center) / scale, data.label_idx[rows], sample_weight=weight)
+        two = len(model.classes_) == 2
+        places = present[1:] if two else present
+        bias[present] = 0.0
+        slopes[:, places], bias[places] = model.coef_.T, model.intercept_
+    nobody = np.zeros((features.shape[1], 0)), np.zeros(0)
+    heads = {"class": (slopes, bias), "expert": nobody}
+    return NetworkScorer("decoupled", center, scale, {"class": (), "expert": ()}, heads, reads_classes=False)
+
+
+def _tempered(proba: FloatArray, data: TrainingData) -> tuple[FloatArray, float]:
+    temperature = fit_temperature(proba, data.label_idx, data.weight, prior=PRIOR_ITEMS)
+    return apply_temperature(proba, temperature), temperature
+
+
+def _mean_log_loss(proba: FloatArray, data: TrainingData) -> float:
+    return weighted_log_loss(proba, data) / float(data.weight.sum())

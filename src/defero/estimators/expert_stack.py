@@ -1,0 +1,129 @@
+"""Experts of a table: a shrunk head for each, trees of their own for those with many answers, combined."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from defero.calibration.logistic import fit_logistic
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.scores import Scores, sigmoid
+from defero.estimators.boosting import boost, size_for_answers
+from defero.estimators.class_models import ClassModel
+from defero.estimators.expert_heads import head_features, out_of_fold_log_odds, with_shrunk_heads
+from defero.estimators.training_data import TrainingData
+from defero.estimators.tree_columns import Grove
+from defero.scorers.forest import Forest, join_forests
+from defero.scorers.team import TeamScorer
+from defero.scorers.trees import ExpertTrees
+
+LEAST_ANSWERS = 150
+"""Experts with fewer answers have no trees of their own."""
+_MOST_HEAD_ANSWERS = 2_000
+"""Answers of one expert that their head is learned from; their trees learn from all."""
+_STRENGTH = 5.0
+_FEWEST = 50
+"""Held-out answers below which heads and trees are not weighed against each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTrees:
+    """Trees of the experts with many answers: out-of-fold log-odds (n, J), nan without trees, and the trees."""
+
+    log_odds: FloatArray
+    forest: Forest | None
+    expert_idx: IntArray
+
+
+def grow_own_trees(data: TrainingData, grove: Grove, fold: IntArray) -> OwnTrees:
+    """Boost trees for each expert with many answers, out of fold and on all of their answers."""
+    weight = data.weight_of_answers()
+    log_odds = np.full((len(fold), data.n_experts), np.nan)
+    forests, expert_idx = [], []
+    for j, given in enumerate(data.by_expert()):
+        answers = given[weight[given] > 0]
+        if len(answers) < LEAST_ANSWERS:
+            continue
+        for k in range(int(fold.max()) + 1):
+            rest = answers[fold[data.item_idx[answers]] != k]
+            log_odds[fold == k, j] = _forest(data, grove, rest, len(answers)).predict(grove.matrix[fold == k])[:, 0]
+        forests.append(_forest(data, grove, answers, len(answers)))
+        expert_idx.append(j)
+    return OwnTrees(log_odds, join_forests(forests) if forests else None, np.array(expert_idx, dtype=np.int64))
+
+
+def _forest(data: TrainingData, grove: Grove, answers: IntArray, n_answers: int) -> Forest:
+    weighted = data.weighted or data.answer_weight is not None
+    return boost(
+        grove.matrix[data.item_idx[answers]],
+        data.right[answers].astype(np.int64),
+        data.weight_of_answers()[answers] if weighted else None,
+        size_for_answers(n_answers),
+        n_targets=2,
+        n_categories=len(grove.columns.categories),
+        bags=grove.bags,
+    )
+
+
+def stack_experts(
+    classes: ClassModel,
+    data: TrainingData,
+    grove: Grove,
+    own: OwnTrees | None,
+    fold: IntArray,
+    *,
+    separate: bool = False,
+) -> tuple[TeamScorer, Scores]:
+    """Return the team, and its scores of the training items by models that did not see them.
+
+    The log-odds of heads and trees are combined by weights that are fitted on out-of-fold answers, all experts
+    together: where few answers make trees a poor guide, the heads prevail. With `separate` the trees alone speak for
+    the experts who have some.
+    """
+    chosen = _few_of_each(data)
+    lens, inputs = head_features(classes.scorer, data, classes.class_proba)
+    head = out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen)
+    trees = np.full_like(head, np.nan) if own is None else own.log_odds
+    with_trees, without_trees = _weights(head, trees, data)
+    if separate:
+        with_trees = np.array([0.0, 1.0, 0.0])
+    log_odds = without_trees[0] + without_trees[1] * head
+    has = ~np.isnan(trees)
+    log_odds[has] = with_trees[0] + with_trees[1] * trees[has] + with_trees[2] * head[has]
+    team = with_shrunk_heads(classes.scorer, data, classes.class_proba, chosen=chosen)
+    forest, expert_idx = (None, np.zeros(0, np.int64)) if own is None else (own.forest, own.expert_idx)
+    stack = ExpertTrees(grove.columns, forest, expert_idx, with_trees, without_trees)
+    held_out = Scores.from_probabilities(classes.class_proba, sigmoid(log_odds))
+    return _with_trees(team, stack), held_out
+
+
+def _weights(head: FloatArray, trees: FloatArray, data: TrainingData) -> tuple[FloatArray, FloatArray]:
+    """Return how trees and heads are weighed for experts with trees (3,), and heads for the others (2,)."""
+    h, t = head[data.item_idx, data.expert_idx], trees[data.item_idx, data.expert_idx]
+    weight, right = data.weight_of_answers(), data.right.astype(np.float64)
+    with_trees, without_trees = np.array([0.0, 0.5, 0.5]), np.array([0.0, 1.0])
+    both = ~np.isnan(t)
+    if both.sum() >= _FEWEST:
+        columns = np.column_stack([np.ones(both.sum()), t[both], h[both]])
+        with_trees = fit_logistic(columns, right[both], weight[both], guess=with_trees, strength=np.full(3, _STRENGTH))
+    if (~both).sum() >= _FEWEST:
+        columns = np.column_stack([np.ones((~both).sum()), h[~both]])
+        without_trees = fit_logistic(
+            columns, right[~both], weight[~both], guess=without_trees, strength=np.full(2, 4 * _STRENGTH)
+        )
+    return with_trees, without_trees
+
+
+def _few_of_each(data: TrainingData) -> IntArray:
+    """Return which answers the heads learn from: at most 2,000 of each expert, evenly spaced."""
+    return np.sort(
+        np.concatenate(
+            [
+                answers[np.linspace(0, len(answers) - 1, min(len(answers), _MOST_HEAD_ANSWERS)).astype(np.int64)]
+                for answers in data.by_expert()
+            ]
+        )
+    )
+
+
+def _with_trees(team: TeamScorer, trees: ExpertTrees) -> TeamScorer:
+    return TeamScorer(team.base, team.lens, team.heads, team.n_own, team.order, team.class_heads, trees)

@@ -1,0 +1,283 @@
+"""Forest: boosted trees as arrays, evaluated in numpy for many rows at once.
+
+A tree of at most 16 leaves is walked without branches: each split that sends a row to the right clears the bits of the
+leaves on its left, and the lowest bit that is left is the row's leaf (Lucchese et al. 2015, QuickScorer).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.errors import InputError
+
+MOST_LEAVES = 16
+"""Bits of the leaves of one tree."""
+_ROWS_AT_ONCE = 4_096
+"""So few that the bits of a tree and the columns stay in the processor's cache."""
+_NO_SPLIT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Boosted trees with several outputs, such as the classes and the experts.
+
+    A tree has L leaves, from left to right, and L - 1 splits; arrays are padded to the largest L.
+
+    Attributes
+    ----------
+    n_features : int
+    baseline : (o,)
+        Where each output starts.
+    output : (t,) int
+        The output to which each of t trees adds.
+    feature : (t, s) int
+        Column that each split looks at; -1 where there is none.
+    threshold : (t, s)
+        A row goes left if its number is at most this; unused for categories.
+    missing_left : (t, s) bool
+        Whether a row without a value goes left.
+    categories : (t, s, 4) uint64
+        For splits of categories: bits of the category numbers that go left. No bits for splits of numbers.
+    is_category : (t, s) bool
+    leaves_left : (t, s) uint16
+        Bits of the leaves on the left of each split.
+    value : (t, L)
+
+    Examples
+    --------
+    One split, x <= 0.5, and two leaves:
+
+    >>> forest = Forest(1, np.array([1.0]), np.array([0]), np.array([[0]]), np.array([[0.5]]), np.array([[True]]),
+    ...                 np.zeros((1, 1, 4), np.uint64), np.array([[False]]), np.array([[1]], np.uint16),
+    ...                 np.array([[10.0, 20.0]]))
+    >>> forest.predict(np.array([[0.0], [1.0], [np.nan]])).ravel().tolist()
+    [11.0, 21.0, 11.0]
+    """
+
+    n_features: int
+    baseline: FloatArray
+    output: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    missing_left: Any
+    categories: Any
+    is_category: Any
+    leaves_left: Any
+    value: FloatArray
+
+    def __post_init__(self) -> None:
+        n_trees, n_splits = self.feature.shape
+        shapes = {
+            "output": (n_trees,),
+            "threshold": (n_trees, n_splits),
+            "missing_left": (n_trees, n_splits),
+            "categories": (n_trees, n_splits, 4),
+            "is_category": (n_trees, n_splits),
+            "leaves_left": (n_trees, n_splits),
+            "value": (n_trees, n_splits + 1),
+        }
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
+        if self.feature.size and not (self.feature.min() >= _NO_SPLIT and self.feature.max() < self.n_features):
+            raise InputError(f"must name one of {self.n_features} columns.", argument="feature")
+        if n_trees and not (self.output.min() >= 0 and self.output.max() < len(self.baseline)):
+            raise InputError(f"must name one of {len(self.baseline)} outputs.", argument="output")
+        for name in ("baseline", "threshold", "value"):
+            if np.isnan(getattr(self, name)).any():
+                raise InputError("must be numbers, got NaN.", argument=name)
+        self._check_leaves()
+
+    def _check_leaves(self) -> None:
+        """Raise if some row could clear every leaf of a tree; then it would have no leaf."""
+        if self.feature.shape[1] >= MOST_LEAVES:
+            raise InputError(f"must have at most {MOST_LEAVES} leaves a tree.", argument="value")
+        last = (self.feature != _NO_SPLIT).sum(axis=1).astype(np.uint16)
+        beyond = self.leaves_left.astype(np.uint32) >> last[:, None]
+        if (beyond[self.feature != _NO_SPLIT] != 0).any():
+            raise InputError("must leave the last leaf of each tree.", argument="leaves_left")
+
+    @property
+    def n_outputs(self) -> int:
+        """O."""
+        return len(self.baseline)
+
+    @cached_property
+    def _edges(self) -> list[FloatArray]:
+        """The sorted thresholds of each column."""
+        numeric = (self.feature != _NO_SPLIT) & ~self.is_category
+        return [np.unique(self.threshold[numeric & (self.feature == f)]) for f in range(self.n_features)]
+
+    @cached_property
+    def _trees(self) -> list[tuple[int, FloatArray, list[tuple[int, int, bool, Any, np.uint16]]]]:
+        """For each tree: its output, its leaves and its splits (column, place of the threshold, ...)."""
+        trees = []
+        for t in range(len(self.output)):
+            splits = []
+            for s in np.flatnonzero(self.feature[t] != _NO_SPLIT):
+                f = int(self.feature[t, s])
+                goes_right, place = None, 0
+                if self.is_category[t, s]:
+                    goes_right = ~_bits(self.categories[t, s])
+                else:
+                    place = int(np.searchsorted(self._edges[f], self.threshold[t, s]))
+                splits.append((f, place, bool(self.missing_left[t, s]), goes_right, self.leaves_left[t, s]))
+            trees.append((int(self.output[t]), self.value[t], splits))
+        return trees
+
+    def predict(self, columns: FloatArray) -> FloatArray:
+        """Return the outputs (n, o) of n rows; NaN is a missing value, categories are numbers 0..255."""
+        raw = np.tile(self.baseline, (len(columns), 1)).T.copy()
+        for start in range(0, len(columns), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            self._add(raw[:, rows], columns[rows])
+        return np.ascontiguousarray(raw.T)
+
+    def _add(self, raw: FloatArray, columns: FloatArray) -> None:
+        """Add all trees to raw (o, m), the outputs of a few rows."""
+        codes = [_Codes(columns[:, f], self._edges[f]) for f in range(self.n_features)]
+        cleared = np.empty(len(columns), dtype=np.uint16)
+        for output, value, splits in self._trees:
+            cleared.fill(0)
+            for f, place, missing_left, goes_right, bits in splits:
+                cleared |= codes[f].right_of(place, missing_left=missing_left, goes_right=goes_right) * bits
+            # The lowest bit that is not cleared: c ^ (c + 1) has ones up to it.
+            leaf = np.bitwise_count(cleared ^ (cleared + np.uint16(1))) - np.uint8(1)
+            raw[output] += value[leaf]
+
+    def take(self, outputs: IntArray) -> "Forest":
+        """Return the trees of some outputs, in this order."""
+        new_place = np.full(self.n_outputs, -1)
+        new_place[outputs] = np.arange(len(outputs))
+        stay = new_place[self.output] >= 0
+        return Forest(
+            self.n_features,
+            self.baseline[outputs],
+            new_place[self.output][stay],
+            self.feature[stay],
+            self.threshold[stay],
+            self.missing_left[stay],
+            self.categories[stay],
+            self.is_category[stay],
+            self.leaves_left[stay],
+            self.value[stay],
+        )
+
+    def arrays(self) -> dict[str, Any]:
+        """Return what a model folder keeps."""
+        flags = {"missing_left": self.missing_left.astype(np.uint8), "is_category": self.is_category.astype(np.uint8)}
+        return {
+            "n_features": np.array([self.n_features], dtype=np.int64),
+            "baseline": self.baseline,
+            "output": self.output.astype(np.int64),
+            "feature": self.feature.astype(np.int64),
+            "threshold": self.threshold,
+            **flags,
+            "categories": self.categories.view(np.int64),
+            "leaves_left": self.leaves_left.astype(np.int64),
+            "value": self.value,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> "Forest":
+        """Return the forest that `arrays()` described."""
+        try:
+            return cls(
+                int(np.asarray(arrays["n_features"])[0]),
+                np.asarray(arrays["baseline"], dtype=np.float64),
+                np.asarray(arrays["output"], dtype=np.int64),
+                np.asarray(arrays["feature"], dtype=np.int64),
+                np.asarray(arrays["threshold"], dtype=np.float64),
+                np.asarray(arrays["missing_left"]).astype(np.bool_),
+                np.ascontiguousarray(arrays["categories"], dtype=np.int64).view(np.uint64),
+                np.asarray(arrays["is_category"]).astype(np.bool_),
+                np.asarray(arrays["leaves_left"]).astype(np.uint16),
+                np.asarray(arrays["value"], dtype=np.float64),
+            )
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"must be what arrays() returns, got something else: {error!r}.", argument="arrays"
+            ) from error
+
+
+class _Codes:
+    """One column of a few rows, as the number of thresholds below each value."""
+
+    def __init__(self, column: FloatArray, edges: FloatArray) -> None:
+        self.missing = np.isnan(column)
+        self.any_missing = bool(self.missing.any())
+        code = np.searchsorted(edges, column, side="left").astype(np.uint16 if len(edges) > 255 else np.uint8)
+        self.low: Any = code
+        self.high: Any = code
+        if self.any_missing:
+            self.low, self.high = np.where(self.missing, 0, code), np.where(self.missing, len(edges), code)
+            self.low, self.high = self.low.astype(code.dtype), self.high.astype(code.dtype)
+        self.column = column
+        self._category: Any = None
+
+    def right_of(self, place: int, *, missing_left: bool, goes_right: Any) -> Any:
+        """Return whether each row goes to the right, (m,) bool."""
+        if goes_right is None:
+            return (self.low if missing_left else self.high) > place
+        if self._category is None:
+            known = ~self.missing & (self.column >= 0) & (self.column < len(goes_right))
+            self._category = known, np.where(known, self.column, 0).astype(np.uint8)
+        known, number = self._category
+        return np.where(known, goes_right[number], not missing_left)
+
+
+def join_forests(forests: Sequence[Forest]) -> Forest:
+    """Return one forest with the outputs of several, in order; all read the same columns."""
+    n_splits = max(forest.feature.shape[1] for forest in forests)
+    starts = np.cumsum([0, *(forest.n_outputs for forest in forests)])
+
+    def padded(name: str, fill: Any, width: int) -> Any:
+        parts = []
+        for forest in forests:
+            value = getattr(forest, name)
+            pad = [(0, 0), (0, width - value.shape[1]), *([(0, 0)] * (value.ndim - 2))]
+            parts.append(np.pad(value, pad, constant_values=fill))
+        return np.concatenate(parts)
+
+    return Forest(
+        forests[0].n_features,
+        np.concatenate([forest.baseline for forest in forests]),
+        np.concatenate([forest.output + start for forest, start in zip(forests, starts, strict=False)]),
+        padded("feature", _NO_SPLIT, n_splits),
+        padded("threshold", 0.0, n_splits),
+        padded("missing_left", False, n_splits),
+        padded("categories", 0, n_splits),
+        padded("is_category", False, n_splits),
+        padded("leaves_left", 0, n_splits),
+        padded("value", 0.0, n_splits + 1),
+    )
+
+
+def mean_forest(forests: Sequence[Forest]) -> Forest:
+    """Return one forest whose outputs are the means of those of several with the same outputs."""
+    whole = join_forests(forests)
+    n = len(forests)
+    first = forests[0]
+    return Forest(
+        whole.n_features,
+        whole.baseline.reshape(n, first.n_outputs).mean(axis=0),
+        whole.output % first.n_outputs,
+        whole.feature,
+        whole.threshold,
+        whole.missing_left,
+        whole.categories,
+        whole.is_category,
+        whole.leaves_left,
+        whole.value / n,
+    )
+
+
+def _bits(words: Any) -> Any:
+    """Return the 256 bits of four words, the lowest first."""
+    return np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little").astype(np.bool_)
