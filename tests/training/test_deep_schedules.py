@@ -99,7 +99,7 @@ def test_average_is_lent_and_taken_back():
 @pytest.mark.parametrize(
     ("options", "fact"),
     [
-        ({"optimiser": "lion"}, "sgd, adamw, muon"),
+        ({"optimiser": "lion"}, "sgd, adamw"),
         ({"schedule": "steps"}, "one-cycle, cosine, constant"),
         ({"compile": "yes"}, "auto, off, default"),
         ({"epochs": 0}, "at least 1"),

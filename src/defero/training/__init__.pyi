@@ -10,6 +10,7 @@ from defero.training.deep.feeds.pictures import Normalised as Normalised
 from defero.training.deep.feeds.pictures import colours as colours
 from defero.training.deep.loop import DeepFit as DeepFit
 from defero.training.deep.loop import fit_deep as fit_deep
+from defero.training.deep.loop_settings import OPTIMISERS as OPTIMISERS
 from defero.training.deep.loop_settings import LoopSettings as LoopSettings
 from defero.training.deep.machine import Machine as Machine
 from defero.training.deep.machine import start_machine as start_machine

@@ -1,19 +1,23 @@
 """Settings of the training loop for deep networks."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
+from defero.core.registry import Registry
 
-Optimiser = Literal["sgd", "adamw", "muon"]
+OPTIMISERS: Registry[Callable[[Any, "LoopSettings"], Any]] = Registry("optimiser", group="defero.optimisers")
+"""The optimisers by name: functions of the parameters to learn and the settings."""
+OPTIMISERS.register_lazily("sgd", "defero.training.deep.optimisers:sgd")
+OPTIMISERS.register_lazily("adamw", "defero.training.deep.optimisers:adamw")
 Schedule = Literal["one-cycle", "cosine", "constant"]
 Precision = Literal["auto", "32", "bf16-mixed"]
 Compile = Literal["auto", "off", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
 CompilePart = Literal["whole", "trunk"]
 Watch = Literal["loss", "system_accuracy"]
 _CHOICES = {
-    "optimiser": Optimiser,
     "schedule": Schedule,
     "precision": Precision,
     "compile": Compile,
@@ -30,10 +34,9 @@ class LoopSettings:
     ----------
     epochs, batch_size : int
         Items per step, over all processes together.
-    optimiser : "sgd", "adamw" or "muon"
+    optimiser : "sgd", "adamw" or another name in `OPTIMISERS`
         SGD has Nesterov's momentum, and its weight decay is on every parameter, as in the paper; AdamW's is on
-        matrices and kernels alone, not on biases and the scales of normalisations. Muon turns the kernels of
-        convolutions and leaves the rest to SGD: see `Muon`.
+        matrices and kernels alone, not on biases and the scales of normalisations.
     learning_rate, momentum, weight_decay : float
         The learning rate is the largest of the schedule.
     schedule : "one-cycle", "cosine" or "constant"
@@ -89,6 +92,7 @@ class LoopSettings:
     save_seconds: float = 60.0
 
     def __post_init__(self) -> None:
+        one_of("optimiser", self.optimiser, OPTIMISERS)
         for name, choice in _CHOICES.items():
             one_of(name, getattr(self, name), get_args(choice))
         for name in ("epochs", "batch_size", "evaluate_every", "patience"):

@@ -5,8 +5,7 @@ import math
 import torch
 from torch import nn
 
-from defero.training.deep.loop_settings import LoopSettings
-from defero.training.deep.muon import Muon
+from defero.training.deep.loop_settings import OPTIMISERS, LoopSettings
 
 
 def make_optimiser(net: nn.Module, settings: LoopSettings) -> torch.optim.Optimizer:
@@ -19,23 +18,33 @@ def make_optimiser(net: nn.Module, settings: LoopSettings) -> torch.optim.Optimi
     [1, 1]
     """
     learned = [parameter for parameter in net.parameters() if parameter.requires_grad]
-    fused = all(parameter.is_cuda for parameter in learned)
-    if settings.optimiser == "sgd":
-        return torch.optim.SGD(
-            learned,
-            lr=settings.learning_rate,
-            momentum=settings.momentum,
-            weight_decay=settings.weight_decay,
-            nesterov=settings.momentum > 0,
-            fused=fused,
-        )
-    if settings.optimiser == "muon":
-        return Muon(learned, lr=settings.learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay)
+    optimiser: torch.optim.Optimizer = OPTIMISERS.find(settings.optimiser)(learned, settings)
+    return optimiser
+
+
+def sgd(learned: list[nn.Parameter], settings: LoopSettings) -> torch.optim.Optimizer:
+    """Return SGD with Nesterov's momentum."""
+    return torch.optim.SGD(
+        learned,
+        lr=settings.learning_rate,
+        momentum=settings.momentum,
+        weight_decay=settings.weight_decay,
+        nesterov=settings.momentum > 0,
+        fused=_on_gpu(learned),
+    )
+
+
+def adamw(learned: list[nn.Parameter], settings: LoopSettings) -> torch.optim.Optimizer:
+    """Return AdamW, without weight decay of biases and the scales of normalisations."""
     groups = [
         {"params": [p for p in learned if p.ndim > 1], "weight_decay": settings.weight_decay},
         {"params": [p for p in learned if p.ndim <= 1], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=fused)
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=_on_gpu(learned))
+
+
+def _on_gpu(learned: list[nn.Parameter]) -> bool:
+    return all(parameter.is_cuda for parameter in learned)
 
 
 def set_learning_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:

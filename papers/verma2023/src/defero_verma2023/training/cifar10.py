@@ -14,12 +14,13 @@ from defero_verma2023.runs.trainer import Task, Trainer
 from defero_verma2023.training.cifar10_classifier import classifier_trunk, one_classifier
 from defero_verma2023.training.cifar10_parts import Cifar10Parts, shared_parts
 from defero_verma2023.training.cifar10_team import train_team
+from defero_verma2023.training.muon import muon
 
 NET = "wrn-28-4"
 SETTINGS = LoopSettings(
     epochs=18,
     batch_size=1024,
-    optimiser="muon",
+    optimiser=muon.__name__,
     learning_rate=0.05,
     weight_decay=2e-3,
     warm_up=0.1,

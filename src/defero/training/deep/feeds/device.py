@@ -31,7 +31,7 @@ class DeviceFeed(Feed):
 
     Examples
     --------
-    >>> from defero.training.deep.answer_source import FixedAnswers
+    >>> from defero.training import FixedAnswers, Verdicts
     >>> labels = torch.arange(6) % 2
     >>> answers = FixedAnswers(Verdicts(torch.ones(6, 1, dtype=torch.bool)))
     >>> feed = DeviceFeed(torch.zeros(6, 4), labels, answers, seed=0)

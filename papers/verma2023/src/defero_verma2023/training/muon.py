@@ -13,6 +13,8 @@ from typing import Any, overload
 import torch
 from torch import Tensor, nn
 
+from defero.training import OPTIMISERS, LoopSettings
+
 ROUNDS = 5
 """Rounds of the iteration."""
 _A, _B, _C = 3.4445, -4.7750, 2.0315  # a quintic with a steep rise at 0, which leaves singular values in 0.7 .. 1.2
@@ -134,3 +136,11 @@ def _as_matrix(tensor: Tensor, *, like: Tensor) -> Tensor:
 
 def _parts(stack: Tensor, matrices: list[Tensor]) -> list[Tensor]:
     return [part[:, : matrix.shape[1]] for part, matrix in zip(stack.unbind(), matrices, strict=True)]
+
+
+def muon(learned: list[nn.Parameter], settings: LoopSettings) -> Muon:
+    """Return Muon with a loop's settings; importing this file makes it known by its name."""
+    return Muon(learned, lr=settings.learning_rate, momentum=settings.momentum, weight_decay=settings.weight_decay)
+
+
+OPTIMISERS.register("muon", muon)

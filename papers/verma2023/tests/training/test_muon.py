@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from defero.training.deep.loop_settings import LoopSettings
-from defero.training.deep.muon import Muon, orthogonal_factor
-from defero.training.deep.optimisers import make_optimiser
+from defero.training import OPTIMISERS, LoopSettings
+from defero_verma2023.training.muon import Muon, orthogonal_factor
 
 
 @pytest.mark.parametrize("shape", [(6, 20), (20, 6), (8, 8)])
@@ -65,7 +64,8 @@ def test_loop_settings_gives_it_and_a_small_net_learns() -> None:
     )
     head = nn.Linear(8, 2)
     whole = nn.Sequential(net, head)
-    optimiser = make_optimiser(whole, LoopSettings(optimiser="muon", learning_rate=0.1))
+    settings = LoopSettings(optimiser="muon", learning_rate=0.1)
+    optimiser = OPTIMISERS.find("muon")(list(whole.parameters()), settings)
     assert isinstance(optimiser, Muon)
     pictures = torch.randn(128, 1, 8, 8)
     labels = (torch.arange(128) % 2).long()
