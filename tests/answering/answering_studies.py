@@ -97,6 +97,16 @@ def by_doubt(seed, n=3_000):
     return *np.nonzero(observed), (rng.random(n) < proba).astype(int), x, 2, 30
 
 
+def by_shape(seed, shape, *, n=600, columns=20, n_experts=6, slope=0.35, by_label=0.0):
+    """Label and answering follow the same function of two or three columns, and no column says anything alone."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, columns))
+    side = np.sign(x[:, :3].prod(axis=1)) if shape == "product" else np.tanh(3 * ((x[:, :2] ** 2).sum(axis=1) - 1.4))
+    label = (rng.random(n) < 0.5 + slope * side).astype(int)
+    chance = np.clip(0.5 + (0 if by_label else slope) * side + by_label * (2 * label - 1), 0.02, 0.98)
+    return *np.nonzero(rng.random((n, n_experts)) < chance[:, None]), label, x, 2, n_experts
+
+
 BY_FEATURES = [by_features, by_narrow_regions, by_many_features, by_doubt]
 
 

@@ -1,5 +1,6 @@
 """The parts of the check against slow twins, exact enumeration and scipy."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import hypergeom
 from defero.answering import chances
 from defero.answering.chances import _PENALTIES, LeftOver, _smoothed, expert_chances, label_left_over
 from defero.answering.inputs import basis, directions, standardised, who_answered
+from defero.answering.learned import _products, learned_columns
 
 
 def test_sums_equal_a_loop():
@@ -74,10 +76,37 @@ def test_bennett_is_above_the_exact_chance_and_not_by_much():
 
 
 def test_bennett_by_hand():
-    left = LeftOver(np.array([1]), np.array([[0.5], [0.5], [-0.5], [-0.5]]), np.full((4, 1), 0.25))
+    residual = np.array([[0.5], [0.5], [-0.5], [-0.5]])
+    left = LeftOver(np.array([1]), residual, np.full((4, 1), 0.25), np.zeros((4, 1)))
     who = who_answered([0, 1], [0, 0], [1, 1, 0, 0], n_classes=2, n_experts=1)
     # s = 1, v = 4 * 0.25 * 0.25 = 0.25, u = 4: 2 exp(-0.25 (5 log 5 - 4))
     np.testing.assert_allclose(expert_chances(who, left), [[min(1.0, 2 * np.exp(-0.25 * (5 * np.log(5) - 4)))]])
+    # Trees explain 2 of it: nothing is left of s = 1 - 2 / 2.
+    learned = replace(left, by_trees=2 * residual)
+    assert expert_chances(who, learned).tolist() == [[1.0]]
+
+
+def test_products_that_say_something_are_picked_and_no_others():
+    rng = np.random.default_rng(4)
+    sign = rng.choice([-1.0, 1.0], size=(800, 7))
+    noise = rng.normal(size=(800, 2))
+    strong = np.column_stack([sign[:, [1, 4, 6]].prod(axis=1), sign[:, [0, 2]].prod(axis=1)]) + noise
+    chosen = {tuple(sorted(members.tolist())) for members in _products(sign, standardised(strong))}
+    assert chosen == {(1, 4, 6), (0, 2)}
+    assert _products(sign, standardised(noise)) == []
+    assert len(_products(sign[:, :2], standardised(strong))) <= 1
+
+
+def test_learned_columns_are_made_of_other_items():
+    """A pure-noise label is not predicted, whatever the trees fit; a ring is."""
+    rng = np.random.default_rng(5)
+    x, items = rng.normal(size=(600, 20)), np.arange(600)
+    for label, low, high in ((rng.integers(2, size=600), -0.15, 0.15), ((x[:, :2] ** 2).sum(axis=1) > 1.4, 0.6, 1.0)):
+        who = who_answered(items[:300], items[:300] * 0, label.astype(int), n_classes=2, n_experts=1)
+        first = learned_columns(who, x, rng=rng)[:, 0]
+        assert low <= abs(np.corrcoef(first, label)[0, 1]) <= high
+    few = who_answered([0], [0], [0, 1], n_classes=2, n_experts=1)
+    assert learned_columns(few, x[:2], rng=rng).shape == (2, 0)
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import numpy as np
 from defero.answering.inputs import WhoAnswered, basis, bends, standardised
 from defero.core.checks.arrays import FloatArray, IntArray
 
+UNLEARNED = 0.75
+"""How much may be left in the residuals for each part that trees explain: of weak effects trees miss nearly half."""
 MOST_CLASSES = 12
 """Of more classes the most frequent ones are looked at."""
 _PENALTIES = np.append(10.0 ** np.arange(-5.0, 3.0, 0.5), np.inf)
@@ -32,19 +34,37 @@ class LeftOver:
         1[y = k] - e_k(x); each column has mean 0.
     variance : (n, c)
         e_k(x) (1 - e_k(x)): how far chance alone moves a residual.
+    by_trees : (n, c)
+        What `learned_columns` add to the prediction: e_k(x) less the prediction without them.
     """
 
     classes: IntArray
     residual: FloatArray
     variance: FloatArray
+    by_trees: FloatArray
 
-    def free(self) -> FloatArray:
-        """Return residuals that do not imply each other, (n, c or c - 1): those of all classes add up to 0."""
+    def free(self) -> tuple[FloatArray, FloatArray]:
+        """Return residuals that do not imply each other, (n, c or c - 1), and what trees add of the same classes.
+
+        Residuals of all classes add up to 0.
+        """
         implied = self.residual.shape[1] > 1 and np.abs(self.residual.sum(axis=1)).max() < 1e-9
-        return self.residual[:, :-1] if implied else self.residual
+        return (self.residual[:, :-1], self.by_trees[:, :-1]) if implied else (self.residual, self.by_trees)
 
 
-def label_left_over(label_idx: IntArray, features: FloatArray) -> LeftOver:
+def beyond_features(sums: FloatArray, by_trees: FloatArray) -> FloatArray:
+    """Shrink sums of residuals by `UNLEARNED` of the sums that trees explain, never past 0.
+
+    Trees do not learn all that features explain from hundreds of items: where they explain much of who answered which
+    label, what is left may be due to the features too. Only what exceeds that share counts.
+
+    >>> beyond_features(np.array([3.0, -3.0, 1.0]), np.array([2.0, 2.0, -9.0])).tolist()
+    [1.5, -1.5, 0.0]
+    """
+    return np.asarray(np.sign(sums) * np.maximum(0.0, np.abs(sums) - UNLEARNED * np.abs(by_trees)))
+
+
+def label_left_over(label_idx: IntArray, features: FloatArray, learned: FloatArray | None = None) -> LeftOver:
     """Predict each class from the features by ridge regression, and return the residuals.
 
     e = (2 H - H^2) y with H the ridge smoother: fitting the residuals once more ("twicing", Tukey 1977). A sum of
@@ -56,6 +76,8 @@ def label_left_over(label_idx: IntArray, features: FloatArray) -> LeftOver:
     ----------
     label_idx : (n,) int
     features : (n, d)
+    learned : (n, c), optional
+        More columns to predict from: see `learned_columns`.
 
     Examples
     --------
@@ -70,16 +92,24 @@ def label_left_over(label_idx: IntArray, features: FloatArray) -> LeftOver:
     target = (label_idx[:, None] == classes).astype(np.float64)
     share = target.mean(axis=0)
     columns = basis(features)
-    fitted = _smoothed(columns, target - share)
-    if fitted.any():
-        # A probability is no straight line of the features: the prediction is bent, and all fitted again.
-        fitted = _smoothed(np.column_stack([columns, standardised(bends(fitted))]), target - share)
+    plain = fitted = _predicted(columns, target - share)
+    if learned is not None and learned.size:
+        fitted = _predicted(np.column_stack([columns, learned]), target - share)
     proba = np.clip(share + fitted, 0.0, 1.0)
     residual = target - share - fitted
     variance = np.maximum(proba * (1.0 - proba), 0.05 * share * (1.0 - share))
     # Where least squares is too sure of itself the residuals are larger than it says.
     variance *= np.maximum(1.0, (residual**2).mean(axis=0) / np.maximum(variance.mean(axis=0), 1e-12))
-    return LeftOver(classes, residual, variance)
+    return LeftOver(classes, residual, variance, fitted - plain)
+
+
+def _predicted(columns: FloatArray, target: FloatArray) -> FloatArray:
+    """Return the smoothed target, (n, c)."""
+    fitted = _smoothed(columns, target)
+    if not fitted.any():
+        return fitted
+    # A probability is no straight line of the features: the prediction is bent, and all fitted again.
+    return _smoothed(np.column_stack([columns, standardised(bends(fitted))]), target)
 
 
 def _smoothed(columns: FloatArray, target: FloatArray) -> FloatArray:
@@ -107,13 +137,13 @@ def _smoothed(columns: FloatArray, target: FloatArray) -> FloatArray:
 def expert_chances(who: WhoAnswered, left: LeftOver) -> FloatArray:
     """Return for each expert and class a bound on how likely such a choice of items is by chance, (J, c).
 
-    With s = sum_i (o_ij - N_j / n) r_ik and v its variance, both given who answered what and the features, the chance
-    of so large an |s| is at most 2 exp(-v h(|s| / v)), h(u) = (1 + u) log(1 + u) - u (Bennett 1962). No law of large
-    numbers is leaned on: it holds for five answers and for a level of 1e-6, as hundreds of experts need, where
-    a chi-square test of dozens of answers errs by orders of magnitude.
+    With s = sum_i (o_ij - N_j / n) r_ik, shrunk by `beyond_features`, and v its variance, both given who answered what
+    and the features, the chance of so large an |s| is at most 2 exp(-v h(|s| / v)), h(u) = (1 + u) log(1 + u) - u
+    (Bennett 1962). No law of large numbers is leaned on: it holds for five answers and for a level of 1e-6, as
+    hundreds of experts need, where a chi-square test of dozens of answers errs by orders of magnitude.
     """
     share = (who.per_expert / who.n_items)[:, None]
-    total = who.sums(left.residual) - share * left.residual.sum(axis=0)
+    total = beyond_features(who.sums(left.residual) - share * left.residual.sum(axis=0), who.sums(left.by_trees))
     variance = (1.0 - 2.0 * share) * who.sums(left.variance) + share**2 * left.variance.sum(axis=0)
     largest = np.maximum(1.0, np.abs(left.residual).max(axis=0, initial=0.0))
     size, variance = np.abs(total) / largest, np.maximum(variance / largest**2, 1e-12)
@@ -122,19 +152,23 @@ def expert_chances(who: WhoAnswered, left: LeftOver) -> FloatArray:
     return np.minimum(1.0, 2.0 * np.exp(-exponent))
 
 
-def pool_chance(per_item: IntArray, values: FloatArray, *, rng: np.random.Generator) -> float:
+def pool_chance(
+    per_item: IntArray, values: FloatArray, by_trees: FloatArray | None = None, *, rng: np.random.Generator
+) -> float:
     """Return how often shuffled items are as unlike each other in how many answers they got, a p value.
 
     With a_i the number of answers less its mean and z_i the values, (n, c) with means 0, the statistic is
     s' C^-1 s with s = sum_i a_i z_i and C = sum_i a_i^2 z_i z_i', which does not mind that some z_i vary more.
-    nan where all items got the same number, or the values say nothing.
+    Where the values are residuals and `by_trees`, (n, c), is given, the s that was seen is shrunk by
+    `beyond_features`. nan where all items got the same number, or the values say nothing.
     """
     centred = per_item - per_item.mean()
     if not values.size or np.abs(centred).max() < 1e-12 or np.abs(values).max() < 1e-12:
         return float("nan")
     first, second = np.triu_indices(values.shape[1])
     pairs = values[:, first] * values[:, second]
-    observed = _distance(centred[:, None], values, pairs)[0] * (1.0 - 1e-9)
+    explained = None if by_trees is None else centred[None] @ by_trees
+    observed = _distance(centred[:, None], values, pairs, explained)[0] * (1.0 - 1e-9)
     beyond: list[bool] = []
     while len(beyond) < N_SHUFFLES and sum(beyond) < ENOUGH:
         shuffled = rng.permuted(np.tile(centred, (min(_AT_ONCE, N_SHUFFLES - len(beyond)), 1)), axis=1).T
@@ -142,10 +176,14 @@ def pool_chance(per_item: IntArray, values: FloatArray, *, rng: np.random.Genera
     return _chance(beyond)
 
 
-def _distance(centred: FloatArray, values: FloatArray, pairs: FloatArray) -> FloatArray:
+def _distance(
+    centred: FloatArray, values: FloatArray, pairs: FloatArray, explained: FloatArray | None = None
+) -> FloatArray:
     """Return s' C^-1 s of several columns of numbers of answers, (b,)."""
     c = values.shape[1]
     total = centred.T @ values
+    if explained is not None:
+        total = beyond_features(total, explained)
     spread = np.empty((len(total), c, c))
     first, second = np.triu_indices(c)
     spread[:, first, second] = spread[:, second, first] = centred.T**2 @ pairs
@@ -154,15 +192,25 @@ def _distance(centred: FloatArray, values: FloatArray, pairs: FloatArray) -> Flo
     return (total * np.linalg.solve(spread, total[:, :, None])[:, :, 0]).sum(axis=1)
 
 
-def spread_chances(who: WhoAnswered, blocks: list[FloatArray], *, rng: np.random.Generator) -> list[float]:
+def spread_chances(
+    who: WhoAnswered,
+    blocks: list[FloatArray],
+    by_trees: list[FloatArray | None] | None = None,
+    *,
+    rng: np.random.Generator,
+) -> list[float]:
     """Return for each block of values how often shuffled items differ as much from expert to expert, p values.
 
     The statistic adds up over experts |sum_i o_ij z_i|^2 / ((1 - N_j / n) sum_i o_ij |z_i|^2), about 1 for each where
-    answers were given at random; N_j is how many the expert gave. nan where no expert says anything.
+    answers were given at random; N_j is how many the expert gave. Where `by_trees` has what trees
+    explain of a block, the sums that were seen are shrunk by `beyond_features`. nan where no expert says anything.
     """
+    given = by_trees or [None] * len(blocks)
+    explained = [np.zeros_like(block) if one is None else one for block, one in zip(blocks, given, strict=True)]
     if len(who.item_idx) > MOST_ANSWERS:
         part = some_items(who.n_items, max(2, who.n_items * MOST_ANSWERS // len(who.item_idx)), rng=rng)
         who, blocks = who.part(part), [block[part] - block[part].mean(axis=0) for block in blocks]
+        explained = [block[part] - block[part].mean(axis=0) for block in explained]
     counted = (who.per_expert >= 2) & (who.per_expert < who.n_items)
     of_counted = counted[who.expert_idx]
     order = np.argsort(who.expert_idx[of_counted], kind="stable")
@@ -175,15 +223,17 @@ def spread_chances(who: WhoAnswered, blocks: list[FloatArray], *, rng: np.random
     ends = np.cumsum([block.shape[1] + 1 for block in blocks]).tolist()
     narrowed = 1.0 - counts / who.n_items
 
-    def statistics(behind: FloatArray) -> FloatArray:
+    def statistics(behind: FloatArray, *, shrunk: bool = False) -> FloatArray:
         total = np.add.reduceat(behind[items], starts, axis=0)
         sums = []
-        for end, block in zip(ends, blocks, strict=True):
+        for end, block in zip(ends, explained, strict=True):
             length, size = total[:, end - 1 - block.shape[1] : end - 1], total[:, end - 1]
+            if shrunk:
+                length = beyond_features(length, np.add.reduceat(block[items], starts, axis=0))
             sums.append(((length**2).sum(axis=1) / np.maximum(narrowed * size, 1e-300)).sum())
         return np.array(sums)
 
-    observed = statistics(columns) * (1.0 - 1e-9)
+    observed = statistics(columns, shrunk=True) * (1.0 - 1e-9)
     silent = np.array([not block.size or np.abs(block).max() < 1e-12 for block in blocks])
     beyond = np.zeros((0, len(blocks)), dtype=np.bool_)
     while len(beyond) < N_SHUFFLES and (beyond.sum(axis=0) < ENOUGH)[~silent].any():

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from defero.answering.chances import LeftOver, expert_chances, label_left_over, pool_chance, some_items, spread_chances
 from defero.answering.inputs import WhoAnswered, directions, known_features, who_answered
+from defero.answering.learned import learned_columns
 from defero.answering.weights import By
 from defero.answering.wording import describe
 from defero.core.checks.arrays import FloatArray, IntArray, frozen, names
@@ -168,7 +169,7 @@ def check_answering(
     rng = np.random.default_rng(0) if rng is None else rng
     tested_items = some_items(who.n_items, MOST_ITEMS, rng=rng)
     part, known = who.part(tested_items), known[tested_items]
-    left = label_left_over(part.label_idx, known)
+    left = label_left_over(part.label_idx, known, learned_columns(part, known, rng=rng))
     asked, each = _chances(part, directions(known), left, rng=rng)
     of_all = np.abs(part.per_item @ left.residual) / max(1, part.per_item.sum())
     gaps = part.sums(left.residual) / np.maximum(part.per_expert, 1)[:, None]
@@ -204,8 +205,8 @@ def _chances(
     The questions: features of the pool and from expert to expert; the label likewise, and of one expert. All are
     adjusted for the number of questions.
     """
-    pool = [pool_chance(who.per_item, values, rng=rng) for values in (towards, left.free())]
-    spread = spread_chances(who, [towards, left.residual], rng=rng)
+    pool = [pool_chance(who.per_item, towards, rng=rng), pool_chance(who.per_item, *left.free(), rng=rng)]
+    spread = spread_chances(who, [towards, left.residual], [None, left.by_trees], rng=rng)
     each = _each_expert(who, left)
     one = each.min(initial=1.0) if left.residual.size and who.item_idx.size else np.nan
     asked = np.array([pool[0], spread[0], pool[1], spread[1], one])

@@ -144,13 +144,16 @@ def directions(features: FloatArray) -> FloatArray:
     scaled = standardised(features)
     if not scaled.size:
         return np.empty((len(features), 0))
-    if scaled.shape[1] > MOST_COLUMNS:
-        leading = _leading(scaled, MOST_DIRECTIONS)
-    else:
-        sizes, vectors = np.linalg.eigh(scaled.T @ scaled / len(scaled))
-        leading = scaled @ vectors[:, sizes > 1e-8 * sizes[-1]][:, ::-1][:, :MOST_DIRECTIONS]
-    leading = standardised(leading)
+    leading = leading_directions(scaled, MOST_DIRECTIONS)
     return np.column_stack([leading, standardised(np.clip(leading, -MOST_SPREADS, MOST_SPREADS) ** 2)])
+
+
+def leading_directions(scaled: FloatArray, count: int) -> FloatArray:
+    """Return the leading principal directions of standardised features, each of mean 0 and variance 1."""
+    if scaled.shape[1] > MOST_COLUMNS:
+        return standardised(_leading(scaled, count))
+    sizes, vectors = np.linalg.eigh(scaled.T @ scaled / len(scaled))
+    return standardised(scaled @ vectors[:, sizes > 1e-8 * sizes[-1]][:, ::-1][:, :count])
 
 
 def basis(features: FloatArray) -> FloatArray:
