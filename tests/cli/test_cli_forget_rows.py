@@ -81,6 +81,9 @@ def test_a_word_does_not_undo_a_check_that_can_be_made(clinic, monkeypatch):
         json.loads(run("evaluate", clinic / "kept", clinic / "cases.csv", "--json", *more).out)
         for more in ([], ["--all-rows-new"])
     )
+    *notes, last = vouched.pop("notes")
+    assert plain.pop("notes") == notes
+    assert last.startswith("--all-rows-new: has no effect")
     assert plain == vouched
     assert plain["seen_by_fit"] > 60
     assert plain["rows_checked"]
