@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.calibration.accuracy import HeldOutAccuracy
 from defero.calibration.choice import (
     FEWEST_ANSWERS,
     FEWEST_LABELS,
@@ -60,6 +61,8 @@ class Calibrator:
     keeps_model : bool
         Leave `model_proba` as it is, instead of the largest calibrated class probability. These differ for
         one-vs-all, where it is the largest sigmoid.
+    accuracy : HeldOutAccuracy, optional
+        How often the model and the experts were right there: nobody is surer than that of an unusual case.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class Calibrator:
     n_labels: int | None = None
     n_answers: tuple[int, ...] | None = None
     keeps_model: bool = False
+    accuracy: HeldOutAccuracy | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
@@ -90,6 +94,10 @@ class Calibrator:
         if self.n_answers is not None and len(self.n_answers) != self.experts.n_experts:
             raise InputError(
                 f"must be {self.experts.n_experts} numbers, got {len(self.n_answers)}.", argument="n_answers"
+            )
+        if self.accuracy is not None and len(self.accuracy.experts) != self.experts.n_experts:
+            raise InputError(
+                f"must be of {self.experts.n_experts} experts, got {len(self.accuracy.experts)}.", argument="accuracy"
             )
 
     @classmethod
@@ -122,6 +130,7 @@ class Calibrator:
             or (method == "auto" and temperature == 1.0 and not largest_class_pays(scores, labels)),
             n_labels=len(labels),
             n_answers=tuple(seen.sum(axis=0).tolist()),
+            accuracy=HeldOutAccuracy.fit(scores, labels, right, seen),
         )
 
     def apply(self, scores: Scores) -> Scores:
@@ -143,7 +152,8 @@ class Calibrator:
         """Return the calibrator of some experts, in this order; the model's part is as it was."""
         chosen = tuple(experts)
         counts = None if self.n_answers is None else tuple(self.n_answers[j] for j in chosen)
-        return replace(self, experts=self.experts.take(chosen), n_answers=counts)
+        accuracy = None if self.accuracy is None else self.accuracy.take(chosen)
+        return replace(self, experts=self.experts.take(chosen), n_answers=counts, accuracy=accuracy)
 
     def with_newcomer(self, newcomer: NewcomersMap = "typical") -> "Calibrator":
         """Return the calibrator with one more expert at the end, of whom no held-out answer is known.
@@ -153,7 +163,8 @@ class Calibrator:
         ((0.5, 0.8), ('platt', 'none'))
         """
         counts = None if self.n_answers is None else (*self.n_answers, 0)
-        return replace(self, experts=with_newcomer(self.experts, newcomer), n_answers=counts)
+        accuracy = None if self.accuracy is None else self.accuracy.with_newcomer()
+        return replace(self, experts=with_newcomer(self.experts, newcomer), n_answers=counts, accuracy=accuracy)
 
     def describe(self, expert_names: ArrayLike | None = None) -> list[str]:
         """Return sentences on what was done to the model and to the experts; without names experts are numbered."""
@@ -171,7 +182,7 @@ class Calibrator:
         >>> Calibrator(1.5, Untouched("logit", 2), 30, (30, 7)).settings()
         {'temperature': 1.5,
          'experts': {'method': 'none', 'link': 'logit', 'n_experts': 2},
-         'n_labels': 30, 'n_answers': [30, 7], 'keeps_model': False}
+         'n_labels': 30, 'n_answers': [30, 7], 'keeps_model': False, 'accuracy': None}
         """
         return {
             "temperature": self.temperature,
@@ -179,6 +190,7 @@ class Calibrator:
             "n_labels": self.n_labels,
             "n_answers": None if self.n_answers is None else list(self.n_answers),
             "keeps_model": self.keeps_model,
+            "accuracy": None if self.accuracy is None else self.accuracy.settings(),
         }
 
     @classmethod
@@ -187,13 +199,14 @@ class Calibrator:
         try:
             method = settings["experts"]["method"]
             one_of("method", method, _KINDS)
-            n_labels, n_answers = settings.get("n_labels"), settings.get("n_answers")
+            n_labels, n_answers, accuracy = (settings.get(name) for name in ("n_labels", "n_answers", "accuracy"))
             return cls(
                 float(settings["temperature"]),
                 _KINDS[method].from_settings(settings["experts"]),
                 None if n_labels is None else int(n_labels),
                 None if n_answers is None else tuple(int(one) for one in n_answers),
                 bool(settings["keeps_model"]),
+                None if accuracy is None else HeldOutAccuracy.from_settings(accuracy),
             )
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise InputError(

@@ -35,6 +35,13 @@ def route(
     uncertainty: Annotated[
         bool, typer.Option("--uncertainty", help="Add columns sd_<expert>: the standard deviation of p_<expert>.")
     ] = False,
+    unusual: Annotated[
+        str,
+        typer.Option(
+            help="flag: mark cases unlike those that were learned from in the column unusual. ask: also give them to "
+            "the best expert, even where the model would decide."
+        ),
+    ] = "flag",
     file_format: FileFormat = None,
     control: ControlName = None,
     images: Images = None,
@@ -57,6 +64,7 @@ def route(
         fees=fees,
         absent=absent or [],
         uncertainty=uncertainty,
+        unusual=unusual,
         format=file_format,
         control=control,
         images=images,

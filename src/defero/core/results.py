@@ -36,6 +36,8 @@ class Decision(Tabular):
         none.
     p_right : (n,), optional
         P(the decider is right), calibrated for the one who is chosen; None where the scores alone say it.
+    unusual : (n,) texts
+        Of a case unlike those that were learned from, the columns that make it so, joined by "; "; else blank.
     """
 
     expert: IntArray
@@ -46,6 +48,7 @@ class Decision(Tabular):
     best_value: FloatArray
     withheld: IntArray
     p_right: FloatArray | None = None
+    unusual: Labels = field(default_factory=lambda: np.zeros(0, dtype=object))
 
     def __post_init__(self) -> None:
         n_experts = len(self.expert_names)
@@ -63,6 +66,12 @@ class Decision(Tabular):
             if array.shape != self.expert.shape:
                 raise InputError(f"{name} must have shape {self.expert.shape} like expert, got {array.shape}.")
             object.__setattr__(self, name, frozen(array))
+        unusual = np.asarray(self.unusual, dtype=object)
+        if unusual.size == 0:
+            unusual = np.full(len(self.expert), "", dtype=object)
+        if unusual.shape != self.expert.shape:
+            raise InputError(f"unusual must have shape {self.expert.shape} like expert, got {unusual.shape}.")
+        object.__setattr__(self, "unusual", frozen(unusual))
 
     def __len__(self) -> int:
         return len(self.expert)
@@ -119,7 +128,12 @@ class Decision(Tabular):
             ~((asked == best) & (best_value >= model_value)) & ~((asked == MODEL) & (model_value > best_value))
         )
         phrase[odd] = who[asked[odd]] + " by rule, with " + model[odd] + " and best expert " + expert[odd]
+        unusual = self.unusual[:most].astype(object)
+        forced = odd[(asked[odd] == best[odd]) & (unusual[odd] != "")]
+        phrase[forced] = expert[forced] + ", though " + model[forced]
         phrase[best == MODEL] = "no expert available"
+        marked = np.flatnonzero(unusual != "")
+        phrase[marked] += "; unusual: " + unusual[marked]
         unproven = np.flatnonzero(withheld != MODEL)
         phrase[unproven] += "; insufficient evidence on " + who[withheld[unproven]]
         reasons: list[str] = phrase.tolist()

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
 from defero.core.checks.options import one_of
+from defero.core.labels import Labels
 from defero.core.results import MODEL, Decision
 from defero.core.scores import Scores
 
@@ -125,6 +126,8 @@ def decide(
     available: ArrayLike | None = None,
     proven: BoolArray | None = None,
     chosen_proba: FloatArray | None = None,
+    unusual: Labels | None = None,
+    ask_unusual: bool = False,
 ) -> Decision:
     """Apply a rule to scores, fees and absences.
 
@@ -141,6 +144,10 @@ def decide(
         Who has given enough answers to be asked alone.
     chosen_proba : (n, J), optional
         P(expert j is right, should they be chosen); by default that of the scores.
+    unusual : (n,) texts, optional
+        As in `Decision`.
+    ask_unusual : bool
+        Give an unusual case to the best expert who can be asked, even where the rule gives it to the model.
 
     Examples
     --------
@@ -159,6 +166,9 @@ def decide(
     askable = np.where(sure, value, -np.inf)
     expert = rule.choose(scores.model_proba, askable).astype(np.int64)
     best, best_value = best_expert(askable)
+    marks = np.full(len(scores), "", dtype=object) if unusual is None else unusual
+    if ask_unusual:
+        expert = np.where((expert == MODEL) & (marks != ""), best, expert)
     doubtful, doubtful_value = best_expert(np.where(sure, -np.inf, value))
     looked_better = doubtful_value >= np.maximum(scores.model_proba, best_value)
     rows = np.arange(len(scores))
@@ -177,4 +187,5 @@ def decide(
         best_value=best_value,
         withheld=np.where((doubtful != MODEL) & looked_better, doubtful, MODEL),
         p_right=p_right,
+        unusual=marks,
     )

@@ -22,6 +22,7 @@ from defero.core.results import Answer, Decision, ExpertSets
 from defero.data.recipes.learn_vectors import vectors_for_texts
 from defero.data.recipes.read_texts import read_texts, summed_columns
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.usual import UsualRanges
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.estimators.expert_heads import with_population
 from defero.estimators.saved_parameters import parse_parameter, plain_parameters
@@ -152,6 +153,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             min_answers=int(self.min_answers),
             recipe=recipe,
             n_features=matrix.shape[1] if matrix.ndim == 2 else None,
+            usual=UsualRanges.learn(matrix) if recipe is None and matrix.ndim == 2 else None,
             item_shape=None if matrix.ndim == 2 else tuple(matrix.shape[1:]),
             facts=FitFacts(
                 estimator=type(self).__name__,
@@ -176,7 +178,14 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         """Return P(expert j is right | x), (n, J), inside [0, 1]."""
         return np.array(self._scores(X).expert_proba)
 
-    def decide(self, X: Any, *, fees: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
+    def decide(
+        self,
+        X: Any,
+        *,
+        fees: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        unusual: str = "flag",
+    ) -> Decision:
         """Decide who answers each item.
 
         Parameters
@@ -186,8 +195,11 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             What asking each expert costs, in units of one error.
         available : (J,) or (n, J) bool, or {name: bool}, optional
             Experts who can be asked.
+        unusual : "flag" or "ask"
+            What becomes of a case unlike those that were learned from: `Decision.unusual` names the columns that make
+            it so; with "ask" it also goes to the best expert who can be asked.
         """
-        return self._ready().decide(self._checked(X), fees=fees, available=available)
+        return self._ready().decide(self._checked(X), fees=fees, available=available, unusual=unusual)
 
     def calibrate(self, X: Any, y: ArrayLike, experts: object = None, *, method: Method = "auto") -> Self:
         """Recalibrate the model and the experts on held-out rows. Removes earlier panels.

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from defero.aggregation import VOTES, answer_of_decider
 from defero.core.checks.arrays import BoolArray, IntArray, availability, by_name, fee_matrix
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets
@@ -18,6 +19,8 @@ from defero.router.panel import Panel, with_decider, with_recorded
 from defero.router.scoring import Scoring
 from defero.router.voting import vote_with_skill
 
+UNUSUAL = ("flag", "ask")
+"""What becomes of an unusual case: it is marked, or marked and given to a person."""
 WAYS_TO_ASK = ("sequential", "expert")
 """Of `answer(vote=)`: not votes of a panel, but other ways to ask the experts."""
 
@@ -25,7 +28,14 @@ WAYS_TO_ASK = ("sequential", "expert")
 class Deciding(Scoring):
     """A team that decides: features -> scores -> decision -> answer."""
 
-    def decide(self, X: Any = None, *, fees: ArrayLike | None = None, available: ArrayLike | None = None) -> Decision:
+    def decide(
+        self,
+        X: Any = None,
+        *,
+        fees: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        unusual: str = "flag",
+    ) -> Decision:
         """Say who should decide each item.
 
         Parameters
@@ -35,13 +45,30 @@ class Deciding(Scoring):
             What asking each expert costs, in units of one error.
         available : (J,) or (n, J) bool, or {name: bool}, optional
             Who can be asked.
+        unusual : "flag" or "ask"
+            A case unlike those that were learned from is marked in `Decision.unusual`; with "ask" it also goes to the
+            best expert who can be asked, even where the model would decide.
         """
-        return self.decide_scores(self.scores(X), fees=fees, available=available)
+        one_of("unusual", unusual, UNUSUAL)
+        features = self.features(X)
+        return self.decide_scores(
+            self.score_features(features),
+            fees=fees,
+            available=available,
+            unusual=self.unusual(features),
+            ask_unusual=unusual == "ask",
+        )
 
     def decide_scores(
-        self, scores: Scores, *, fees: ArrayLike | None = None, available: ArrayLike | None = None
+        self,
+        scores: Scores,
+        *,
+        fees: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        unusual: Labels | None = None,
+        ask_unusual: bool = False,
     ) -> Decision:
-        """Decide on scores already at hand."""
+        """Decide on scores already at hand; `unusual` (n,) is as in `Decision`."""
         fees, available = self._terms(fees, available)
         rule, chosen_proba = self.rule, None
         if self.selection is not None and isinstance(rule, MostLikelyRight):
@@ -55,6 +82,8 @@ class Deciding(Scoring):
             available=available,
             proven=self.proven,
             chosen_proba=chosen_proba,
+            unusual=unusual,
+            ask_unusual=ask_unusual,
         )
 
     def predict_set(

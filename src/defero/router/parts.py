@@ -11,6 +11,7 @@ from defero.core.labels import Labels
 from defero.core.wording import count_of, join_names
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.usual import UsualRanges
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.router.facts import FitFacts
 from defero.router.panel import Panel
@@ -39,6 +40,8 @@ class TeamParts:
         Turns a table's columns into numbers or pictures; None for models of plain arrays.
     n_features : int, optional
         Width of the matrix a model without a recipe takes.
+    usual : UsualRanges, optional
+        Of the columns of such a matrix; a recipe has those of its own columns.
     item_shape : tuple of int, optional
         Of one item, where a model takes no matrix: (height, width, channels) of pictures.
     calibrator : Calibrator, optional
@@ -66,6 +69,7 @@ class TeamParts:
     min_answers: int = 1
     recipe: FeatureRecipe | PictureRecipe | None = None
     n_features: int | None = None
+    usual: UsualRanges | None = None
     item_shape: tuple[int, ...] | None = None
     calibrator: Calibrator | None = None
     selection: SelectionMap | None = None

@@ -58,7 +58,7 @@ def recipe(n_bytes: int) -> Check:
     numbers, flags = list_of(number()), {"missing": flag}
     words = {"name": text, "words": list_of(text, least=1), **flags}
     kinds = {
-        "number": record(name=text, fill=number(), varies=flag, **flags),
+        "number": record(name=text, fill=number(), varies=flag, low=number(), high=number(), **flags),
         "category": record(name=text, levels=list_of(text), other=flag, **flags),
         "text": record(idf=numbers, slopes=maybe(list_of(numbers)), bias=numbers, **words),
         "vector": record(width=integer(1, n_bytes), coordinates=text, **words),
@@ -114,12 +114,14 @@ def scorer(n_bytes: int) -> Check:
 
 def calibrator(value: Any, place: str) -> None:
     """Check a calibrator; its maps are numbers, and words that name their method and link."""
+    share = number(0.0, 1.0)
     record(
         temperature=number(),
         experts=record(method=text),
         n_labels=maybe(integer(0)),
         n_answers=maybe(list_of(integer(0))),
         keeps_model=flag,
+        accuracy=maybe(record(model=share, newcomer=share, experts=list_of(share))),
     )(value, place)
     _no_number_in_text(value, place)
 

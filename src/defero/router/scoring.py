@@ -7,9 +7,11 @@ import numpy as np
 from defero.calibration import Calibrator
 from defero.core.checks.arrays import BoolArray, FloatArray, float_matrix
 from defero.core.errors import InputError
+from defero.core.labels import Labels
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
 from defero.data.recipes.pictures import PictureFiles
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.router.parts import TeamParts
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.scorers.team import TeamScorer
@@ -42,7 +44,30 @@ class Scoring(TeamParts):
         matrix: FloatArray = float_matrix(source, X)
         if matrix.shape[1] != self.n_features:
             raise InputError(f"{source} has {matrix.shape[1]} features, but fit saw {self.n_features}.")
-        return matrix
+        return matrix if self.usual is None else self.usual.clip(matrix)
+
+    def outside(self, features: Any) -> BoolArray | None:
+        """Return which columns make a case unusual, (n, columns), from its `features`; None for other input."""
+        if isinstance(self.recipe, FeatureRecipe):
+            return self.recipe.unusual(features)
+        if self.usual is not None:
+            return self.usual.outside(features)
+        return None
+
+    def unusual(self, features: Any) -> Labels | None:
+        """Return the names of these columns for each item whose `features` are at hand, (n,), joined by "; "."""
+        outside = self.outside(features)
+        if outside is None:
+            return None
+        names = np.full(len(outside), "", dtype=object)
+        columns = (
+            self.recipe.inputs
+            if isinstance(self.recipe, FeatureRecipe)
+            else [f"column {place}" for place in range(outside.shape[1])]
+        )
+        for row in np.flatnonzero(outside.any(axis=1)).tolist():
+            names[row] = "; ".join(columns[place] for place in np.flatnonzero(outside[row]).tolist())
+        return names
 
     def scores(self, X: Any = None) -> Scores:
         """Return what the model believes of each item."""
@@ -51,7 +76,8 @@ class Scoring(TeamParts):
     def score_features(self, features: Any) -> Scores:
         """Return calibrated scores of n items whose `features` are at hand.
 
-        An expert without answers gets the average of the others.
+        An expert without answers gets the average of the others. After `calibrate` nobody is surer of an unusual case
+        than they were right on average there.
         """
         scores = self.scorer.score(features)
         expected = len(self.classes), len(self.expert_names)
@@ -61,7 +87,11 @@ class Scoring(TeamParts):
                 f"got {scores.n_classes} and {scores.n_experts}."
             )
         calibrated = scores if self.calibrator is None else self.calibrator.apply(scores)
-        return fill_with_pool_mean(calibrated, self._known())
+        filled = fill_with_pool_mean(calibrated, self._known())
+        outside = self.outside(features)
+        if outside is None or self.calibrator is None or self.calibrator.accuracy is None:
+            return filled
+        return self.calibrator.accuracy.bound(filled, np.logical_or.reduce(outside, axis=1))
 
     def _known(self) -> BoolArray:
         """Return whose skill is known, (J,): they answered, or have a head, which knows the average expert."""

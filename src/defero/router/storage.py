@@ -11,9 +11,10 @@ from defero.calibration.after_selection import SelectionMap
 from defero.core.errors import ModelFolderError
 from defero.core.labels import find_classes
 from defero.data.fingerprint import combined
-from defero.data.model_folder import MANIFEST, ModelFiles, damaged, read_folder, write_folder
+from defero.data.model_folder import MANIFEST, WEIGHTS, ModelFiles, damaged, read_folder, write_folder
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.usual import UsualRanges
 from defero.data.rows_key import key_id, known_key_id, rows_key
 from defero.decisions.rules import rule_from_settings, rule_settings
 from defero.router.facts import FitFacts
@@ -51,6 +52,8 @@ def write_router(router: "Router", folder: Path) -> None:
         "facts": router.facts.to_dict(),
     }
     arrays = {**packed.arrays, **{f"seen.{stage}": rows for stage, rows in router.seen.items()}}
+    if router.usual is not None:
+        arrays["usual"] = np.array([router.usual.low, router.usual.high])
     write_folder(folder, ModelFiles(manifest, arrays, dict(packed.files)))
 
 
@@ -72,6 +75,7 @@ def read_router(folder: Path, build: "type[Router]") -> "Router":
             min_answers=manifest["min_answers"],
             recipe=None if recipe is None else _recipe(recipe),
             n_features=manifest["n_features"],
+            usual=_usual(arrays.get("usual"), n_features=manifest["n_features"]),
             item_shape=None if manifest["item_shape"] is None else tuple(manifest["item_shape"]),
             calibrator=None if calibrator is None else Calibrator.from_settings(calibrator),
             selection=None if selection is None else SelectionMap.from_settings(selection),
@@ -117,6 +121,15 @@ def _saved_key(router: "Router") -> str | None:
     if router.rows_key is not None:
         return router.rows_key
     return key_id(rows_key()) if router.seen else None
+
+
+def _usual(bounds: Any, *, n_features: int | None) -> UsualRanges | None:
+    """Return the usual range of each column of a matrix; the array (2, d) has the lower and the upper bounds."""
+    if bounds is None:
+        return None
+    if bounds.shape != (2, n_features) or bounds.dtype.kind != "f" or not (bounds[0] < bounds[1]).all():
+        raise ModelFolderError(f"{WEIGHTS}: usual must be two bounds for each of {n_features} columns; fit again.")
+    return UsualRanges(tuple(bounds[0].tolist()), tuple(bounds[1].tolist()))
 
 
 def _recipe(values: dict[str, Any]) -> FeatureRecipe | PictureRecipe:

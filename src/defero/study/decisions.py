@@ -26,7 +26,7 @@ def decision_columns(
     *,
     sd: FloatArray | None = None,
 ) -> Columns:
-    """Lay out the decisions: route, panel, the model's answer, probabilities, expected cost, reason.
+    """Lay out the decisions: route, panel, the model's answer, what is unusual, probabilities, expected cost, reason.
 
     Parameters
     ----------
@@ -43,6 +43,7 @@ def decision_columns(
         "route": who,
         "panel": np.where(decision.deferred, asked, ""),
         "model_says": classes[scores.class_idx],
+        "unusual": decision.unusual,
         "p_model": _rounded(scores.model_proba),
         **_expert_columns(scores, decision.expert_names, sd),
         "expected_cost": _rounded(decision.expected_cost),

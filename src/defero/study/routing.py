@@ -3,13 +3,14 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from defero.core.checks.options import one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.wording import count_of, did_you_mean, join_names
 from defero.data.case_file import TableSource, no_question
@@ -18,6 +19,7 @@ from defero.data.exports.label_studio_results import Control
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_chunks, read_frame
 from defero.router import Router
+from defero.router.deciding import UNUSUAL
 from defero.router.panel import with_decider
 from defero.study.decisions import Columns, RepeatedKeys, decision_columns, decisions_to, is_tasks
 from defero.study.fitting.choices import fees_by_name
@@ -40,6 +42,8 @@ class Routing:
         Clauses on blank or unknown cells, with the number of rows.
     ignored_columns : names
         Columns that the team does not know.
+    unusual : int
+        How many cases are unlike those that were learned from.
     cautions : sentences
     promise_holds : bool
         Whether the panels keep what they promised in `fit`.
@@ -54,6 +58,7 @@ class Routing:
     load: Counter[str] = field(default_factory=Counter)
     remarks: Counter[str] = field(default_factory=Counter)
     ignored_columns: tuple[str, ...] = ()
+    unusual: int = 0
     cautions: tuple[str, ...] = ()
     promise_holds: bool = False
     any_doubt: bool = False
@@ -90,6 +95,7 @@ class Routing:
             "promise_holds": self.promise_holds,
             "rows": self.rows,
             "load": {name: self.load[name] for name in ("model", *self.expert_names)},
+            "unusual": self.unusual,
             "ignored_columns": list(self.ignored_columns),
             "notes": dict(self.remarks),
             "cautions": list(self.cautions),
@@ -110,11 +116,12 @@ class _Arrivals:
 
 @dataclass(frozen=True)
 class _Terms:
-    """Fees (J,), who is there (J,), and whether each probability gets its standard deviation."""
+    """Fees (J,), who is there (J,), whether probabilities get a standard deviation and unusual cases an expert."""
 
     fees: list[float]
     available: list[bool]
     uncertainty: bool
+    ask_unusual: bool
 
 
 def route_cases(
@@ -126,6 +133,7 @@ def route_cases(
     fees: Any,
     absent: Sequence[str],
     uncertainty: bool,
+    unusual: str,
     progress: Callable[[int], None] | None,
 ) -> Routing:
     """Decide the cases of a file; the arguments are those of `Study.route`."""
@@ -135,7 +143,8 @@ def route_cases(
     path = reading.source.path
     if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
-    terms = _terms(router, fees, absent, uncertainty=uncertainty)
+    one_of("unusual", unusual, UNUSUAL)
+    terms = replace(_terms(router, fees, absent, uncertainty=uncertainty), ask_unusual=unusual == "ask")
     arrivals = _arrivals(router, reading, out)
     routing, repeated, key = Routing(out, router.expert_names), RepeatedKeys(), None
     decided: list[pd.DataFrame] = []
@@ -149,7 +158,12 @@ def route_cases(
                 progress(routing.rows)
     useless = None if router.panel is None else router.panel.useless_sentence()
     voided = _voided(router, terms) if useless is None else [useless]
-    routing.cautions = (*repeated.sentence(key), *voided, *_no_doubt(router, routing, terms))
+    routing.cautions = (
+        *repeated.sentence(key),
+        *_unusual_sentence(router, routing, terms),
+        *voided,
+        *_no_doubt(router, routing, terms),
+    )
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
     if out is None:
         routing.decisions = pd.concat(decided, ignore_index=True)
@@ -169,7 +183,7 @@ def _terms(router: Router, fees: Any, absent: Sequence[str], *, uncertainty: boo
                 Argument("absent", [name]),
                 f": no such expert{hint} The model knows {join_names(router.expert_names)}.",
             )
-    return _Terms(expert_fees, [name not in absent for name in router.expert_names], uncertainty)
+    return _Terms(expert_fees, [name not in absent for name in router.expert_names], uncertainty, ask_unusual=False)
 
 
 def _arrivals(router: Router, reading: Reading, out: Path | None) -> _Arrivals:
@@ -224,7 +238,10 @@ def _decided(
     assert router.recipe is not None
     features = router.features(piece, source=arrivals.source, first_row=arrivals.first_row)
     scores = router.score_features(features)
-    decision = router.decide_scores(scores, fees=terms.fees, available=terms.available)
+    unusual = router.unusual(features)
+    decision = router.decide_scores(
+        scores, fees=terms.fees, available=terms.available, unusual=unusual, ask_unusual=terms.ask_unusual
+    )
     panels = None
     if router.panel is not None and not router.panel.stratified and not router.panel.useless:
         with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
@@ -242,12 +259,26 @@ def _decided(
         )
     asked = np.bincount(decision.expert + 1, minlength=len(router.expert_names) + 1).tolist()
     routing.load.update(dict(zip(("model", *router.expert_names), asked, strict=True)))
+    routing.unusual += int((decision.unusual != "").sum())
     routing.remarks.update(router.recipe.remarks(piece))
     facts = router.facts
     ours = {facts.label, facts.key, facts.groups, facts.time, facts.split, key, *router.expert_names}
     routing.ignored_columns = tuple(name for name in router.recipe.extra(piece) if name not in ours)
     first = {key: piece[key].tolist()} if key else {"row": np.asarray(piece.index + arrivals.first_row)}
     return {**first, **columns}
+
+
+def _unusual_sentence(router: Router, routing: Routing, terms: _Terms) -> list[str]:
+    """Say how many cases are unusual, and what became of them."""
+    if not routing.unusual:
+        return []
+    cases, them = ("1 case is", "it") if routing.unusual == 1 else (f"{routing.unusual} cases are", "them")
+    if not terms.ask_unusual:
+        ask = ("; ", Argument("unusual", "ask"), f" gives {them} to a person.") if router.expert_names else (".",)
+        return [Message(f"{cases} unlike those that were learned from: see the column unusual", *ask)]
+    promised = router.panel is not None and not router.panel.stratified
+    void = ", without a panel's promise where the model would have decided" if promised else ""
+    return [f"{cases} unlike those that were learned from and given to a person if one can be asked{void}."]
 
 
 def _voided(router: Router, terms: _Terms) -> list[str]:

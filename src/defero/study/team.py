@@ -149,6 +149,7 @@ class TeamAtWork:
         fees: Mapping[str, float] | Sequence[float] | None = None,
         absent: Sequence[str] = (),
         uncertainty: bool = False,
+        unusual: str = "flag",
         format: str | None = None,
         control: str | None = None,
         images: str | PathLike[str] | None = None,
@@ -170,6 +171,9 @@ class TeamAtWork:
             Experts who cannot be asked.
         uncertainty : bool
             Beside each p_<expert>, sd_<expert>: the standard deviation of that probability.
+        unusual : "flag" or "ask"
+            The column unusual names the columns that make a case unlike those that were learned from. With "ask" such
+            a case goes to the best expert who can be asked, even where the model would decide.
         format, control, images
             As in `read_cases`.
         progress : callable, optional
@@ -189,6 +193,7 @@ class TeamAtWork:
             fees=fees,
             absent=absent,
             uncertainty=uncertainty,
+            unusual=unusual,
             progress=progress,
         )
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import TableError
 from defero.core.wording import join_names
 from defero.data.recipes.text_column import TextColumn
 from defero.data.recipes.text_vectors import VectorColumn
+from defero.data.recipes.usual import usual_bounds
 from defero.data.tables.cells import (
     column_kind,
     is_blank,
@@ -51,12 +52,17 @@ _AMOUNT = re.compile(rf"[+-]?\s*(?:{_CURRENCY}\s*)?[+-]?{_DIGITS}\s*(?:{_CURRENC
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """A column of numbers: blanks become `fill`, and are marked in a column of their own if training had some."""
+    """A column of numbers: blanks become `fill`, and are marked in a column of their own if training had some.
+
+    Numbers from `low` down and from `high` up are unusual, see `usual_bounds`; they become `low` and `high`.
+    """
 
     name: str
     fill: float
     varies: bool
     missing: bool
+    low: float
+    high: float
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -72,8 +78,19 @@ class NumericColumn:
     def encode(self, values: FloatArray) -> FloatArray:
         """Turn (n,) numbers, NaN where blank, into (n, outputs)."""
         blank = np.isnan(values)
-        parts = [np.where(blank, self.fill, values)] * self.varies + [blank.astype(np.float64)] * self.missing
+        filled = np.clip(np.where(blank, self.fill, values), self.low, self.high)
+        parts = [filled] * self.varies + [blank.astype(np.float64)] * self.missing
         return np.stack(parts, axis=1)
+
+    def unusual(self, block: FloatArray) -> BoolArray:
+        """Return which rows of `encode` (n, outputs) have a number far beyond the training range, (n,)."""
+        if not self.varies:
+            return np.zeros(len(block), dtype=np.bool_)
+        return (block[:, 0] <= self.low) | (block[:, 0] >= self.high)
+
+    def unseen(self, values: FloatArray) -> int:
+        """Count the numbers far beyond the training range."""
+        return int(self.unusual(self.encode(values)).sum())
 
 
 @dataclass(frozen=True)
@@ -117,6 +134,10 @@ class CategoricalColumn:
         matrix[known, codes[known]] = 1.0
         return matrix
 
+    def unusual(self, block: FloatArray) -> BoolArray:
+        """Return which rows of `encode` (n, outputs) have no column: a new category, or the first blank one, (n,)."""
+        return (block == 0).all(axis=1)
+
     def unseen(self, cells: list[str | None]) -> int:
         """Count the rows that become zeros although they are not blank."""
         known = set(self.levels)
@@ -133,7 +154,7 @@ def learn_numbers(name: str, values: FloatArray) -> NumericColumn | str:
     varies = bool((filled != filled[0]).any())
     if not varies and not blank.any():
         return SAME
-    return NumericColumn(name, float(np.median(filled)), varies, bool(blank.any()))
+    return NumericColumn(name, float(np.median(filled)), varies, bool(blank.any()), *usual_bounds(filled))
 
 
 def learn_categories(name: str, cells: list[str | None], *, max_categories: int) -> CategoricalColumn | str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
@@ -155,8 +155,9 @@ class FeatureRecipe:
         """Return the (n, d) matrix of new rows: no NaN, no infinity, whatever the order of the columns.
 
         In a column of numbers a cell that is no number, or one larger than `LARGEST_NUMBER`, raises `TableError`, as
-        does a missing column. A category never seen in training becomes `<name>=other`, or zeros where there is no
-        such column. A blank text has no words.
+        does a missing column. A number far beyond the training range becomes the first unusual one, see `unusual`. A
+        category never seen in training becomes `<name>=other`, or zeros where there is no such column. A blank text
+        has no words.
         """
         keys = self._keys(frame, source=source)
         matrix = np.empty((len(frame), len(self.names)))
@@ -176,31 +177,50 @@ class FeatureRecipe:
         known = {*self.inputs, *self.dropped}
         return tuple(str(name) for name in frame.columns if str(name) not in known)
 
+    def unusual(self, matrix: FloatArray) -> BoolArray:
+        """Return, for rows of `apply` (n, d) and each of the `inputs`, what is far from all that training had.
+
+        That is a number far beyond the training range (see `usual_bounds`), a category without a column of its own,
+        and a text without a known word; a blank category or text too, if training had none.
+
+        >>> import pandas as pd
+        >>> recipe = FeatureRecipe.learn(pd.DataFrame({"age": [30, 50, 40], "site": ["a", "b", "a"]}))
+        >>> recipe.unusual(recipe.apply(pd.DataFrame({"age": [51, 9999], "site": ["a", "c"]}))).tolist()
+        [[False, False], [True, True]]
+        """
+        marks, start = [np.zeros((len(matrix), 0), dtype=np.bool_)], 0
+        for column in self.columns:
+            stop = start + len(column.outputs)
+            marks.append(column.unusual(matrix[:, start:stop])[:, None])
+            start = stop
+        return np.concatenate(marks, axis=1)
+
     def unseen(self, frame: Any) -> dict[str, int]:
-        """Count, per column that has some, the rows whose category, or all of whose words, training never saw.
+        """Count, per column that has some, the rows whose number, category or words are unlike those of training.
 
         In a column with `<name>=other` the rare levels are not remembered one by one and nothing counts as unseen.
         """
-        keys = self._keys(frame, source="table")
-        counts = {
-            column.name: column.unseen(texts(frame[keys[column.name]]))
-            for column in self.columns
-            if not isinstance(column, NumericColumn)
-        }
+        keys, counts = self._keys(frame, source="table"), {}
+        for column in self.columns:
+            cells = frame[keys[column.name]]
+            if isinstance(column, NumericColumn):
+                counts[column.name] = column.unseen(numbers(cells)[0])
+            else:
+                counts[column.name] = column.unseen(texts(cells))
         return {name: count for name, count in counts.items() if count}
 
     def filled(self, frame: Any) -> dict[str, int]:
-        """Count, per column of numbers or text that has some, the blank cells.
+        """Count, per column that has some, the blank cells; of categories only where training had no blank.
 
         `apply` fills a number with the median; a text has no words there.
         """
-        keys = self._keys(frame, source="table")
-        counts: dict[str, int] = {}
+        keys, counts = self._keys(frame, source="table"), {}
         for column in self.columns:
+            cells = frame[keys[column.name]]
             if isinstance(column, NumericColumn):
-                counts[column.name] = int(np.isnan(numbers(frame[keys[column.name]])[0]).sum())
-            elif isinstance(column, TextColumn | VectorColumn):
-                counts[column.name] = texts(frame[keys[column.name]]).count(None)
+                counts[column.name] = int(np.isnan(numbers(cells)[0]).sum())
+            elif not (isinstance(column, CategoricalColumn) and column.missing):
+                counts[column.name] = texts(cells).count(None)
         return {name: count for name, count in counts.items() if count}
 
     def remarks(self, frame: Any) -> dict[str, int]:
@@ -211,12 +231,10 @@ class FeatureRecipe:
         >>> recipe.remarks(pd.DataFrame({"age": [None, 40], "site": ["c", "c"]}))
         {'site: a category never seen in training': 2, 'age: blank, filled with the training median': 1}
         """
-        new = {True: "none of its words was seen in training", False: "a category never seen in training"}
-        blank = {True: "blank, read as no words", False: "blank, filled with the training median"}
-        as_text = self.text
+        kinds = {column.name: type(column) for column in self.columns}
         return {
-            **{f"{name}: {new[name in as_text]}": count for name, count in self.unseen(frame).items()},
-            **{f"{name}: {blank[name in as_text]}": count for name, count in self.filled(frame).items()},
+            **{f"{name}: {_NEW[kinds[name]]}": count for name, count in self.unseen(frame).items()},
+            **{f"{name}: {_FILLED[kinds[name]]}": count for name, count in self.filled(frame).items()},
         }
 
     def describe(self) -> list[str]:
@@ -262,6 +280,16 @@ _REASONS = {
 }
 
 
+_NEW: dict[type, str] = {
+    NumericColumn: "far beyond the training range",
+    CategoricalColumn: "a category never seen in training",
+    **dict.fromkeys((TextColumn, VectorColumn), "none of its words was seen in training"),
+}
+_FILLED: dict[type, str] = {
+    NumericColumn: "blank, filled with the training median",
+    CategoricalColumn: "blank, which no training row was",
+    **dict.fromkeys((TextColumn, VectorColumn), "blank, read as no words"),
+}
 _NO_TEXT = {"number": "holds numbers", "date": "holds dates", "other": "its cells are neither numbers nor text"}
 _KINDS: dict[type, str] = {
     NumericColumn: "number",

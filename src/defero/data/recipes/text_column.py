@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 
 MAX_WORDS = 10_000
 MIN_ROWS = 2  # a word of one training row says nothing about another one
@@ -105,6 +105,13 @@ class TextColumn:
         if not self.missing:
             return scores
         return np.column_stack([scores, [float(cell is None) for cell in cells]])
+
+    def unusual(self, block: FloatArray) -> BoolArray:
+        """Return which rows of `encode` (n, outputs) have no known word, (n,); not blanks, if training had some."""
+        if self.slopes is None:  # a blank has no mark of its own
+            return np.zeros(len(block), dtype=np.bool_) if self.missing else (block == 0).all(axis=1)
+        n_scores = len(self.bias)
+        return (block[:, :n_scores] == np.array(self.bias)).all(axis=1) & ~block[:, n_scores:].any(axis=1)
 
     def unseen(self, cells: Texts) -> int:
         """Count the texts that are not blank and have no word of the training rows."""

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.data.recipes.text_column import Texts, words_of
 
 NGRAM_LENGTHS = range(3, 7)
@@ -95,6 +95,10 @@ class VectorColumn:
             return self.vectors[place]
         known = [self._pieces[0][piece] for piece in pieces_of(word) if piece in self._pieces[0]]
         return self._pieces[1][known].mean(axis=0) if known else np.zeros(self.width)
+
+    def unusual(self, block: FloatArray) -> BoolArray:
+        """Return which rows of `encode` (n, outputs) have no known word, (n,); not blanks, if training had some."""
+        return (block == 0).all(axis=1)
 
     def unseen(self, cells: Texts) -> int:
         """Count the texts that are not blank and of whose words nothing is known."""

@@ -18,12 +18,15 @@ UNCHECKED = (
 )
 
 
-def with_cautions(record: TeamRecord, router: Router, *, majority: str | None, rows_checked: bool) -> TeamRecord:
+def with_cautions(
+    record: TeamRecord, router: Router, *, majority: str | None, rows_checked: bool, unusual: int = 0
+) -> TeamRecord:
     """Return the record with everything a reader should know, once.
 
-    First comes what a majority for a truth does to every figure, where one was taken, and whether the cases are known
-    to be new. Experts with too few answers are named. What `fit` found of who answered what is told on its own; the
-    record's sentence on the cases at hand is then left out, for it asks the same question less thoroughly.
+    First comes what a majority for a truth does to every figure, where one was taken, whether the cases are known to
+    be new, and how many of them are `unusual`. Experts with too few answers are named. What `fit` found of who answered
+    what is told on its own; the record's sentence on the cases at hand is then left out, for it asks the same question
+    less thoroughly.
     """
     cautions = list(record.cautions)
     answering = router.facts.answering
@@ -42,7 +45,21 @@ def with_cautions(record: TeamRecord, router: Router, *, majority: str | None, r
             _drop(cautions, thin)
         cautions.insert(place, unproven)
     first = [*([] if majority is None else [majority]), *([] if rows_checked else [UNCHECKED])]
+    if unusual:
+        first.append(unusual_cases(unusual, record.team.total))
     return replace(record, cautions=(*first, *cautions))
+
+
+def unusual_cases(count: int, total: int) -> str:
+    """Say how many cases are unlike those that were learned from.
+
+    >>> unusual_cases(1, 40)
+    '1 of 40 cases is unlike those that were learned from; the certainty about it is bounded.'
+    """
+    verb, them = ("is", "it") if count == 1 else ("are", "them")
+    return (
+        f"{count} of {total} cases {verb} unlike those that were learned from; the certainty about {them} is bounded."
+    )
 
 
 def insufficient_evidence(experts: Sequence[ExpertRecord], *, least: int) -> str | None:

@@ -75,7 +75,15 @@ class Evaluation:
     def record(self) -> TeamRecord:
         """The figures; made when they are asked for, as a rival's never are."""
         record = record_of(self.router, self.trial, random_state=self.random_state)
-        return with_cautions(record, self.router, majority=self.majority, rows_checked=self.rows_checked)
+        return with_cautions(
+            record, self.router, majority=self.majority, rows_checked=self.rows_checked, unusual=self.unusual
+        )
+
+    @cached_property
+    def unusual(self) -> int:
+        """How many of these cases are unlike those that were learned from."""
+        names = self.router.unusual(self.router.features(self.cases.features))
+        return 0 if names is None else int((names != "").sum())
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -138,7 +146,7 @@ class Evaluation:
 
     def record_dict(self) -> dict[str, Any]:
         """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""
-        values = self.record.to_dict()
+        values = {**self.record.to_dict(), "unusual": self.unusual}
         values["experts"] = [
             {**expert, "probability_sd": None if math.isnan(sd) else sd, "asked_alone": enough}
             for expert, sd, enough in zip(values["experts"], self.expert_sd, self.router.proven.tolist(), strict=True)
