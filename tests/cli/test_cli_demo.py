@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -45,16 +44,6 @@ def test_it_compares_and_leaves_a_model_behind(quick):
     page = Path("defero-demo/report.html").read_text(encoding="utf-8")
     assert f"{100 * judged['test']['team']['accuracy']:.1f}\u00a0%" in page
     assert "defero report defero-demo/model defero-demo/cases.csv --out defero-demo/report.html" in page
-
-
-def test_without_matplotlib_it_goes_on_and_says_how_to_get_the_report(quick, monkeypatch):
-    for name in [name for name in sys.modules if name.startswith(("defero.plotting", "defero.report"))]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    outcome = run("demo", "--seeds", 2)
-    assert (outcome.code, outcome.err) == (0, "")
-    assert "\nThere is no report without matplotlib: pip install 'defero[report]'\n" in outcome.out
-    assert sorted(path.name for path in Path("defero-demo").iterdir()) == ["cases.csv", "model"]
 
 
 @pytest.mark.parametrize(("options", "said"), [(["--seeds", 1], "'--seeds'"), (["--seed", -1], "'--seed'")])

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 
 import pandas as pd
 import pytest
@@ -80,16 +79,6 @@ def test_json_is_evaluates_and_where_the_page_is(folder):
     assert found.pop("report") == "report.html"
     assert found == {name: value for name, value in said.items() if name != "against"}
     assert (folder / "report.html").stat().st_size > 10_000
-
-
-def test_without_matplotlib_it_says_what_to_install(folder, monkeypatch):
-    for name in [name for name in sys.modules if name.startswith(("defero.plotting", "defero.report"))]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    outcome = run("report", "model", "cases.csv")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err == "defero: the report needs matplotlib: pip install 'defero[report]'\n"
-    assert not (folder / "report.html").exists()
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 import io
 import re
-import subprocess
-import sys
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -167,12 +165,6 @@ def test_nothing_deferred_is_drawn(display):
 def test_no_cases_give_a_sentence(name):
     with pytest.raises(InputError, match="at least one case, got none"):
         getattr(plotting, name).from_trial(made_trial(2, n_items=0))
-
-
-def test_without_matplotlib_the_error_says_what_to_install():
-    code = "import sys; sys.modules['matplotlib'] = None; import defero.plotting"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "ImportError: pictures need matplotlib: pip install 'defero[report]'" in done.stderr
 
 
 def test_long_names_keep_both_ends_and_percent_never_rounds_to_certainty():

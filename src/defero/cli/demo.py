@@ -68,7 +68,7 @@ def demo(
         "team_above_every_expert": min(teams) > max(max(row) for row in experts),
         "coverage": sum(coverages) / seeds,
         "left_cases": fresh,
-        "report": None if page is None else str(page),
+        "report": str(page),
     }
     if as_json:
         emit(result)
@@ -82,10 +82,7 @@ def demo(
         f"{100 * (gain + half_width):+.2f}, paired over the repetitions)."
     )
     typer.echo(f"The model decides {percent(result['coverage'])} of the cases itself and asks for the rest.")
-    if page is None:
-        typer.echo("\nThere is no report without matplotlib: pip install 'defero[report]'")
-    else:
-        typer.echo(f"\nThe last team as a page to read in a browser: {page}")
+    typer.echo(f"\nThe last team as a page to read in a browser: {page}")
     typer.echo(f"Left in {out}/: that team as model/, calibrated and with panels on half of its held-out digits, and")
     typer.echo(f"the other {fresh} as cases.csv. Who should decide each of them?")
     typer.echo(f"  defero route {out}/model {out}/cases.csv --out {out}/decisions.csv")
@@ -104,17 +101,11 @@ def _leave(router: "Router", test: "ExpertTable", *, out: Path, seed: int) -> in
     return len(fresh)
 
 
-def _report(out: Path, *, seed: int) -> Path | None:
-    """Write the report of what was left in a folder; None where there is nothing to draw it with."""
+def _report(out: Path, *, seed: int) -> Path:
+    """Write the report of what was left in a folder."""
     from defero.study import Study
-    from defero.study.judging.page import NEEDS_MATPLOTLIB, check_drawing, write_page
+    from defero.study.judging.page import write_page
 
-    try:
-        check_drawing()
-    except ImportError as error:
-        if str(error) != NEEDS_MATPLOTLIB:
-            raise
-        return None
     page = out / "report.html"
     command = f"defero report {out}/model {out}/cases.csv --out {page}" + ("" if seed == 0 else f" --seed {seed}")
     judged = Study.load(out / "model").evaluate(out / "cases.csv", random_state=seed)

@@ -2,7 +2,6 @@
 
 import os
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from defero.report.provenance import Provenance
 
 PAGES = (".html", ".htm")
-NEEDS_MATPLOTLIB = "the report needs matplotlib: pip install 'defero[report]'"
 
 
 def check_page(out: Path, *, model: Path | None, tables: tuple[Table | None, ...] = ()) -> None:
@@ -40,17 +38,6 @@ def check_page(out: Path, *, model: Path | None, tables: tuple[Table | None, ...
             f": the page is HTML; name it {out.with_suffix('.html').name}. For a PDF open it in a browser and print "
             "it there.",
         )
-    check_drawing()
-
-
-def check_drawing() -> None:
-    """Raise, with what to install, where the page's pictures cannot be drawn."""
-    try:
-        import_module("defero.report.page")
-    except ImportError as error:
-        if "matplotlib" not in str(error):
-            raise
-        raise ImportError(NEEDS_MATPLOTLIB) from error
 
 
 def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelling = str) -> None:
