@@ -60,6 +60,7 @@ SETTINGS = (
             f"500 clients of credit-default, {n_experts} experts by the law ring with 20 answers each; 5,000 others "
             "for the test, where everybody can be asked.",
             kind="few answers",
+            fresh=True,  # 5,500 of 30,000 rows and a new team for every split
             quick=n_experts == 10,
         )
         for n_experts in (10, 50, 200)
