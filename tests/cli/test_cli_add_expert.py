@@ -202,7 +202,7 @@ def without(*columns):
         (None, ["--expert", "dr_x"], "new.csv: no column 'dr_x' for an expert"),
         (without("truth"), [], "new.csv: no column 'truth' for the label"),
         (without("site"), [], "new.csv: no column 'site' for a feature"),
-        (lambda table: table.assign(truth=None), [], "new.csv: row 2, column truth: the label is blank; fill it in"),
+        (lambda table: table.assign(truth=None), [], "new.csv: column truth: no row has a label; fill it in"),
         (lambda table: table.assign(dr_d="odd"), [], "new.csv: row 2, column dr_d: answer 'odd' is not one of benign"),
         (lambda table: table.assign(truth="odd"), [], "new.csv: row 2, column truth: label 'odd' is not one of benign"),
         (lambda table: table.assign(age="old"), [], "new.csv: row "),

@@ -173,7 +173,7 @@ def write_measurements(path, cases):
 
 
 def write_no_label(path, cases):
-    cases.assign(truth=cases.truth.mask(cases.index == 3)).to_csv(path, index=False)
+    cases.assign(truth=None).to_csv(path, index=False)
 
 
 def write_infinity(path, cases):
@@ -194,7 +194,7 @@ def write_no_feature(path, cases):
         (write_one_class, "table.csv: column truth: the label is benign in every row, so there is nothing to learn."),
         (write_silence, "table.csv: no expert answered any of the cases to learn from; fill in answers, or pass"),
         (write_measurements, "table.csv: column truth: labels must be words or whole numbers, got 0.5, 1.5."),
-        (write_no_label, "table.csv: row 5, column truth: the label is blank; fill it in or drop the row."),
+        (write_no_label, "table.csv: column truth: no row has a label; fill it in"),
     ],
 )
 def test_a_table_to_learn_nothing_from_is_told(folder, cases, write, message):

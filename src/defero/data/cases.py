@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,7 @@ class _Record:
 def cases_in(file: CaseFile) -> Cases:
     """Read past cases with their labels and what each expert answered.
 
-    Cases without a label are left out, and the notes say how many; in a wide table a blank label is an error.
+    Cases without a label are left out, and the notes say how many.
     """
     check_case_file(file)
     if file.format != "table":
@@ -59,6 +60,9 @@ def _from_wide(file: CaseFile) -> Cases:
     if file.majority:
         frame, label, filled = _with_majority(frame, file, experts)
         remarks = _left_out(_labelled(filled), source)
+    elif label is not None:
+        has_label = _filled(frame[label], file)
+        frame, remarks = frame[has_label], _left_out(has_label, source)
     assert label is not None  # check_case_file
     if file.source.is_text:
         frame = frame.copy(deep=False)
@@ -178,13 +182,21 @@ def _from_export(file: CaseFile) -> _Record:
 def _labels(answers: AnswerLog, items: pd.DataFrame, file: CaseFile) -> KnownLabels:
     """Take the labels (n,) from their column and, where that is wanted, from the majority."""
     given = None if file.label is None else items[file.label].tolist()
-    if not file.majority and all(is_blank(cell) for cell in given or ()):
+    if file.label is not None and not file.majority:
+        _filled(items[file.label], file)
+    return known_labels(answers, ("the column", given), without_label="majority" if file.majority else "leave out")
+
+
+def _filled(labels: "pd.Series[Any]", file: CaseFile) -> BoolArray:
+    """Tell which rows (n,) have a label; it is an error if none has."""
+    filled = np.array([not is_blank(cell) for cell in labels.tolist()], dtype=np.bool_)
+    if len(filled) and not filled.any():
         raise TableError(
             f"{file.name}: column {file.label}: no row has a label; fill it in, or pass ",
             Argument("majority_label", True),
             ".",
         )
-    return known_labels(answers, ("the column", given), without_label="majority" if file.majority else "leave out")
+    return filled
 
 
 def _joined(file: CaseFile, record: _Record) -> Cases:

@@ -17,6 +17,7 @@ from defero.metrics.record import cautions as doubts
 from defero.metrics.record.member import ExpertRecord, ModelCalibration, expert_records, model_calibration
 from defero.metrics.record.panel import PanelRecord, panel_record
 from defero.metrics.record.promise import TeamPromises, team_promises
+from defero.metrics.record.recorded import below_chance, labels_from_answers
 from defero.metrics.record.ways import WayRecord, better_ways, way_records, ways_dict
 from defero.metrics.shared_errors import SharedErrors, shared_errors
 from defero.metrics.statistics.intervals import Share, number
@@ -266,7 +267,13 @@ def team_record(
         ask=trial.ask,
         fees_given=trial.fees_given,
     )
-    return replace(record, cautions=_cautions(record, panel_cases))
+    return replace(record, cautions=(*_cautions(record, panel_cases), *_about_data(trial)))
+
+
+def _about_data(trial: Trial) -> list[str]:
+    """Return what the recorded answers say about the labels."""
+    rng = np.random.default_rng(0)
+    return [sentence for sentence in (below_chance(trial), labels_from_answers(trial, rng=rng)) if sentence]
 
 
 def _pooled_error(trial: Trial) -> float:

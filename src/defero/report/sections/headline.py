@@ -6,6 +6,7 @@ from pathlib import PurePath
 from defero.core.wording import count_of
 from defero.metrics.record.cautions import no_better, nothing_deferred
 from defero.metrics.record.member import ExpertRecord
+from defero.metrics.record.promise import FEW
 from defero.metrics.record.team import TeamRecord
 from defero.report.html import Html, bullet_list, joined, tag
 from defero.report.numbers import by_chance, count, interval, percent, points, points_interval, with_minus
@@ -114,8 +115,8 @@ def _facts(record: TeamRecord) -> Html:
         ),
         ("Decided by the model", percent(record.coverage), _workload(record)),
     ]
-    # By the lower end of the interval: one right answer of one says little.
-    answering_experts = [expert for expert in record.experts if expert.alone.total]
+    # By the lower end of the interval, and of those with enough answers: ten right of ten say little.
+    answering_experts = [expert for expert in record.experts if expert.alone.total >= FEW]
     best = max(answering_experts, key=lambda expert: expert.alone.interval[0], default=None)
     if best is not None:
         facts.insert(2, ("Best single expert", percent(best.alone.value), _team_beside(best)))
@@ -130,8 +131,11 @@ def _workload(record: TeamRecord) -> str:
 
 
 def _team_beside(best: ExpertRecord) -> str:
-    """Return the best expert's name, and the team on the same cases."""
-    return f"{best.name}; the team has {percent(best.gain.first)} on the same {count_of(best.gain.n, 'case', 'cases')}"
+    """Return the best expert's name and interval, and the team on the same cases."""
+    return (
+        f"{best.name}, 95 % interval {interval(*best.alone.interval)}; the team has {percent(best.gain.first)} on the "
+        f"same {count_of(best.gain.n, 'case', 'cases')}"
+    )
 
 
 def _fact(name: str, value: str, note: str) -> Html:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from defero.core.wording import join_names
 from defero.metrics.record import cautions as doubts
 from defero.metrics.record.member import ExpertRecord
+from defero.metrics.record.recorded import FROM_ANSWERS
 from defero.metrics.record.team import TeamRecord
 from defero.router import Router
 from defero.study.fitting.shared_answers import shared_caution
@@ -28,7 +29,8 @@ def with_cautions(
     what is told on its own; the record's sentence on the cases at hand is then left out, for it asks the same question
     less thoroughly.
     """
-    cautions = list(record.cautions)
+    # Where the label is known to be a majority, that is said first and in better words.
+    cautions = [one for one in record.cautions if majority is None or not one.startswith(FROM_ANSWERS)]
     answering = router.facts.answering
     if answering is not None and answering.sentences:
         names = [expert.name for expert in record.experts]
