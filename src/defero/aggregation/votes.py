@@ -148,4 +148,6 @@ def answer_of_decider(scores: Scores, decision: Decision, answer_idx: IntArray, 
     label_idx, confidence = scores.class_idx, scores.model_proba.copy()
     label_idx[rows] = answer_idx[rows, experts]
     confidence[rows] = scores.expert_proba[rows, experts]
+    if decision.p_right is not None:  # calibrated for whoever is chosen
+        confidence = decision.p_right
     return Answer(classes[label_idx], confidence, heard)

@@ -1,12 +1,13 @@
 """Deciding: from scores to who decides, whom to ask, and what the team says."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.aggregation import VOTES, answer_of_decider
-from defero.core.checks.arrays import BoolArray, IntArray, availability, by_name, fee_matrix
+from defero.core.checks.arrays import BoolArray, IntArray, availability, by_name
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
@@ -21,6 +22,8 @@ from defero.router.voting import vote_with_skill
 
 UNUSUAL = ("flag", "ask")
 """What becomes of an unusual case: it is marked, or marked and given to a person."""
+Heard = TypeVar("Heard", bound=Answer)
+
 WAYS_TO_ASK = ("sequential", "expert")
 """Of `answer(vote=)`: not votes of a panel, but other ways to ask the experts."""
 
@@ -142,8 +145,8 @@ class Deciding(Scoring):
     ) -> Answer:
         """Give the team's label: the model's own, the panel's vote, or that of the expert who decides.
 
-        Only experts whose answer is recorded in `answers` are heard. Where nobody of a panel has answered, the best
-        expert who has is heard instead; where nobody has, the model answers.
+        Only experts whose answer is recorded in `answers` are heard. Where nobody of a panel has answered, the expert
+        decides who would be asked among those who have; where there is none, the model answers.
 
         Parameters
         ----------
@@ -184,19 +187,22 @@ class Deciding(Scoring):
     ) -> BoolArray:
         """Return whose recorded answers (n, J) are heard on deferred items: the panel's, or else the best recorded."""
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-        can = availability(available, **shape) & (answer_idx != MISSING) & self.proven
-        value = np.where(can, scores.expert_value - fee_matrix(fees, **shape), -np.inf)
-        return with_recorded(with_decider(sets, decision), decision.deferred, value)
+        can = availability(available, **shape) & (answer_idx != MISSING)
+        among_recorded = self.decide_scores(scores, fees=fees, available=can)
+        return with_recorded(with_decider(sets, decision), decision, can, among_recorded)
 
     def ask_in_turn(
         self, features: Any, scores: Scores, answer_idx: IntArray, *, can_ask: BoolArray, fees: ArrayLike | None
     ) -> InTurn:
         """Ask one expert after the other on recorded answers (n, J), as long as a question is worth its fee.
 
-        Experts who err together count less, where the panel knows how much.
+        Experts who err together count less, where the panel knows how much. Nobody is asked where asking did not pay
+        on held-out cases.
         """
+        if not self.asks_in_turn:
+            can_ask = np.zeros_like(can_ask)
         fee = None if fees is None else np.broadcast_to(np.asarray(fees, dtype=np.float64), answer_idx.shape)
-        return vote_with_skill(
+        settled = vote_with_skill(
             self.scorer,
             self.calibrator,
             features,
@@ -212,6 +218,23 @@ class Deciding(Scoring):
                 classes=self.classes,
             ),
         )
+        settled = self.as_kept("sequential", settled)
+        return replace(settled, expected_cost=1 - settled.confidence)
+
+    @property
+    def asks_in_turn(self) -> bool:
+        """Whether asking one after the other paid on held-out cases, or nothing is known of it."""
+        verdict = None if self.panel is None else self.panel.verdicts.get("sequential")
+        if verdict is not None:
+            return verdict.asks
+        return self.selection is None or self.selection.asks
+
+    def as_kept(self, way: str, answer: Heard) -> Heard:
+        """Return answers with the confidence that such labels have kept on held-out cases, where that is known."""
+        verdict = None if self.panel is None else self.panel.verdicts.get(way)
+        if verdict is None:
+            return answer
+        return replace(answer, confidence=verdict.apply(answer.confidence, answer.heard.sum(axis=1)))
 
     def vote_of_panel(
         self, features: Any, scores: Scores, answer_idx: IntArray, mask: BoolArray, *, vote: str
@@ -220,7 +243,7 @@ class Deciding(Scoring):
         panel = self.the_panel()
         if not VOTES.find(vote).uses_skill:
             return panel.vote(scores, answer_idx, mask, classes=self.classes, vote=vote)
-        return vote_with_skill(
+        answer = vote_with_skill(
             self.scorer,
             self.calibrator,
             features,
@@ -229,6 +252,7 @@ class Deciding(Scoring):
                 part, answer_idx[rows], mask[rows], classes=self.classes, vote=vote, skill=skill
             ),
         )
+        return self.as_kept("panel", answer) if vote == "bayes" else answer
 
     def predict(self, X: Any = None) -> Labels:
         """Return the model's own label for each item."""

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray
 from defero.core.checks.options import one_of
-from defero.core.labels import MISSING, encode_labels
+from defero.core.labels import encode_labels
 from defero.core.results import Answer
 from defero.core.trial import PanelTrial, Trial
 from defero.core.ways import ASK
@@ -15,7 +14,7 @@ from defero.metrics.record.team import TeamRecord, team_record
 from defero.router.panel import Panel
 from defero.router.router import Router
 from defero.router.seen import check_rows_known, seen_after, told_apart_by
-from defero.router.ways import Held, ways_of
+from defero.router.ways import Held, panel_vote, ways_of
 from defero.scorers.given import ArrayScorer, FunctionScorer
 
 NO_STRATA = "Its panels were calibrated inside strata and are not judged here: no strata were given."
@@ -86,13 +85,11 @@ def try_out(
     panel = router.panel
     terms: dict[str, Any]
     terms = {"fees": None, "available": None} if panel is None else {"fees": panel.fees, "available": panel.available}
-    recorded = answer_idx != MISSING
-    present = recorded if terms["available"] is None else recorded & np.array(terms["available"])
-    held = Held(features, scores, label_idx, answer_idx, present, _fees(terms["fees"]))
-    decision = router.decide_scores(scores, fees=terms["fees"], available=present)
+    held = Held.of(features, scores, label_idx, answer_idx, **terms)
+    decision = router.decide_scores(scores, fees=terms["fees"], available=held.present)
     tried, vote = None, None
     if panel is not None and (strata is not None or not panel.stratified):
-        tried, vote = _try_panel(router, panel, held, terms, strata=strata)
+        tried, vote = _try_panel(router, panel, held, strata=strata)
     return Trial(
         classes=router.classes,
         label_idx=label_idx,
@@ -108,17 +105,9 @@ def try_out(
     )
 
 
-def _try_panel(
-    router: Router, panel: Panel, held: Held, terms: dict[str, Any], *, strata: ArrayLike | None
-) -> tuple[PanelTrial, Answer]:
-    """Return the panels of held-out cases and what they vote.
-
-    Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
-    """
-    decision = router.decide_scores(held.scores, **terms)
-    sets = router.sets_of(held.scores, **terms, strata=strata)
-    mask = router.panels_heard(held.scores, sets, decision, held.answer_idx, **terms)
-    vote = router.vote_of_panel(held.features, held.scores, held.answer_idx, mask, vote="bayes")
+def _try_panel(router: Router, panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:
+    """Return the panels of held-out cases and what they vote."""
+    decision, sets, vote = panel_vote(router, held, strata=strata)
     tried = PanelTrial(
         sets=sets,
         deferred=decision.deferred,
@@ -129,7 +118,3 @@ def _try_panel(
         alpha=panel.predictor.alpha,
     )
     return tried, vote
-
-
-def _fees(fees: Any) -> FloatArray | None:
-    return None if fees is None else np.asarray(fees, dtype=np.float64)

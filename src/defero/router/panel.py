@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.aggregation import VOTES, Ballot, ConfusionMatrices, vote_discount
+from defero.calibration.sequences import VerdictMap
 from defero.conformal.predictor import ExpertSetPredictor
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
 from defero.core.checks.experts import stratum_names
@@ -21,6 +22,8 @@ from defero.decisions.rules import best_expert
 
 HANDFUL = 5
 """Panels of so many experts are asked, whatever the size of the team."""
+MANY = 20
+"""Panels of more are not, however large it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,9 @@ class Panel:
         What each expert answers for each true class, for the vote "confusion".
     mean_size : float
         How many experts the panels of the deferred items of calibration hold on average.
+    verdicts : mapping
+        For the ways "sequential", "panel" and "everybody_bayes", from the posterior of their labels to how often
+        these are right.
     """
 
     predictor: ExpertSetPredictor
@@ -49,6 +55,7 @@ class Panel:
     discount: FloatArray
     confusion: ConfusionMatrices
     mean_size: float = 0.0
+    verdicts: Mapping[str, VerdictMap] = field(default_factory=dict)
 
     @classmethod
     def fit(
@@ -102,8 +109,8 @@ class Panel:
 
     @property
     def useless(self) -> bool:
-        """Whether panels would hold so many experts that nobody would ask them: more than a handful, and than half."""
-        return self.mean_size > max(HANDFUL, self.predictor.n_experts_ / 2)
+        """Whether panels would hold too many experts to ask: more than 20, or more than 5 and half of the team."""
+        return self.mean_size > max(HANDFUL, min(self.predictor.n_experts_ / 2, MANY))
 
     def useless_sentence(self) -> Message | None:
         """Say that these panels are not used, and what would make them smaller; None where they are."""
@@ -202,6 +209,7 @@ class Panel:
             "confusion": self.confusion.proba.tolist(),
             "enough": self.confusion.enough.tolist(),
             "mean_size": self.mean_size,
+            "verdicts": {way: verdict.settings() for way, verdict in self.verdicts.items()},
         }
 
     @classmethod
@@ -212,7 +220,8 @@ class Panel:
         predictor = ExpertSetPredictor.from_settings(settings["predictor"])
         confusion = ConfusionMatrices(np.array(settings["confusion"]), np.array(settings["enough"], dtype=np.bool_))
         discount = np.array(settings["discount"], dtype=np.float64)
-        return cls(predictor, fees, available, discount, confusion, float(settings["mean_size"]))
+        verdicts = {way: VerdictMap.from_settings(one) for way, one in settings["verdicts"].items()}
+        return cls(predictor, fees, available, discount, confusion, float(settings["mean_size"]), verdicts)
 
 
 def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:
@@ -226,14 +235,21 @@ def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:
     return mask
 
 
-def with_recorded(panels: BoolArray, deferred: BoolArray, value: FloatArray) -> BoolArray:
-    """Add the best recorded expert to the panels of deferred items of whom nobody is recorded, (n, J).
+def with_recorded(panels: BoolArray, decision: Decision, heard: BoolArray, among_heard: Decision) -> BoolArray:
+    """Give deferred items of whose panel nobody can be heard to the expert who would decide among those who can.
 
-    `value` (n, J) ranks the experts, -inf for those who cannot be heard: not recorded, not there, not proven. Who is
-    deferred does not change, so that the promise is for the rule that was calibrated.
+    Parameters
+    ----------
+    panels : (n, J)
+        Of the deferred items.
+    decision : Decision
+        Of the rule that was calibrated, whoever is recorded. It settles who is deferred, also here.
+    heard : (n, J)
+        Whose answer is recorded.
+    among_heard : Decision
+        Among these experts; the model keeps the items that nobody of them is worth asking about.
     """
-    best, _ = best_expert(value)
-    silent = np.flatnonzero(deferred & ~(panels & np.isfinite(value)).any(axis=1) & (best != MODEL))
+    silent = np.flatnonzero(decision.deferred & ~(panels & heard).any(axis=1) & among_heard.deferred)
     mask = panels.copy()
-    mask[silent, best[silent]] = True
+    mask[silent, among_heard.expert[silent]] = True
     return mask

@@ -26,6 +26,7 @@ from defero.router.panel import Panel
 from defero.router.parts import TeamParts
 from defero.router.seen import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
 from defero.router.storage import read_router, write_router
+from defero.router.ways import Held, fit_ways
 from defero.scorers.given import given_scorer
 
 
@@ -126,8 +127,8 @@ class Router(Deciding):
         """Find panels that keep a promise, on the deferred ones of rows that no stage has used.
 
         Which cases are deferred is settled by `decide` with these fees and experts, case by case, before any label is
-        looked at. Where panels would hold more than five and more than half of the experts, a warning says so and
-        they are used only on request.
+        looked at. Where panels would hold more than 20 experts on average, or more than 5 and half of the team, a
+        warning says so and they are used only on request.
 
         Parameters
         ----------
@@ -149,7 +150,8 @@ class Router(Deciding):
         self
         """
         fees, available = self._terms(fees, available)
-        scores = self.scores(X)
+        features = self.features(X)
+        scores = self.score_features(features)
         label_idx = encode_labels(y, self.classes)
         answer_idx = self.answer_numbers(experts, n_items=len(scores))
         marked = self.mark_seen("conformalize", X, label_idx, answer_idx, disjoint=disjoint)
@@ -165,6 +167,9 @@ class Router(Deciding):
             proven=self.proven,
             strata=strata,
         )
+        marked = replace(marked, panel=panel)
+        held = Held.of(features, scores, label_idx, answer_idx, fees=fees, available=available)
+        panel = replace(panel, verdicts=fit_ways(marked, held, strata=strata))
         useless = panel.useless_sentence()
         if useless is not None:
             warnings.warn(useless, stacklevel=2)

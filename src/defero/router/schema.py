@@ -148,6 +148,10 @@ def panel(value: Any, place: str) -> None:
         confusion=list_of(list_of(list_of(number()))),
         enough=list_of(flag),
         mean_size=number(0.0),
+        verdicts=mapping_of(
+            record(weights=list_of(number(), least=6, most=6), asks=flag, n_cases=integer(0)),
+            known=("sequential", "panel", "everybody_bayes"),
+        ),
     )(value, place)
 
 

@@ -4,17 +4,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from defero.aggregation import VOTES, Ballot, answer_of_decider
+from defero.calibration.sequences import VerdictMap, fit_verdicts
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.labels import encode_labels
-from defero.core.results import MODEL, Answer, Decision
+from defero.core.labels import MISSING, encode_labels
+from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.ways import Way
 from defero.decisions.asking import DEFAULT_FEE
 from defero.decisions.rules import best_expert
 from defero.router.deciding import Deciding
 from defero.router.voting import vote_with_skill
+
+SEVERAL = ("sequential", "panel", "everybody_bayes")
+"""Ways whose labels rest on the answers of several experts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +34,8 @@ class Held:
         True classes.
     answer_idx : (n, J)
         Recorded answers, -1 where missing.
-    present : (n, J)
-        Who can be asked: recorded, and there.
+    available : (J,) bool, optional
+        Who is there; by default everybody.
     fees : (J,), optional
         In units of one error. By default a question costs `DEFAULT_FEE`.
     """
@@ -39,8 +44,23 @@ class Held:
     scores: Scores
     label_idx: IntArray
     answer_idx: IntArray
-    present: BoolArray
+    available: BoolArray | None
     fees: FloatArray | None
+
+    @classmethod
+    def of(
+        cls, features: Any, scores: Scores, label_idx: IntArray, answer_idx: IntArray, *, fees: Any, available: Any
+    ) -> "Held":
+        """Return the cases with fees and absences as arrays."""
+        there = None if available is None else np.asarray(available, dtype=np.bool_)
+        paid = None if fees is None else np.asarray(fees, dtype=np.float64)
+        return cls(features, scores, label_idx, answer_idx, there, paid)
+
+    @property
+    def present(self) -> BoolArray:
+        """(n, J): who can be asked: recorded, and there."""
+        recorded = self.answer_idx != MISSING
+        return recorded if self.available is None else recorded & self.available
 
     @property
     def fee(self) -> FloatArray:
@@ -88,6 +108,34 @@ def ways_of(router: Deciding, held: Held, decision: Decision, panel: Answer | No
     return (*ways, *([_random_expert(held)] if scores.n_experts else []))
 
 
+def panel_vote(router: Deciding, held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
+    """Return who is deferred, the panels, and what they vote.
+
+    Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
+    """
+    terms: dict[str, Any] = {"fees": held.fees, "available": held.available}
+    decision = router.decide_scores(held.scores, **terms)
+    sets = router.sets_of(held.scores, **terms, strata=strata)
+    mask = router.panels_heard(held.scores, sets, decision, held.answer_idx, **terms)
+    return decision, sets, router.vote_of_panel(held.features, held.scores, held.answer_idx, mask, vote="bayes")
+
+
+def fit_ways(router: Deciding, held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
+    """Return for every way that hears several experts how often its labels are right, on held-out cases.
+
+    `router` has a panel, but no such maps yet; no earlier stage has used these cases.
+    """
+    panel = panel_vote(router, held, strata=strata)[2]
+    decision = router.decide_scores(held.scores, fees=held.fees, available=held.present)
+    ways = {way.name: way for way in ways_of(router, held, decision, panel)}
+    gain = ways["model"].cost - ways["sequential"].cost if "sequential" in ways else None
+    return {
+        name: fit_verdicts(way.promised, way.right, way.questions, gain if name == "sequential" else None)
+        for name, way in ways.items()
+        if name in SEVERAL and way.promised is not None and len(held.label_idx)
+    }
+
+
 def _way(router: Deciding, held: Held, name: str, answer: Answer, *, promises: bool) -> Way:
     label_idx = encode_labels(answer.label, router.classes)
     return Way(
@@ -108,7 +156,7 @@ def _ballot(router: Deciding, held: Held) -> Ballot:
 
 def _everybody_by_bayes(router: Deciding, held: Held) -> Answer:
     discount = None if router.panel is None else router.panel.discount
-    return vote_with_skill(
+    answer = vote_with_skill(
         router.scorer,
         router.calibrator,
         held.features,
@@ -125,6 +173,7 @@ def _everybody_by_bayes(router: Deciding, held: Held) -> Answer:
             )
         ),
     )
+    return router.as_kept("everybody_bayes", answer)
 
 
 def _best_expert(router: Deciding, held: Held) -> Answer:
