@@ -36,7 +36,7 @@ def ward(tmp_path_factory):
 def test_fit_says_what_it_reads(ward):
     said = (ward / "said.txt").read_text()
     assert "file: pictures, each made 8 pixels high and 8 wide." in said
-    assert "Network: wrn-10-1." in said
+    assert "wrn-10-1." in said
     manifest = json.loads((ward / "model" / "model.json").read_text())
     assert manifest["recipe"] == {"pictures": "file", "size": [8, 8]}
     assert str(ward) not in json.dumps(manifest)  # no path of this machine goes with a model
@@ -140,7 +140,7 @@ def test_options_that_do_not_go_together(options, words):
         (["--net", "wrn-10-1", "--features", "a"], "a deep net reads the pictures alone"),
         (["--net", "wrn-10-1", "--image-size", "big"], "--image-size must be pixels, such as 32 or 32x48"),
         (["--net", "wrn-11-1"], "got 'wrn-11-1'; did you mean 'wrn-10-1'?"),
-        (["--net", "resnet18"], "--net must be one of auto, linear, mlp, wrn-<depth>-<width>, resnet-18,"),
+        (["--net", "resnet18"], "--net must be one of auto, trees, linear, mlp, wrn-<depth>-<width>, resnet-18,"),
         (["--net", "resnet18"], "got 'resnet18'; did you mean 'resnet-18'?"),
         (["--net", "wrn-10-1", "--checkpoints", __file__], "checkpoints must be a folder to write in"),
     ],

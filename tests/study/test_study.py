@@ -237,18 +237,27 @@ def test_a_report_and_a_comparison(clinic, tmp_path):
 
 
 def test_a_page_shows_the_line_that_makes_it_again(clinic, tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
     folder, fitted = clinic
     monkeypatch.chdir(folder)
+    shown = []
+    monkeypatch.setattr("defero.study.team.write_page", lambda judged, out, *, command: shown.append(command))
     out, saved = str(tmp_path / "page.html"), Study.load("model")
-    for study, table, line in (
-        (fitted, None, f"study.report({out!r})"),
-        (saved, "new.csv", f"Study.load('model').report({out!r}, 'new.csv')"),
-        (saved, pd.read_csv("new.csv"), f"study.report({out!r}, table)"),
-        (saved, saved.read("new.csv", label="truth"), f"study.report({out!r}, study.read('new.csv', label='truth'))"),
+    for study, table in (
+        (fitted, None),
+        (saved, "new.csv"),
+        (saved, pd.read_csv("new.csv")),
+        (saved, saved.read("new.csv", label="truth")),
     ):
         study.report(out, table)
-        assert line in html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert shown == [
+        f"study.report({out!r})",
+        f"Study.load('model').report({out!r}, 'new.csv')",
+        f"study.report({out!r}, table)",
+        f"study.report({out!r}, study.read('new.csv', label='truth'))",
+    ]
+    monkeypatch.undo()
+    fitted.report(out)
+    assert shown[0] in html.unescape(Path(out).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("where", ["open", "write"])
