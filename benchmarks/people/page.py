@@ -4,6 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 HEAD = "| system | splits | {word} %, 95 % interval | questions | promised | kept | smECE | CPU s | {tests}\n"
+BY_STRATUM = (
+    "model alone",
+    "random annotator",
+    "plain rule",
+    "majority of all",
+    "our team",
+    "our team, recalibrated",
+    "our sequential panel, fee 0.01",
+)
+"""The systems that are shown by category."""
 OUTSIDE = "Figures are agreement with that majority: outside the tests, and without systems that hear all answers."
 REFERENCES = (("model alone", "model"), ("random annotator", "random"), ("plain rule", "plain rule"))
 
@@ -51,7 +61,26 @@ def _section(name: str, figures: Mapping[str, Any]) -> str:
     rows = [_row(system, own, best, tested=tested) for system, own in figures["systems"].items()]
     outside = "" if tested else f" {OUTSIDE}"
     note = f"{figures['note']}{outside} {figures['n_train']} rows to learn from, {figures['n_test']} to judge on."
-    return f"## {name}\n\n{note}\n\n{head}{rule}\n" + "\n".join(rows)
+    return f"## {name}\n\n{note}\n\n{head}{rule}\n" + "\n".join(rows) + _strata(figures["systems"])
+
+
+def _strata(systems: Mapping[str, Any]) -> str:
+    """Return a table by category, such as race and sex; nothing where there are none."""
+    shown = {name: own for name, own in systems.items() if own.get("strata") and name in BY_STRATUM}
+    if not shown:
+        return ""
+    head = "| category | system | cases | accuracy % | minus the model, points | asked % | false alarms % | missed % |"
+    lines = [f"\n\n{head}\n| --- | --- |{' ---: |' * 6}"]
+    for category in next(iter(shown.values()))["strata"]:
+        lines += [_stratum_row(category, name, own["strata"][category]) for name, own in shown.items()]
+    return "\n".join(lines)
+
+
+def _stratum_row(category: str, name: str, own: Mapping[str, Any]) -> str:
+    gain = own.get("minus_model")
+    ends = "" if gain is None else f"{100 * gain['mean']:+.1f} [{100 * gain['low']:+.1f}, {100 * gain['high']:+.1f}]"
+    shares = [_share(own["accuracy"]), ends, *(_share(own.get(key)) for key in ("asked", "false_alarms", "missed"))]
+    return f"| {category} | {name} | {own['n']:.0f} | " + " | ".join(shares) + " |"
 
 
 def _row(name: str, own: Mapping[str, Any], best: float, *, tested: bool) -> str:

@@ -81,10 +81,12 @@ class Job:
 
     def run(self, ledger: Ledger) -> list[Trial]:
         """Run them, and write each down as soon as it is there."""
-        fold, labels = loaded(self.crowd).fold(self.split)
+        crowd = loaded(self.crowd)
+        fold, labels = crowd.fold(self.split)
+        strata = crowd.test_strata(self.split)
         trials = []
         for system in self.systems:
-            trials.append(run_trial(self.crowd.name, system, fold, labels))
+            trials.append(run_trial(self.crowd.name, system, fold, labels, strata))
             ledger.append(trials[-1])
         return trials
 

@@ -78,7 +78,29 @@ def _system_figures(trials: list[Trial], others: dict[str, list[Trial]], agreeme
         "seconds": round(float(np.median([trial.seconds for trial in trials])), 3),
         "accuracy_of_each_split": [round(value, 6) for value in accuracy],
         "tests": tests,
+        "strata": {
+            name: _stratum_figures(name, trials, others.get("model alone", []))
+            for name in sorted({name for trial in trials for name in trial.strata})
+        },
     }
+
+
+def _stratum_figures(name: str, trials: list[Trial], model: list[Trial]) -> dict[str, Any]:
+    """Return the means of one category over the splits, and its accuracy less the model's with an interval."""
+    own = [trial for trial in trials if name in trial.strata]
+    figures: dict[str, Any] = {}
+    for key in own[0].strata[name]:
+        values = [trial.strata[name][key] for trial in own]
+        known = [value for value in values if not math.isnan(value)]
+        figures[key] = _plain(float(np.mean(known)) if known else math.nan)
+    alone = {trial.split: trial.strata[name]["accuracy"] for trial in model if name in trial.strata}
+    gains = [trial.strata[name]["accuracy"] - alone[trial.split] for trial in own if trial.split in alone]
+    if len(gains) > 1 and model is not trials:
+        # Of a category the same share of cases is held out as of all.
+        share = _mean(own, "n_test") / _mean(own, "n_train")
+        found = nadeau_bengio(gains, n_train=figures["n"] / share, n_test=figures["n"])
+        figures["minus_model"] = found.to_dict()
+    return figures
 
 
 def _mean(trials: list[Trial], name: str) -> float:

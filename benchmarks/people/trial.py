@@ -3,13 +3,15 @@
 import math
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from benchmarks.people.fold import Fold
 from benchmarks.people.system import System
 from defero import InputError
+from defero.core.checks.arrays import BoolArray
 from defero.core.labels import Labels
 from defero.metrics import smooth_calibration_error
 
@@ -37,6 +39,9 @@ class Trial:
         The smooth calibration error of these promises.
     seconds : float
         CPU seconds to learn and to answer.
+    strata : {"race: black": figures}
+        Of each category: n, accuracy, asked, and for two classes false_alarms and missed (shares of the cases of the
+        first class that were called the second, and the reverse).
     """
 
     crowd: str
@@ -51,10 +56,13 @@ class Trial:
     kept: float
     smooth_error: float
     seconds: float
+    strata: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def run_trial(crowd: str, system: System, fold: Fold, labels: Labels) -> Trial:
-    """Run a system on a fold and judge it by the labels."""
+def run_trial(
+    crowd: str, system: System, fold: Fold, labels: Labels, strata: Mapping[str, Labels] | None = None
+) -> Trial:
+    """Run a system on a fold and judge it by the labels, and within each category of the strata."""
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of silent experts, absent ones and slow convergence, on every split
@@ -82,4 +90,20 @@ def run_trial(crowd: str, system: System, fold: Fold, labels: Labels) -> Trial:
         kept=kept,
         smooth_error=error,
         seconds=seconds,
+        strata={
+            f"{name}: {value}": _figures(labels, answer.label, np.asarray(asked), values == value, fold.train.classes)
+            for name, values in (strata or {}).items()
+            for value in sorted(set(values.tolist()))
+        },
     )
+
+
+def _figures(labels: Labels, said: Labels, asked: BoolArray, rows: BoolArray, classes: Labels) -> dict[str, float]:
+    """Return the figures of some rows."""
+    right = said[rows] == labels[rows]
+    figures = {"n": float(rows.sum()), "accuracy": float(right.mean()), "asked": float(asked[rows].mean())}
+    if len(classes) == 2:
+        for name, own in zip(("false_alarms", "missed"), classes, strict=True):
+            of_class = labels[rows] == own
+            figures[name] = float((~right[of_class]).mean()) if of_class.any() else math.nan
+    return figures

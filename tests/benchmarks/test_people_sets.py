@@ -20,6 +20,7 @@ needs_data = pytest.mark.skipif(not os.environ.get("DEFERO_DATA"), reason="DEFER
     [
         ("sentiment-polarity-crowd", 4999, 203, 384),
         ("keswani-toxicity", 1471, 170, 384),
+        ("recidivism-people", 1000, 400, 6),
         ("labelme-crowd", 1000, 59, 64),
         ("chexpert-readers", 2500, 11, 11),
         ("lewidi-hs-brexit", 1036, 6, 1),
@@ -34,6 +35,27 @@ def test_what_a_set_holds(name, n_items, n_experts, width):
     assert len(fold.features) == len(labels) == n_items - len(fold.train)
     assert fold.observed.any(axis=1).all()
     assert SETS[name].agreement == name.startswith("lewidi")
+
+
+@needs_data
+def test_race_and_sex_are_kept_beside_and_not_shown():
+    crowd = SETS["recidivism-people"].load()
+    assert set(crowd.table.features) == {
+        "sex",
+        "age",
+        "juv_fel_count",
+        "juv_misd_count",
+        "priors_count",
+        "charge_degree",
+    }
+    fold, labels = crowd.fold(3)
+    strata = crowd.test_strata(3)
+    assert {name: len(values) for name, values in strata.items()} == {"race": len(labels), "sex": len(labels)}
+    assert set(strata["race"]) == {"black", "white", "hispanic", "other"}
+    trial = run_trial("recidivism-people", SYSTEMS["model alone"], fold, labels, strata)
+    assert sum(own["n"] for name, own in trial.strata.items() if name.startswith("race")) == len(labels)
+    total = sum(own["n"] * own["accuracy"] for name, own in trial.strata.items() if name.startswith("sex"))
+    assert total / len(labels) == pytest.approx(trial.accuracy)
 
 
 @needs_data

@@ -172,6 +172,27 @@ def test_what_a_trial_says(split):
     assert np.isnan([silent.promised, silent.kept, silent.smooth_error]).all()
 
 
+def test_a_trial_by_category(split):
+    """Everything is called class 1: no class-1 case is missed, and every case of class 0 is a false alarm."""
+    fold, labels = split
+    side = np.where(np.arange(len(labels)) < 10, "left", "right").astype(object)
+
+    def ones(fold):
+        return Answer(np.ones(len(labels), int), np.ones(len(labels)), np.zeros(fold.observed.shape, dtype=bool))
+
+    trial = run_trial("tiny", System("ones", ones, kind="ours"), fold, labels, {"side": side})
+    assert list(trial.strata) == ["side: left", "side: right"]
+    for name, own in trial.strata.items():
+        rows = side == name.removeprefix("side: ")
+        assert own == {
+            "n": rows.sum(),
+            "accuracy": pytest.approx((labels[rows] == 1).mean()),
+            "asked": 0,
+            "false_alarms": 1,
+            "missed": 0,
+        }
+
+
 def test_files_are_found_by_being_there():
     assert [one.name for one in all_sets()] == [
         "sentiment-polarity-crowd", "keswani-toxicity", "labelme-crowd", "chexpert-readers", "cifar10h",

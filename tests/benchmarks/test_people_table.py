@@ -95,6 +95,24 @@ def test_the_page():
     assert lines[head].count("|") == lines[head + 1].count("|") == 12
 
 
+def test_the_page_by_category():
+    shares = {"model alone": (0.5, 0.4), "our team": (0.7, 0.5)}
+    told = [
+        replace(
+            trial, strata={"sex: female": {"n": 10.0, "accuracy": shares[trial.system][trial.split % 2], "asked": 0.2}}
+        )
+        for trial in trials()
+        if trial.system in shares
+    ]
+    figures = summarise([tiny_set()], told)
+    own = figures["tiny"]["systems"]["our team"]["strata"]["sex: female"]
+    assert (own["n"], own["accuracy"], own["asked"]) == (10, 0.6, 0.2)
+    expected = nadeau_bengio([0.2, 0.1, 0.2, 0.1], n_train=10 * 70 / 30, n_test=10)
+    assert (own["minus_model"]["mean"], own["minus_model"]["low"]) == pytest.approx((0.15, expected.low))
+    assert "| sex: female | our team | 10 | 60.0 | +15.0 [" in page(facts(figures))
+    assert "| category |" not in page(facts(summarise([tiny_set()], trials())))
+
+
 def test_stars_tell_before_and_after_holm():
     found = summarise([tiny_set()], trials())
     test = found["tiny"]["systems"]["our team"]["tests"]["model alone"]
@@ -119,11 +137,11 @@ def test_a_cut_run_is_taken_up_where_it_was(tmp_path, monkeypatch):
     ledger, ran = Ledger(tmp_path / "new" / "trials.jsonl", "v1"), []
     really = running.run_trial
 
-    def counted(crowd, system, fold, labels):
+    def counted(crowd, system, fold, labels, strata):
         if len(ran) == 6:
             raise KeyboardInterrupt
         ran.append((system.name, fold.seed))
-        return really(crowd, system, fold, labels)
+        return really(crowd, system, fold, labels, strata)
 
     monkeypatch.setattr(running, "run_trial", counted)
     with pytest.raises(KeyboardInterrupt):
