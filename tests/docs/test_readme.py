@@ -35,7 +35,7 @@ def demo(tmp_path_factory):
 
 
 def test_the_team_beats_the_model_and_every_expert(demo):
-    assert demo["seeds"] == 10
+    assert demo["seeds"] == 5
     assert demo["gain_low"] > 0, "the paired 95 % interval of team minus model must lie above 0"
     assert demo["team_above_every_expert"]
 

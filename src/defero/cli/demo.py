@@ -19,7 +19,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the table of cases, a trained model and its report.")] = Path(
         "defero-demo"
     ),
-    seeds: Annotated[int, typer.Option(help="Number of repetitions.", min=2)] = 10,
+    seeds: Annotated[int, typer.Option(help="Number of repetitions.", min=2)] = 5,
     seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -30,9 +30,9 @@ def demo(
 
     Example:
 
-    defero demo --seeds 10
+    defero demo --seeds 5
     """
-    from defero import DeferralClassifier, Recipe
+    from defero import DeferralClassifier
     from defero.core.errors import InputError
     from defero.core.wording import percent
     from defero.datasets.digits import digits_team
@@ -43,8 +43,7 @@ def demo(
     teams, models, experts, coverages = [], [], [], []
     for repetition in range(seeds):
         train, test = digits_team(random_state=seed + repetition).split(1 / 3, 2 / 3, random_state=seed + repetition)
-        # No hidden layer for the experts: their skill goes by class here, and they read the class posterior anyway.
-        team = DeferralClassifier("mlp", loss="auto", recipe=Recipe(expert_hidden=()), random_state=seed + repetition)
+        team = DeferralClassifier(random_state=seed + repetition)
         team.fit(train.features, train.labels, experts=train.answers)
         teams.append(team.score(test.features, test.labels, experts=test.answers))
         models.append(float((team.predict(test.features) == test.labels).mean()))
