@@ -1,4 +1,4 @@
-"""`defero demo`: what it prints and leaves behind. Trained for a few epochs only: the numbers are another test's."""
+"""`defero demo`: what it prints and leaves behind. A quick model: the numbers are another test's."""
 
 import json
 import re
@@ -14,8 +14,8 @@ from defero.estimators.recipe import Recipe
 
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
-    def train_little(net, **options):
-        return DeferralClassifier(net, **{**options, "recipe": Recipe(max_epochs=3, expert_hidden=())})
+    def train_little(**options):
+        return DeferralClassifier("linear", recipe=Recipe(max_epochs=20), **options)
 
     monkeypatch.setattr("defero.estimators.deferral.DeferralClassifier", train_little)
     monkeypatch.chdir(tmp_path)

@@ -281,9 +281,11 @@ def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
     assert set(HEADS) == set(get_args(HeadsOption))
     assert get_args(By) == WEIGHTS
     for net in NETS:
-        deferral.DeferralClassifier(net, loss="ova")._check_options()
+        deferral.DeferralClassifier(net, loss="auto" if net == "trees" else "ova")._check_options()
     monkeypatch.setattr("defero.data.case_file.read_frame", None)
-    assert fit("none.csv", "--net", "deep").err.startswith("defero: --net must be one of auto, linear, mlp, wrn-")
+    assert fit("none.csv", "--net", "deep").err.startswith(
+        "defero: --net must be one of auto, trees, linear, mlp, wrn-"
+    )
     assert fit("none.csv", "--loss", "hinge").err.startswith("defero: --loss must be one of softmax, ova,")
 
 

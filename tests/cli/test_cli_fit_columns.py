@@ -112,7 +112,8 @@ main()
         check=False,
     )
     assert done.returncode == 2
-    assert done.stderr == "defero: DeferralClassifier needs PyTorch: pip install 'defero[train]'.\n"
+    assert done.stderr.startswith("defero: --net linear with --loss auto: needs PyTorch")
+    assert "pip install 'defero[train]'" in done.stderr
 
 
 @pytest.mark.filterwarnings("default")
@@ -129,14 +130,18 @@ def test_few_cases_are_refused_with_what_the_parts_need(folder, cases):
 
 
 def test_what_auto_chose_is_told(folder, tmp_path_factory):
-    assert "Network: linear. Experts: each shrunk toward the average expert" in trained(tmp_path_factory)[1]
+    assert (
+        "Model of the classes: linear. Experts: each shrunk toward the average expert" in trained(tmp_path_factory)[1]
+    )
     told = json.loads(fit("cases.csv", "--json", "--heads", "separate").out)
     assert (told["net"], told["heads"]) == ("linear", "separate")
     assert [one["probability_sd"] for one in told["test"]["experts"]] == [None, None, None]
     alone = ["--experts", "", "--features", "age,size_mm"]
-    assert "Network: linear.\n" in fit("cases.csv", *alone).out
+    assert "Model of the classes: linear.\n" in fit("cases.csv", *alone).out
     chosen = fit("cases.csv", *alone, "--net", "auto").out
-    assert re.search(r"Network: (linear|mlp), the better of linear and mlp on held-out labels\.\n", chosen)
+    assert re.search(r"Model of the classes: (trees|linear), which made the best team on held-out cases\.\n", chosen)
+    by_labels = fit("cases.csv", *alone, "--net", "auto", "--loss", "ova").out
+    assert re.search(r"(linear|mlp), the better of linear and mlp on held-out labels\.\n", by_labels)
 
 
 def test_an_expert_of_few_answers_is_named_and_not_asked_alone(folder, cases):

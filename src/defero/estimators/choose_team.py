@@ -1,7 +1,6 @@
 """Choose the model of the classes by the team that it makes on held-out items."""
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from defero.core.wording import join_names
 from defero.estimators.class_models import ClassModel, class_linear, class_mlp, class_trees
 from defero.estimators.expert_heads import HeadsOption, fold_of_items
 from defero.estimators.expert_stack import grow_own_trees, stack_experts
+from defero.estimators.needs_torch import has_torch
 from defero.estimators.training_data import TrainingData
 from defero.estimators.tree_columns import Grove
 from defero.scorers import Scorer
@@ -126,7 +126,7 @@ def _class_models(
         return models, None
     models.append(class_linear(data, fold))
     n = len(data.label_idx)
-    if find_spec("torch") is None:
+    if not has_torch():
         return models, "torch is not installed"
     if not FEWEST_FOR_MLP <= n <= MOST_FOR_MLP:
         return models, f"it is tried with {FEWEST_FOR_MLP:,} to {MOST_FOR_MLP:,} cases, and there are {n:,}"

@@ -1,7 +1,6 @@
 """DeferralClassifier: a network with one output per class and one per expert, trained on one surrogate loss."""
 
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +14,7 @@ from defero.core.labels import MISSING
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.deep_nets import as_onnx, check_net, checked_items, has_axes, is_deep
 from defero.estimators.expert_heads import HeadsOption, check_heads
+from defero.estimators.needs_torch import check_torch
 from defero.estimators.recipe import NetworkOptions, Recipe
 from defero.estimators.training_data import AnswerWeights, TrainingData
 from defero.losses.registry import LOSSES
@@ -122,7 +122,7 @@ class DeferralClassifier(DeferralEstimator):
 
             self._learned = learn_team(data, net=self.net, heads=self.heads, options=self._options(), seed=seed)
             return self._learned.scorer
-        check_torch(self.net)
+        check_torch(self.net, self.loss)
         from defero.estimators.surrogate_fit import fit_surrogate  # imported here: it loads torch
 
         return fit_surrogate(data, net=self.net, loss=self.loss, heads=self.heads, options=self._options(), seed=seed)
@@ -214,12 +214,3 @@ class DeferralClassifier(DeferralEstimator):
             )
         if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:
             raise InputError(f"must be a whole number of at least 1, got {self.min_answers!r}.", argument="min_answers")
-
-
-def check_torch(net: str) -> None:
-    """Raise if torch, which networks need, is not installed."""
-    if find_spec("torch") is None:
-        raise InputError(
-            f"={net!r} with this loss needs torch, which is not installed: pip install 'defero[train]', or use trees.",
-            argument="net",
-        )

@@ -57,6 +57,13 @@ class FitChoices:
         wanted = Argument("heads", "shrunk") if self.heads == "shrunk" else weights if weights.value else None
         if self.checkpoints is not None:
             self.check_deep("checkpoints")
+        if self.net == "trees" and self.loss not in ("auto", "decoupled"):
+            raise InputError(
+                Argument("loss", self.loss),
+                ": is for the nets linear and mlp and for deep nets; trees learn by the log loss. Leave it out, or pass ",
+                Argument("net", "linear"),
+                ".",
+            )
         if self.is_deep and wanted is not None:
             raise InputError(wanted, f": is for the nets linear, mlp or auto, got {self.net}; leave it out.")
         if wanted is not None and self.loss != "auto" and not LOSSES[self.loss].shrinkable:
@@ -141,7 +148,8 @@ class FitChoices:
                 if self.loss == "auto"
                 else ", the better of linear and mlp on held-out labels"
             )
-        network = f"Model of the classes: {outcome['net']}{how}."
+        what = "Network" if self.is_deep else "Model of the classes"
+        network = f"{what}: {outcome['net']}{how}."
         if not router.expert_names:
             return network
         heads = {
