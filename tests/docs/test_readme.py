@@ -66,12 +66,6 @@ def test_the_python_prints_what_stands_below_it(tmp_path, example):
     assert numbers[0] == pytest.approx(numbers[1], abs=0.11 if example else 0.02)
 
 
-def test_readme_names_only_files_that_are_there():
-    root = Path(__file__).parents[2]
-    for target in re.findall(r"\]\(([^)]+)\)", README):
-        assert (root / target).is_file(), target
-
-
 def test_the_study_runs(tmp_path, monkeypatch):
     for name, seed in (("cases.csv", 0), ("new_cases.csv", 1)):
         table = wedge(200, random_state=seed)
