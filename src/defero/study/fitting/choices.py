@@ -60,7 +60,7 @@ class FitChoices:
         if self.net == "trees" and self.loss not in ("auto", "decoupled"):
             raise InputError(
                 Argument("loss", self.loss),
-                ": is for the nets linear and mlp and for deep nets; trees learn by the log loss. Leave it out or pass ",
+                ": is for the nets linear and mlp and for deep nets; trees learn by log loss. Leave it out or pass ",
                 Argument("net", "linear"),
                 ".",
             )
