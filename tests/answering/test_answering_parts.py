@@ -105,6 +105,8 @@ def test_learned_columns_are_made_of_other_items():
         who = who_answered(items[:300], items[:300] * 0, label.astype(int), n_classes=2, n_experts=1)
         first = learned_columns(who, x, rng=rng)[:, 0]
         assert low <= abs(np.corrcoef(first, label)[0, 1]) <= high
+    same = who_answered(items, items * 0, items * 0, n_classes=2, n_experts=1)
+    assert learned_columns(same, x, rng=rng).shape == (600, 0)
     few = who_answered([0], [0], [0, 1], n_classes=2, n_experts=1)
     assert learned_columns(few, x[:2], rng=rng).shape == (2, 0)
 

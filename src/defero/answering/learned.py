@@ -46,6 +46,8 @@ def learned_columns(who: WhoAnswered, features: FloatArray, *, rng: np.random.Ge
         return np.empty((who.n_items, 0))
     frequent = np.argsort(-who.per_class, kind="stable")[: MOST_TARGETS if np.count_nonzero(who.per_class) > 2 else 1]
     targets = standardised(np.column_stack([who.label_idx[:, None] == frequent, who.per_item]).astype(np.float64))
+    if not targets.size:  # one class, and as many answers for every item
+        return np.empty((who.n_items, 0))
     return standardised(np.column_stack([_boosted(scaled, targets, rng=rng), _shapes(scaled, targets, rng=rng)]))
 
 
