@@ -20,7 +20,7 @@ from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.decisions.rules import best_expert
 
-HANDFUL = 5
+HANDFUL = 10
 """Panels of so many experts are asked, whatever the size of the team."""
 MANY = 20
 """Panels of more are not, however large it is."""
@@ -109,7 +109,7 @@ class Panel:
 
     @property
     def useless(self) -> bool:
-        """Whether panels would hold too many experts to ask: more than 20, or more than 5 and half of the team."""
+        """Whether panels would hold too many experts to ask: more than 20, or more than 10 and half of the team."""
         return self.mean_size > max(HANDFUL, min(self.predictor.n_experts_ / 2, MANY))
 
     def useless_sentence(self) -> Message | None:

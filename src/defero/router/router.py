@@ -127,7 +127,7 @@ class Router(Deciding):
         """Find panels that keep a promise, on the deferred ones of rows that no stage has used.
 
         Which cases are deferred is settled by `decide` with these fees and experts, case by case, before any label is
-        looked at. Where panels would hold more than 20 experts on average, or more than 5 and half of the team, a
+        looked at. Where panels would hold more than 20 experts on average, or more than 10 and half of the team, a
         warning says so and they are used only on request.
 
         Parameters
