@@ -15,7 +15,7 @@ from defero.estimators.recipe import Recipe
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
     def train_little(**options):
-        return DeferralClassifier("linear", recipe=Recipe(max_epochs=20), **options)
+        return DeferralClassifier("linear", recipe=Recipe(weight_decay=0.01), **options)
 
     monkeypatch.setattr("defero.estimators.deferral.DeferralClassifier", train_little)
     monkeypatch.chdir(tmp_path)

@@ -27,8 +27,8 @@ STRENGTH = np.array([10.0, 20.0, 40.0])
 _FOLDS = 5
 FEWEST_ITEMS = 30
 """With fewer held-out answers of chosen experts nothing is changed."""
-ENOUGH_ITEMS, MOST_FILLING = 300, 0.25
-"""Other experts' answers fill up to so many items, each counting so much at most."""
+ENOUGH_ITEMS = 300
+"""Up to so many items are filled up by other experts' answers."""
 HARM = 1.0
 """Asking stops where it lost more than so many standard errors against the model on held-out items."""
 FEWEST_TO_STOP = 100
@@ -200,7 +200,7 @@ def _chosen(held_out: HeldOut) -> _Chosen:
     of_those_who_answered = np.where(observed, proba, -1.0).argmax(axis=1)
     top_answered, any_answered = observed[np.arange(n), top], observed.any(axis=1)
     n_top, n_others = int(top_answered.sum()), int((any_answered & ~top_answered).sum())
-    filling = min(MOST_FILLING, max(ENOUGH_ITEMS - n_top, 0) / max(n_others, 1))
+    filling = min(1.0, max(ENOUGH_ITEMS - n_top, 0) / max(n_others, 1))
     weight = np.where(top_answered, 1.0, np.where(any_answered, filling, 0.0))
     return _Chosen(of_those_who_answered, weight)
 

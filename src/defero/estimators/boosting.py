@@ -25,9 +25,11 @@ class TreeSize:
     l2: float = 5.0
 
 
-def size_for_labels(n_items: int) -> TreeSize:
-    """Return the size of the trees for the classes: small ones for few items."""
-    return TreeSize(60, 6, 20) if n_items < 1_500 else TreeSize(200, 12, 40, learning_rate=0.05)
+def sizes_for_labels(n_items: int) -> tuple[TreeSize, ...]:
+    """Return the sizes of the trees for the classes to choose from: for few items small ones, and larger ones."""
+    if n_items < 3_000:
+        return TreeSize(60, 6, 20), TreeSize(80, MOST_LEAVES, 10, l2=1.0)
+    return (TreeSize(200, 12, 40, learning_rate=0.05),)
 
 
 def size_for_answers(n_answers: int) -> TreeSize:

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.estimators.boosting import boost, size_for_labels
+from defero.estimators.boosting import TreeSize, boost, sizes_for_labels
 from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
 from defero.estimators.training_data import TrainingData
 from defero.estimators.tree_columns import Grove
@@ -40,26 +40,34 @@ class ClassModel:
 
 
 def class_trees(data: TrainingData, grove: Grove, fold: IntArray) -> ClassModel:
-    """Boost trees for the classes."""
+    """Boost trees for the classes; on small tables their size is chosen by the log loss of the first fold."""
 
-    def fit(rows: IntArray) -> TreesScorer:
+    def fit(rows: IntArray, size: TreeSize) -> TreesScorer:
         rows = rows[data.weight[rows] > 0]
         forest = boost(
             grove.matrix[rows],
             data.label_idx[rows],
             data.weight[rows] if data.weighted else None,
-            size_for_labels(len(rows)),
+            size,
             n_targets=data.n_classes,
             n_categories=len(grove.columns.categories),
             bags=grove.bags,
         )
         return TreesScorer(grove.columns, forest, data.n_classes)
 
+    def held_out(k: int, size: TreeSize) -> FloatArray:
+        return fit(np.flatnonzero(fold != k), size).score(data.features[fold == k]).class_proba
+
+    sizes = sizes_for_labels(len(fold))
+    size = sizes[0]
+    if len(sizes) > 1:
+        first = data.without_experts(np.flatnonzero(fold == 0))
+        size = min(sizes, key=lambda one: weighted_log_loss(held_out(0, one), first))
     proba = np.empty((len(fold), data.n_classes))
     for k in range(int(fold.max()) + 1):
-        proba[fold == k] = fit(np.flatnonzero(fold != k)).score(data.features[fold == k]).class_proba
+        proba[fold == k] = held_out(k, size)
     proba, temperature = _tempered(proba, data)
-    whole = fit(np.arange(len(fold)))
+    whole = fit(np.arange(len(fold)), size)
     scorer = TreesScorer(whole.columns, whole.forest, data.n_classes, temperature)
     return ClassModel("trees", scorer, proba, _mean_log_loss(proba, data))
 

@@ -128,7 +128,7 @@ class DeferralClassifier(DeferralEstimator):
         return fit_surrogate(data, net=self.net, loss=self.loss, heads=self.heads, options=self._options(), seed=seed)
 
     def _held_out(self, data: TrainingData) -> HeldOut | None:
-        if not self._learns_trees() or is_deep(self.net) or not data.n_experts:
+        if not self._learns_trees() or is_deep(self.net):
             return None
         learned = self._learned
         answer_idx = data.answers[learned.rows].dense()

@@ -1,6 +1,7 @@
 """Heads of the experts on top of a fitted model: shrunk toward the population, or ready for experts to be added."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.estimators.training_data import TrainingData
-from defero.heads import Heads, Lens, fit_class_heads, fit_heads, fit_prior
+from defero.heads import HeadPrior, Heads, Lens, fit_class_heads, fit_heads, fit_prior
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer, hidden_units
 
@@ -35,7 +36,13 @@ def answers_are_few(data: TrainingData) -> bool:
 
 
 def with_shrunk_heads(
-    base: Scorer, data: TrainingData, class_proba: FloatArray, *, chosen: IntArray | None = None
+    base: Scorer,
+    data: TrainingData,
+    class_proba: FloatArray,
+    *,
+    chosen: IntArray | None = None,
+    beliefs_only: bool = False,
+    prior: HeadPrior | None = None,
 ) -> TeamScorer:
     """Return a team of a model of the classes and a head for each expert, shrunk toward the population.
 
@@ -47,13 +54,17 @@ def with_shrunk_heads(
         Out-of-fold P(y = k | x): see `out_of_fold`.
     chosen : (a,) int, optional
         Which of the m answers are used; all by default.
+    beliefs_only : bool
+        Whether the heads read nothing but the class probabilities.
+    prior : HeadPrior, optional
+        The population of the experts; by default it is learned from these answers.
     """
-    lens, inputs = head_features(base, data, class_proba)
+    lens, inputs = head_features(base, data, class_proba, beliefs_only=beliefs_only)
     picked = np.arange(len(data.item_idx)) if chosen is None else chosen
     answers = data.item_idx[picked], data.expert_idx[picked], data.right[picked]
     weight = _with_mean_one(data.weight_of_answers()[picked])
     groups = lens.groups(data.features, n_classes=data.n_classes)
-    heads = fit_heads(inputs, *answers, n_experts=data.n_experts, weight=weight, groups=groups)
+    heads = fit_heads(inputs, *answers, n_experts=data.n_experts, weight=weight, groups=groups, prior=prior)
     class_heads = None
     if data.n_classes > 1:
         class_heads = fit_class_heads(
@@ -69,16 +80,43 @@ def with_shrunk_heads(
     return TeamScorer(base, lens, heads, n_own=0, order=np.arange(data.n_experts), class_heads=class_heads)
 
 
-def head_features(base: Scorer, data: TrainingData, class_proba: FloatArray) -> tuple[Lens, FloatArray]:
-    """Return the lens of the heads, and the features (n, f) that they read, from out-of-fold class_proba (n, K)."""
-    hidden = hidden_units(base, data.features)
+def head_features(
+    base: Scorer, data: TrainingData, class_proba: FloatArray, *, beliefs_only: bool = False
+) -> tuple[Lens, FloatArray]:
+    """Return the lens of the heads, and the features (n, f) that they read, from out-of-fold class_proba (n, K).
+
+    With `beliefs_only` the heads read nothing but the class probabilities.
+    """
+    hidden = None if beliefs_only else hidden_units(base, data.features)
     n_hidden = 0 if hidden is None else hidden.shape[1]
     lens = Lens.fit(data.features, reads_classes=True, n_hidden=n_hidden, class_proba=class_proba)
+    if beliefs_only:
+        lens = replace(lens, directions=np.zeros((lens.n_features, 0)))
     return lens, lens.transform(data.features, class_proba, hidden)
 
 
+def population_of(lens: Lens, inputs: FloatArray, data: TrainingData, *, chosen: IntArray) -> HeadPrior:
+    """Return the population of the experts, learned from at most 5,000 of the chosen answers."""
+    picked = chosen[_spread_evenly(len(chosen), _ENOUGH_FOR_POPULATION)]
+    return fit_prior(
+        inputs,
+        data.item_idx[picked],
+        data.expert_idx[picked],
+        data.right[picked],
+        n_experts=data.n_experts,
+        weight=_with_mean_one(data.weight_of_answers()[picked]),
+        groups=lens.groups(data.features, n_classes=data.n_classes),
+    )
+
+
 def out_of_fold_log_odds(
-    lens: Lens, inputs: FloatArray, data: TrainingData, fold: IntArray, *, chosen: IntArray
+    lens: Lens,
+    inputs: FloatArray,
+    data: TrainingData,
+    fold: IntArray,
+    *,
+    chosen: IntArray,
+    prior: HeadPrior | None = None,
 ) -> FloatArray:
     """Return each expert's log-odds of being right by heads that did not see the item, (n, J).
 
@@ -90,6 +128,8 @@ def out_of_fold_log_odds(
     fold : (n,) int
     chosen : (a,) int
         Which of the m answers are used.
+    prior : HeadPrior, optional
+        The population of the experts; by default it is learned anew for each fold.
     """
     log_odds = np.empty((len(fold), data.n_experts))
     weight = data.weight_of_answers()
@@ -104,6 +144,7 @@ def out_of_fold_log_odds(
             n_experts=data.n_experts,
             weight=_with_mean_one(weight[rest]),
             groups=groups,
+            prior=prior,
         )
         log_odds[fold == k] = heads.log_odds(inputs[fold == k])
     return log_odds

@@ -9,9 +9,10 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import Scores, sigmoid
 from defero.estimators.boosting import boost, size_for_answers
 from defero.estimators.class_models import ClassModel
-from defero.estimators.expert_heads import head_features, out_of_fold_log_odds, with_shrunk_heads
+from defero.estimators.expert_heads import head_features, out_of_fold_log_odds, population_of, with_shrunk_heads
 from defero.estimators.training_data import TrainingData
 from defero.estimators.tree_columns import Grove
+from defero.heads import HeadPrior
 from defero.scorers.forest import Forest, join_forests
 from defero.scorers.team import TeamScorer
 from defero.scorers.trees import ExpertTrees
@@ -21,6 +22,8 @@ LEAST_ANSWERS = 150
 _MOST_HEAD_ANSWERS = 2_000
 """Answers of one expert that their head is learned from; their trees learn from all."""
 _STRENGTH = 5.0
+_FEW_ANSWERS = 3_000
+"""With fewer answers in all, heads that read nothing but the class probabilities are tried too."""
 _FEWEST = 50
 """Held-out answers below which heads and trees are not weighed against each other."""
 
@@ -80,8 +83,8 @@ def stack_experts(
     the experts who have some.
     """
     chosen = _few_of_each(data)
-    lens, inputs = head_features(classes.scorer, data, classes.class_proba)
-    head = out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen)
+    heads = _held_out_heads(classes, data, fold, chosen)
+    head = heads.log_odds
     trees = np.full_like(head, np.nan) if own is None else own.log_odds
     with_trees, without_trees = _weights(head, trees, data)
     if separate:
@@ -89,11 +92,54 @@ def stack_experts(
     log_odds = without_trees[0] + without_trees[1] * head
     has = ~np.isnan(trees)
     log_odds[has] = with_trees[0] + with_trees[1] * trees[has] + with_trees[2] * head[has]
-    team = with_shrunk_heads(classes.scorer, data, classes.class_proba, chosen=chosen)
+    team = with_shrunk_heads(
+        classes.scorer,
+        data,
+        classes.class_proba,
+        chosen=chosen,
+        beliefs_only=heads.beliefs_only,
+        prior=heads.prior,
+    )
     forest, expert_idx = (None, np.zeros(0, np.int64)) if own is None else (own.forest, own.expert_idx)
     stack = ExpertTrees(grove.columns, forest, expert_idx, with_trees, without_trees)
     held_out = Scores.from_probabilities(classes.class_proba, sigmoid(log_odds))
     return _with_trees(team, stack), held_out
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldOutHeads:
+    """Out-of-fold log-odds (n, J) of heads, what they read, and their population if it is one for all folds."""
+
+    log_odds: FloatArray
+    beliefs_only: bool
+    prior: HeadPrior | None
+
+
+def _held_out_heads(classes: ClassModel, data: TrainingData, fold: IntArray, chosen: IntArray) -> _HeldOutHeads:
+    """Return the heads: those that read all features, or with few answers those that read the beliefs alone.
+
+    These are simpler, so the others must be better by more than one standard error of the log loss.
+    """
+    few = len(chosen) < _FEW_ANSWERS
+    candidates = []
+    for beliefs_only in (False, True) if few else (False,):
+        lens, inputs = head_features(classes.scorer, data, classes.class_proba, beliefs_only=beliefs_only)
+        # The spread of a population is learned from all folds where there are many answers: that is quick.
+        prior = None if few else population_of(lens, inputs, data, chosen=chosen)
+        log_odds = out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen, prior=prior)
+        candidates.append(_HeldOutHeads(log_odds, beliefs_only, prior))
+    if not few:
+        return candidates[0]
+    full, simple = (_answer_log_loss(heads.log_odds, data) for heads in candidates)
+    difference = data.weight_of_answers() * (simple - full)
+    better = difference.mean() > difference.std() / np.sqrt(len(difference))
+    return candidates[0] if better else candidates[1]
+
+
+def _answer_log_loss(log_odds: FloatArray, data: TrainingData) -> FloatArray:
+    """Return the log loss of the log-odds (n, J) for each recorded answer, (m,)."""
+    z = log_odds[data.item_idx, data.expert_idx]
+    return np.logaddexp(0.0, np.where(data.right, -z, z))
 
 
 def _weights(head: FloatArray, trees: FloatArray, data: TrainingData) -> tuple[FloatArray, FloatArray]:

@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike
 
 from defero.calibration import Calibrator, Method
 from defero.calibration.after_selection import HeldOut
+from defero.calibration.maps import Untouched
 from defero.calibration.selection_stage import selection_after
 from defero.core.answers import Answers
 from defero.core.checks.arrays import IntArray
+from defero.core.errors import InputError
 from defero.core.labels import MISSING, encode_labels
 from defero.router import roster
 from defero.router.deciding import Deciding
@@ -110,6 +112,20 @@ class Router(Deciding):
         if self.panel is not None:
             warnings.warn("calibrate drops the panel's thresholds; call conformalize again.", stacklevel=2)
         return self._become(replace(marked, calibrator=calibrator, selection=selection))
+
+    def calibrated_across_folds(self) -> Self:
+        """Count the scores as calibrated by the cross-validation inside `fit`; needs a team that was fitted so.
+
+        Nothing changes but what the team says of itself: no rows apart are needed.
+        """
+        if self.held_out is None:
+            raise InputError("no scores across folds: call calibrate(X, y, experts=...) with cases of their own.")
+        n_answers = tuple(int(n) for n in self.held_out.observed.sum(axis=0))
+        experts = Untouched("logit", len(self.expert_names))
+        n_labels = len(self.held_out.label_idx)
+        return self._become(
+            replace(self, calibrator=Calibrator(1.0, experts, n_labels, n_answers, keeps_model=True), panel=None)
+        )
 
     def conformalize(
         self,

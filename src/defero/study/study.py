@@ -175,18 +175,18 @@ class Study(TeamAtWork):
 
     def describe(self, *, most_features: int = 12) -> list[str]:
         """Return what `fit` did: the parts, the classes, the features, the network, the calibration."""
-        cases, team = self._own_cases("describe"), self._ready()
+        cases, team, choices = self._own_cases("describe"), self._ready(), self._own_choices("describe")
         classes = join_names(f"{name} ({count})" for name, count in class_counts(cases.table).items())
         calibration = [] if team.calibrator is None else team.calibrator.describe(team.expert_names)
         features = self._features()
         more = len(features) - most_features
         return [
-            sizes_sentence(cases, self.parts, self.cuts),
+            sizes_sentence(cases, self.parts, self.cuts, calibrates_itself=choices.calibrates_itself),
             f"Classes: {classes}.",
             "Features:",
             *(f"  {sentence}" for sentence in features[:most_features]),
             *([f"  ... and {more} more columns; to_dict (--json) has all."] if more > 0 else []),
-            self._own_choices("describe").sentence(team),
+            choices.sentence(team),
             *calibration,
         ]
 

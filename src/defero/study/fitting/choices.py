@@ -79,6 +79,11 @@ class FitChoices:
         """Whether the net is a deep one; told by its name, without loading torch."""
         return "-" in self.net or ":" in self.net
 
+    @property
+    def calibrates_itself(self) -> bool:
+        """Whether the team is calibrated across the folds of its training, so that it needs no rows apart for that."""
+        return self.net == "trees" or (self.net == "auto" and self.loss == "auto")
+
     def check_deep(self, argument: str) -> None:
         """Refuse an argument that is for deep nets alone."""
         if not self.is_deep:

@@ -40,7 +40,7 @@ def fit_team(
     progress : bool
     """
     choices.check_reads(pictures=cases.pictures is not None)
-    learn, groups = parts[0], None
+    learn, groups = _learned_from(cases, parts, choices), None
     if cuts["groups"] is not None:
         groups = cases.apart.loc[learn.features.index, cuts["groups"]].astype(str).to_numpy()
     router, text_features = _train(learn, cases, choices, groups=groups, random_state=random_state, progress=progress)
@@ -52,7 +52,7 @@ def fit_team(
         seen={
             **router.seen,
             **seen_groups(cases, parts[:3], groups=cuts["groups"]),
-            **seen_keys(router, cases, parts[:3]),
+            **seen_keys(router, cases, (learn, *parts[1:3])),
         },
     )
     notes = [
@@ -63,6 +63,14 @@ def fit_team(
         *notes_on(cases, team),
     ]
     return team, notes
+
+
+def _learned_from(cases: Cases, parts: tuple[ExpertTable, ...], choices: FitChoices) -> ExpertTable:
+    """Return the cases to learn from: the first two parts where the team calibrates itself across folds."""
+    if not choices.calibrates_itself:
+        return parts[0]
+    rows = cases.table.features.index.isin(parts[0].features.index.append(parts[1].features.index))
+    return cases.table.take(rows)
 
 
 def _train(
@@ -113,7 +121,10 @@ def _calibrate_and_find_panels(
     _, held, panels, _ = parts
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
+        if choices.calibrates_itself:
+            router = router.calibrated_across_folds()
+        else:
+            router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
         if router.expert_names:
             router = router.conformalize(
                 panels.features,

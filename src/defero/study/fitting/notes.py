@@ -27,10 +27,15 @@ LEAST_COPIES, COPIED = 2, 0.01
 """From so many rows, and from this share of all, rows that equal an earlier one are told."""
 
 
-def sizes_sentence(cases: Cases, parts: tuple[ExpertTable, ...], cuts: dict[str, str | None]) -> str:
+def sizes_sentence(
+    cases: Cases, parts: tuple[ExpertTable, ...], cuts: dict[str, str | None], *, calibrates_itself: bool
+) -> str:
     """Say how many cases there are, how they were split, and which columns have a role."""
     table = cases.table
     learn, held, panels, test = map(len, parts)
+    first = f"{learn} to learn from, {held} to calibrate"
+    if calibrates_itself:
+        first = f"{learn + held} to learn from, calibrated across folds"
     how = {
         "groups": "no {} is in two parts",
         "time": "split by {}, the latest for the test",
@@ -38,7 +43,7 @@ def sizes_sentence(cases: Cases, parts: tuple[ExpertTable, ...], cuts: dict[str,
     }
     cut = [how[name].format(column) for name, column in cuts.items() if column is not None]
     sizes = (
-        f"{len(table)} cases of {cases.source}: {learn} to learn from, {held} to calibrate, {panels} to conformalize, "
+        f"{len(table)} cases of {cases.source}: {first}, {panels} to conformalize, "
         f"{test} for the test{''.join(f'; {one}' for one in cut)}."
     )
     label = "the majority of the answers" if cases.file.label is None and cases.n_majority else cases.file.label
