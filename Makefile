@@ -24,7 +24,7 @@ $(READY):
 	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,pictures,onnx,efficientnet,browser,dev]' \
 	  --editable papers/verma2023
 	@# Bytecode now: where PYTHONDONTWRITEBYTECODE is set, every process would compile pandas, scikit-learn and torch anew.
-	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src >/dev/null 2>&1 || true
 	@rm -f $(VENV)/.ready-* && touch $@
 
 demo: setup      ## a model and ten experts become a team (about 30 seconds)

@@ -2,11 +2,15 @@
 
 import os
 import tempfile
+from importlib.util import find_spec
 
+import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
-install_import_hook(["defero.losses", "defero.nets", "defero.training"], "beartype.beartype")
+ROOMS = ("losses", "nets", "training")
+"""What needs PyTorch."""
+install_import_hook([f"defero.{room}" for room in ROOMS], "beartype.beartype")
 
 settings.register_profile("defero", max_examples=60, deadline=None, derandomize=True)
 settings.load_profile("defero")
@@ -14,3 +18,27 @@ settings.load_profile("defero")
 # The key of row fingerprints is made at first use: not in the home of whoever runs the tests.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="defero-config-")
 os.environ.pop("DEFERO_ROWS_KEY", None)
+
+TORCH = find_spec("torch") is not None
+INSTALL = "pip install 'defero[train]'"
+# Without PyTorch, tests of these rooms are not even collected.
+collect_ignore_glob = [] if TORCH else [f"{place}/{room}/*" for place in ("tests", "src/defero") for room in ROOMS]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Skip a module of tests that imports PyTorch where it is not installed."""
+    report = yield
+    if not TORCH and report.outcome == "failed" and "No module named 'torch" in str(report.longrepr):
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, "Skipped: needs PyTorch")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Skip a test that ends in the advice to install PyTorch, where it is not installed."""
+    report = yield
+    why = str(report.longrepr) if not TORCH and report.failed else ""
+    if INSTALL in why or "No module named 'torch'" in why:
+        report.outcome, report.longrepr = "skipped", (str(item.path), 0, "Skipped: needs PyTorch")
+    return report

@@ -4,6 +4,7 @@ import io
 import shutil
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ def run(*arguments):
         code = int(stop.code or 0)
     finally:
         sys.argv = before
+    if "pip install 'defero[train]'" in err.getvalue() and find_spec("torch") is None:
+        raise ImportError(err.getvalue())
     return Outcome(code, out.getvalue(), err.getvalue())
 
 

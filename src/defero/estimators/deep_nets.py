@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
+from defero.estimators.needs_torch import check_torch, has_torch
 from defero.router.scoring import items_of_shape
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
@@ -29,6 +31,10 @@ def check_net(net: object) -> None:
     """Raise unless this is a valid `net`."""
     if _is_module(net) or (isinstance(net, str) and net in SMALL_NETS):
         return
+    if isinstance(net, str) and not has_torch():
+        if "-" not in net and ":" not in net:
+            one_of("net", net, SMALL_NETS)
+        check_torch(net, "auto")
     from defero.nets.named import NET_NAMES, is_net_name, meant_net  # imported here: it loads torch
 
     if isinstance(net, str) and is_net_name(net):

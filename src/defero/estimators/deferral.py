@@ -196,7 +196,9 @@ class DeferralClassifier(DeferralEstimator):
 
     def _check_options(self) -> None:
         check_net(self.net)
-        if self.loss != "auto":
+        if self.loss != "auto" and self.net != "trees":
+            if self.loss in tuple(LOSSES):  # its name is known without torch
+                check_torch(self.net, self.loss)
             LOSSES.find(self.loss, also=("auto",))
         check_heads(self.heads)
         if not isinstance(self._recipe(), Recipe):

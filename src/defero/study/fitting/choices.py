@@ -7,6 +7,7 @@ from defero.core.checks.arrays import by_name
 from defero.core.checks.options import one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.targets import TARGETS
+from defero.estimators.needs_torch import check_torch, has_torch
 from defero.losses import LOSSES
 from defero.router import Router
 from defero.scorers.network import NetworkScorer
@@ -48,8 +49,17 @@ class FitChoices:
         one_of("heads", self.heads, HEADS)
         if self.answer_weights is not None:
             one_of("answer_weights", self.answer_weights, WEIGHTS)
+        if not has_torch():
+            self._check_without_torch()
         _check_net(self.net)
         self._check_together()
+
+    def _check_without_torch(self) -> None:
+        """Refuse what needs PyTorch, before the table is split."""
+        if not self.is_deep:
+            one_of("net", self.net, NETS)
+        if self.net not in ("auto", "trees") or (self.net == "auto" and self.loss != "auto"):
+            check_torch(self.net, self.loss)
 
     def _check_together(self) -> None:
         """Refuse what only deep nets have, or only others, and weights or shrinking that the loss cannot take."""
