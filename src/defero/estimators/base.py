@@ -68,6 +68,10 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         """Return a scorer to which experts can be added."""
         return scorer if data.n_experts == 0 or isinstance(scorer, TeamScorer) else with_population(scorer, data)
 
+    def _choice(self) -> str | None:
+        """Say which model was chosen, where there was a choice."""
+        return None
+
     def _held_out(self, data: TrainingData) -> HeldOut | None:
         """Return scores of training rows by models that did not see them, where there are some."""
         return None
@@ -159,6 +163,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 estimator=type(self).__name__,
                 parameters=plain_parameters(self.get_params(deep=False)),
                 columns=None if recipe is None else tuple(str(name) for name in X.columns),
+                choice=self._choice(),
             ),
         )
         router.held_out = self._held_out(data)

@@ -1,6 +1,6 @@
 """Gradient boosting by scikit-learn, handed over as a `Forest`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from defero.scorers.forest import MOST_LEAVES, Forest, mean_forest
 from defero.scorers.trees import n_outputs
 
 _ROWS_TO_COMPARE = 64
+SMALL_TREE = 6
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ def boost(
         The columns that each of several forests looks at; their mean is returned.
     """
     present = np.unique(target_idx)
+    if len(bags) > 1 and size.n_leaves > SMALL_TREE:
+        # Few columns: half as many trees of twice the size find fields and rings sooner.
+        size = replace(size, n_trees=size.n_trees // 2, n_leaves=MOST_LEAVES)
     if len(present) < 2:
         return _constant(target_idx, n_targets, columns.shape[1])
     forests = []

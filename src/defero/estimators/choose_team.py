@@ -66,9 +66,10 @@ class LearnedTeam:
             return f"Model of the classes: {self.net}."
         best, second = self.candidates[:2]
         losses = join_names([f"{one.net} {one.team_log_loss:.4f}" for one in self.candidates])
+        not_tried = "" if self.not_tried is None else f" The mlp was not tried: {self.not_tried}."
         return (
-            f"Model of the classes: {best.net}, whose team was better than that of {second.net} by "
-            f"{second.team_log_loss - best.team_log_loss:.4f} in log loss on held-out cases ({losses})."
+            f"Model of the classes: {best.net}. On held-out cases its team had a log loss lower by "
+            f"{second.team_log_loss - best.team_log_loss:.4f} than that of {second.net} ({losses}).{not_tried}"
         )
 
 
@@ -121,6 +122,8 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
 def _class_models(
     data: TrainingData, grove: Grove, fold: IntArray, *, net: str, options: Any, seed: int
 ) -> tuple[list[ClassModel], str | None]:
+    if data.n_classes == 1:
+        return [class_linear(data, fold)], None
     models = [class_trees(data, grove, fold)]
     if net != "auto":
         return models, None

@@ -80,6 +80,8 @@ class FitFacts:
         The column that the table was split by.
     joined : names
         Experts who were added later.
+    choice : str
+        Which model of the classes was chosen, by how much, and what was not tried.
     """
 
     estimator: str | None = None
@@ -98,6 +100,7 @@ class FitFacts:
     time: str | None = None
     split: str | None = None
     joined: tuple[str, ...] = ()
+    choice: str | None = None
 
     def with_expert(self, name: str) -> Self:
         """Return the facts of a team that somebody joined."""
@@ -114,7 +117,9 @@ class FitFacts:
     def settings(self) -> dict[str, str | int | float]:
         """Return what can be shown in a line: the named texts and numbers that are known."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: value for name, value in plain.items() if isinstance(value, str | int | float)}
+        return {
+            name: value for name, value in plain.items() if isinstance(value, str | int | float) and name != "choice"
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; `from_dict` gives back the same facts."""

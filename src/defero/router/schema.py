@@ -160,7 +160,7 @@ def facts(value: Any, place: str) -> None:
     texts = list_of(text)
     roles = mapping_of(text, known=("item", "annotator", "answer"))
     record(
-        **dict.fromkeys(("estimator", "label", "key", "format", "groups", "time", "split"), maybe(text)),
+        **dict.fromkeys(("estimator", "label", "key", "format", "groups", "time", "split", "choice"), maybe(text)),
         parameters=record(),
         columns=maybe(texts),
         random_state=maybe(integer(-MOST_INTEGER)),

@@ -156,15 +156,9 @@ class FitChoices:
     def sentence(self, router: Router) -> str:
         """Say the same for a person, and by what it was chosen."""
         outcome = self.outcome(router)
-        how = ""
-        if self.net == "auto":
-            how = (
-                ", which made the best team on held-out cases"
-                if self.loss == "auto"
-                else ", the better of linear and mlp on held-out labels"
-            )
+        how = ", the better of linear and mlp on held-out labels" if self.net == "auto" else ""
         what = "Network" if self.is_deep else "Model of the classes"
-        network = f"{what}: {outcome['net']}{how}."
+        network = router.facts.choice or f"{what}: {outcome['net']}{how}."
         if not router.expert_names:
             return network
         heads = {

@@ -58,6 +58,7 @@ def fit_team(
     notes = [
         *cases.notes,
         *stage_notes,
+        *_no_asking(team),
         *choices.without_effect(fees),
         *few_groups(cases, parts, groups=cuts["groups"]),
         *notes_on(cases, team),
@@ -71,6 +72,18 @@ def _learned_from(cases: Cases, parts: tuple[ExpertTable, ...], choices: FitChoi
         return parts[0]
     rows = cases.table.features.index.isin(parts[0].features.index.append(parts[1].features.index))
     return cases.table.take(rows)
+
+
+def _no_asking(team: Router) -> list[str]:
+    """Say that asking did not pay on held-out cases, so that the model decides everything."""
+    selection = team.selection
+    if selection is None or selection.asks or not team.expert_names:
+        return []
+    return [
+        f"asking did not pay: on {selection.n_items} held-out cases the team was {-100 * selection.gain:.1f} points "
+        f"below the model alone (standard error {100 * selection.gain_se:.1f}). So the model decides every case, and "
+        "nobody is asked."
+    ]
 
 
 def _train(

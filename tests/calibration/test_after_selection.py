@@ -1,0 +1,89 @@
+"""Calibration after selection: the chosen expert keeps the promise, and asking stops where it does harm."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
+
+from defero import InputError, Router
+from defero.calibration.after_selection import HeldOut, SelectionMap, fit_selection
+from defero.calibration.logistic import fit_logistic
+from defero.core.scores import Scores
+
+
+def noisy_team(n, rng, *, n_experts=12, noise=1.0, share=1.0, model=0.8, skill=0.75):
+    """Experts of equal skill whose estimates are the truth plus noise: the best of them is chosen for its noise."""
+    true = expit(rng.normal(logit(skill), 0.3, (n, n_experts)))
+    claimed = expit(logit(true) + rng.normal(0, noise, true.shape))
+    correct = rng.random(true.shape) < true
+    label_idx = (rng.random(n) > model).astype(int)  # the model says 0
+    scores = Scores.from_probabilities(np.tile([model, 1 - model], (n, 1)), claimed)
+    return HeldOut(scores, label_idx, correct, rng.random(true.shape) < share)
+
+
+def promised_and_kept(team, proba):
+    best = proba.argmax(axis=1)
+    rows = np.arange(len(best))
+    return proba[rows, best].mean(), team.correct[rows, best].mean()
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_the_chosen_expert_keeps_the_promise(share):
+    rng = np.random.default_rng(0)
+    mapped = fit_selection(noisy_team(4_000, rng, share=share))
+    new = noisy_team(20_000, rng)
+    promised, kept = promised_and_kept(new, new.scores.expert_proba)
+    assert promised > kept + 0.1  # the curse
+    promised, kept = promised_and_kept(new, mapped.apply(new.scores))
+    assert promised == pytest.approx(kept, abs=0.02)
+
+
+def test_calibrated_estimates_stay_as_they_are():
+    rng = np.random.default_rng(1)
+    team = noisy_team(5_000, rng, noise=0.0)
+    np.testing.assert_allclose(fit_selection(team).weights, [0, 1, 0], atol=0.25)
+
+
+def test_asking_stops_where_it_does_harm_and_not_otherwise():
+    rng = np.random.default_rng(2)
+    useless = fit_selection(noisy_team(2_000, rng, model=0.9, skill=0.6, noise=3.0, share=0.1))
+    assert useless.apply(noisy_team(500, rng, model=0.9, skill=0.6, noise=3.0).scores).mean() < 0.9
+    assert fit_selection(noisy_team(2_000, rng, model=0.6)).asks
+    assert fit_selection(noisy_team(20, rng)).asks  # too few to tell
+    stopped = SelectionMap(np.array([0.0, 1.0, 0.0]), np.zeros(1), False, 500, -0.05, 0.01)
+    router = Router.from_probabilities([[0.6, 0.4]], [[0.9]], expert_names=["ann"])
+    assert router.decide().name.tolist() == ["ann"]
+    router.selection = stopped
+    assert router.decide().name.tolist() == ["model"]
+
+
+def test_an_expert_who_is_worse_than_the_others_when_chosen_is_moved_down():
+    rng = np.random.default_rng(3)
+    n = 4_000
+    claimed = np.where(rng.random((n, 2)) < 0.5, 0.7, 0.9)
+    correct = rng.random((n, 2)) < claimed - [0.0, 0.25]
+    scores = Scores.from_probabilities(np.tile([0.5, 0.5], (n, 1)), claimed)
+    mapped = fit_selection(HeldOut(scores, np.zeros(n, int), correct, np.ones((n, 2), bool)))
+    assert mapped.expert_shift[1] < -0.3 < mapped.expert_shift[0]
+
+
+def test_settings_give_back_the_same_map_and_others_are_refused():
+    mapped = fit_selection(noisy_team(300, np.random.default_rng(4)))
+    again = SelectionMap.from_settings(mapped.settings())
+    np.testing.assert_array_equal(again.weights, mapped.weights)
+    assert (again.asks, again.n_items, again.gain) == (mapped.asks, mapped.n_items, mapped.gain)
+    with pytest.raises(InputError, match="settings"):
+        SelectionMap.from_settings({"weights": [1]})
+    with pytest.raises(InputError, match="12 experts, got 1"):
+        mapped.apply(Scores.from_probabilities([[0.5, 0.5]], [[0.5]]))
+
+
+def test_logistic_regression_is_scikit_learn_s_and_its_guess_holds_without_data():
+    rng = np.random.default_rng(5)
+    columns = np.column_stack([np.ones(300), rng.normal(size=(300, 2))])
+    right = (rng.random(300) < expit(columns @ [0.5, 1.0, -1.0])).astype(float)
+    weights = fit_logistic(columns, right, guess=np.zeros(3), strength=np.full(3, 2.0))
+    model = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-8).fit(columns, right)
+    np.testing.assert_allclose(weights, model.coef_[0], atol=1e-4)
+    guess = np.array([0.0, 1.0, 0.0])
+    np.testing.assert_allclose(fit_logistic(columns[:0], right[:0], guess=guess, strength=np.ones(3)), guess)

@@ -1,0 +1,134 @@
+"""Trees for tables: categories and gaps as they are, few answers, saving, and the choice by the team."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from defero import DeferralClassifier, InputError, Router
+from defero.core.scores import Scores
+from defero.estimators.choose_team import n_folds, team_log_loss
+from defero.estimators.training_data import TrainingData, coded_experts
+
+
+def clinic(n=600, *, n_experts=3, share=1.0, seed=0):
+    """Cases whose class and skill depend on a category, a number with gaps and a product of two numbers."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "site": rng.choice(list("xyz"), n)})
+    frame.loc[rng.random(n) < 0.1, "a"] = np.nan
+    odds = 2 * (frame["a"].fillna(1.5) * frame["b"]) + (frame["site"] == "x") - 0.5
+    labels = np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), "ill", "well")
+    answers = {}
+    for j in range(n_experts):
+        skill = np.where((frame["b"] > 0) == (j % 2 == 0), 0.95, 0.55)
+        other = np.where(labels == "ill", "well", "ill")
+        given = np.where(rng.random(n) < skill, labels, other).astype(object)
+        answers[f"dr_{j}"] = np.where(rng.random(n) < share, given, None)
+    return frame, labels, pd.DataFrame(answers)
+
+
+@pytest.fixture(scope="module")
+def team():
+    frame, labels, answers = clinic()
+    return DeferralClassifier("trees", random_state=0).fit(frame, labels, experts=answers)
+
+
+def test_the_team_is_better_than_the_model_and_knows_who_is_right(team):
+    frame, labels, answers = clinic(seed=1)
+    assert team.score(frame, labels, experts=answers) > (team.predict(frame) == labels).mean() + 0.05
+    right = (answers.to_numpy() == labels[:, None]).mean()
+    assert team.predict_expert_proba(frame).mean() == pytest.approx(right, abs=0.05)
+
+
+def test_it_promises_what_it_keeps(team):
+    frame, labels, answers = clinic(4_000, seed=2)
+    decision = team.decide(frame)
+    said = np.where(decision.deferred, answers.to_numpy()[np.arange(len(frame)), decision.expert], team.predict(frame))
+    assert decision.p_right.mean() == pytest.approx((said == labels).mean(), abs=0.03)
+    np.testing.assert_allclose(decision.expected_cost, 1 - decision.p_right)
+
+
+def test_a_saved_team_decides_alike_without_torch_or_scikit_learn(team, tmp_path):
+    frame, _, _ = clinic(50, seed=3)
+    team.save(tmp_path / "team")
+    again = Router.load(tmp_path / "team")
+    np.testing.assert_array_equal(again.scores(frame).expert_proba, team.predict_expert_proba(frame))
+    np.testing.assert_array_equal(again.decide(frame).expert, team.decide(frame).expert)
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    program = (
+        "import sys, pandas as pd; from defero import Router; Router.load('team').decide(pd.read_csv('new.csv'));"
+        "print([name for name in ('torch', 'sklearn') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_experts_join_and_leave_and_the_others_stay_as_they_are(team):
+    frame, labels, answers = clinic(60, seed=4)
+    before = team.predict_expert_proba(frame)
+    bigger = DeferralClassifier("trees")._adopt(team.router_.copy())
+    bigger.add_expert("dr_new", frame, labels, answers["dr_0"])
+    np.testing.assert_array_equal(bigger.predict_expert_proba(frame)[:, :3], before)
+    smaller = bigger.remove_expert("dr_0")
+    np.testing.assert_array_equal(smaller.predict_expert_proba(frame)[:, :2], before[:, 1:])
+    assert smaller.decide(frame).expert_names == ("dr_1", "dr_2", "dr_new")
+
+
+@pytest.mark.parametrize("heads", ["shrunk", "separate"])
+def test_heads_are_shrunk_or_separate_on_request(heads):
+    frame, labels, answers = clinic(300)
+    trees = DeferralClassifier("trees", heads=heads).fit(frame, labels, experts=answers).router_.scorer.trees
+    assert (trees.forest is None) == (heads == "shrunk")
+    assert heads == "shrunk" or trees.with_trees.tolist() == [0, 1, 0]
+
+
+def test_few_answers_and_no_experts_and_one_class_and_weights():
+    frame, labels, answers = clinic(200, share=0.1)
+    few = DeferralClassifier("trees").fit(frame, labels, experts=answers)
+    assert few.router_.scorer.trees.forest is None  # nobody has enough answers for trees of their own
+    alone = DeferralClassifier().fit(frame, labels)
+    assert alone.decide(frame).coverage == 1
+    one = DeferralClassifier().fit(frame, np.full(200, "well"), experts=answers.where(answers == "well"))
+    assert (one.predict(frame) == "well").all()
+    weight = np.where(labels == "ill", 20.0, 1.0)
+    weighted = DeferralClassifier("trees").fit(frame, labels, experts=answers, sample_weight=weight)
+    assert (weighted.predict(frame) == "ill").mean() > (few.predict(frame) == "ill").mean() + 0.1
+
+
+def test_groups_are_never_in_two_folds():
+    frame, labels, answers = clinic(200)
+    groups = np.arange(200) // 10
+    team = DeferralClassifier().fit(frame, labels, experts=answers, groups=groups)
+    fold = team._learned.fold
+    assert all(len(set(fold[groups == group])) == 1 for group in range(20))
+
+
+def test_auto_says_what_it_chose_and_by_how_much():
+    frame, labels, answers = clinic(300)
+    team = DeferralClassifier().fit(frame, labels, experts=answers)
+    learned = team._learned
+    assert {one.net for one in learned.candidates} == {"trees", "linear"}
+    assert learned.candidates[0].team_log_loss <= learned.candidates[1].team_log_loss
+    assert learned.net in team.router_.facts.choice
+    assert "The mlp was not tried" in team.router_.facts.choice
+
+
+def test_the_team_s_log_loss_is_that_of_whoever_is_most_likely_right():
+    answers, _ = coded_experts([["a", None], ["b", "a"], [None, None]], np.array(["a", "b"], object), n_items=3)
+    label_idx = np.array([0, 0, 1])
+    data = TrainingData(np.zeros((3, 1)), label_idx, label_idx, 2, answers, np.ones(3), weighted=False)
+    scores = Scores.from_probabilities([[0.6, 0.4]] * 3, [[0.9, 0.95], [0.7, 0.8], [0.9, 0.9]])
+    # Item 0: the first expert (0.9, right). Item 1: the second (0.8, right). Item 2: the model, which is wrong.
+    assert team_log_loss(scores, data) == pytest.approx(-np.mean(np.log([0.9, 0.8, 0.4])))
+
+
+def test_fewer_folds_for_more_cases():
+    assert (n_folds(600, 3_600), n_folds(20_000, 400_000), n_folds(20_000, 0)) == (5, 2, 3)
+
+
+def test_a_surrogate_loss_is_refused():
+    frame, labels, answers = clinic(60)
+    with pytest.raises(InputError, match=r"loss: trees learn .*'ova'"):
+        DeferralClassifier("trees", loss="ova").fit(frame, labels, experts=answers)

@@ -1,0 +1,43 @@
+"""TreeColumns: categories are one column again, marked gaps are NaN, rotations keep distances."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from defero import InputError
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.estimators.tree_columns import columns_of
+from defero.scorers.tree_columns import TreeColumns
+
+FRAME = pd.DataFrame({"age": [30.0, None, 50.0, 70.0], "site": ["a", "b", "a", None], "size": [1.0, 2.0, 3.0, 4.0]})
+
+
+def test_a_table_becomes_one_column_for_each_of_its_own():
+    recipe = FeatureRecipe.learn(FRAME)
+    columns = columns_of(recipe)
+    matrix = columns.of_matrix(recipe.apply(FRAME))
+    assert matrix.shape == (4, 3)
+    np.testing.assert_array_equal(matrix[:, 0], [0, 1, 0, 2])  # blank is a category of its own where training had some
+    np.testing.assert_array_equal(matrix[:, 1], [30, np.nan, 50, 70])
+    unseen = columns.of_matrix(recipe.apply(FRAME.assign(site="z")))
+    assert np.isnan(unseen[:, 0]).all()
+
+
+def test_rotations_keep_distances_on_the_scale_of_the_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 2)) * [1, 100]
+    turn = np.array([[np.cos(1), -np.sin(1)], [np.sin(1), np.cos(1)]])
+    turned = TreeColumns.of(2).rotated(rows, turn).of_matrix(rows)
+    standard = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    np.testing.assert_allclose((turned[:, 2:] ** 2).sum(axis=1), (standard**2).sum(axis=1))
+    np.testing.assert_array_equal(turned[:, :2], rows)
+
+
+def test_arrays_give_back_the_same_columns_and_forged_ones_are_refused():
+    columns = TreeColumns.of(4, categories=[(0, 2)], numbers=[2], missing=[3])
+    rows = np.array([[0.0, 1.0, 30.0, 0.0], [0.0, 0.0, 50.0, 1.0]])
+    np.testing.assert_array_equal(TreeColumns.from_arrays(columns.arrays()).of_matrix(rows), columns.of_matrix(rows))
+    with pytest.raises(InputError, match=r"columns 0\.\.3"):
+        TreeColumns.from_arrays({**columns.arrays(), "numbers": np.array([9])})
+    with pytest.raises(InputError, match="arrays"):
+        TreeColumns.from_arrays({})
