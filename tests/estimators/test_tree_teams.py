@@ -125,7 +125,7 @@ def test_the_team_s_log_loss_is_that_of_whoever_is_most_likely_right():
 
 
 def test_fewer_folds_for_more_cases():
-    assert (n_folds(600, 3_600), n_folds(20_000, 400_000), n_folds(20_000, 0)) == (5, 2, 3)
+    assert [n_folds(600, 3_600), n_folds(15_000, 18_000), n_folds(30_000, 0), n_folds(20_000, 400_000)] == [5, 8, 3, 2]
 
 
 def test_a_surrogate_loss_is_refused():

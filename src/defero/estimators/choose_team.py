@@ -159,7 +159,9 @@ def team_log_loss(scores: Scores, data: TrainingData) -> float:
 def n_folds(n_items: int, n_answers: int) -> int:
     """Return how many folds are used: fewer where there is so much that a part tells as much as the whole."""
     size = max(n_items, n_answers / 4)
-    return 5 if size <= 15_000 else 3 if size <= 60_000 else 2
+    if n_items <= 3_000:
+        return 5
+    return 8 if size <= 20_000 else 3 if size <= 60_000 else 2
 
 
 def _spread(n: int, most: int) -> IntArray:

@@ -17,8 +17,10 @@ from defero.data.tables.cells import is_blank, numbers, quote_cell, row_number
 from defero.data.tables.item_keys import name_text
 from defero.data.tables.roles import PARTS, part_named
 
-LEARN, OTHER = 0.625, 0.1875
-"""Of the cases that are not for the test: the share to learn from, and of each of the other two parts."""
+OTHER = 0.1875
+"""Of the cases that are not for the test: the share of each of the parts to calibrate and to conformalize."""
+MOST_OTHER = 2_000
+"""Each of these parts has at most about so many cases: more make neither better, but learning."""
 TEST = 0.2
 
 
@@ -65,7 +67,9 @@ def four_parts(
     try:
         if split is None:
             rest = 1 - test_share
-            rows = cutter.cut(np.arange(len(cases.table)), (LEARN * rest, OTHER * rest, OTHER * rest, test_share))
+            other = _other_share(rest * len(cases.table))
+            sizes = ((1 - 2 * other) * rest, other * rest, other * rest, test_share)
+            rows = cutter.cut(np.arange(len(cases.table)), sizes)
         else:
             rows = _as_the_column_says(_roles(cases, split, source=source), cutter, source=source, column=split)
             if cutter.groups is not None:
@@ -120,9 +124,15 @@ def _as_the_column_says(role: NDArray[Any], cutter: _Cutter, *, source: str, col
             rows["conformalize"] = np.concatenate([rows["conformalize"], second])
     lacking = [name for name in ("calibrate", "conformalize") if not len(rows[name])]
     if lacking:
-        rows["learn"], *cut = cutter.cut(rows["learn"], (LEARN, *(OTHER for _ in lacking)))
+        other = _other_share(len(rows["learn"]))
+        rows["learn"], *cut = cutter.cut(rows["learn"], (1 - 2 * other, *(other for _ in lacking)))
         rows.update(zip(lacking, cut, strict=True))
     return tuple(np.sort(rows[name]) for name in ("learn", "calibrate", "conformalize", "test"))
+
+
+def _other_share(n_cases: float) -> float:
+    """Return the share of each of the parts to calibrate and to conformalize, of so many cases."""
+    return min(OTHER, MOST_OTHER / n_cases)
 
 
 def _roles(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
