@@ -37,11 +37,12 @@ def _opening(table: Table) -> str:
 one thread, CPU seconds. Every trial is a line of `tables.jsonl`.
 
 All systems see the same rows: 70 % to learn from and 30 % for the test, or as the set says. *default* is what
-`Study(cases).fit()` gives; it keeps three eighths of the rows to learn from for calibration and panels, the plain
-systems use all of them. Where answers are real, only experts whose answer is recorded can be asked; where experts are
+`Study(cases).fit()` gives; it keeps some of the rows to learn from apart for its panels, the plain systems use all of
+them. Where answers are real, only experts whose answer is recorded can be asked; where experts are
 simulated, everybody can be asked about a test row. *Questions* are answers heard for each case. *Promised* is the mean
 P(right) of the chosen decider over all cases, *kept* how often the decider was right.
-Intervals are of 95 %, corrected for splits that share rows (Nadeau and Bengio). Differences are in points."""
+Intervals are of 95 %, corrected for splits that share rows (Nadeau and Bengio). Differences are in points. A set is
+judged from two splits on."""
 
 
 def _accuracy(table: Table) -> str:

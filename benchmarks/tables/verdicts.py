@@ -1,12 +1,14 @@
 """What was to be shown, line by line, and whether the trials show it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from benchmarks.tables.summary import DEFAULT, MODEL, WAYS, Table, below_after_holm
 from defero.metrics.statistics.resampled import ResampledMean
 
+FULL = 10
+"""Splits from which on a verdict counts: with two or three every interval holds 0."""
 MOST_BELOW, LEAST_ABOVE, MOST_GAP, LEAST_KEPT, TRUE_GAIN = 0.005, 0.01, 0.01, 0.9, 0.03
 
 
@@ -20,24 +22,32 @@ class Verdict:
     n_checked : int
     failures : tuple of str
         The sets that fail it, with their numbers.
+    complete : bool
+        Whether every set of the table has ten splits.
     """
 
     claim: str
     n_checked: int
     failures: tuple[str, ...]
+    complete: bool = False
 
     def __str__(self) -> str:
         if not self.n_checked:
             return f"- **not run**: {self.claim}"
         if not self.failures:
-            return f"- **shown** ({self.n_checked} of {self.n_checked}): {self.claim}"
+            word = "shown" if self.complete else "not contradicted so far"
+            return f"- **{word}** ({self.n_checked} of {self.n_checked}): {self.claim}"
         head = f"- **not shown** ({self.n_checked - len(self.failures)} of {self.n_checked}): {self.claim}"
         return "\n".join([head, *(f"  - {failure}" for failure in self.failures)])
 
 
 def verdicts(table: Table) -> list[Verdict]:
     """Return all lines."""
-    return [*_against_others(table), _few_answers(table), _true_gain(table), *(_promises(table, way) for way in WAYS)]
+    complete = set(table.sets()) == set(table.settings) and all(
+        len(table.lines(name, DEFAULT)) >= FULL for name in table.sets()
+    )
+    lines = [*_against_others(table), _few_answers(table), _true_gain(table), *(_promises(table, way) for way in WAYS)]
+    return [replace(line, complete=complete) for line in lines]
 
 
 def points(difference: ResampledMean) -> str:
