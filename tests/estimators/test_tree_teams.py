@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from defero import DeferralClassifier, InputError, Router
 from defero.core.scores import Scores
 from defero.estimators.choose_team import n_folds, team_log_loss
 from defero.estimators.training_data import TrainingData, coded_experts
+from defero.scorers.blend import BlendScorer
 
 
 def clinic(n=600, *, n_experts=3, share=1.0, seed=0):
@@ -109,7 +111,7 @@ def test_auto_says_what_it_chose_and_by_how_much():
     frame, labels, answers = clinic(300)
     team = DeferralClassifier().fit(frame, labels, experts=answers)
     learned = team._learned
-    assert {one.net for one in learned.candidates} == {"trees", "linear"}
+    assert {one.net for one in learned.candidates} >= {"trees", "linear"}
     assert learned.candidates[0].team_log_loss <= learned.candidates[1].team_log_loss
     assert learned.net in team.router_.facts.choice
     assert "The mlp was not tried" in team.router_.facts.choice
@@ -122,6 +124,19 @@ def test_the_team_s_log_loss_is_that_of_whoever_is_most_likely_right():
     scores = Scores.from_probabilities([[0.6, 0.4]] * 3, [[0.9, 0.95], [0.7, 0.8], [0.9, 0.9]])
     # Item 0: the first expert (0.9, right). Item 1: the second (0.8, right). Item 2: the model, which is wrong.
     assert team_log_loss(scores, data) == pytest.approx(-np.mean(np.log([0.9, 0.8, 0.4])))
+
+
+def test_a_blend_is_saved_and_as_good_as_its_parts(tmp_path):
+    frame, labels, answers = clinic(400)
+    data = DeferralClassifier(random_state=0).fit(frame, labels, experts=answers)
+    by_net = {one.net: one.label_log_loss for one in data._learned.candidates}
+    blend = next(net for net in by_net if "+" in net)
+    assert by_net[blend] <= min(by_net["trees"], by_net["linear"]) + 0.002
+    base = data.router_.scorer.base
+    parts = base.parts if isinstance(base, BlendScorer) else (base,)
+    mixed = replace(data.router_, scorer=replace(data.router_.scorer, base=BlendScorer(parts, np.ones(len(parts)))))
+    mixed.save(tmp_path / "team")
+    np.testing.assert_array_equal(Router.load(tmp_path / "team").predict(frame), mixed.predict(frame))
 
 
 def test_fewer_folds_for_more_cases():

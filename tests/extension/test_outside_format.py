@@ -42,10 +42,11 @@ def test_fit_and_route_read_and_write_it(outside, tmp_path):
 
 
 def test_a_message_names_the_row_as_the_format_counts_it(outside, tmp_path):
-    (tmp_path / "cases.psv").write_text("size|truth|ann\n1|0|0\n2||1\n")
+    (tmp_path / "cases.psv").write_text("size|truth|ann\n1|0|0\n2|1|nine\n")
     told = run(outside, "fit", tmp_path / "cases.psv", "--label", "truth", "--experts", "ann", "--out", "m", code=2)
     assert "row 3" in told
-    assert "truth" in told
+    assert "ann" in told
+    assert "nine" in told
 
 
 @pytest.mark.parametrize("name", ["cases.psv", "cases", "cases.xlsx", "csv"])

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-import defero.estimators.deferral as deferral
+import defero.estimators.surrogate_fit as surrogate_fit
 from defero import DeferralClassifier
 from defero.datasets import digits_team, wedge
 from defero.losses import DeferralLoss
@@ -47,7 +47,7 @@ def study(loss, seed, *, setting=DEFAULT, share_missing=0.0, fees=None):
 
 
 def study_numerator_only(seed, monkeypatch):
-    monkeypatch.setattr(deferral, "DeferralLoss", NumeratorOnly)
+    monkeypatch.setattr(surrogate_fit, "DeferralLoss", NumeratorOnly)
     return study("softmax", seed, share_missing=0.5)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from defero.core.checks.arrays import IntArray
 from defero.core.scores import Scores
 from defero.core.wording import join_names
-from defero.estimators.class_models import ClassModel, class_linear, class_mlp, class_trees
+from defero.estimators.class_models import ClassModel, class_blend, class_linear, class_mlp, class_trees
 from defero.estimators.expert_heads import HeadsOption, fold_of_items
 from defero.estimators.expert_stack import grow_own_trees, stack_experts
 from defero.estimators.needs_torch import has_torch
@@ -39,7 +39,7 @@ class LearnedTeam:
     Attributes
     ----------
     scorer : Scorer
-    net : "trees", "linear" or "mlp"
+    net : "trees", "linear", "mlp" or a blend
         The model of the classes.
     candidates : tuple of Candidate
         Those that were tried, the best team first.
@@ -128,13 +128,14 @@ def _class_models(
     if net != "auto":
         return models, None
     models.append(class_linear(data, fold))
-    n = len(data.label_idx)
+    n, not_tried = len(data.label_idx), None
     if not has_torch():
-        return models, "torch is not installed"
-    if not FEWEST_FOR_MLP <= n <= MOST_FOR_MLP:
-        return models, f"it is tried with {FEWEST_FOR_MLP:,} to {MOST_FOR_MLP:,} cases, and there are {n:,}"
-    models.append(class_mlp(data, options, seed=seed))
-    return models, None
+        not_tried = "PyTorch is not installed"
+    elif not FEWEST_FOR_MLP <= n <= MOST_FOR_MLP:
+        not_tried = f"it is tried with {FEWEST_FOR_MLP:,} to {MOST_FOR_MLP:,} cases, and there are {n:,}"
+    else:
+        models.append(class_mlp(data, options, seed=seed))
+    return [*models, class_blend(models, data)], not_tried
 
 
 def team_log_loss(scores: Scores, data: TrainingData) -> float:

@@ -1,10 +1,11 @@
 """Models of the classes for tables: boosted trees, a linear model, a small network; each with out-of-fold scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from defero.calibration.calibrator import PRIOR_ITEMS
@@ -15,8 +16,13 @@ from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_
 from defero.estimators.training_data import TrainingData
 from defero.estimators.tree_columns import Grove
 from defero.scorers import Scorer
+from defero.scorers.blend import BlendScorer, blended
 from defero.scorers.network import NetworkScorer
 from defero.scorers.trees import TreesScorer
+
+_TINY = 1e-12
+_LEAST_WEIGHT = 0.02
+"""A model with a smaller weight is left out of a blend."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +31,7 @@ class ClassModel:
 
     Attributes
     ----------
-    net : "trees", "linear" or "mlp"
+    net : "trees", "linear", "mlp" or a blend, such as "trees+linear"
     scorer : Scorer with J = 0
     class_proba : (n, K)
         Out of fold.
@@ -104,6 +110,26 @@ def class_mlp(data: TrainingData, options: Any, *, seed: int) -> ClassModel:
     choice = choose_network(classes, loss, options, net="mlp", weight_decay=decay, seed=seed)
     scorer = choice.train(classes, loss, options, weight_decay=decay, seed=seed)
     return ClassModel("mlp", scorer, choice.class_proba, _mean_log_loss(choice.class_proba, data))
+
+
+def class_blend(models: Sequence[ClassModel], data: TrainingData) -> ClassModel:
+    """Blend models: weights of their log-probabilities that minimise the out-of-fold log loss."""
+    logs = np.log(np.maximum(np.stack([model.class_proba for model in models]), _TINY))
+    of_label = logs[:, np.arange(len(data.label_idx)), data.label_idx]
+    start = np.full(len(models), 1.0 / len(models))
+
+    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+        proba = blended(tuple(model.class_proba for model in models), weights)
+        value = weighted_log_loss(proba, data) + 0.5 * PRIOR_ITEMS * float(((weights - start) ** 2).sum())
+        slope = ((logs * proba).sum(axis=2) - of_label) @ data.weight + PRIOR_ITEMS * (weights - start)
+        return value, slope
+
+    fitted = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(models)).x
+    used = [(model, weight) for model, weight in zip(models, fitted, strict=True) if weight > _LEAST_WEIGHT]
+    weights = np.array([weight for _, weight in used])
+    proba = blended([model.class_proba for model, _ in used], weights)
+    scorer = BlendScorer(tuple(model.scorer for model, _ in used), weights)
+    return ClassModel("+".join(model.net for model, _ in used), scorer, proba, _mean_log_loss(proba, data))
 
 
 def _linear_scorer(data: TrainingData, strength: float) -> NetworkScorer:

@@ -54,6 +54,7 @@ _SAVED = {
     "deep": ("defero.nets.deep_scorer", "DeepScorer"),
     "onnx": ("defero.scorers.onnx", "OnnxScorer"),
     "team": ("defero.scorers.team", "TeamScorer"),
+    "blend": ("defero.scorers.blend", "BlendScorer"),
     "trees": ("defero.scorers.trees", "TreesScorer"),
     "two-stage": ("defero.scorers.two_stage", "TwoStageScorer"),
 }

@@ -10,6 +10,8 @@ from defero.core.targets import TARGETS
 from defero.estimators.needs_torch import check_torch, has_torch
 from defero.losses import LOSSES
 from defero.router import Router
+from defero.scorers import Scorer
+from defero.scorers.blend import BlendScorer
 from defero.scorers.network import NetworkScorer
 from defero.scorers.team import TeamScorer
 from defero.scorers.trees import TreesScorer
@@ -147,7 +149,11 @@ class FitChoices:
         deep = isinstance(base, NetworkScorer) and bool(base.branches["class"])
         if self.is_deep:
             return {"net": self.net, "heads": "separate"}
-        net = "trees" if isinstance(base, TreesScorer) else "mlp" if deep else "linear"
+        net = "mlp" if deep else "linear"
+        if isinstance(base, BlendScorer):
+            net = "+".join(_net_of(part) for part in base.parts)
+        elif isinstance(base, TreesScorer):
+            net = "trees"
         if not (isinstance(scorer, TeamScorer) and scorer.n_own == 0 and router.expert_names):
             return {"net": net, "heads": "separate"}
         with_trees = scorer.trees is not None and scorer.trees.forest is not None
@@ -168,6 +174,13 @@ class FitChoices:
             "average expert",
         }
         return f"{network} Experts: {heads[outcome['heads']]}."
+
+
+def _net_of(part: Scorer) -> str:
+    """Name one part of a blend."""
+    if isinstance(part, TreesScorer):
+        return "trees"
+    return "mlp" if isinstance(part, NetworkScorer) and part.branches["class"] else "linear"
 
 
 def fees_by_name(fees: Any, expert_names: tuple[str, ...]) -> list[float]:
