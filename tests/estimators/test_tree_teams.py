@@ -10,7 +10,7 @@ import pytest
 
 from defero import DeferralClassifier, InputError, Router
 from defero.core.scores import Scores
-from defero.estimators.choose_team import n_folds, team_log_loss
+from defero.estimators.tables.choose_team import n_folds, team_log_loss
 from defero.estimators.training_data import TrainingData, coded_experts
 from defero.scorers.blend import BlendScorer
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from defero.calibration import Method
 from defero.calibration.after_selection import HeldOut, fit_selection
 from defero.core.checks.arrays import FloatArray
-from defero.core.errors import InputError, ModelFolderError
+from defero.core.errors import InputError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.data.recipes.learn_vectors import vectors_for_texts
@@ -25,7 +25,8 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.estimators.expert_heads import with_population
-from defero.estimators.saved_parameters import parse_parameter, plain_parameters
+from defero.estimators.saved_parameters import parameters_for, plain_parameters
+from defero.estimators.tables.tree_columns import columns_of
 from defero.estimators.training_data import (
     AnswerWeights,
     TrainingData,
@@ -36,7 +37,6 @@ from defero.estimators.training_data import (
     warn_about_unused_columns,
     with_answer_weights,
 )
-from defero.estimators.tree_columns import columns_of
 from defero.router import FitFacts, Router
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
@@ -177,11 +177,11 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(y = k | x), (n, K); rows sum to 1."""
-        return np.array(self._scores(X).class_proba)
+        return np.array(self._ready().scores(self._checked(X)).class_proba)
 
     def predict_expert_proba(self, X: Any) -> FloatArray:
         """Return P(expert j is right | x), (n, J), inside [0, 1]."""
-        return np.array(self._scores(X).expert_proba)
+        return np.array(self._ready().scores(self._checked(X)).expert_proba)
 
     def decide(
         self,
@@ -221,7 +221,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         router = self._ready()
-        answers = _no_answers(len(column_or_1d(y)), router) if experts is None else experts
+        answers = np.full((np.shape(y)[0], len(router.expert_names)), None) if experts is None else experts
         self.router_ = router.copy().calibrate(self._checked(X), column_or_1d(y), answers, method=method)
         return self
 
@@ -360,19 +360,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     def load(cls, folder: str | Path) -> Self:
         """Load a model folder that this class saved."""
         router = Router.load(folder)
-        saved_by = router.facts.estimator
-        if saved_by != cls.__name__:
-            raise ModelFolderError(
-                f"{folder}: was written by {saved_by}, not {cls.__name__}; use {saved_by}.load or Router.load."
-            )
-        known = {key: value for key, value in router.facts.parameters.items() if key in cls._get_param_names()}
-        try:
-            parameters = {name: parse_parameter(name, value) for name, value in known.items()}
-        except (TypeError, ValueError) as error:
-            raise ModelFolderError(
-                f"{folder}: model.json: facts.parameters: {error} Fit again or restore it."
-            ) from error
-        return cls(**parameters)._adopt(router)
+        return cls(**parameters_for(cls, router.facts, folder))._adopt(router)
 
     def _adopt(self, router: Router) -> Self:
         self.router_ = router
@@ -392,9 +380,6 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             raise NotFittedError(f"This {name} is not fitted yet: call fit(X, y, experts=...) first, or {name}.load.")
         return self.router_
 
-    def _scores(self, X: Any) -> Any:
-        return self._ready().scores(self._checked(X))
-
     def _training_matrix(self, X: Any, y: ArrayLike) -> tuple[FloatArray, FeatureRecipe | None]:
         if not hasattr(X, "columns"):
             if self.text is not None:
@@ -413,7 +398,3 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 validate_data(self, X, reset=False, skip_check_array=True)
             return X if router.recipe is not None else np.asarray(X, dtype=np.float64)
         return check_finite(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
-
-
-def _no_answers(n_items: int, router: Router) -> Labels:
-    return np.full((n_items, len(router.expert_names)), None)

@@ -118,7 +118,7 @@ class DeferralClassifier(DeferralEstimator):
             loss = DeferralLoss(ADVISED_LOSS if self.loss == "auto" else self.loss)
             return fit_deep_net(data, loss, self._deep_options(), net=self.net, seed=seed)
         if self._learns_trees():
-            from defero.estimators.choose_team import learn_team  # imported here: deep nets need no boosting
+            from defero.estimators.tables.choose_team import learn_team  # imported here: deep nets need no boosting
 
             self._learned = learn_team(data, net=self.net, heads=self.heads, options=self._options(), seed=seed)
             return self._learned.scorer

@@ -1,8 +1,13 @@
 """An estimator's parameters in model.json, and back."""
 
+from pathlib import Path
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
+from defero.core.errors import ModelFolderError
 from defero.estimators.recipe import Recipe
+from defero.router import FitFacts
 
 
 def parse_parameter(name: str, value: Any) -> Any:
@@ -25,3 +30,15 @@ def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
         for key, value in flat.items()
         if isinstance(value, scalars) or (isinstance(value, list) and all(isinstance(one, scalars) for one in value))
     }
+
+
+def parameters_for(estimator: type[BaseEstimator], facts: FitFacts, folder: str | Path) -> dict[str, Any]:
+    """Return the parameters of an estimator that a model folder remembers; raise if another class wrote it."""
+    saved_by, name = facts.estimator, estimator.__name__
+    if saved_by != name:
+        raise ModelFolderError(f"{folder}: was written by {saved_by}, not {name}; use {saved_by}.load or Router.load.")
+    known = {key: value for key, value in facts.parameters.items() if key in estimator._get_param_names()}
+    try:
+        return {key: parse_parameter(key, value) for key, value in known.items()}
+    except (TypeError, ValueError) as error:
+        raise ModelFolderError(f"{folder}: model.json: facts.parameters: {error} Fit again or restore it.") from error

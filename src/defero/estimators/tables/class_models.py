@@ -11,10 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.estimators.boosting import TreeSize, boost, sizes_for_labels
 from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
+from defero.estimators.tables.boosting import TreeSize, boost, sizes_for_labels
+from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
-from defero.estimators.tree_columns import Grove
 from defero.scorers import Scorer
 from defero.scorers.blend import BlendScorer, blended
 from defero.scorers.network import NetworkScorer

@@ -7,11 +7,11 @@ import numpy as np
 from defero.calibration.logistic import fit_logistic
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import Scores, sigmoid
-from defero.estimators.boosting import boost, size_for_answers
-from defero.estimators.class_models import ClassModel
 from defero.estimators.expert_heads import head_features, out_of_fold_log_odds, population_of, with_shrunk_heads
+from defero.estimators.tables.boosting import boost, size_for_answers
+from defero.estimators.tables.class_models import ClassModel
+from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
-from defero.estimators.tree_columns import Grove
 from defero.heads import HeadPrior
 from defero.scorers.forest import Forest, join_forests
 from defero.scorers.team import TeamScorer

@@ -8,12 +8,12 @@ import numpy as np
 from defero.core.checks.arrays import IntArray
 from defero.core.scores import Scores
 from defero.core.wording import join_names
-from defero.estimators.class_models import ClassModel, class_blend, class_linear, class_mlp, class_trees
 from defero.estimators.expert_heads import HeadsOption, fold_of_items
-from defero.estimators.expert_stack import grow_own_trees, stack_experts
 from defero.estimators.needs_torch import has_torch
+from defero.estimators.tables.class_models import ClassModel, class_blend, class_linear, class_mlp, class_trees
+from defero.estimators.tables.expert_stack import grow_own_trees, stack_experts
+from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
-from defero.estimators.tree_columns import Grove
 from defero.scorers import Scorer
 
 MOST_ITEMS = 100_000
