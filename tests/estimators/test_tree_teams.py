@@ -139,6 +139,17 @@ def test_a_blend_is_saved_and_as_good_as_its_parts(tmp_path):
     np.testing.assert_array_equal(Router.load(tmp_path / "team").predict(frame), mixed.predict(frame))
 
 
+def test_a_number_far_outside_is_bounded_by_the_accuracy_across_folds(team):
+    router = team.router_.copy().calibrated_across_folds()
+    frame, _, _ = clinic(50, seed=5)
+    accuracy = router.calibrator.accuracy
+    far = router.scores(frame.assign(b=999.0))
+    assert far.model_proba.max() <= accuracy.model + 1e-9
+    assert (far.expert_proba <= np.array(accuracy.experts) + 1e-9).all()
+    with pytest.raises(InputError, match="call calibrate"):
+        Router.from_probabilities([[0.9, 0.1]], [[0.8]]).calibrated_across_folds()
+
+
 def test_fewer_folds_for_more_cases():
     assert [n_folds(600, 3_600), n_folds(15_000, 18_000), n_folds(30_000, 0), n_folds(20_000, 400_000)] == [5, 8, 3, 2]
 

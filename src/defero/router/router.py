@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.calibration import Calibrator, Method
+from defero.calibration.accuracy import HeldOutAccuracy
 from defero.calibration.after_selection import HeldOut
 from defero.calibration.maps import Untouched
 from defero.calibration.selection_stage import selection_after
@@ -120,12 +121,16 @@ class Router(Deciding):
         """
         if self.held_out is None:
             raise InputError("no scores across folds: call calibrate(X, y, experts=...) with cases of their own.")
-        n_answers = tuple(int(n) for n in self.held_out.observed.sum(axis=0))
-        experts = Untouched("logit", len(self.expert_names))
-        n_labels = len(self.held_out.label_idx)
-        return self._become(
-            replace(self, calibrator=Calibrator(1.0, experts, n_labels, n_answers, keeps_model=True), panel=None)
+        held_out, n_experts = self.held_out, len(self.expert_names)
+        calibrator = Calibrator(
+            1.0,
+            Untouched("logit", n_experts),
+            n_labels=len(held_out.label_idx),
+            n_answers=tuple(int(n) for n in held_out.observed.sum(axis=0)),
+            keeps_model=True,
+            accuracy=HeldOutAccuracy.fit(held_out.scores, held_out.label_idx, held_out.correct, held_out.observed),
         )
+        return self._become(replace(self, calibrator=calibrator, panel=None))
 
     def conformalize(
         self,
