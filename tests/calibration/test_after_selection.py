@@ -46,8 +46,12 @@ def test_calibrated_estimates_stay_as_they_are():
 
 def test_asking_stops_where_it_does_harm_and_not_otherwise():
     rng = np.random.default_rng(2)
-    useless = fit_selection(noisy_team(2_000, rng, model=0.9, skill=0.6, noise=3.0, share=0.1))
-    assert useless.apply(noisy_team(500, rng, model=0.9, skill=0.6, noise=3.0).scores).mean() < 0.9
+    # In one half of the items the expert is always right, in the other always wrong: each half misleads the other.
+    n, fold = 400, np.arange(400) % 2
+    scores = Scores.from_probabilities(np.tile([0.8, 0.2], (n, 1)), np.full((n, 1), 0.85))
+    misled = HeldOut(scores, (rng.random(n) > 0.8).astype(int), fold[:, None] == 0, np.ones((n, 1), bool), fold)
+    assert fit_selection(misled).gain < 0
+    assert not fit_selection(misled).asks
     assert fit_selection(noisy_team(2_000, rng, model=0.6)).asks
     assert fit_selection(noisy_team(20, rng)).asks  # too few to tell
     stopped = SelectionMap(np.array([0.0, 1.0, 0.0]), np.zeros(1), False, 500, -0.05, 0.01)

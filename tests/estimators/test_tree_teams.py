@@ -150,6 +150,14 @@ def test_a_number_far_outside_is_bounded_by_the_accuracy_across_folds(team):
         Router.from_probabilities([[0.9, 0.1]], [[0.8]]).calibrated_across_folds()
 
 
+def test_a_sample_is_said(monkeypatch):
+    monkeypatch.setattr("defero.estimators.tables.choose_team.MOST_ITEMS", 200)
+    frame, labels, answers = clinic(300)
+    team = DeferralClassifier("trees").fit(frame, labels, experts=answers)
+    assert "200 of 300 cases" in team.router_.facts.choice
+    assert team.router_.held_out.observed.shape == (200, 3)
+
+
 def test_fewer_folds_for_more_cases():
     assert [n_folds(600, 3_600), n_folds(15_000, 18_000), n_folds(30_000, 0), n_folds(20_000, 400_000)] == [5, 8, 3, 2]
 

@@ -10,7 +10,7 @@ import pytest
 from defero.core.errors import InputError
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.trial import PanelTrial, Trial
+from defero.core.trials.trial import PanelTrial, Trial
 from defero.metrics.record.panel import panel_record
 from defero.metrics.record.team import team_record
 from defero.metrics.statistics.intervals import Share

@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from defero.core.errors import InputError
 from defero.core.results import Decision
 from defero.core.scores import Scores
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics import clopper_pearson_interval, expected_calibration_error, holm, wilson_interval
 from defero.metrics.deferral import deferral_points, trial_curve
 from defero.metrics.record.promise import PromiseRecord

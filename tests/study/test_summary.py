@@ -7,7 +7,7 @@ import pytest
 
 from defero.core.results import Decision
 from defero.core.scores import Scores
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics import compare, team_record
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.statistics.intervals import Share

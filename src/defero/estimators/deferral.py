@@ -128,7 +128,7 @@ class DeferralClassifier(DeferralEstimator):
         return fit_surrogate(data, net=self.net, loss=self.loss, heads=self.heads, options=self._options(), seed=seed)
 
     def _choice(self) -> str | None:
-        return self._learned.sentence() if self.net == "auto" and self._learns_trees() else None
+        return self._learned.sentence() if self._learns_trees() else None
 
     def _held_out(self, data: TrainingData) -> HeldOut | None:
         if not self._learns_trees() or is_deep(self.net):

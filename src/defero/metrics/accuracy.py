@@ -12,7 +12,7 @@ from defero.core.checks.experts import asked_answers, check_same_form, chosen_ex
 from defero.core.errors import InputError
 from defero.core.labels import Labels, answer_matrix, as_column
 from defero.core.results import Decision
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.core.wording import join_names
 from defero.metrics.statistics.intervals import Share, number
 from defero.metrics.statistics.paired import holm, mcnemar

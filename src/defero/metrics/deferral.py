@@ -12,7 +12,7 @@ from defero.core.checks.experts import asked_answers, check_same_form, chosen_ex
 from defero.core.errors import InputError
 from defero.core.labels import answer_matrix
 from defero.core.results import MODEL, Decision
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics.statistics.intervals import Interval, Share, counts_by_expert, number, share_intervals
 
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, flags
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics import DeferralCurve, deferral_curve, wilson_interval
 from defero.metrics.deferral import trial_curve
 from defero.plotting import style

@@ -10,7 +10,7 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.checks.experts import complete_labels
 from defero.core.labels import answer_matrix
 from defero.core.results import Decision
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics import ExpertUsage, decision_calibration, expert_usage
 from defero.metrics.statistics.intervals import Interval
 from defero.plotting import style

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import InputError
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics import SharedErrors, shared_errors
 from defero.plotting import style
 from defero.plotting.display import Display, check_cases, check_experts

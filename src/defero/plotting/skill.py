@@ -9,7 +9,7 @@ from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
 from defero.core.errors import InputError
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics import SkillByClass, skill_by_class
 from defero.plotting import style
 from defero.plotting.display import Display, check_cases, check_experts, check_names

@@ -2,7 +2,7 @@
 
 from importlib import resources
 
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics.record.team import TeamRecord
 from defero.report.html import Html, joined, tag
 from defero.report.provenance import Evidence, Provenance, footer

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from defero.core.checks.options import one_of
 from defero.core.labels import encode_labels
 from defero.core.results import Answer
-from defero.core.trial import PanelTrial, Trial
-from defero.core.ways import ASK
+from defero.core.trials.trial import PanelTrial, Trial
+from defero.core.trials.ways import ASK
 from defero.metrics.record.team import TeamRecord, team_record
 from defero.router.panel import Panel
 from defero.router.router import Router

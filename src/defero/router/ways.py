@@ -12,7 +12,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import MISSING, encode_labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.ways import Way
+from defero.core.trials.ways import Way
 from defero.decisions.asking import DEFAULT_FEE
 from defero.decisions.rules import best_expert
 from defero.router.deciding import Deciding
@@ -52,9 +52,9 @@ class Held:
         cls, features: Any, scores: Scores, label_idx: IntArray, answer_idx: IntArray, *, fees: Any, available: Any
     ) -> "Held":
         """Return the cases with fees and absences as arrays."""
-        there = None if available is None else np.asarray(available, dtype=np.bool_)
-        paid = None if fees is None else np.asarray(fees, dtype=np.float64)
-        return cls(features, scores, label_idx, answer_idx, there, paid)
+        can_ask = None if available is None else np.asarray(available, dtype=np.bool_)
+        fee = None if fees is None else np.asarray(fees, dtype=np.float64)
+        return cls(features, scores, label_idx, answer_idx, can_ask, fee)
 
     @property
     def present(self) -> BoolArray:

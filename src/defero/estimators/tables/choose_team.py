@@ -45,8 +45,8 @@ class LearnedTeam:
         Those that were tried, the best team first.
     not_tried : str, optional
         Why the small network was not tried.
-    n_items : int
-        How many items were learned from.
+    n_items, n_all : int
+        How many items were learned from, and how many there are.
     rows, scores, fold : (n,), Scores, (n,)
         Held-out scores of these training items, and their folds.
     """
@@ -56,20 +56,24 @@ class LearnedTeam:
     candidates: tuple[Candidate, ...]
     not_tried: str | None
     n_items: int
+    n_all: int
     rows: IntArray
     scores: Scores
     fold: IntArray
 
     def sentence(self) -> str:
         """Say which model of the classes was chosen, and by how much."""
+        sampled = ""
+        if self.n_items < self.n_all:
+            sampled = f" Learned from {self.n_items:,} of {self.n_all:,} cases, evenly spaced."
         if len(self.candidates) == 1:
-            return f"Model of the classes: {self.net}."
+            return f"Model of the classes: {self.net}.{sampled}"
         best, second = self.candidates[:2]
         losses = join_names([f"{one.net} {one.team_log_loss:.4f}" for one in self.candidates])
         not_tried = "" if self.not_tried is None else f" The mlp was not tried: {self.not_tried}."
         return (
             f"Model of the classes: {best.net}. On held-out cases its team had a log loss lower by "
-            f"{second.team_log_loss - best.team_log_loss:.4f} than that of {second.net} ({losses}).{not_tried}"
+            f"{second.team_log_loss - best.team_log_loss:.4f} than that of {second.net} ({losses}).{not_tried}{sampled}"
         )
 
 
@@ -113,6 +117,7 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
         tuple(team[0] for team in teams),
         not_tried,
         len(rows),
+        n_all,
         rows[few],
         scores if len(few) == len(rows) else scores.take(few),
         fold[few],

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics.probabilities.binned import expected_calibration_error
 from defero.metrics.probabilities.smooth import smooth_calibration_interval
 from defero.metrics.record.promise import PromiseRecord, TeamPromises

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics.probabilities.decision_calibration import decision_calibration
 from defero.metrics.statistics.intervals import Share, clopper_pearson_interval, number, simultaneous_level
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics.accuracy import ClassRecall, class_recalls
 from defero.metrics.deferral import DeferralPoint, deferral_points
 from defero.metrics.probabilities.binned import expected_calibration_error

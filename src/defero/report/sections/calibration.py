@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.core.wording import count_of
 from defero.metrics.probabilities.smooth import smooth_calibration_error
 from defero.metrics.record.team import TeamRecord

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from defero.core.results import MODEL
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics.deferral import DeferralPoint
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import DeferralCurveDisplay

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.core.wording import count_of
 from defero.metrics.accuracy import ClassRecall
 from defero.metrics.record.team import TeamRecord

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.core.wording import count_of
 from defero.metrics.record.member import ExpertRecord
 from defero.metrics.record.promise import FEW, PromiseRecord, Verdict

@@ -1,6 +1,6 @@
 """Panels: the promise, what was kept, and how many experts are on them."""
 
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import SetSizeDisplay

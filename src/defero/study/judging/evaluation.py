@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from defero.core import ExpertTable
 from defero.core.errors import TableError
-from defero.core.trial import Trial
+from defero.core.trials.trial import Trial
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.metrics.record.team import TeamRecord
 from defero.router import Router, record_of, try_out

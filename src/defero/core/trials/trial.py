@@ -9,7 +9,7 @@ from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.ways import Way
+from defero.core.trials.ways import Way
 
 
 @dataclass(frozen=True, eq=False)
