@@ -38,6 +38,15 @@ def test_the_chosen_expert_keeps_the_promise(share):
     assert promised == pytest.approx(kept, abs=0.02)
 
 
+def test_only_items_count_on_which_the_best_of_all_answered_unless_these_are_few():
+    rng = np.random.default_rng(6)
+    for n, filled in ((4_000, False), (300, True)):
+        team = noisy_team(n, rng, share=0.3)
+        best = team.scores.expert_proba.argmax(axis=1)
+        n_best, n_any = team.observed[np.arange(n), best].sum(), team.observed.any(axis=1).sum()
+        assert fit_selection(team).n_items == (n_any if filled else n_best)
+
+
 def test_calibrated_estimates_stay_as_they_are():
     rng = np.random.default_rng(1)
     team = noisy_team(5_000, rng, noise=0.0)

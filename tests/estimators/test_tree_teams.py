@@ -99,6 +99,19 @@ def test_few_answers_and_no_experts_and_one_class_and_weights():
     assert (weighted.predict(frame) == "ill").mean() > (few.predict(frame) == "ill").mean() + 0.1
 
 
+def test_with_few_answers_heads_read_the_beliefs_alone_unless_more_is_borne_out():
+    rng = np.random.default_rng(0)
+    features, label_idx = rng.normal(size=(400, 6)), rng.integers(0, 2, 400)
+
+    def heads_read(skill):
+        answers = np.where(rng.random((400, 8)) < skill, label_idx[:, None], 1 - label_idx[:, None])
+        answers[rng.random((400, 8)) > 0.1] = -1
+        return DeferralClassifier("trees").fit(features, label_idx, experts=answers).router_.scorer.lens.directions
+
+    assert heads_read(0.8).shape == (6, 0)
+    assert heads_read(np.where(features[:, :1] > 0, 0.97, 0.4)) is None  # every feature by itself
+
+
 def test_groups_are_never_in_two_folds():
     frame, labels, answers = clinic(200)
     groups = np.arange(200) // 10
