@@ -4,6 +4,7 @@ from defero import calibration as calibration
 from defero import conformal as conformal
 from defero import data as data
 from defero import datasets as datasets
+from defero import decisions as decisions
 from defero import experts as experts
 from defero import losses as losses
 from defero import metrics as metrics

@@ -1,0 +1,144 @@
+"""Assignment: who answers each item of a batch under limits, and what the limits cost."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
+from defero.core.display import Tabular
+from defero.core.errors import InputError
+from defero.core.labels import Labels
+from defero.core.results import MODEL
+from defero.core.wording import count_of, join_names
+
+_NO_PRICE = 1e-9
+"""A price below this share of the largest one is rounding."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assignment(Tabular):
+    """Who answers each item of a batch, under capacity, a largest share of questions, and a budget.
+
+    Attributes
+    ----------
+    expert : (n,) int
+        -1 where the model answers, else the expert's index.
+    expert_names : J names
+    answer_cost : (n,)
+        Expected cost if the model answers.
+    expected_cost : (n,)
+        Expected cost of the one who answers, with their fee.
+    prices : (J,)
+        What one more question to each expert would save, fees counted. Negative where the lower limit binds: one more
+        question that must be asked costs so much. 0 where no limit binds.
+    deferral_price : float
+        What one more question to anybody would save where `defer_at_most` binds.
+    money_price : float
+        What one more unit of money would save where the budget binds.
+    gap : float
+        The best assignment is at most this much cheaper in total; 0 where this one is the best.
+
+    Examples
+    --------
+    >>> batch = Assignment(np.array([0, -1]), ("ann",), np.array([0.5, 0.4]), np.array([0.1, 0.4]), np.array([0.31]))
+    >>> batch.load.tolist(), batch.sentences()
+    ([1], ['One more question to ann would save 0.31.'])
+    """
+
+    expert: IntArray
+    expert_names: tuple[str, ...]
+    answer_cost: FloatArray
+    expected_cost: FloatArray
+    prices: FloatArray
+    deferral_price: float = 0.0
+    money_price: float = 0.0
+    gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.prices)))
+        for name in ("answer_cost", "expected_cost"):
+            array = np.asarray(getattr(self, name), dtype=np.float64)
+            if array.shape != np.shape(self.expert):
+                raise InputError(f"must have {len(self.expert)} items like expert, got {array.shape}.", argument=name)
+            object.__setattr__(self, name, frozen(array))
+        object.__setattr__(self, "expert", frozen(np.asarray(self.expert, dtype=np.int64)))
+        object.__setattr__(self, "prices", frozen(np.asarray(self.prices, dtype=np.float64)))
+
+    def __len__(self) -> int:
+        return len(self.expert)
+
+    @property
+    def deferred(self) -> BoolArray:
+        """(n,): does an expert answer?"""
+        return self.expert != MODEL
+
+    @property
+    def name(self) -> Labels:
+        """(n,): "model" or the expert's name."""
+        return np.array([*self.expert_names, "model"], dtype=object)[self.expert]
+
+    @property
+    def load(self) -> IntArray:
+        """(J,): how many items each expert gets."""
+        return np.bincount(self.expert[self.deferred], minlength=len(self.expert_names)).astype(np.int64)
+
+    @property
+    def saved(self) -> float:
+        """How much is expected to be saved against the model alone, in total."""
+        return float((self.answer_cost - self.expected_cost).sum())
+
+    @property
+    def reason(self) -> list[str]:
+        """One short phrase per item with the two costs compared."""
+        return self._reasons()
+
+    def headline(self) -> str:
+        """Return how many items the model and each expert get, and the first sentences about prices."""
+        load = dict(zip(self.expert_names, self.load.tolist(), strict=True))
+        asked = join_names((f"{name} {count:,}" for name, count in load.items() if count), most=4)
+        n_model = len(self) - int(self.deferred.sum())
+        first = f"Assignment: {count_of(len(self), 'item')}; model {n_model:,}{', ' if asked else ''}{asked}."
+        return "\n".join([first, *self.sentences(most=2)])
+
+    def columns(self, most: int | None = None) -> dict[str, Any]:
+        """Return route, expected_cost and reason."""
+        return {
+            "route": self.name[:most],
+            "expected_cost": self.expected_cost[:most],
+            "reason": self._reasons(most),
+        }
+
+    def sentences(self, *, most: int | None = None) -> list[str]:
+        """Say what each limit that binds costs, the dearest first."""
+        least = _NO_PRICE * max(np.abs(self.prices).max(initial=0.0), self.deferral_price, 1e-300)
+        words = [
+            (
+                abs(price),
+                f"One more question to {name} would save {_money(price)}."
+                if price > 0
+                else f"One more question that must go to {name} would cost {_money(-price)}.",
+            )
+            for name, price in zip(self.expert_names, self.prices.tolist(), strict=True)
+            if abs(price) > least
+        ]
+        if self.deferral_price > least:
+            words.append((self.deferral_price, f"One more question in all would save {_money(self.deferral_price)}."))
+        if self.money_price > 0:
+            words.append((self.money_price, f"One more unit of money would save {_money(self.money_price)}."))
+        return [sentence for _, sentence in sorted(words, key=lambda one: -one[0])][:most]
+
+    def _reasons(self, most: int | None = None) -> list[str]:
+        who, asked = self.name[:most].tolist(), self.deferred[:most].tolist()
+        costs, model = self.expected_cost[:most].tolist(), self.answer_cost[:most].tolist()
+        return [
+            f"ask {name}: {cost:.3f} expected, {own:.3f} by the model"
+            if is_asked
+            else f"model: {own:.3f} expected, no question within the limits is worth more"
+            for name, is_asked, cost, own in zip(who, asked, costs, model, strict=True)
+        ]
+
+
+def _money(amount: float) -> str:
+    """Write an amount with two decimals, or with two digits where it is small."""
+    return f"{amount:,.2f}" if amount >= 0.1 else f"{amount:.2g}"

@@ -1,0 +1,1 @@
+"""Limits for a batch: capacity, a largest share of questions, and money."""

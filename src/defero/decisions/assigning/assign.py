@@ -1,0 +1,124 @@
+"""Assign a batch: who answers each item, under capacity, a largest share of questions and a budget."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.assignment import Assignment
+from defero.core.checks.arrays import FloatArray, names, numbers
+from defero.core.checks.options import one_of
+from defero.core.errors import InputError
+from defero.core.results import MODEL
+from defero.decisions.assigning.by_prices import SAME, node_bounds, solve_by_prices
+from defero.decisions.assigning.chains import Chains, least_prices
+from defero.decisions.assigning.exact import Solved, solve_exactly
+from defero.decisions.assigning.limits import Capacity, Limits
+from defero.decisions.assigning.pricing import spread
+
+MOST_EXACT, MOST_EXACT_WITH_MONEY = 40_000, 1_000
+"""Up to so many pairs of item and expert the linear program is solved, and with a budget the mixed-integer one."""
+_METHODS = ("auto", "exact", "prices")
+
+
+def assign(
+    value: ArrayLike,
+    *,
+    capacity: Capacity | None = None,
+    defer_at_most: float | None = None,
+    budget: float | None = None,
+    fees: ArrayLike | None = None,
+    answer_cost: ArrayLike | None = None,
+    expert_names: ArrayLike | None = None,
+    method: str = "auto",
+) -> Assignment:
+    """Choose who answers each item of a batch, so that the total gain is largest and no limit is exceeded.
+
+    Parameters
+    ----------
+    value : (n, J)
+        Gain of asking expert j over the model's answer, in the unit of the costs, fees counted; -inf where an expert
+        cannot be asked.
+    capacity : {name: most}, {name: (fewest, most)} or J such entries, optional
+        Limits on the questions of each expert; None as an entry or as `most` is no limit.
+    defer_at_most : float, optional
+        Largest share of the items that experts may be asked about.
+    budget : float, optional
+        The most that all questions may cost in total; needs `fees`.
+    fees : (J,) or (n, J), optional
+        What each question costs in money, for the budget.
+    answer_cost : (n,), optional
+        Expected cost of the model's answer; 0 by default, so that expected costs are gains with a minus sign.
+    expert_names : J names, optional
+    method : "auto", "exact" or "prices"
+        "exact" is a linear program (with a budget a mixed-integer one); "prices" is fast on large batches, and
+        `Assignment.gap` says how far it can be from the best. "auto" takes "exact" for small batches.
+
+    Returns
+    -------
+    Assignment
+
+    Raises
+    ------
+    InputError
+        Where the limits cannot be met together.
+
+    Examples
+    --------
+    >>> value = [[0.4, 0.3], [0.5, 0.1], [0.2, -0.1]]
+    >>> batch = assign(value, capacity={"ann": 1}, expert_names=["ann", "bob"])
+    >>> batch.name.tolist(), batch.prices.round(2).tolist()
+    (['bob', 'ann', 'model'], [0.2, 0.0])
+    >>> batch.sentences()
+    ['One more question to ann would save 0.20.']
+    """
+    one_of("method", method, _METHODS)
+    gain = _gains(value)
+    n_items, n_experts = gain.shape
+    who = names("expert_names", expert_names, count=n_experts)
+    limits = Limits.of(np.isfinite(gain), who, capacity=capacity, defer_at_most=defer_at_most, budget=budget, fees=fees)
+    small = gain.size <= (MOST_EXACT if limits.fees is None else MOST_EXACT_WITH_MONEY)
+    if method == "exact" or (method == "auto" and small):
+        solved = _with_least_prices(gain, limits, solve_exactly(gain, limits))
+    else:
+        solved = solve_by_prices(gain, limits)
+    asked = np.flatnonzero(solved.expert != MODEL)
+    own = np.zeros(n_items)
+    own[asked] = gain[asked, solved.expert[asked]]
+    cost = np.zeros(n_items) if answer_cost is None else numbers("answer_cost", answer_cost, n_items=n_items)
+    gap = max(solved.bound - float(own.sum()), 0.0)
+    return Assignment(
+        solved.expert,
+        who,
+        cost,
+        cost - own,
+        solved.prices,
+        solved.deferral_price,
+        solved.money_price,
+        0.0 if gap <= 1e-9 * max(abs(solved.bound), 1e-300) else gap,
+    )
+
+
+def _gains(value: ArrayLike) -> FloatArray:
+    try:
+        gain = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"must be numbers of shape (n, J): {error}.", argument="value") from error
+    if gain.ndim != 2:
+        raise InputError(f"must have two axes (n, J), one column per expert, got {gain.shape}.", argument="value")
+    if gain.size and (np.isnan(gain.sum()) or gain.max() == np.inf) and not (gain < np.inf).all():
+        row, column = np.argwhere(~(gain < np.inf))[0]
+        raise InputError(
+            f"must be numbers, -inf where an expert cannot be asked, got {gain[row, column]} at row {row}, "
+            f"column {column}.",
+            argument="value",
+        )
+    return gain
+
+
+def _with_least_prices(gain: FloatArray, limits: Limits, solved: Solved) -> Solved:
+    """Return exact prices, what one more question saves; with a budget that binds those of the linear program."""
+    if solved.money_price > 0 or not gain.size:
+        return solved
+    node = np.where(solved.expert == MODEL, gain.shape[1], solved.expert)
+    chains = Chains(gain, node, node_bounds(limits, len(gain)), tolerance=SAME * spread(gain))
+    prices, question, _ = least_prices(chains)
+    return solved._replace(prices=prices, deferral_price=question)

@@ -1,0 +1,83 @@
+"""The best assignment of a small batch: a linear program, or with a budget a mixed-integer one, by HiGHS."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.errors import InputError
+from defero.core.results import MODEL
+from defero.decisions.assigning.limits import Limits
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+class Solved(NamedTuple):
+    """Who answers each item (n,), the prices of experts (J,), of any question and of money, and a bound on the gain."""
+
+    expert: IntArray
+    prices: FloatArray
+    deferral_price: float
+    money_price: float
+    bound: float
+
+
+def solve_exactly(value: FloatArray, limits: Limits) -> Solved:
+    """Return the assignment with the largest total gain.
+
+    max sum_ij a_ij v_ij, sum_j a_ij <= 1, lower_j <= sum_i a_ij <= upper_j, sum_ij a_ij <= most_deferred. Without a
+    budget the vertices of this polytope are whole numbers (items and experts are two nested families of constraints).
+    A budget breaks that: the prices are then those of the linear program.
+    """
+    from scipy.optimize import LinearConstraint, linprog, milp  # here: it costs 0.2 s, and few routes have limits
+
+    rows, experts = np.nonzero(np.isfinite(value))
+    gain = value[rows, experts]
+    if not len(rows):
+        return Solved(np.full(len(value), MODEL), np.zeros(value.shape[1]), 0.0, 0.0, 0.0)
+    matrix, bounds = _constraints(rows, experts, value.shape, limits)
+    relaxed = linprog(-gain, A_ub=matrix, b_ub=bounds, bounds=(0, None), method="highs-ds")
+    if relaxed.status != 0:
+        raise _impossible(limits)
+    share, bound = relaxed.x, -relaxed.fun
+    if limits.fees is not None and np.abs(share - np.rint(share)).max() > 1e-7:
+        whole = milp(
+            -gain,
+            constraints=LinearConstraint(matrix, ub=bounds),
+            integrality=np.ones(len(gain)),
+            bounds=(0, 1),
+            options={"mip_rel_gap": 0.0},
+        )
+        if whole.x is None:
+            raise _impossible(limits)
+        share, bound = whole.x, -whole.fun
+    expert = np.full(len(value), MODEL)
+    asked = share > 0.5
+    expert[rows[asked]] = experts[asked]
+    _, up, low, most, money = np.split(-relaxed.ineqlin.marginals, np.cumsum([len(value), *[value.shape[1]] * 2, 1]))
+    return Solved(expert, up - low, float(most[0]), float(money.sum()), bound)
+
+
+def _constraints(
+    rows: IntArray, experts: IntArray, shape: tuple[int, ...], limits: Limits
+) -> "tuple[csr_array, FloatArray]":
+    """Return the matrix and the bounds: n items, J upper and J lower limits, all questions, and money."""
+    from scipy.sparse import csr_array, vstack  # here: as above
+
+    n_items, n_experts = shape
+    places = np.arange(len(rows))
+    of_item = csr_array((np.ones(len(rows)), (rows, places)), shape=(n_items, len(rows)))
+    of_expert = csr_array((np.ones(len(rows)), (experts, places)), shape=(n_experts, len(rows)))
+    parts = [of_item, of_expert, -of_expert, csr_array(np.ones((1, len(rows))))]
+    bounds: list[ArrayLike] = [np.ones(n_items), limits.upper, -limits.lower, [limits.most_deferred]]
+    if limits.fees is not None:
+        parts.append(csr_array(limits.fees[rows, experts][None]))
+        bounds.append([limits.budget])
+    return vstack(parts, format="csr"), np.concatenate([np.asarray(one, dtype=np.float64) for one in bounds])
+
+
+def _impossible(limits: Limits) -> InputError:
+    money = f" with a budget of {limits.budget:,.6g}" if limits.fees is not None else ""
+    return InputError(f": the lower limits cannot be met together{money}.", argument="capacity")
