@@ -13,6 +13,8 @@ from defero.decisions.rules import (
     Rule,
     rule_from_settings,
 )
+from defero.decisions.stream.plan import StreamPlan
+from defero.decisions.stream.step import StreamDecision, StreamState, stream_step
 
 __all__ = [
     "DEFAULT_FEE",
@@ -25,8 +27,12 @@ __all__ = [
     "NeverAsk",
     "Rule",
     "Steps",
+    "StreamDecision",
+    "StreamPlan",
+    "StreamState",
     "ask_in_turn",
     "assign",
     "next_step",
     "rule_from_settings",
+    "stream_step",
 ]
