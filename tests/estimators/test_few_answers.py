@@ -82,7 +82,7 @@ def small_pieces(monkeypatch):
     ],
 )
 def test_a_network_is_fitted_without_a_grid_of_items_and_experts(net, loss):
-    n_items, n_experts = 5_000, 1_200  # hidden units are 64 an item whoever answers: few beside the experts
+    n_items, n_experts = 2_500, 1_200  # hidden units are 64 an item whoever answers: few beside the experts
     features, labels, experts = crowd(n_items, n_experts, 1_500)
     team = DeferralClassifier(
         net,
@@ -103,7 +103,7 @@ def test_a_network_is_fitted_without_a_grid_of_items_and_experts(net, loss):
     ids=lambda team: type(team).__name__,
 )
 def test_a_plain_model_is_fitted_without_a_grid_of_items_and_experts(team):
-    n_items, n_experts = 40_000, 400
+    n_items, n_experts = 20_000, 400
     features, labels, experts = crowd(n_items, n_experts, 1_500)
     tracemalloc.start()
     fit_quietly(team, features, labels, experts)
@@ -120,9 +120,9 @@ def test_listed_answers_teach_a_linear_model_what_the_grid_teaches(loss, monkeyp
         monkeypatch.setattr(verdicts, "CELLS_AT_ONCE", at_once)
         monkeypatch.setattr(verdicts, "FILLED", filled)
         monkeypatch.setattr(verdicts, "LOGITS_AT_ONCE", 1_000)
-        team = DeferralClassifier("linear", loss=loss, recipe=Recipe(weight_decay=0.01), random_state=0).fit(
-            features, labels, experts=experts
-        )
+        team = DeferralClassifier(
+            "linear", loss=loss, heads="separate", recipe=Recipe(weight_decay=0.01), random_state=0
+        ).fit(features, labels, experts=experts)
         found.append((team.predict_proba(features), team.predict_expert_proba(features)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, atol=2e-3)

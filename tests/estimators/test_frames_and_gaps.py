@@ -3,13 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from defero import DeferralClassifier, InputError, ModelOnly, TwoStageDeferral
+from defero import DeferralClassifier, InputError, ModelOnly, Router, TwoStageDeferral
 
 N = 80
 RNG = np.random.default_rng(0)
@@ -75,23 +79,101 @@ def picking(columns):
     return make_pipeline(ColumnTransformer([("scaled", StandardScaler(), columns)]), LogisticRegression())
 
 
+SITES = FRAME.assign(site=np.where(RNG.random(N) < 0.5, "arm", "leg")).mask(RNG.random((N, 3)) < 0.1).assign(unit="mm")
+
+
 @pytest.mark.parametrize(
     "columns",
     ["age", ["age", "size"], np.array(["size"]), pd.Index(["age"]), slice("age", "size"), make_column_selector()],
 )
-def test_models_that_pick_columns_by_name_are_refused(columns):
-    model = picking(columns)
-    what = r"its ColumnTransformer selects columns by (name \(\w+(, \w+)?\)|their type)"
-    fitted = picking(columns if not isinstance(columns, str) else [columns]).fit(FRAME, LABELS)
+def test_models_that_pick_columns_by_name_need_a_frame_that_has_them(columns):
+    columns = [columns] if isinstance(columns, str) else columns
     for name, team in (
-        ("classifier", TwoStageDeferral(model)),
-        ("classifier", TwoStageDeferral(FrozenEstimator(fitted))),
-        ("classifier", ModelOnly(model)),
-        ("expert_model", TwoStageDeferral(expert_model=model)),
-        ("expert_model", TwoStageDeferral(expert_model=[LogisticRegression(), model])),
+        ("classifier", TwoStageDeferral(picking(columns))),
+        ("classifier", ModelOnly(picking(columns))),
+        ("expert_model", TwoStageDeferral(expert_model=[LogisticRegression(), picking(columns)])),
     ):
-        with pytest.raises(InputError, match=rf"^{name}: {what}"):
-            team.fit(FRAME, LABELS, ANSWERS)
+        with pytest.raises(InputError, match=r"selects columns by name or type .*pass a DataFrame") as caught:
+            team.fit(FRAME.to_numpy(), LABELS, ANSWERS)
+        assert caught.value.argument == name
+        assert team.fit(FRAME, LABELS, ANSWERS).decide(FRAME).expert.shape == (N,)
+
+
+@pytest.mark.parametrize("wanted", ["unit", "sise"])
+def test_a_column_that_is_not_used_cannot_be_picked(wanted):
+    with pytest.raises(InputError, match=f"selects {wanted}, but the columns in use are age, size, site") as caught:
+        TwoStageDeferral(picking(["age", wanted])).fit(SITES, LABELS, ANSWERS)
+    assert caught.value.argument == "classifier"
+
+
+def reading_gaps():
+    """Return a classifier of the raw table: categories by name, gaps left to the trees."""
+    categories = make_pipeline(SimpleImputer(strategy="constant", fill_value="none"), OneHotEncoder())
+    columns = ColumnTransformer([("numbers", "passthrough", ["age", "size"]), ("site", categories, ["site"])])
+    return make_pipeline(columns, HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5, random_state=0))
+
+
+def test_a_pipeline_of_a_frame_gives_the_same_as_alone_and_is_saved(tmp_path):
+    alone = reading_gaps().fit(SITES.drop(columns="unit"), LABELS)
+    for model in (reading_gaps(), FrozenEstimator(alone)):
+        team = TwoStageDeferral(model, reading_gaps()).fit(SITES, LABELS, ANSWERS)
+        np.testing.assert_allclose(team.predict_proba(SITES), alone.predict_proba(SITES), atol=1e-12)
+        team.save(tmp_path / "model")
+        loaded = TwoStageDeferral.load(tmp_path / "model")
+        np.testing.assert_array_equal(loaded.predict_proba(SITES), team.predict_proba(SITES))
+        np.testing.assert_array_equal(loaded.predict_expert_proba(SITES), team.predict_expert_proba(SITES))
+        assert loaded.decide(SITES[:1].assign(site="toe")).unusual.tolist() == ["site"]
+
+
+def test_shrunk_heads_go_with_a_pipeline_of_a_frame():
+    team = TwoStageDeferral(reading_gaps(), heads="shrunk").fit(SITES, LABELS, ANSWERS)
+    alone = reading_gaps().fit(SITES.drop(columns="unit"), LABELS)
+    np.testing.assert_allclose(team.predict_proba(SITES), alone.predict_proba(SITES), atol=1e-12)
+
+
+ARRAY = SITES[["age", "size"]].to_numpy(dtype=float)
+
+
+@pytest.mark.parametrize(
+    "team",
+    [
+        DeferralClassifier(random_state=0),
+        DeferralClassifier("linear", random_state=0),
+        TwoStageDeferral(HistGradientBoostingClassifier(max_iter=5)),
+        ModelOnly(),
+    ],
+    ids=lambda team: str(team)[:40],
+)
+def test_an_array_with_gaps_is_taken_as_a_frame_is(team, tmp_path):
+    as_array = clone(team).fit(ARRAY, LABELS, ANSWERS)
+    as_frame = clone(team).fit(pd.DataFrame(ARRAY, columns=["a", "b"]), LABELS, ANSWERS)
+    assert as_array.n_features_in_ == 2
+    assert not hasattr(as_array, "feature_names_in_")
+    frame_proba = as_frame.predict_proba(pd.DataFrame(ARRAY, columns=["a", "b"]))
+    np.testing.assert_array_equal(as_array.predict_proba(ARRAY), frame_proba)
+    as_array.save(tmp_path / "model")
+    loaded = Router.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.scores(ARRAY).class_proba, frame_proba)
+    assert loaded.decide([[999.0, np.nan]]).unusual.tolist() == ["column 0"]
+    with pytest.raises(InputError, match="3 features, but fit saw 2"):
+        loaded.decide(np.ones((1, 3)))
+    with pytest.raises(InputError, match="inf at row 0, column 1"):
+        loaded.decide([[1.0, np.inf]])
+    with pytest.raises(InputError, match=r"rows.* fit"):
+        as_array.calibrate(ARRAY, LABELS, ANSWERS)
+
+
+def test_what_an_array_cannot_have():
+    endless = ARRAY.copy()
+    endless[3, 1] = np.inf
+    for team in (DeferralClassifier("linear"), TwoStageDeferral()):
+        with pytest.raises(InputError, match="inf at row 3, column 1"):
+            team.fit(endless, LABELS, ANSWERS)
+    whole = TwoStageDeferral().fit(FRAME.to_numpy(), LABELS, ANSWERS)
+    with pytest.raises(InputError, match=r"NaN at row .*fit on a DataFrame"):
+        whole.predict(ARRAY)
+    with pytest.raises(InputError, match="NaN at row"):
+        DeferralClassifier(torch.nn.Linear(2, 3)).fit(ARRAY, LABELS, ANSWERS)
 
 
 def test_columns_may_be_picked_by_number():

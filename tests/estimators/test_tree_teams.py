@@ -10,7 +10,7 @@ import pytest
 
 from defero import DeferralClassifier, InputError, Router
 from defero.core.scores import Scores
-from defero.estimators.tables.choose_team import n_folds, team_log_loss
+from defero.estimators.tables.choose_team import held_out_value, n_folds
 from defero.estimators.training_data import TrainingData, coded_experts
 from defero.scorers.blend import BlendScorer
 
@@ -35,6 +35,13 @@ def clinic(n=600, *, n_experts=3, share=1.0, seed=0):
 def team():
     frame, labels, answers = clinic()
     return DeferralClassifier("trees", random_state=0).fit(frame, labels, experts=answers)
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    """Return a team that auto chose; ten cases belong together."""
+    frame, labels, answers = clinic(300)
+    return DeferralClassifier(random_state=0).fit(frame, labels, experts=answers, groups=np.arange(300) // 10)
 
 
 def test_the_team_is_better_than_the_model_and_knows_who_is_right(team):
@@ -87,12 +94,12 @@ def test_heads_are_shrunk_or_separate_on_request(heads):
 
 
 def test_few_answers_and_no_experts_and_one_class_and_weights():
-    frame, labels, answers = clinic(200, share=0.1)
+    frame, labels, answers = clinic(150, share=0.1)
     few = DeferralClassifier("trees").fit(frame, labels, experts=answers)
     assert few.router_.scorer.trees.forest is None  # nobody has enough answers for trees of their own
     alone = DeferralClassifier().fit(frame, labels)
     assert alone.decide(frame).coverage == 1
-    one = DeferralClassifier().fit(frame, np.full(200, "well"), experts=answers.where(answers == "well"))
+    one = DeferralClassifier().fit(frame, np.full(150, "well"), experts=answers.where(answers == "well"))
     assert (one.predict(frame) == "well").all()
     weight = np.where(labels == "ill", 20.0, 1.0)
     weighted = DeferralClassifier("trees").fit(frame, labels, experts=answers, sample_weight=weight)
@@ -112,22 +119,18 @@ def test_with_few_answers_heads_read_the_beliefs_alone_unless_more_is_borne_out(
     assert heads_read(np.where(features[:, :1] > 0, 0.97, 0.4)) is None  # every feature by itself
 
 
-def test_groups_are_never_in_two_folds():
-    frame, labels, answers = clinic(200)
-    groups = np.arange(200) // 10
-    team = DeferralClassifier().fit(frame, labels, experts=answers, groups=groups)
-    fold = team._learned.fold
-    assert all(len(set(fold[groups == group])) == 1 for group in range(20))
+def test_groups_are_never_in_two_folds(chosen):
+    fold = chosen._learned.fold.reshape(30, 10)
+    assert (fold == fold[:, :1]).all()
+    assert len(np.unique(fold)) == 5
 
 
-def test_auto_says_what_it_chose_and_by_how_much():
-    frame, labels, answers = clinic(300)
-    team = DeferralClassifier().fit(frame, labels, experts=answers)
-    learned = team._learned
+def test_auto_says_what_it_chose_and_by_how_much(chosen):
+    learned = chosen._learned
     assert {one.net for one in learned.candidates} >= {"trees", "linear"}
     assert learned.candidates[0].team_log_loss <= learned.candidates[1].team_log_loss
-    assert learned.net in team.router_.facts.choice
-    assert "The mlp was not tried" in team.router_.facts.choice
+    assert learned.net in chosen.router_.facts.choice
+    assert "The mlp was not tried" in chosen.router_.facts.choice
 
 
 def test_the_team_s_log_loss_is_that_of_whoever_is_most_likely_right():
@@ -136,18 +139,34 @@ def test_the_team_s_log_loss_is_that_of_whoever_is_most_likely_right():
     data = TrainingData(np.zeros((3, 1)), label_idx, label_idx, 2, answers, np.ones(3), weighted=False)
     scores = Scores.from_probabilities([[0.6, 0.4]] * 3, [[0.9, 0.95], [0.7, 0.8], [0.9, 0.9]])
     # Item 0: the first expert (0.9, right). Item 1: the second (0.8, right). Item 2: the model, which is wrong.
-    assert team_log_loss(scores, data) == pytest.approx(-np.mean(np.log([0.9, 0.8, 0.4])))
+    assert held_out_value(scores, data) == (pytest.approx(-np.mean(np.log([0.9, 0.8, 0.4]))), None)
+    # With these fees the first expert (0.7, wrong) is asked about item 1.
+    log_loss, cost = held_out_value(scores, replace(data, fees=np.tile([0.05, 0.3], (3, 1))))
+    assert log_loss == pytest.approx(-np.mean(np.log([0.9, 0.3, 0.4])))
+    assert cost == pytest.approx((0.05 + 1.05 + 1) / 3)
 
 
-def test_a_blend_is_saved_and_as_good_as_its_parts(tmp_path):
-    frame, labels, answers = clinic(400)
-    data = DeferralClassifier(random_state=0).fit(frame, labels, experts=answers)
-    by_net = {one.net: one.label_log_loss for one in data._learned.candidates}
+def test_fees_make_auto_choose_by_the_cost():
+    frame, labels, answers = clinic(120)
+    team = DeferralClassifier(random_state=0).fit(frame, labels, experts=answers, fees=[0.3] * answers.shape[1])
+    learned = team._learned
+    costs = [one.team_cost for one in learned.candidates]
+    assert costs == sorted(costs)
+    for fact in ("cost (errors and fees", f"{learned.net} {costs[0]:.4f}"):
+        assert fact in team.router_.facts.choice
+    with pytest.raises(InputError, match="no expert zoe") as caught:
+        DeferralClassifier().fit(frame, labels, experts=answers, fees={"zoe": 0.1})
+    assert caught.value.argument == "fees"
+
+
+def test_a_blend_is_saved_and_as_good_as_its_parts(chosen, tmp_path):
+    frame, _, _ = clinic(300)
+    by_net = {one.net: one.label_log_loss for one in chosen._learned.candidates}
     blend = next(net for net in by_net if "+" in net)
-    assert by_net[blend] <= min(by_net["trees"], by_net["linear"]) + 0.002
-    base = data.router_.scorer.base
+    assert by_net[blend] <= min(by_net["trees"], by_net["linear"]) + 0.005
+    team, base = chosen.router_, chosen.router_.scorer.base
     parts = base.parts if isinstance(base, BlendScorer) else (base,)
-    mixed = replace(data.router_, scorer=replace(data.router_.scorer, base=BlendScorer(parts, np.ones(len(parts)))))
+    mixed = replace(team, scorer=replace(team.scorer, base=BlendScorer(parts, np.ones(len(parts)))))
     mixed.save(tmp_path / "team")
     np.testing.assert_array_equal(Router.load(tmp_path / "team").predict(frame), mixed.predict(frame))
 
@@ -166,7 +185,7 @@ def test_a_number_far_outside_is_bounded_by_the_accuracy_across_folds(team):
 def test_a_sample_is_said(monkeypatch):
     monkeypatch.setattr("defero.estimators.tables.choose_team.MOST_ITEMS", 200)
     frame, labels, answers = clinic(300)
-    team = DeferralClassifier("trees").fit(frame, labels, experts=answers)
+    team = DeferralClassifier("trees", heads="shrunk").fit(frame, labels, experts=answers)
     assert "200 of 300 cases" in team.router_.facts.choice
     assert team.router_.held_out.observed.shape == (200, 3)
 

@@ -3,7 +3,6 @@
 import tracemalloc
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -104,12 +103,3 @@ def test_one_row_of_measurements_that_comes_again_is_reuse():
     again = np.r_[second, 0]
     with pytest.raises(InputError, match=r"calibrate: 1 of 101 rows were seen by fit.* The first is row 100, "):
         seen.seen_after(fitted, "calibrate", features[again], label[again], said[again], disjoint=False)
-
-
-def test_the_chance_to_be_alike_is_that_of_pairs():
-    rng = np.random.default_rng(0)
-    table = rng.integers(0, 5, (40, 2))
-    equal = [(table[i] == table[j]) for i in range(40) for j in range(i)]
-    assert seen.chance_alike(table) == pytest.approx(np.prod(np.mean(equal, axis=0)))
-    assert seen.chance_alike(pd.DataFrame(table)) == pytest.approx(seen.chance_alike(table))
-    assert seen.chance_alike(rng.normal(size=(40, 2))) == 0.0

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -11,12 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from defero.calibration import Method
 from defero.calibration.after_selection import HeldOut, fit_selection
 from defero.core.checks.arrays import FloatArray
-from defero.core.errors import InputError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
 from defero.core.results import Answer, Decision, ExpertSets
 from defero.data.recipes.learn_vectors import vectors_for_texts
@@ -30,9 +30,12 @@ from defero.estimators.tables.tree_columns import columns_of
 from defero.estimators.training_data import (
     AnswerWeights,
     TrainingData,
-    check_finite,
+    checked_rows,
     coded_experts,
+    fees_of_items,
     group_numbers,
+    raw_columns,
+    training_matrix,
     warn_about_silent_experts,
     warn_about_unused_columns,
     with_answer_weights,
@@ -50,7 +53,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     """
 
     # With metadata routing, pipelines and cross-validation pass these on without a request by the user.
-    __metadata_request__fit: ClassVar = {"experts": True, "groups": True}
+    __metadata_request__fit: ClassVar = {"experts": True, "groups": True, "fees": True}
     __metadata_request__score: ClassVar = {"experts": True}
 
     text: Any
@@ -79,8 +82,13 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     def _known_classes(self, labels: Labels) -> Labels:
         return find_classes(labels)
 
-    def _reads_vectors(self) -> bool:
-        """Return whether texts become word vectors instead of scores for the classes."""
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = not self._is_deep()
+        return tags
+
+    def _is_deep(self) -> bool:
+        """Return whether a deep net learns: texts become word vectors, and an array may have no gaps."""
         return False
 
     def fit(
@@ -90,14 +98,15 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         experts: object = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        fees: ArrayLike | Mapping[str, float] | None = None,
     ) -> Self:
         """Fit the classes and the experts on past cases.
 
         Parameters
         ----------
         X : (n, d) array or DataFrame
-            An array must be finite. Of a DataFrame the numeric and categorical columns and those in `text` are used;
-            missing cells are filled. A warning names the columns that cannot be used.
+            Of a DataFrame the numeric and categorical columns and those in `text` are used. Missing cells are filled
+            and marked, NaN of an array too (not by deep nets). A warning names the columns that cannot be used.
         y : (n,) any label type
             True labels.
         experts : (n, J) array, DataFrame, scipy.sparse matrix or the answers of an `ExpertTable`, optional
@@ -108,6 +117,9 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         groups : (n,), optional
             Group ids, such as patient ids, if new cases come from new groups. Cross-validation inside `fit` puts all
             rows of a group into the same fold.
+        fees : (J,), (n, J) or {name: fee}, optional
+            What asking each expert will cost, in units of one error. `DeferralClassifier` with net="auto" then chooses
+            the team that costs least; pass the fees to `decide` too.
 
         Returns
         -------
@@ -125,7 +137,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
         group_idx = None if groups is None else group_numbers(groups, n_items=len(labels))
         if recipe is not None and recipe.text:
-            if self._reads_vectors():
+            if self._is_deep():
                 recipe = vectors_for_texts(recipe, X)
                 matrix = recipe.apply(X, source="X")
             else:
@@ -144,6 +156,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             groups=group_idx,
             summed=None if recipe is None else summed_columns(recipe),
             columns=None if recipe is None else columns_of(recipe),
+            raw=None if recipe is None else raw_columns(recipe),
+            fees=fees_of_items(fees, names, n_items=len(labels)),
         )
         data = with_answer_weights(data, self.answer_weights)
         counts = answers.per_expert()
@@ -162,7 +176,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             facts=FitFacts(
                 estimator=type(self).__name__,
                 parameters=plain_parameters(self.get_params(deep=False)),
-                columns=None if recipe is None else tuple(str(name) for name in X.columns),
+                columns=tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None,
                 choice=self._choice(),
             ),
         )
@@ -336,10 +350,6 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         answers : (m,)
             Their answers; rows without one are left out. With fewer than `min_answers` they are never asked alone;
             without any they count as an average expert.
-
-        Returns
-        -------
-        self
         """
         rows = X if X is None or len(X) == 0 else self._checked(X)
         return self._adopt(self._ready().copy().add_expert(name, rows, y, answers))
@@ -369,7 +379,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self.n_experts_ = len(router.expert_names)
         self.dropped_columns_ = dict(getattr(router.recipe, "dropped", {}))
         columns = router.facts.columns
-        self.n_features_in_ = router.n_features if columns is None else len(columns)
+        fitted_width = router.n_features if router.recipe is None else getattr(router.recipe, "n_inputs", None)
+        self.n_features_in_ = fitted_width if columns is None else len(columns)
         if columns is not None:
             self.feature_names_in_ = np.array(columns, dtype=object)
         return self
@@ -381,20 +392,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         return self.router_
 
     def _training_matrix(self, X: Any, y: ArrayLike) -> tuple[FloatArray, FeatureRecipe | None]:
-        if not hasattr(X, "columns"):
-            if self.text is not None:
-                raise InputError(f"names columns, but X is {type(X).__name__}; pass a DataFrame.", argument="text")
-            matrix, _ = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
-            return check_finite(matrix), None
-        validate_data(self, X, y, skip_check_array=True)
-        recipe = FeatureRecipe.learn(X, text=self.text, source="X")
-        # Texts are encoded later: that needs the labels.
-        return (np.empty((len(X), 0)) if recipe.text else recipe.apply(X, source="X")), recipe
+        return training_matrix(self, X, y, text=self.text, fills_gaps=not self._is_deep())
 
     def _checked(self, X: Any) -> Any:
-        router = self._ready()
-        if hasattr(X, "columns") or router.recipe is not None:
-            if hasattr(X, "columns"):
-                validate_data(self, X, reset=False, skip_check_array=True)
-            return X if router.recipe is not None else np.asarray(X, dtype=np.float64)
-        return check_finite(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
+        return checked_rows(self, X, self._ready())

@@ -9,7 +9,7 @@ from defero.core.labels import Labels
 from defero.decisions.rules import AlwaysAskBest, AskAtRandom, AskBelowThreshold, NeverAsk, Rule
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.training_data import TrainingData
-from defero.estimators.two_stage import classes_of, fit_classifier, smoothed_share
+from defero.estimators.two_stage import classes_of, fit_classifier, smoothed_share, team_scorer
 from defero.scorers import Scorer
 from defero.scorers.two_stage import TwoStageScorer
 
@@ -23,7 +23,7 @@ class Baseline(DeferralEstimator):
         return classes_of(self.classifier, labels)
 
     def _learn(self, data: TrainingData) -> TwoStageScorer:
-        return TwoStageScorer(fit_classifier(self.classifier, data), _shares(data))
+        return team_scorer(fit_classifier(self.classifier, data), _shares(data), data)
 
     def _with_population(self, scorer: Scorer, data: TrainingData) -> Scorer:
         return scorer  # no experts can be added to a baseline

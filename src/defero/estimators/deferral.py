@@ -36,10 +36,10 @@ class DeferralClassifier(DeferralEstimator):
     ----------
     net : "auto", "trees", "linear", "mlp", the name of a deep net, or a torch.nn.Module
         "trees" are boosted trees for the classes, and for each expert a mean of boosted trees and a shrunk head,
-        weighted by cross-validation. "auto", with loss="auto", chooses the model of the classes among trees, a
-        logistic regression and a small network by the log loss of the team on held-out items; with another loss it
-        chooses between "linear" and "mlp" by the labels. "linear" is fitted by L-BFGS on all rows, "mlp" (ReLU
-        layers) by AdamW with early stopping. Deep nets, by name such as "wrn-28-4" or "resnet-18"
+        weighted by cross-validation. "auto", with loss="auto", chooses the model of the classes among trees, a logistic
+        regression and a small network by the log loss of the team on held-out items (by its cost, if `fit` gets fees);
+        with another loss it chooses between "linear" and "mlp" by the labels. "linear" is fitted by L-BFGS on all rows,
+        "mlp" (ReLU layers) by AdamW with early stopping. Deep nets, by name such as "wrn-28-4" or "resnet-18"
         (`defero.nets.NET_NAMES`) or as a module that maps a batch to (n, f) features, take pictures X (n, height,
         width, channels) or other arrays.
     loss : "softmax", "ova", "decoupled", "asymmetric", "moe" or "auto"
@@ -143,7 +143,7 @@ class DeferralClassifier(DeferralEstimator):
         """Return whether the team is learned as one of a table: trees, or whatever makes the best team."""
         return self.net == "trees" or (self.net == "auto" and self.loss == "auto")
 
-    def _reads_vectors(self) -> bool:
+    def _is_deep(self) -> bool:
         return is_deep(self.net)
 
     def _recipe(self) -> Recipe:

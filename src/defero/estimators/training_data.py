@@ -3,20 +3,24 @@
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import validate_data
 
 from defero.answering import answer_weights
 from defero.answering.weights import By
 from defero.core.answers import Answers, Triplets, group_by_expert
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, fee_matrix, names
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
 from defero.core.wording import join_names
-from defero.data.recipes.columns import SAYS_NOTHING
+from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumericColumn
+from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.router import Router
+from defero.scorers.raw_columns import RawColumn, RawColumns
 from defero.scorers.tree_columns import TreeColumns
 
 
@@ -47,6 +51,10 @@ class TrainingData:
         Features that are scores of a text; none if None.
     columns : TreeColumns, optional
         The columns that trees look at; each feature is a number if None.
+    raw : RawColumns, optional
+        The raw columns of a table, for models that select columns by name.
+    fees : (n, J), optional
+        What asking each expert costs, in units of one error; nothing if None.
     """
 
     features: FloatArray
@@ -60,6 +68,8 @@ class TrainingData:
     groups: IntArray | None = None
     summed: BoolArray | None = None
     columns: TreeColumns | None = None
+    raw: RawColumns | None = None
+    fees: FloatArray | None = None
 
     @property
     def n_experts(self) -> int:
@@ -103,13 +113,15 @@ class TrainingData:
             weight=self.weight[rows],
             answer_weight=None,
             groups=None if self.groups is None else self.groups[rows],
+            fees=None,
         )
 
     def take(self, rows: IntArray) -> "TrainingData":
         """Return the data of these rows, answers included."""
         inside = np.isin(self.item_idx, rows)
         answer_weight = None if self.answer_weight is None else self.answer_weight[inside]
-        return replace(self.without_experts(rows), answers=self.answers[rows], answer_weight=answer_weight)
+        fees = None if self.fees is None else self.fees[rows]
+        return replace(self.without_experts(rows), answers=self.answers[rows], answer_weight=answer_weight, fees=fees)
 
     def by_expert(self) -> list[IntArray]:
         """Return the positions of each expert's answers among the m, J arrays; each sorted by item."""
@@ -193,6 +205,59 @@ def warn_about_silent_experts(counts: IntArray, expert_names: tuple[str, ...]) -
         )
 
 
+def fees_of_items(fees: object, expert_names: tuple[str, ...], *, n_items: int) -> FloatArray | None:
+    """Return the fees of each item, (n, J); None where no fee is asked."""
+    if fees is None:
+        return None
+    matrix = fee_matrix(by_name("fees", fees, expert_names, default=0.0), n_items=n_items, n_experts=len(expert_names))
+    return matrix if matrix.any() else None
+
+
+def training_matrix(
+    estimator: Any, X: Any, y: ArrayLike, *, text: Any, fills_gaps: bool
+) -> tuple[FloatArray, FeatureRecipe | None]:
+    """Return the training features, and how new ones are made from raw columns; None for an array without gaps.
+
+    Features of texts are left out: they need the labels.
+    """
+    if hasattr(X, "columns"):
+        validate_data(estimator, X, y, skip_check_array=True)
+        recipe = FeatureRecipe.learn(X, text=text, source="X")
+        return (np.empty((len(X), 0)) if recipe.text else recipe.apply(X, source="X")), recipe
+    if text is not None:
+        raise InputError(f"names columns, but X is {type(X).__name__}; pass a DataFrame.", argument="text")
+    matrix, _ = validate_data(estimator, X, y, dtype=np.float64, ensure_all_finite=False)
+    if not fills_gaps or not np.isnan(matrix).any():
+        return check_finite(matrix), None
+    table = NumberedColumns(matrix)
+    recipe = FeatureRecipe.learn(table, source="X")
+    return recipe.apply(table), recipe
+
+
+def raw_columns(recipe: FeatureRecipe) -> RawColumns:
+    """Return where the numbers and the categories of a table are in the matrix of its recipe."""
+    raw, start = [], 0
+    for column in recipe.columns:
+        if isinstance(column, NumericColumn):
+            missing = start + column.varies if column.missing else -1
+            raw.append(RawColumn(column.name, start if column.varies else -1, missing, column.fill))
+        elif isinstance(column, CategoricalColumn):
+            levels = (*column.levels, *("other",) * column.other)
+            raw.append(RawColumn(column.name, start, start + len(levels) if column.missing else -1, levels=levels))
+        start += len(column.outputs)
+    return RawColumns(tuple(raw))
+
+
+def checked_rows(estimator: Any, X: Any, router: Router) -> Any:
+    """Return rows that a fitted estimator can read: those of fit had the same columns."""
+    if hasattr(X, "columns"):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return X if router.recipe is not None else np.asarray(X, dtype=np.float64)
+    if router.recipe is None:
+        return check_finite(validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False))
+    return X
+
+
 def check_finite(matrix: FloatArray) -> FloatArray:
     """Return the matrix; raise if a cell is not finite."""
     if np.isfinite(matrix).all():
@@ -201,7 +266,7 @@ def check_finite(matrix: FloatArray) -> FloatArray:
     what = "NaN" if np.isnan(matrix[row, column]) else "inf"
     raise InputError(
         f"contains {what} at row {row}, column {column}; expected finite numbers. Fill or drop such cells, "
-        "or pass a DataFrame, whose missing cells are filled.",
+        "or fit on a DataFrame, whose missing cells are filled.",
         argument="X",
     )
 

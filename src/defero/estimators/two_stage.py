@@ -33,6 +33,8 @@ from defero.estimators.training_data import AnswerWeights, TrainingData
 from defero.scorers import Scorer
 from defero.scorers.two_stage import TwoStageScorer
 
+BY_TYPE = "by type"
+
 
 class TwoStageDeferral(DeferralEstimator):
     """Fit a classifier on the labels, then for each expert a classifier of "right or wrong" on their answers.
@@ -44,9 +46,9 @@ class TwoStageDeferral(DeferralEstimator):
     classifier : scikit-learn classifier, optional
         Logistic regression on standardised features by default; with shrunk heads its ridge penalty is chosen by
         cross-validation. A fitted classifier can be passed in `sklearn.frozen.FrozenEstimator`. It must have been
-        fitted on the same matrix as here: of a DataFrame the columns are one-hot encoded and missing cells filled. So
-        a classifier cannot select columns by name; for one that reads the DataFrame itself, see
-        `Router.from_probabilities`.
+        fitted on the same matrix as here: of a DataFrame the columns are one-hot encoded and missing cells filled. A
+        classifier that selects columns by name (`ColumnTransformer`) or was fitted on a DataFrame takes the columns
+        themselves, with their gaps; of a category the 20 most frequent levels keep their names, the rest are "other".
     expert_model : scikit-learn classifier, or a list of J of them, optional
         A copy is fitted for each expert; see `heads` for the default. Those in a list may be frozen.
     heads : "auto", "shrunk" or "separate"
@@ -93,10 +95,10 @@ class TwoStageDeferral(DeferralEstimator):
         return classes_of(self.classifier, labels)
 
     def _learn(self, data: TrainingData) -> Scorer:
-        self._check_options(data.features.shape[1])
+        self._check_options(data)
         if self._shrinks(data):
             chosen, proba = self._chosen_classifier(data)
-            return with_shrunk_heads(TwoStageScorer(fit_classifier(chosen, data), []), data, proba)
+            return with_shrunk_heads(team_scorer(fit_classifier(chosen, data), [], data), data, proba)
         classifier = fit_classifier(self.classifier, data)
         n_experts = data.n_experts
         if isinstance(self.expert_model, list | tuple):
@@ -109,22 +111,22 @@ class TwoStageDeferral(DeferralEstimator):
             models = [self.expert_model] * n_experts
         counts = data.weight_of_answers()
         weighted = [answers[counts[answers] > 0] for answers in data.by_expert()]
-        return TwoStageScorer(
-            classifier,
-            [
-                self._learn_expert(model, data, answers, counts[answers])
-                for model, answers in zip(models, weighted, strict=True)
-            ],
-        )
+        experts = [
+            self._learn_expert(model, data, answers, counts[answers])
+            for model, answers in zip(models, weighted, strict=True)
+        ]
+        return team_scorer(classifier, experts, data)
 
-    def _check_options(self, n_features: int) -> None:
+    def _check_options(self, data: TrainingData) -> None:
         check_heads(self.heads)
-        check_no_column_names(self.classifier, "classifier")
+        check_column_names(self.classifier, data, "classifier")
         expert_models = self.expert_model if isinstance(self.expert_model, list | tuple) else [self.expert_model]
         for model in expert_models:
-            check_no_column_names(model, "expert_model")
+            check_column_names(model, data, "expert_model")
+        n_features = data.features.shape[1]
         n_fitted = getattr(self.classifier, "n_features_in_", n_features)
-        if isinstance(self.classifier, FrozenEstimator) and n_fitted != n_features:
+        by_name = data.raw is not None and data.raw.reads(self.classifier)
+        if isinstance(self.classifier, FrozenEstimator) and n_fitted != n_features and not by_name:
             raise InputError(
                 f": the frozen one was fitted on {n_fitted} columns, and gets {n_features} here, since categories of a "
                 "table are one-hot encoded and missing cells marked. Fit it on the same matrix, or pass its "
@@ -169,7 +171,8 @@ class TwoStageDeferral(DeferralEstimator):
 
             def proba(features: FloatArray) -> FloatArray:
                 class_proba = np.zeros((len(features), data.n_classes))
-                class_proba[:, column_idx] = model.predict_proba(features)
+                table = features if data.raw is None else data.raw.table_for(model, features)
+                class_proba[:, column_idx] = model.predict_proba(table)
                 return class_proba
 
             return proba
@@ -196,7 +199,8 @@ class TwoStageDeferral(DeferralEstimator):
         if len(np.unique(right)) < 2:
             return smoothed_share(right, counts)
         weight = counts if data.weighted or data.answer_weight is not None else None
-        return fit_weighted(_copy(model, "expert_model"), data.features[rows], right.astype(np.int64), weight)
+        table = training_table(model, data, data.features[rows])
+        return fit_weighted(_copy(model, "expert_model"), table, right.astype(np.int64), weight)
 
 
 def default_classifier(strength: float = 1.0) -> Pipeline:
@@ -211,38 +215,59 @@ def classes_of(classifier: Any, labels: Labels) -> Labels:
 
 def fit_classifier(classifier: Any, data: TrainingData) -> Any:
     """Fit a copy of a classifier (by default logistic regression) on the labels."""
-    check_no_column_names(classifier, "classifier")
+    check_column_names(classifier, data, "classifier")
     weight = data.weight if data.weighted else None
     if data.n_classes == 1:  # few classifiers support a single class
         return DummyClassifier(strategy="prior").fit(data.features, data.labels)
-    return fit_weighted(_copy(classifier, "classifier"), data.features, data.labels, weight)
+    table = training_table(classifier, data, data.features)
+    return fit_weighted(_copy(classifier, "classifier"), table, data.labels, weight)
 
 
-def check_no_column_names(model: Any, name: str) -> None:
-    """Raise if a model selects columns by name: it gets an array without names."""
+def team_scorer(classifier: Any, experts: list[Any], data: TrainingData) -> TwoStageScorer:
+    """Return the scorer of fitted models; it keeps the raw columns if one of them knows columns by name."""
+    by_name = data.raw is not None and any(data.raw.reads(model) for model in (classifier, *experts))
+    return TwoStageScorer(classifier, experts, data.raw if by_name else None)
+
+
+def training_table(model: Any, data: TrainingData, features: FloatArray) -> Any:
+    """Return what a model is fitted on: the raw columns if it selects them by name, else the matrix."""
+    return features if data.raw is None or not selected_names(model) else data.raw.frame(features)
+
+
+def check_column_names(model: Any, data: TrainingData, argument: str) -> None:
+    """Raise if a model selects columns by name that are not there."""
+    names = selected_names(model)
+    if names and data.raw is None:
+        raise InputError(
+            f": its ColumnTransformer selects columns by name or type ({join_names(names)}), but X is an array; pass "
+            "a DataFrame.",
+            argument=argument,
+        )
+    unknown = [] if data.raw is None else [name for name in names if name not in (*data.raw.names, BY_TYPE)]
+    if unknown:
+        raise InputError(
+            f": its ColumnTransformer selects {join_names(unknown)}, but the columns in use are "
+            f"{join_names(data.raw.names if data.raw is not None else ())}. Columns of one value, dates and texts are "
+            "not used.",
+            argument=argument,
+        )
+
+
+def selected_names(model: Any) -> list[str]:
+    """Return the columns that the ColumnTransformers of a model select by name, `BY_TYPE` where by their type."""
     whole = model.estimator if isinstance(model, FrozenEstimator) else model
     if not hasattr(whole, "get_params"):
-        return
-    for part in (whole, *whole.get_params().values()):
-        selections = [columns for _, _, columns in part.transformers] if isinstance(part, ColumnTransformer) else []
-        named = next((columns for columns in selections if _by_name(columns)), None)
-        if named is not None:
-            how = (
-                "by their type"
-                if isinstance(named, make_column_selector)
-                else f"by name ({join_names(_several(named))})"
-            )
-            raise InputError(
-                f": its ColumnTransformer selects columns {how}, but it gets an array without names. Pass the "
-                "classifier without it (categories of a DataFrame are one-hot encoded, missing cells filled), or pass "
-                "the probabilities of the whole pipeline to Router.from_probabilities.",
-                argument=name,
-            )
+        return []
+    parts = [part for part in (whole, *whole.get_params().values()) if isinstance(part, ColumnTransformer)]
+    selections = [columns for part in parts for _, _, columns in part.transformers if _by_name(columns)]
+    return [name for columns in selections for name in _several(columns)]
 
 
-def _several(columns: Any) -> list[Any]:
+def _several(columns: Any) -> list[str]:
+    if isinstance(columns, make_column_selector):
+        return [BY_TYPE]
     if isinstance(columns, slice):
-        return [columns.start, columns.stop]
+        return [end for end in (columns.start, columns.stop) if end is not None]
     return [columns] if isinstance(columns, str) else list(columns)
 
 

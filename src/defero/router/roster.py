@@ -15,10 +15,10 @@ from defero.core.wording import did_you_mean, join_names
 from defero.data.fingerprint import held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.router.look_alikes import most_by_chance
 from defero.router.seen import (
     ANSWERED,
     Fingerprints,
-    most_by_chance,
     of_other_experts,
     shared_rows,
     told_apart_by,

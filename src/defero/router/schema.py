@@ -81,7 +81,7 @@ def recipe(n_bytes: int) -> Check:
 
 def scorer(n_bytes: int) -> Check:
     """Return the check of a scorer's settings, of whichever kind."""
-    width = integer(0, n_bytes)
+    width, place, levels = integer(0, n_bytes), integer(-1, n_bytes), maybe(list_of(text, least=1))
     own = {
         "link": text,
         "depths": mapping_of(integer(0, n_bytes)),
@@ -94,6 +94,7 @@ def scorer(n_bytes: int) -> Check:
         "n_experts": width,
         "block": integer(1, 1 << 20),
         "constants": list_of(maybe(number(0.0, 1.0))),
+        "raw": maybe(list_of(record(name=text, start=place, missing=place, fill=number(), levels=levels))),
         "base_kind": text,
         "lens": record(n_features=width, reads_classes=flag, n_hidden=width),
         "n_own": width,

@@ -10,6 +10,7 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
+from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.router.parts import TeamParts
@@ -32,19 +33,30 @@ class Scoring(TeamParts):
         if isinstance(self.scorer, ArrayScorer | FunctionScorer):
             return X
         if self.recipe is not None:
-            if not hasattr(X, "columns"):
-                raise InputError(
-                    f"must be a DataFrame with the columns of fit ({join_names(self.recipe.inputs)}), "
-                    f"got {type(X).__name__}.",
-                    argument="X",
-                )
-            return self.recipe.apply(X, source=source, first_row=first_row)
+            return self.recipe.apply(self._frame(X, source=source), source=source, first_row=first_row)
         if self.item_shape is not None:
             return items_of_shape(X, self.item_shape, source=source)
         matrix: FloatArray = float_matrix(source, X)
-        if matrix.shape[1] != self.n_features:
-            raise InputError(f"{source} has {matrix.shape[1]} features, but fit saw {self.n_features}.")
+        self._check_width(matrix.shape[1], self.n_features, source=source)
         return matrix if self.usual is None else self.usual.clip(matrix)
+
+    def _frame(self, X: Any, *, source: str) -> Any:
+        """Return the table that a recipe takes: X, or an array with numbered columns if fit had one."""
+        if hasattr(X, "columns"):
+            return X
+        if not isinstance(self.recipe, FeatureRecipe) or self.facts.columns is not None:
+            names = join_names(self.recipe.inputs) if self.recipe is not None else "none"
+            raise InputError(
+                f"must be a DataFrame with the columns of fit ({names}), got {type(X).__name__}.", argument="X"
+            )
+        table = NumberedColumns(X)
+        self._check_width(len(table.columns), self.recipe.n_inputs, source=source)
+        return table
+
+    @staticmethod
+    def _check_width(n_columns: int, n_fitted: int | None, *, source: str) -> None:
+        if n_columns != n_fitted:
+            raise InputError(f"{source} has {n_columns} features, but fit saw {n_fitted}.")
 
     def outside(self, features: Any) -> BoolArray | None:
         """Return which columns make a case unusual, (n, columns), from its `features`; None for other input."""

@@ -17,6 +17,7 @@ from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles, PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.rows_key import VARIABLE
+from defero.router.look_alikes import chance_alike, equal_pairs, most_by_chance
 
 Fingerprints = NDArray[np.uint64]
 ANSWERED = "+answers"
@@ -116,7 +117,7 @@ def told_apart_by(X: Any, recipe: FeatureRecipe | PictureRecipe | None) -> Any:
         X, recipe = recipe.apply(X), None
     if isinstance(X, PictureFiles):
         return X.identities()
-    if recipe is None:
+    if recipe is None or not hasattr(X, "columns"):
         return X
     used = set(recipe.inputs)
     return X[[name for name in X.columns if str(name) in used]]
@@ -186,37 +187,7 @@ def refuse_seen(
         )
 
 
-def chance_alike(table: Any) -> float:
-    """Return the chance that two different cases agree in every column, were the columns independent.
-
-    >>> chance_alike(np.array([[1, 5], [1, 6], [2, 5], [2, 6]]))  # a pair of four agrees in a column twice of six times
-    0.1111111111111111
-    """
-    grid = table.iloc if hasattr(table, "columns") else table.reshape(len(table), -1)
-    chance = 1.0
-    for place in range(table.shape[1] if table.ndim > 1 else 1):
-        chance *= equal_pairs(row_fingerprints(grid[:, [place]]))
-        if chance == 0.0:
-            break
-    return chance
-
-
-def equal_pairs(rows: Fingerprints) -> float:
-    """Return the share of the pairs of rows that are equal; 0 where there is no pair.
-
-    >>> equal_pairs(np.array([3, 3, 4], dtype=np.uint64))
-    0.3333333333333333
-    """
-    _, counts = np.unique(rows, return_counts=True)
-    return float((counts * (counts - 1)).sum() / (len(rows) * (len(rows) - 1))) if len(rows) > 1 else 0.0
-
-
 def shared_rows(rows: Fingerprints, used: Fingerprints) -> tuple[int, float]:
     """Return how many rows (n,) are among those used before, and how many chance makes so: see `refuse_seen`."""
     repeated = 1 - len(np.unique(used)) / len(used) if len(used) else 0.0
     return int((~held_out(used, rows)).sum()), 2 * repeated * len(rows)
-
-
-def most_by_chance(expected: float) -> float:
-    """Return what chance hardly goes beyond where it makes so many."""
-    return expected + 4 * math.sqrt(expected)

@@ -9,6 +9,7 @@ import numpy as np
 from defero.core.checks.arrays import FloatArray
 from defero.core.scores import Scores
 from defero.scorers import PARTS, Packed
+from defero.scorers.raw_columns import RawColumns
 from defero.scorers.sklearn_parts import read_parts, write_parts
 
 
@@ -22,25 +23,34 @@ class TwoStageScorer:
         Its columns are the classes in the router's order.
     experts : J entries
         A fitted classifier of "right or not", or a constant probability.
+    raw : RawColumns, optional
+        The raw columns, for models that were fitted on a DataFrame; the others take the matrix.
     """
 
     kind: ClassVar[str] = "two-stage"
     classifier: Any
     experts: Sequence[Any]
+    raw: RawColumns | None = None
 
     def score(self, features: FloatArray) -> Scores:
         """Return the scores of (n, d) features."""
-        columns = [_right(expert, features) for expert in self.experts]
+        columns = [_right(expert, self._table(expert, features)) for expert in self.experts]
         expert_proba = np.stack(columns, axis=1) if columns else np.empty((len(features), 0))
-        class_proba = np.asarray(self.classifier.predict_proba(features), dtype=np.float64)
+        class_proba = self.classifier.predict_proba(self._table(self.classifier, features))
+        class_proba = np.asarray(class_proba, dtype=np.float64)
         return Scores.from_probabilities(_normalised(class_proba), np.clip(expert_proba, 0.0, 1.0))
+
+    def _table(self, model: Any, features: FloatArray) -> Any:
+        """Return what a model takes: the matrix, or the raw columns that it knows by name."""
+        return features if self.raw is None else self.raw.table_for(model, features)
 
     def pack(self) -> Packed:
         """Return the fitted parts without pickle; raises naming a type that cannot be trusted."""
         constants = [float(e) if isinstance(e, float) else None for e in self.experts]
         models = [None if isinstance(e, float) else e for e in self.experts]
         parts = write_parts({"classifier": self.classifier, "experts": models})
-        return Packed({"constants": constants}, files={PARTS: parts})
+        raw = None if self.raw is None else self.raw.to_list()
+        return Packed({"constants": constants, "raw": raw}, files={PARTS: parts})
 
     @classmethod
     def unpack(cls, packed: Packed) -> "TwoStageScorer":
@@ -50,7 +60,8 @@ class TwoStageScorer:
             model if constant is None else float(constant)
             for constant, model in zip(packed.settings["constants"], parts["experts"], strict=True)
         ]
-        return cls(parts["classifier"], experts)
+        raw = packed.settings["raw"]
+        return cls(parts["classifier"], experts, None if raw is None else RawColumns.from_list(raw))
 
 
 def _right(expert: Any, features: FloatArray) -> FloatArray:

@@ -23,16 +23,17 @@ def frozen(array: Array) -> Array:
     return view
 
 
-def float_matrix(name: str, value: ArrayLike) -> FloatArray:
-    """Return a two-dimensional float array without NaN or infinity."""
+def float_matrix(name: str, value: ArrayLike, *, gaps: bool = False) -> FloatArray:
+    """Return a two-dimensional float array without infinity, and without NaN unless there may be `gaps`."""
     try:
         matrix = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"must be numbers of shape (n, columns): {error}.", argument=name) from error
     if matrix.ndim != 2:
         raise InputError(f"must have two axes (n, columns), got shape {matrix.shape}.", argument=name)
-    if not np.isfinite(matrix).all():
-        row, column = np.argwhere(~np.isfinite(matrix))[0]
+    wrong = np.isinf(matrix) if gaps else ~np.isfinite(matrix)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
         raise InputError(
             f"must be finite, got {matrix[row, column]} at row {row}, column {column}; fill or drop such cells first.",
             argument=name,

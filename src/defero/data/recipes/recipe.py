@@ -142,6 +142,11 @@ class FeatureRecipe:
         return tuple(column.name for column in self.columns)
 
     @property
+    def n_inputs(self) -> int:
+        """How many raw columns training had, those that are not used included."""
+        return len(self.columns) + len(self.dropped)
+
+    @property
     def categorical(self) -> tuple[str, ...]:
         """Names of the raw columns whose cells are read as text: categories and texts."""
         return tuple(column.name for column in self.columns if not isinstance(column, NumericColumn))

@@ -25,11 +25,27 @@ _ENOUGH_HELD_OUT = 50_000
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model of the classes that was tried: its held-out log loss on the labels, and that of its team."""
+    """A model of the classes that was tried.
+
+    Attributes
+    ----------
+    net : str
+    label_log_loss : float
+        Its held-out log loss on the labels.
+    team_log_loss : float
+        That of its team on "the label is right".
+    team_cost : float, optional
+        Errors and fees of its team, a held-out item, if fees were given.
+    """
 
     net: str
     label_log_loss: float
     team_log_loss: float
+    team_cost: float | None = None
+
+    def value(self) -> tuple[float, float]:
+        """Return what is compared, smaller is better: the cost where there are fees; ties by the log loss."""
+        return (0.0 if self.team_cost is None else self.team_cost, self.team_log_loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +85,13 @@ class LearnedTeam:
         if len(self.candidates) == 1:
             return f"Model of the classes: {self.net}.{sampled}"
         best, second = self.candidates[:2]
-        losses = join_names([f"{one.net} {one.team_log_loss:.4f}" for one in self.candidates])
+        what, place = ("a log loss", 1) if best.team_cost is None else ("a cost (errors and fees, a case)", 0)
+        values = join_names([f"{one.net} {one.value()[place]:.4f}" for one in self.candidates])
         not_tried = "" if self.not_tried is None else f" The mlp was not tried: {self.not_tried}."
+        gap = second.value()[place] - best.value()[place]
         return (
-            f"Model of the classes: {best.net}. On held-out cases its team had a log loss lower by "
-            f"{second.team_log_loss - best.team_log_loss:.4f} than that of {second.net} ({losses}).{not_tried}{sampled}"
+            f"Model of the classes: {best.net}. On held-out cases its team had {what} lower by {gap:.4f} than that of "
+            f"{second.net} ({values}).{not_tried}{sampled}"
         )
 
 
@@ -107,8 +125,9 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
             scorer, scores = stack_experts(model, part, grove, own, fold, separate=heads == "separate")
         else:
             scorer, scores = model.scorer, Scores.from_probabilities(model.class_proba, np.empty((len(rows), 0)))
-        teams.append((Candidate(model.net, model.log_loss, team_log_loss(scores, part)), scorer, scores))
-    teams.sort(key=lambda team: team[0].team_log_loss)
+        log_loss, cost = held_out_value(scores, part)
+        teams.append((Candidate(model.net, model.log_loss, log_loss, cost), scorer, scores))
+    teams.sort(key=lambda team: team[0].value())
     best, scorer, scores = teams[0]
     few = _spread(len(rows), _ENOUGH_HELD_OUT)
     return LearnedTeam(
@@ -143,23 +162,27 @@ def _class_models(
     return [*models, class_blend(models, data)], not_tried
 
 
-def team_log_loss(scores: Scores, data: TrainingData) -> float:
-    """Return the mean log loss of "the team's label is right", where the most likely right of all recorded decides.
+def held_out_value(scores: Scores, data: TrainingData) -> tuple[float, float | None]:
+    """Return the mean log loss of "the team's label is right", and the mean cost (errors and fees) if there are fees.
 
-    The model competes with the experts who answered the item; of experts who did not, nothing can be judged.
+    The team's label is that of the model or of the expert with the largest P(right) less their fee. The model competes
+    with the experts who answered the item; of experts who did not, nothing can be judged.
     """
-    model_right = scores.class_idx == data.label_idx
-    chance, right = scores.model_proba.copy(), model_right.copy()
     item_idx, expert_idx = data.item_idx, data.expert_idx
-    value = scores.expert_proba[item_idx, expert_idx]
+    chance, right = scores.model_proba.copy(), scores.class_idx == data.label_idx
+    fee = np.zeros(len(item_idx)) if data.fees is None else data.fees[item_idx, expert_idx]
+    paid = np.zeros(len(chance))
+    value = scores.expert_proba[item_idx, expert_idx] - fee
     order = np.lexsort((value, item_idx))
     last = order[np.flatnonzero(np.diff(item_idx[order], append=-1))]  # the best answer of each item
     better = last[value[last] >= chance[item_idx[last]]]
-    chance[item_idx[better]] = value[better]
-    right[item_idx[better]] = data.right[better]
+    asked = item_idx[better]
+    chance[asked] = scores.expert_proba[asked, expert_idx[better]]
+    right[asked], paid[asked] = data.right[better], fee[better]
     tiny = 1e-6
     loss = -np.log(np.clip(np.where(right, chance, 1 - chance), tiny, 1.0))
-    return float(np.average(loss, weights=data.weight))
+    cost = None if data.fees is None else float(np.average(~right + paid, weights=data.weight))
+    return float(np.average(loss, weights=data.weight)), cost
 
 
 def n_folds(n_items: int, n_answers: int) -> int:

@@ -64,14 +64,12 @@ def class_trees(data: TrainingData, grove: Grove, fold: IntArray) -> ClassModel:
     def held_out(k: int, size: TreeSize) -> FloatArray:
         return fit(np.flatnonzero(fold != k), size).score(data.features[fold == k]).class_proba
 
-    sizes = sizes_for_labels(len(fold))
-    size = sizes[0]
-    if len(sizes) > 1:
-        first = data.without_experts(np.flatnonzero(fold == 0))
-        size = min(sizes, key=lambda one: weighted_log_loss(held_out(0, one), first))
+    first = data.without_experts(np.flatnonzero(fold == 0))
+    tried = [(size, held_out(0, size)) for size in sizes_for_labels(len(fold))]
+    size, first_proba = min(tried, key=lambda one: weighted_log_loss(one[1], first))
     proba = np.empty((len(fold), data.n_classes))
     for k in range(int(fold.max()) + 1):
-        proba[fold == k] = held_out(k, size)
+        proba[fold == k] = held_out(k, size) if k else first_proba
     proba, temperature = _tempered(proba, data)
     whole = fit(np.arange(len(fold)), size)
     scorer = TreesScorer(whole.columns, whole.forest, data.n_classes, temperature)

@@ -43,7 +43,9 @@ def fit_team(
     learn, groups = _learned_from(cases, parts, choices), None
     if cuts["groups"] is not None:
         groups = cases.apart.loc[learn.features.index, cuts["groups"]].astype(str).to_numpy()
-    router, text_features = _train(learn, cases, choices, groups=groups, random_state=random_state, progress=progress)
+    router, text_features = _train(
+        learn, cases, choices, groups=groups, fees=fees, random_state=random_state, progress=progress
+    )
     answering = answering_in(learn, cases, router, text_features=text_features, groups=groups, weights=choices.weights)
     router, stage_notes = _calibrate_and_find_panels(router, parts, choices, fees=fees)
     team = replace(
@@ -87,7 +89,14 @@ def _no_asking(team: Router) -> list[str]:
 
 
 def _train(
-    learn: ExpertTable, cases: Cases, choices: FitChoices, *, groups: Any, random_state: int, progress: bool
+    learn: ExpertTable,
+    cases: Cases,
+    choices: FitChoices,
+    *,
+    groups: Any,
+    fees: list[float],
+    random_state: int,
+    progress: bool,
 ) -> tuple[Router, Any]:
     """Learn from the first part; `groups` (n,) are rows that belong together.
 
@@ -118,7 +127,7 @@ def _train(
         return replace(router, recipe=cases.pictures), None
     with warnings.catch_warnings():  # the list of the features says it
         warnings.filterwarnings("ignore", r"X: \d+ columns? (is|are) not used")
-        team.fit(learn.features, learn.labels, experts=learn.answers, groups=groups)
+        team.fit(learn.features, learn.labels, experts=learn.answers, groups=groups, fees=fees)
     return team.router_, getattr(team, "_text_features", None)
 
 

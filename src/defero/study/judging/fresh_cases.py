@@ -16,12 +16,11 @@ from defero.data.tables.cells import is_blank
 from defero.data.tables.item_keys import plain_name
 from defero.router import Router
 from defero.router.fresh import CaseMarks, Fresh, fresh_rows
+from defero.router.look_alikes import chance_alike, equal_pairs
 from defero.router.seen import (
     ANSWERED,
     KEYED,
-    chance_alike,
     check_rows_known,
-    equal_pairs,
     told_apart_by,
     with_answers,
 )
