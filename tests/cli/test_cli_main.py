@@ -8,6 +8,8 @@ from clinic import DOCTORS, enter, lesions, run
 
 from defero import DeferralClassifier, Recipe, __version__
 from defero.core.errors import InputError
+from defero.core.targets import TARGETS
+from defero.losses.registry import LOSSES
 
 COMMANDS = ["demo", "fit", "evaluate", "report", "route", "add-expert", "reproduce"]
 
@@ -21,6 +23,12 @@ def python(program, *arguments):
     return subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
     )
+
+
+def test_the_help_of_fit_names_every_loss_target_and_learner_of_tables():
+    shown = " ".join(run("fit", "--help").out.split())
+    for name in (*LOSSES, *TARGETS, "trees", "linear", "mlp"):
+        assert name in shown
 
 
 @pytest.mark.parametrize("command", COMMANDS)

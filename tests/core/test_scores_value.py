@@ -109,3 +109,16 @@ def test_columns_joined_and_cut_are_the_same(n_classes, n_experts):
 def test_columns_are_cut_where_there_are_some(n_classes):
     with pytest.raises(InputError, match=rf"n_classes must lie in 1\.\.3 for 3 columns, got {n_classes}"):
         split_columns(np.zeros((2, 3)), n_classes=n_classes)
+
+
+def test_columns_are_called_by_the_names_of_classes_and_experts():
+    scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.7]])
+    assert list(scores.to_frame().columns) == ["p_model", "p_class_0", "p_class_1", "p_expert_0"]
+    named = scores.named(np.array([False, True]), ("ann",))
+    assert list(named.take(slice(1, 2)).to_frame().columns) == [
+        "p_model",
+        "p_class_False",
+        "p_class_True",
+        "p_expert_ann",
+    ]
+    assert scores.expert_names is None

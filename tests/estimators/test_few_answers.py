@@ -82,7 +82,7 @@ def small_pieces(monkeypatch):
     ],
 )
 def test_a_network_is_fitted_without_a_grid_of_items_and_experts(net, loss):
-    n_items, n_experts = 2_500, 1_200  # hidden units are 64 an item whoever answers: few beside the experts
+    n_items, n_experts = 5_000, 1_200  # hidden units are 64 an item whoever answers: few beside the experts
     features, labels, experts = crowd(n_items, n_experts, 1_500)
     team = DeferralClassifier(
         net,

@@ -88,7 +88,7 @@ def test_fitted_classifiers_come_back_bit_equal(kind):
     expert = FrozenEstimator(GaussianNB().fit(X, RIGHT)) if "frozen" in kind else expert.fit(X, RIGHT)
     scorer = TwoStageScorer(CLASSIFIERS[kind]().fit(X, Y), [expert, 0.75])
     packed = scorer.pack()
-    assert packed.settings == {"constants": [None, 0.75]}
+    assert packed.settings == {"constants": [None, 0.75], "raw": None}
     assert packed.arrays == {}
     before, after = scorer.score(X), TwoStageScorer.unpack(packed).score(X)
     for name in ("class_proba", "expert_proba", "model_proba", "expert_raw"):

@@ -87,8 +87,9 @@ def fit(
     net: Annotated[
         str,
         typer.Option(
-            help="linear, mlp or auto; auto takes the one that predicts held-out labels better. For pictures: a deep "
-            "net, such as wrn-28-4 or resnet-18. For texts, or vectors of their words: text-cnn."
+            help="trees, linear, mlp or auto. auto takes the one whose team is best on held-out cases; with --fee the "
+            "one whose team costs least. For pictures: a deep net, such as wrn-28-4 or resnet-18. For texts, or "
+            "vectors of their words: text-cnn."
         ),
     ] = "auto",
     epochs: Annotated[
@@ -115,7 +116,13 @@ def fit(
     onnx: Annotated[
         bool, typer.Option("--onnx", help="Save a deep net as ONNX, so that route runs it without torch.")
     ] = False,
-    loss: Annotated[str, typer.Option(help="Loss: softmax, ova, decoupled, asymmetric, moe or auto.")] = "auto",
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="Surrogate loss of linear, mlp and deep nets: softmax, ova, decoupled, asymmetric, moe or auto. It "
+            "says nothing about what an error costs."
+        ),
+    ] = "auto",
     heads: Annotated[
         str,
         typer.Option(

@@ -64,6 +64,9 @@ Seed = Annotated[int, typer.Option(help="Random seed of the bootstrap intervals.
 UnusedSeed = Annotated[int, typer.Option(help="Has no effect: this command draws nothing at random.")]
 
 _SPELLINGS = {
+    "X": "the features",
+    "labels": "the labels",
+    "y": "the labels",
     "annotator": "--expert",
     "fees": "--fee",
     "expert_names": "--experts",

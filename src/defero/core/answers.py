@@ -114,7 +114,9 @@ class Answers:
         Two stored values for one cell are an error: scipy would add them up to another class.
         """
         if len(matrix.shape) != 2:
-            raise InputError(f"{name} must have two axes (n, J), one column per expert, got shape {matrix.shape}.")
+            raise InputError(
+                f"must have two axes (n, J), one column per expert, got shape {matrix.shape}.", argument=name
+            )
         n_items, n_experts = map(int, matrix.shape)
         stored = matrix.tocoo()
         filled = stored.data != 0

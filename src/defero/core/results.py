@@ -57,20 +57,22 @@ class Decision(Tabular):
             array = np.asarray(getattr(self, name))
             whole = array.dtype.kind in "iu" or array.size == 0
             if array.ndim != 1 or not whole or (array.size and (array.min() < MODEL or array.max() >= n_experts)):
-                raise InputError(f"{name} must be (n,) whole numbers from -1 (the model) to {n_experts - 1}.")
+                raise InputError(f"must be (n,) whole numbers from -1 (the model) to {n_experts - 1}.", argument=name)
             if len(array) != len(self.expert):
-                raise InputError(f"{name} must have {len(self.expert)} items like expert, got {len(array)}.")
+                raise InputError(f"must have {len(self.expert)} items like expert, got {len(array)}.", argument=name)
             object.__setattr__(self, name, frozen(array.astype(np.int64, copy=False)))
         for name in ("expected_cost", "model_value", "best_value", *(["p_right"] * (self.p_right is not None))):
             array = np.asarray(getattr(self, name), dtype=np.float64)
             if array.shape != self.expert.shape:
-                raise InputError(f"{name} must have shape {self.expert.shape} like expert, got {array.shape}.")
+                raise InputError(f"must have shape {self.expert.shape} like expert, got {array.shape}.", argument=name)
             object.__setattr__(self, name, frozen(array))
         unusual = np.asarray(self.unusual, dtype=object)
         if unusual.size == 0:
             unusual = np.full(len(self.expert), "", dtype=object)
         if unusual.shape != self.expert.shape:
-            raise InputError(f"unusual must have shape {self.expert.shape} like expert, got {unusual.shape}.")
+            raise InputError(
+                f"must have shape {self.expert.shape} like expert, got {unusual.shape}.", argument="unusual"
+            )
         object.__setattr__(self, "unusual", frozen(unusual))
 
     def __len__(self) -> int:
@@ -166,15 +168,15 @@ class ExpertSets(Tabular):
     def __post_init__(self) -> None:
         mask = np.asarray(self.mask)
         if mask.dtype != np.bool_ or mask.ndim != 2:
-            raise InputError(f"mask must be (n, J) True or False, got shape {mask.shape} of {mask.dtype}.")
+            raise InputError(f"must be (n, J) True or False, got shape {mask.shape} of {mask.dtype}.", argument="mask")
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=mask.shape[1]))
         filled = np.asarray(self.filled)
         if filled.dtype == np.bool_ and filled.size == 0:
             filled = np.zeros(len(mask), dtype=np.bool_)
         if filled.dtype != np.bool_ or filled.shape != (len(mask),):
             raise InputError(
-                f"filled must be True or False for each of {len(mask)} items, "
-                f"got shape {filled.shape} of {filled.dtype}."
+                f"must be True or False for each of {len(mask)} items, got shape {filled.shape} of {filled.dtype}.",
+                argument="filled",
             )
         object.__setattr__(self, "mask", frozen(mask))
         object.__setattr__(self, "filled", frozen(filled))
@@ -230,7 +232,9 @@ class Answer(Tabular):
         label, heard = np.asarray(self.label), np.asarray(self.heard)
         confidence = np.asarray(self.confidence, dtype=np.float64)
         if heard.ndim != 2 or heard.dtype != np.bool_:
-            raise InputError(f"heard must be (n, J) True or False, got shape {heard.shape} of {heard.dtype}.")
+            raise InputError(
+                f"must be (n, J) True or False, got shape {heard.shape} of {heard.dtype}.", argument="heard"
+            )
         if label.shape != (len(heard),) or confidence.shape != (len(heard),):
             raise InputError(
                 f"label and confidence must have {len(heard)} items like heard, "

@@ -1,6 +1,8 @@
 """Scores: how likely each class is, and how likely each expert is right. Columns K and J meet in this file only."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +36,8 @@ class Scores(Tabular):
         The raw score, which calibration needs.
     link : "logit", "log" or "weight"
         How `expert_raw` becomes `expert_proba`.
+    class_names, expert_names : tuple of str, optional
+        Names of the columns of `to_frame`; numbers if None.
     """
 
     class_proba: FloatArray
@@ -41,6 +45,8 @@ class Scores(Tabular):
     model_proba: FloatArray
     expert_raw: FloatArray
     link: Link
+    class_names: tuple[str, ...] | None = None
+    expert_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         class_proba = probabilities("class_proba", self.class_proba)
@@ -48,16 +54,19 @@ class Scores(Tabular):
         expert_raw = float_matrix("expert_raw", self.expert_raw)
         n_items = len(class_proba)
         if np.ndim(self.model_proba) != 1:
-            raise InputError(f"model_proba must have one axis (n,), got shape {np.shape(self.model_proba)}.")
+            raise InputError(
+                f"must have one axis (n,), got shape {np.shape(self.model_proba)}.", argument="model_proba"
+            )
         model_proba = probabilities("model_proba", np.atleast_2d(self.model_proba))[0]
         if class_proba.shape[1] == 0:
-            raise InputError("class_proba must have at least one class, got no column.")
+            raise InputError("must have at least one class, got no column.", argument="class_proba")
         off = np.abs(class_proba.sum(axis=1) - 1) > 1e-6
         if off.any():
             row = int(np.flatnonzero(off)[0])
             raise InputError(
-                f"class_proba must sum to 1 in each row, got {class_proba[row].sum():g} in row {row}; "
-                "are there columns that are no classes?"
+                f"must sum to 1 in each row, got {class_proba[row].sum():g} in row {row}; "
+                "are there columns that are no classes?",
+                argument="class_proba",
             )
         for name, array in (
             ("expert_proba", expert_proba),
@@ -65,13 +74,14 @@ class Scores(Tabular):
             ("model_proba", model_proba),
         ):
             if len(array) != n_items:
-                raise InputError(f"{name} must have {n_items} rows like class_proba, got {len(array)}.")
+                raise InputError(f"must have {n_items} rows like class_proba, got {len(array)}.", argument=name)
         if expert_raw.shape != expert_proba.shape:
             raise InputError(
-                f"expert_raw must have the shape {expert_proba.shape} of expert_proba, got {expert_raw.shape}."
+                f"must have the shape {expert_proba.shape} of expert_proba, got {expert_raw.shape}.",
+                argument="expert_raw",
             )
         if self.link not in ("logit", "log", "weight"):
-            raise InputError(f"link must be 'logit', 'log' or 'weight', got {self.link!r}.")
+            raise InputError(f"must be 'logit', 'log' or 'weight', got {self.link!r}.", argument="link")
         object.__setattr__(self, "class_proba", frozen(class_proba))
         object.__setattr__(self, "expert_proba", frozen(expert_proba))
         object.__setattr__(self, "expert_raw", frozen(expert_raw))
@@ -97,9 +107,13 @@ class Scores(Tabular):
         return f"Scores: {len(self):,} items, {self.n_classes} classes, {self.n_experts} experts; link {self.link!r}."
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
-        """Return p_model, one p_class_k per class and one p_expert_j per expert."""
-        classes = {f"p_class_{k}": self.class_proba[:most, k] for k in range(self.n_classes)}
-        experts = {f"p_expert_{j}": self.expert_proba[:most, j] for j in range(self.n_experts)}
+        """Return p_model, one p_class_... per class and one p_expert_... per expert, by name or by number."""
+        class_names, expert_names = (
+            self.class_names or range(self.n_classes),
+            self.expert_names or range(self.n_experts),
+        )
+        classes = {f"p_class_{name}": self.class_proba[:most, k] for k, name in enumerate(class_names)}
+        experts = {f"p_expert_{name}": self.expert_proba[:most, j] for j, name in enumerate(expert_names)}
         return {"p_model": self.model_proba[:most], **classes, **experts}
 
     def take(self, rows: slice | IntArray) -> "Scores":
@@ -109,7 +123,22 @@ class Scores(Tabular):
         [[0.7]]
         """
         classes, experts, raw = self.class_proba[rows], self.expert_proba[rows], self.expert_raw[rows]
-        return Scores(classes, experts, self.model_proba[rows], raw, self.link)
+        return replace(
+            self, class_proba=classes, expert_proba=experts, model_proba=self.model_proba[rows], expert_raw=raw
+        )
+
+    def named(self, class_names: Sequence[Any], expert_names: Sequence[str]) -> "Scores":
+        """Return the same scores with the names of their classes and experts.
+
+        >>> scores = Scores.from_probabilities([[0.9, 0.1]], [[0.8]]).named(["ill", "well"], ["ann"])
+        >>> list(scores.columns())
+        ['p_model', 'p_class_ill', 'p_class_well', 'p_expert_ann']
+        """
+        names = {"class_names": tuple(map(str, class_names)), "expert_names": tuple(expert_names)}
+        scores = copy(self)  # checked already
+        for name, value in names.items():
+            object.__setattr__(scores, name, value)
+        return scores
 
     @property
     def n_classes(self) -> int:
@@ -176,7 +205,9 @@ def split_columns(joined: FloatArray, *, n_classes: int) -> tuple[FloatArray, Fl
     ((2, 3), (2, 2))
     """
     if not 0 < n_classes <= joined.shape[1]:
-        raise InputError(f"n_classes must lie in 1..{joined.shape[1]} for {joined.shape[1]} columns, got {n_classes}.")
+        raise InputError(
+            f"must lie in 1..{joined.shape[1]} for {joined.shape[1]} columns, got {n_classes}.", argument="n_classes"
+        )
     return joined[:, :n_classes], joined[:, n_classes:]
 
 

@@ -83,7 +83,7 @@ class ExpertTable:
     def __post_init__(self) -> None:
         labels: Labels = as_column(self.labels, name="labels")
         if len(labels) == 0:
-            raise InputError("labels must hold at least one item, got an empty table.")
+            raise InputError("must hold at least one item, got an empty table.", argument="labels")
         classes: Labels = (
             find_classes(labels, name="labels") if self.classes is None else find_classes(self.classes, name="classes")
         )
@@ -93,12 +93,13 @@ class ExpertTable:
         n_answered, n_experts = coded.shape
         if n_answered != len(labels):
             raise InputError(
-                f"answers must have one row per label: {len(labels)} labels, {n_answered} rows of answers."
+                f"must have one row per label: {len(labels)} labels, {n_answered} rows of answers.", argument="answers"
             )
         n_described = len(labels) if self.features is None else _n_rows(self.features)
         if n_described != len(labels):
             raise InputError(
-                f"features must have one row per label: {len(labels)} labels, {n_described} rows of features."
+                f"must have one row per label: {len(labels)} labels, {n_described} rows of features.",
+                argument="features",
             )
         if is_text_array(stored):
             stored = classes.astype(object)[coded.dense()]  # each text once, not once for each cell
@@ -261,7 +262,7 @@ def _cut_short(values: Sequence[object]) -> str:
 def _one_each(name: str, values: ArrayLike, *, n_items: int) -> Labels:
     column = as_column(values, name=name)
     if len(column) != n_items:
-        raise InputError(f"{name} must have one entry per item: {n_items} items, got {len(column)}.")
+        raise InputError(f"must have one entry per item: {n_items} items, got {len(column)}.", argument=name)
     return column
 
 
@@ -281,8 +282,9 @@ def _row_numbers(rows: ArrayLike, *, n_items: int) -> IntArray:
         or (numbers.size and (numbers.min() < -n_items or numbers.max() >= n_items))
     ):
         raise InputError(
-            f"rows must be numbers below {n_items} or a mask of {n_items} True or False, "
-            f"got shape {array.shape} of {array.dtype}."
+            f"must be numbers below {n_items} or a mask of {n_items} True or False, "
+            f"got shape {array.shape} of {array.dtype}.",
+            argument="rows",
         )
     return np.arange(n_items)[numbers]
 

@@ -48,7 +48,7 @@ def row_fingerprints(rows: Any) -> HashArray:
         return _keyed(_mixed(total))
     array = np.asarray(rows)
     if array.ndim < 2:
-        raise InputError(f"rows must have two axes or more (n, columns), got shape {array.shape}.")
+        raise InputError(f"must have two axes or more (n, columns), got shape {array.shape}.", argument="rows")
     return _array_fingerprints(array.reshape(len(array), int(np.prod(array.shape[1:]))))
 
 

@@ -50,7 +50,7 @@ class ImageSet:
             if value is None:
                 continue
             if len(value) != len(self.labels):
-                raise InputError(f"{name} must have one row per label, {len(self.labels)}, got {len(value)}.")
+                raise InputError(f"must have one row per label, {len(self.labels)}, got {len(value)}.", argument=name)
             object.__setattr__(self, name, frozen(value))
 
     def __len__(self) -> int:
@@ -88,7 +88,8 @@ class VoteSet:
     def __post_init__(self) -> None:
         if self.votes.shape != (len(self.labels), len(self.classes)):
             raise InputError(
-                f"votes must have the shape {(len(self.labels), len(self.classes))}, got {self.votes.shape}."
+                f"must have the shape {(len(self.labels), len(self.classes))}, got {self.votes.shape}.",
+                argument="votes",
             )
         object.__setattr__(self, "labels", frozen(self.labels))
         object.__setattr__(self, "votes", frozen(self.votes))
@@ -131,7 +132,8 @@ class CorrectnessTable:
     def __post_init__(self) -> None:
         if self.scores.shape != (len(self.features), len(self.expert_names)):
             raise InputError(
-                f"scores must have the shape {(len(self.features), len(self.expert_names))}, got {self.scores.shape}."
+                f"must have the shape {(len(self.features), len(self.expert_names))}, got {self.scores.shape}.",
+                argument="scores",
             )
         if not ((self.scores >= 0) & (self.scores <= 1)).all():
             raise InputError("must lie in [0, 1], got others.", argument="scores")

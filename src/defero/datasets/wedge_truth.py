@@ -136,8 +136,9 @@ def wedge_with_fees(
     price = np.asarray(fees, dtype=np.float64)
     if price.shape not in {(), (n_experts,)} or not np.isfinite(price).all():
         raise InputError(
-            f"fees must be finite numbers, one for each of the {n_experts} experts, "
-            f"got {'shape ' + str(price.shape) if np.isfinite(price).all() else price.tolist()}."
+            f"must be finite numbers, one for each of the {n_experts} experts, "
+            f"got {'shape ' + str(price.shape) if np.isfinite(price).all() else price.tolist()}.",
+            argument="fees",
         )
     price = np.broadcast_to(price, n_experts)
     chosen = np.argmax(proba - price, axis=1)

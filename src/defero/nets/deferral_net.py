@@ -48,7 +48,9 @@ class DeferralHead(nn.Module):
     ) -> None:
         super().__init__()
         if in_features < 1:
-            raise InputError(f"in_features must be at least 1, got {in_features}; feature_width finds a trunk's.")
+            raise InputError(
+                f"must be at least 1, got {in_features}; feature_width finds a trunk's.", argument="in_features"
+            )
         if min(n_classes, n_experts) < 0 or n_classes + n_experts == 0:
             raise InputError(
                 f"n_classes and n_experts must not be negative, nor both 0, got {n_classes} and {n_experts}."
@@ -188,16 +190,19 @@ def _check_branches(
             "expert_trunk and expert_head go together: pass both or neither, or let DeferralNet.build do it."
         )
     if head.n_classes == 0:
-        raise InputError("head must have at least one class, got none.")
+        raise InputError("must have at least one class, got none.", argument="head")
     if expert_trunk is None or expert_head is None:
         return
     if head.n_experts or head.model_column:
         raise InputError(
-            f"head must have the classes alone where the experts have their own, got {head.n_experts} experts"
-            f"{' and the column of the model' if head.model_column else ''}; move them to expert_head."
+            f"must have the classes alone where the experts have their own, got {head.n_experts} experts"
+            f"{' and the column of the model' if head.model_column else ''}; move them to expert_head.",
+            argument="head",
         )
     if expert_head.n_classes:
-        raise InputError(f"expert_head must have no class, got {expert_head.n_classes}; the classes belong to head.")
+        raise InputError(
+            f"must have no class, got {expert_head.n_classes}; the classes belong to head.", argument="expert_head"
+        )
     shared = {id(weight) for weight in trunk.parameters()} & {id(weight) for weight in expert_trunk.parameters()}
     if shared or trunk is expert_trunk:
         raise InputError("trunk and expert_trunk share weights; make the second trunk anew, or leave it out.")

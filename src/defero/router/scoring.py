@@ -83,7 +83,7 @@ class Scoring(TeamParts):
 
     def scores(self, X: Any = None) -> Scores:
         """Return what the model believes of each item."""
-        return self.score_features(self.features(X))
+        return self.score_features(self.features(X)).named(self.classes, self.expert_names)
 
     def score_features(self, features: Any) -> Scores:
         """Return calibrated scores of n items whose `features` are at hand.

@@ -83,12 +83,12 @@ def given_scorer(
         expert_names = names("expert_names", expert_names, count=scores.n_experts)
         if len(np.asarray(classes)) != scores.n_classes:
             raise InputError(
-                f"classes must be {scores.n_classes} labels, one per column of class_proba, "
-                f"got {len(np.asarray(classes))}."
+                f"must be {scores.n_classes} labels, one per column of class_proba, got {len(np.asarray(classes))}.",
+                argument="classes",
             )
     labels = find_classes(classes, name="classes")
     if not np.array_equal(labels, np.asarray(classes)):
         raise InputError(
-            f"classes must be distinct and sorted like the columns, got {join_names(np.asarray(classes))}."
+            f"must be distinct and sorted like the columns, got {join_names(np.asarray(classes))}.", argument="classes"
         )
     return scorer, labels, tuple(str(name) for name in np.asarray(expert_names))

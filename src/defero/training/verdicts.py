@@ -74,7 +74,9 @@ class Verdicts:
         [[True, False], [True, True]]
         """
         if answers.ndim != 2 or len(answers) != len(labels):
-            raise InputError(f"answers must be (n, J) with n = {len(labels)} items, got {tuple(answers.shape)}.")
+            raise InputError(
+                f"must be (n, J) with n = {len(labels)} items, got {tuple(answers.shape)}.", argument="answers"
+            )
         observed = answers >= 0
         return cls(answers == labels[:, None], None if bool(observed.all()) else observed)
 

@@ -92,23 +92,31 @@ class Trial:
         n_items, n_experts = len(self.scores), self.scores.n_experts
         classes = np.asarray(self.classes)
         if classes.shape != (self.scores.n_classes,):
-            raise InputError(f"classes must be the {self.scores.n_classes} of scores, got shape {classes.shape}.")
+            raise InputError(
+                f"must be the {self.scores.n_classes} of scores, got shape {classes.shape}.", argument="classes"
+            )
         named = len(self.decision.expert_names)
         if named != n_experts:
-            raise InputError(f"decision must be among the {n_experts} experts of scores, got {named} names.")
+            raise InputError(
+                f"must be among the {n_experts} experts of scores, got {named} names.", argument="decision"
+            )
         if np.shape(self.answer_idx) != (n_items, n_experts):
-            raise InputError(f"answer_idx must have shape ({n_items}, {n_experts}), got {np.shape(self.answer_idx)}.")
+            raise InputError(
+                f"must have shape ({n_items}, {n_experts}), got {np.shape(self.answer_idx)}.", argument="answer_idx"
+            )
         for name in ("label_idx", "decision", "uncalibrated"):
             if len(getattr(self, name)) != n_items:
-                raise InputError(f"{name} must have {n_items} items like scores, got {len(getattr(self, name))}.")
+                raise InputError(
+                    f"must have {n_items} items like scores, got {len(getattr(self, name))}.", argument=name
+                )
         for name, lowest in (("label_idx", 0), ("answer_idx", MISSING)):
             numbers = np.asarray(getattr(self, name))
             if numbers.size and (numbers.min() < lowest or numbers.max() >= len(classes)):
                 got = f"{numbers.min()} to {numbers.max()}"
-                raise InputError(f"{name} must be class numbers {lowest}..{len(classes) - 1}, got {got}.")
+                raise InputError(f"must be class numbers {lowest}..{len(classes) - 1}, got {got}.", argument=name)
         if self.panel is not None and self.panel.sets.mask.shape != (n_items, n_experts):
             raise InputError(
-                f"panel must have sets of shape ({n_items}, {n_experts}), got {self.panel.sets.mask.shape}."
+                f"must have sets of shape ({n_items}, {n_experts}), got {self.panel.sets.mask.shape}.", argument="panel"
             )
         if self.ask != "one" and self.ask not in {one.name for one in self.ways if one.label_idx is not None}:
             raise InputError(f": the team has no way of asking {self.ask!r} here.", argument="ask")
@@ -116,8 +124,9 @@ class Trial:
         silent = self.answer_idx[asked, self.decision.expert[asked]] == MISSING
         if silent.any():
             raise InputError(
-                f"decision: item {asked[silent][0]} goes to an expert without a recorded answer; "
-                "decide among those who answered (available=)."
+                f": item {asked[silent][0]} goes to an expert without a recorded answer; "
+                "decide among those who answered (available=).",
+                argument="decision",
             )
         object.__setattr__(self, "classes", frozen(classes))
         object.__setattr__(self, "label_idx", frozen(np.asarray(self.label_idx, dtype=np.int64)))

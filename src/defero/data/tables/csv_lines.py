@@ -43,12 +43,22 @@ def _texts(column: "pd.Series[Any]", *, separator: str, alone: bool) -> Any:
         return _floats(values)
     if values.dtype.kind in "iu":
         return pa.array(values).cast(pa.large_string())
+    texts = None if alone else _plain_texts(values)
+    if texts is not None and not pc.any(pc.match_substring_regex(texts, f'[{separator}"\r\n]')).as_py():
+        return texts
     cells = column.astype(object).where(column.notna(), None).tolist() if column.hasnans else column.tolist()
-    if not alone and all(type(cell) is str for cell in cells):
-        texts = pa.array(cells, type=pa.large_string())
-        if not pc.any(pc.match_substring_regex(texts, f'[{separator}"\r\n]')).as_py():
-            return texts
     return pa.array([_cell(cell, separator=separator, alone=alone) for cell in cells], type=pa.large_string())
+
+
+def _plain_texts(values: Any) -> Any:
+    """Return the cells as an Arrow array if all are text; None otherwise."""
+    if values.dtype != object:
+        return None
+    try:
+        texts = pa.array(values)
+    except pa.ArrowException:  # text beside numbers
+        return None
+    return texts.cast(pa.large_string()) if pa.types.is_string(texts.type) and not texts.null_count else None
 
 
 def _floats(values: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import IO
 
 import pandas as pd
 
+from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
 from defero.core.wording import join_names
 from defero.data.tables.cells import no_header_hint
@@ -77,8 +78,9 @@ class Delimited(TableFormat):
                     frame = reader.read(rows)
                 except StopIteration:
                     return
-                frame = strip_cells(frame[[name for name in names if name]], as_text=as_text)
-                blank = frame.isna().all(axis=1)
+                named = frame if all(names) else frame[[name for name in names if name]]  # a copy, where needed
+                frame = strip_cells(named, as_text=as_text)
+                blank = _blank_rows(frame)
                 yield _whole_numbers(frame[~blank]) if blank.any() else frame
                 if rows is None:
                     return
@@ -98,6 +100,12 @@ class Delimited(TableFormat):
             pieces += 1
 
         yield append
+
+
+def _blank_rows(frame: pd.DataFrame) -> BoolArray:
+    """Return which rows are blank throughout; most tables have none, and their first column shows it."""
+    blank: BoolArray = frame.iloc[:, 0].isna().to_numpy()
+    return blank & frame.isna().all(axis=1).to_numpy() if blank.any() else blank
 
 
 def _whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:

@@ -109,8 +109,8 @@ def read_pickle(content: bytes, *, name: str) -> Any:
         return _plain(_Reader(io.BytesIO(content), encoding="bytes").load())
     except Exception as error:  # a hostile pickle may raise anything, and all of it means the same
         raise InputError(
-            f"{name} must be a pickle of plain arrays, lists and text, and holds something else ({error}); "
-            "it is not read."
+            f"must be a pickle of plain arrays, lists and text, and holds something else ({error}); it is not read.",
+            argument=name,
         ) from error
 
 

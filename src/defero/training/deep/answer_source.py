@@ -51,7 +51,9 @@ class FixedAnswers(AnswerSource):
     def place(self, labels: Tensor) -> None:
         """Move to the labels' device."""
         if len(self.verdicts) != len(labels):
-            raise InputError(f"verdicts must have one row per item: {len(labels)} items, got {len(self.verdicts)}.")
+            raise InputError(
+                f"must have one row per item: {len(labels)} items, got {len(self.verdicts)}.", argument="verdicts"
+            )
         self.verdicts = self.verdicts.to(labels.device)
 
     def at(self, epoch: int) -> Verdicts:

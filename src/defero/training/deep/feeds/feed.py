@@ -122,7 +122,9 @@ def run_of(n_items: int, *, piece: Piece) -> Tensor:
 def check_shares(batch_size: int, *, world: int) -> None:
     """Refuse a batch that leaves a process without an item."""
     if batch_size < world:
-        raise InputError(f"batch_size must be at least {world}, an item for each process, got {batch_size}.")
+        raise InputError(
+            f"must be at least {world}, an item for each process, got {batch_size}.", argument="batch_size"
+        )
 
 
 def share_of(whole: slice, piece: Piece) -> slice:
