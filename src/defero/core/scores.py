@@ -1,6 +1,6 @@
 """Scores: how likely each class is, and how likely each expert is right. Columns K and J meet in this file only."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -127,7 +127,7 @@ class Scores(Tabular):
             self, class_proba=classes, expert_proba=experts, model_proba=self.model_proba[rows], expert_raw=raw
         )
 
-    def named(self, class_names: Sequence[Any], expert_names: Sequence[str]) -> "Scores":
+    def named(self, class_names: Iterable[Any], expert_names: Sequence[str]) -> "Scores":
         """Return the same scores with the names of their classes and experts.
 
         >>> scores = Scores.from_probabilities([[0.9, 0.1]], [[0.8]]).named(["ill", "well"], ["ann"])
