@@ -85,8 +85,8 @@ class ExpertTrees:
         One output per expert with trees.
     expert_idx : (o,) int
         Which head's expert each output is.
-    with_trees : (3,)
-        b0, b1, b2.
+    with_trees : (o, 3)
+        b0, b1, b2 of each expert with trees.
     without_trees : (2,)
         a0, a1.
     """
@@ -99,7 +99,7 @@ class ExpertTrees:
 
     def __post_init__(self) -> None:
         n_trees = 0 if self.forest is None else self.forest.n_outputs
-        for name, shape in {"expert_idx": (n_trees,), "with_trees": (3,), "without_trees": (2,)}.items():
+        for name, shape in {"expert_idx": (n_trees,), "with_trees": (n_trees, 3), "without_trees": (2,)}.items():
             value = getattr(self, name)
             if value.shape != shape or not np.isfinite(value).all():
                 raise InputError(f"must be finite numbers of shape {shape}, got {value.shape}.", argument=name)
@@ -118,7 +118,7 @@ class ExpertTrees:
         present = np.flatnonzero(self.expert_idx < head_log_odds.shape[1])
         expert_idx = self.expert_idx[present]
         opinion = self.forest.predict(self.columns.of_matrix(features))[:, present]
-        b0, b1, b2 = self.with_trees
+        b0, b1, b2 = self.with_trees[present].T
         combined[:, expert_idx] = b0 + b1 * opinion + b2 * head_log_odds[:, expert_idx]
         return combined
 
@@ -131,7 +131,7 @@ class ExpertTrees:
             self.columns,
             forest,
             np.where(expert_idx > gone, expert_idx - 1, expert_idx),
-            self.with_trees,
+            self.with_trees[stay],
             self.without_trees,
         )
 

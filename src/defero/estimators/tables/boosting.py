@@ -36,7 +36,7 @@ def sizes_for_labels(n_items: int) -> tuple[TreeSize, ...]:
 def size_for_answers(n_answers: int) -> TreeSize:
     """Return the size of the trees for an expert with so many answers."""
     if n_answers < 400:
-        return TreeSize(30, 4, 20)
+        return TreeSize(40, 4, 20)
     return TreeSize(60, 6, 40) if n_answers < 4_000 else TreeSize(120, 8, 40)
 
 
@@ -90,6 +90,17 @@ def boost(
         forests.append(_spread(forest, bag, n_columns=columns.shape[1]))
     forest = forests[0] if len(forests) == 1 else mean_forest(forests)
     return forest if len(present) == n_targets else _with_absent(forest, present, target_idx, n_targets)
+
+
+def first_trees(forest: Forest, share: float, *, n_bags: int) -> Forest:
+    """Return the forest of one output as it was after a share of the trees of each bag."""
+    n_trees = len(forest.output) // n_bags
+    if share >= 1 or n_trees == 0:
+        return forest
+    early = np.arange(len(forest.output)) % n_trees < max(round(share * n_trees), 1)
+    per_tree = Forest.__dataclass_fields__.keys() - {"n_features", "baseline"}
+    arrays = {name: value[early] if name in per_tree else value for name, value in vars(forest).items()}
+    return Forest(**{name: arrays[name] for name in Forest.__dataclass_fields__})
 
 
 def forest_of(model: HistGradientBoostingClassifier, rows: FloatArray) -> Forest:

@@ -1,11 +1,11 @@
 """Choose the model of the classes by the team that it makes on held-out items."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from defero.core.checks.arrays import IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import Scores
 from defero.core.wording import join_names
 from defero.estimators.expert_heads import HeadsOption, fold_of_items
@@ -43,9 +43,10 @@ class Candidate:
     team_log_loss: float
     team_cost: float | None = None
 
-    def value(self) -> tuple[float, float]:
-        """Return what is compared, smaller is better: the cost where there are fees; ties by the log loss."""
-        return (0.0 if self.team_cost is None else self.team_cost, self.team_log_loss)
+    @property
+    def value(self) -> float:
+        """What is compared, smaller is better: the cost where there are fees, else the log loss of the team."""
+        return self.team_log_loss if self.team_cost is None else self.team_cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +85,19 @@ class LearnedTeam:
             sampled = f" Learned from {self.n_items:,} of {self.n_all:,} cases, evenly spaced."
         if len(self.candidates) == 1:
             return f"Model of the classes: {self.net}.{sampled}"
-        best, second = self.candidates[:2]
-        what, place = ("a log loss", 1) if best.team_cost is None else ("a cost (errors and fees, a case)", 0)
-        values = join_names([f"{one.net} {one.value()[place]:.4f}" for one in self.candidates])
+        best, second = self.candidates[0], min(self.candidates[1:], key=lambda one: one.value)
+        what = "a log loss" if best.team_cost is None else "a cost (errors and fees, a case)"
+        values = join_names([f"{one.net} {one.value:.4f}" for one in self.candidates])
         not_tried = "" if self.not_tried is None else f" The mlp was not tried: {self.not_tried}."
-        gap = second.value()[place] - best.value()[place]
-        return (
-            f"Model of the classes: {best.net}. On held-out cases its team had {what} lower by {gap:.4f} than that of "
-            f"{second.net} ({values}).{not_tried}{sampled}"
-        )
+        gap = second.value - best.value
+        if gap >= 0:
+            why = f"its team had {what} lower by {gap:.4f} than that of {second.net} ({values})"
+        else:
+            why = (
+                f"its team had {what} within one standard error of the lowest ({values}), and its labels had the "
+                "lowest log loss"
+            )
+        return f"Model of the classes: {best.net}. On held-out cases {why}.{not_tried}{sampled}"
 
 
 def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any, seed: int) -> LearnedTeam:
@@ -118,22 +123,26 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
     if part.n_experts and heads != "shrunk":
         own = grow_own_trees(part, grove, fold)
     models, not_tried = _class_models(part, grove, fold, net=net, options=options, seed=seed)
-    teams: list[tuple[Candidate, Scorer, Scores]] = []
+    teams: list[_Team] = []
     for model in models:
         scorer: Scorer
         if part.n_experts:
             scorer, scores = stack_experts(model, part, grove, own, fold, separate=heads == "separate")
         else:
             scorer, scores = model.scorer, Scores.from_probabilities(model.class_proba, np.empty((len(rows), 0)))
-        log_loss, cost = held_out_value(scores, part)
-        teams.append((Candidate(model.net, model.log_loss, log_loss, cost), scorer, scores))
-    teams.sort(key=lambda team: team[0].value())
-    best, scorer, scores = teams[0]
+        losses, costs = held_out_values(scores, part)
+        mean = [
+            None if values is None else float(np.average(values, weights=part.weight)) for values in (losses, costs)
+        ]
+        candidate = Candidate(model.net, model.log_loss, *mean)
+        teams.append(_Team(candidate, scorer, scores, losses if costs is None else costs))
+    teams = in_order(teams, part.weight)
+    best, scorer, scores, _ = teams[0]
     few = _spread(len(rows), _ENOUGH_HELD_OUT)
     return LearnedTeam(
         scorer,
         best.net,
-        tuple(team[0] for team in teams),
+        tuple(team.candidate for team in teams),
         not_tried,
         len(rows),
         n_all,
@@ -141,6 +150,32 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
         scores if len(few) == len(rows) else scores.take(few),
         fold[few],
     )
+
+
+class _Team(NamedTuple):
+    """A candidate, its team, the team's held-out scores, and what is compared by item, (n,)."""
+
+    candidate: Candidate
+    scorer: Scorer
+    scores: Scores
+    values: FloatArray
+
+
+def in_order(teams: list[_Team], weight: FloatArray) -> list[_Team]:
+    """Sort teams, the best first: of those within one standard error of the lowest value, the better model.
+
+    The value of a team is noisy where two of its members are almost equal; the log loss of the labels is much less so.
+    """
+    lowest = min(teams, key=lambda team: team.candidate.value)
+
+    def rank(team: _Team) -> tuple[bool, float]:
+        difference = team.values - lowest.values
+        mean = float(np.average(difference, weights=weight))
+        error = float(np.sqrt(np.average((difference - mean) ** 2, weights=weight) / len(difference)))
+        close = mean <= error
+        return not close, team.candidate.label_log_loss if close else team.candidate.value
+
+    return sorted(teams, key=rank)
 
 
 def _class_models(
@@ -162,8 +197,8 @@ def _class_models(
     return [*models, class_blend(models, data)], not_tried
 
 
-def held_out_value(scores: Scores, data: TrainingData) -> tuple[float, float | None]:
-    """Return the mean log loss of "the team's label is right", and the mean cost (errors and fees) if there are fees.
+def held_out_values(scores: Scores, data: TrainingData) -> tuple[FloatArray, FloatArray | None]:
+    """Return the log loss of "the team's label is right" by item, (n,), and its cost (errors and fees) if there are fees.
 
     The team's label is that of the model or of the expert with the largest P(right) less their fee. The model competes
     with the experts who answered the item; of experts who did not, nothing can be judged.
@@ -180,9 +215,8 @@ def held_out_value(scores: Scores, data: TrainingData) -> tuple[float, float | N
     chance[asked] = scores.expert_proba[asked, expert_idx[better]]
     right[asked], paid[asked] = data.right[better], fee[better]
     tiny = 1e-6
-    loss = -np.log(np.clip(np.where(right, chance, 1 - chance), tiny, 1.0))
-    cost = None if data.fees is None else float(np.average(~right + paid, weights=data.weight))
-    return float(np.average(loss, weights=data.weight)), cost
+    loss = np.asarray(-np.log(np.clip(np.where(right, chance, 1 - chance), tiny, 1.0)))
+    return loss, None if data.fees is None else ~right + paid
 
 
 def n_folds(n_items: int, n_answers: int) -> int:

@@ -8,7 +8,7 @@ from defero.calibration.logistic import fit_logistic
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import Scores, sigmoid
 from defero.estimators.expert_heads import head_features, out_of_fold_log_odds, population_of, with_shrunk_heads
-from defero.estimators.tables.boosting import boost, size_for_answers
+from defero.estimators.tables.boosting import boost, first_trees, size_for_answers
 from defero.estimators.tables.class_models import ClassModel
 from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
@@ -24,6 +24,14 @@ _MOST_HEAD_ANSWERS = 2_000
 _STRENGTH = 5.0
 _FEW_ANSWERS = 3_000
 """With fewer answers in all, heads that read nothing but the class probabilities are tried too."""
+_STAGES = (1 / 12, 1 / 6, 1 / 3, 1 / 2, 3 / 4, 1.0)
+"""Shares of an expert's trees to choose from; trees learn a little each, and the last ones learn noise."""
+_MANY_ANSWERS = 4_000
+"""Experts with so many answers keep all trees, unless there are few columns."""
+_TEAM_ANSWERS = 100
+"""The team's figures count like so many answers where something is fitted for one expert."""
+_CLEARLY = 2.0
+"""Standard errors by which heads that read all features must be better than those that read the beliefs alone."""
 _FEWEST = 50
 """Held-out answers below which heads and trees are not weighed against each other."""
 
@@ -41,17 +49,44 @@ def grow_own_trees(data: TrainingData, grove: Grove, fold: IntArray) -> OwnTrees
     """Boost trees for each expert with many answers, out of fold and on all of their answers."""
     weight = data.weight_of_answers()
     log_odds = np.full((len(fold), data.n_experts), np.nan)
-    forests, expert_idx = [], []
+    forests: list[Forest] = []
+    expert_idx: list[int] = []
+    held_out: list[FloatArray] = []
     for j, given in enumerate(data.by_expert()):
         answers = given[weight[given] > 0]
         if len(answers) < LEAST_ANSWERS:
             continue
-        for k in range(int(fold.max()) + 1):
-            rest = answers[fold[data.item_idx[answers]] != k]
-            log_odds[fold == k, j] = _forest(data, grove, rest, len(answers)).predict(grove.matrix[fold == k])[:, 0]
         forests.append(_forest(data, grove, answers, len(answers)))
         expert_idx.append(j)
+        stages = _STAGES if len(answers) < _MANY_ANSWERS or len(grove.bags) > 1 else (1.0,)
+        held_out.append(np.empty((len(stages), len(fold))))
+        for k in range(int(fold.max()) + 1):
+            forest = _forest(data, grove, answers[fold[data.item_idx[answers]] != k], len(answers))
+            for stage, share in enumerate(stages):
+                early = first_trees(forest, share, n_bags=len(grove.bags))
+                held_out[-1][stage, fold == k] = early.predict(grove.matrix[fold == k])[:, 0]
+    shares = _choose_stages(held_out, expert_idx, data)
+    for place, (j, share) in enumerate(zip(expert_idx, shares, strict=True)):
+        stage = _STAGES.index(share) if len(held_out[place]) > 1 else 0
+        log_odds[:, j] = held_out[place][stage]
+        forests[place] = first_trees(forests[place], share, n_bags=len(grove.bags))
     return OwnTrees(log_odds, join_forests(forests) if forests else None, np.array(expert_idx, dtype=np.int64))
+
+
+def _choose_stages(held_out: list[FloatArray], expert_idx: list[int], data: TrainingData) -> list[float]:
+    """Return the share of the trees that each expert keeps, by the log loss of held-out answers.
+
+    The mean log loss of all experts counts like `_TEAM_ANSWERS` answers of the expert's own.
+    """
+    weight, given = data.weight_of_answers(), data.by_expert()
+    losses = []
+    for stages, j in zip(held_out, expert_idx, strict=True):
+        answers = given[j]
+        z = stages[:, data.item_idx[answers]]
+        losses.append(np.logaddexp(0.0, np.where(data.right[answers], -z, z)) @ weight[answers])
+    several = [loss / weight[given[j]].sum() for loss, j in zip(losses, expert_idx, strict=True) if len(loss) > 1]
+    team = np.mean(several, axis=0) if several else 0.0
+    return [_STAGES[int(np.argmin(loss + _TEAM_ANSWERS * team))] if len(loss) > 1 else 1.0 for loss in losses]
 
 
 def _forest(data: TrainingData, grove: Grove, answers: IntArray, n_answers: int) -> Forest:
@@ -87,11 +122,14 @@ def stack_experts(
     head = heads.log_odds
     trees = np.full_like(head, np.nan) if own is None else own.log_odds
     with_trees, without_trees = _weights(head, trees, data)
+    forest, expert_idx = (None, np.zeros(0, np.int64)) if own is None else (own.forest, own.expert_idx)
     if separate:
-        with_trees = np.array([0.0, 1.0, 0.0])
+        with_trees = np.tile([0.0, 1.0, 0.0], (len(expert_idx), 1))
+    else:
+        with_trees = _own_weights(with_trees, head, trees, data, expert_idx)
     log_odds = without_trees[0] + without_trees[1] * head
-    has = ~np.isnan(trees)
-    log_odds[has] = with_trees[0] + with_trees[1] * trees[has] + with_trees[2] * head[has]
+    b0, b1, b2 = with_trees.T
+    log_odds[:, expert_idx] = b0 + b1 * trees[:, expert_idx] + b2 * head[:, expert_idx]
     team = with_shrunk_heads(
         classes.scorer,
         data,
@@ -100,7 +138,6 @@ def stack_experts(
         beliefs_only=heads.beliefs_only,
         prior=heads.prior,
     )
-    forest, expert_idx = (None, np.zeros(0, np.int64)) if own is None else (own.forest, own.expert_idx)
     stack = ExpertTrees(grove.columns, forest, expert_idx, with_trees, without_trees)
     held_out = Scores.from_probabilities(classes.class_proba, sigmoid(log_odds))
     return _with_trees(team, stack), held_out
@@ -118,7 +155,7 @@ class _HeldOutHeads:
 def _held_out_heads(classes: ClassModel, data: TrainingData, fold: IntArray, chosen: IntArray) -> _HeldOutHeads:
     """Return the heads: those that read all features, or with few answers those that read the beliefs alone.
 
-    These are simpler, so the others must be better by more than one standard error of the log loss.
+    These are simpler, so the others must be better by more than two standard errors of the log loss.
     """
     few = len(chosen) < _FEW_ANSWERS
     candidates = []
@@ -132,7 +169,7 @@ def _held_out_heads(classes: ClassModel, data: TrainingData, fold: IntArray, cho
         return candidates[0]
     full, simple = (_answer_log_loss(heads.log_odds, data) for heads in candidates)
     difference = data.weight_of_answers() * (simple - full)
-    better = difference.mean() > difference.std() / np.sqrt(len(difference))
+    better = difference.mean() > _CLEARLY * difference.std() / np.sqrt(len(difference))
     return candidates[0] if better else candidates[1]
 
 
@@ -157,6 +194,28 @@ def _weights(head: FloatArray, trees: FloatArray, data: TrainingData) -> tuple[F
             columns, right[~both], weight[~both], guess=without_trees, strength=np.full(2, 4 * _STRENGTH)
         )
     return with_trees, without_trees
+
+
+def _own_weights(
+    of_team: FloatArray, head: FloatArray, trees: FloatArray, data: TrainingData, expert_idx: IntArray
+) -> FloatArray:
+    """Return the weights of each expert with trees, (o, 3), drawn to those of the team."""
+    weight, given = data.weight_of_answers(), data.by_expert()
+    weights = np.tile(of_team, (len(expert_idx), 1))
+    for place, j in enumerate(expert_idx):
+        answers = given[j]
+        rows = data.item_idx[answers]
+        columns = np.column_stack([np.ones(len(rows)), trees[rows, j], head[rows, j]])
+        p = sigmoid(columns @ of_team)
+        information = ((weight[answers] * p * (1 - p)) @ columns**2) / weight[answers].sum()
+        weights[place] = fit_logistic(
+            columns,
+            data.right[answers].astype(np.float64),
+            weight[answers],
+            guess=of_team,
+            strength=_TEAM_ANSWERS * information + 1e-9,
+        )
+    return weights
 
 
 def _few_of_each(data: TrainingData) -> IntArray:
