@@ -131,10 +131,8 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
         else:
             scorer, scores = model.scorer, Scores.from_probabilities(model.class_proba, np.empty((len(rows), 0)))
         losses, costs = held_out_values(scores, part)
-        mean = [
-            None if values is None else float(np.average(values, weights=part.weight)) for values in (losses, costs)
-        ]
-        candidate = Candidate(model.net, model.log_loss, *mean)
+        cost = None if costs is None else float(np.average(costs, weights=part.weight))
+        candidate = Candidate(model.net, model.log_loss, float(np.average(losses, weights=part.weight)), cost)
         teams.append(_Team(candidate, scorer, scores, losses if costs is None else costs))
     teams = in_order(teams, part.weight)
     best, scorer, scores, _ = teams[0]
@@ -198,9 +196,10 @@ def _class_models(
 
 
 def held_out_values(scores: Scores, data: TrainingData) -> tuple[FloatArray, FloatArray | None]:
-    """Return the log loss of "the team's label is right" by item, (n,), and its cost (errors and fees) if there are fees.
+    """Return the log loss of "the team's label is right" by item, (n,), and where there are fees its cost.
 
-    The team's label is that of the model or of the expert with the largest P(right) less their fee. The model competes
+    The cost is that of an error, 1, and the fee. The team's label is that of the model or of the expert with the
+    largest P(right) less their fee. The model competes
     with the experts who answered the item; of experts who did not, nothing can be judged.
     """
     item_idx, expert_idx = data.item_idx, data.expert_idx
