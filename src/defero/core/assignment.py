@@ -38,6 +38,8 @@ class Assignment(Tabular):
         What one more unit of money would save where the budget binds.
     gap : float
         The best assignment is at most this much cheaper in total; 0 where this one is the best.
+    label : (n,), optional
+        What the model would answer.
 
     Examples
     --------
@@ -54,11 +56,12 @@ class Assignment(Tabular):
     deferral_price: float = 0.0
     money_price: float = 0.0
     gap: float = 0.0
+    label: Labels | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.prices)))
-        for name in ("answer_cost", "expected_cost"):
-            array = np.asarray(getattr(self, name), dtype=np.float64)
+        for name in ("answer_cost", "expected_cost", *(["label"] * (self.label is not None))):
+            array = np.asarray(getattr(self, name))
             if array.shape != np.shape(self.expert):
                 raise InputError(f"must have {len(self.expert)} items like expert, got {array.shape}.", argument=name)
             object.__setattr__(self, name, frozen(array))
@@ -102,9 +105,14 @@ class Assignment(Tabular):
         return "\n".join([first, *self.sentences(most=2)])
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
-        """Return route, expected_cost and reason."""
+        """Return route, label (where the model answers), expected_cost and reason."""
+        by_model = {}
+        if self.label is not None:
+            asked = self.deferred[:most].tolist()
+            by_model["label"] = [None if one else own for one, own in zip(asked, self.label[:most], strict=True)]
         return {
             "route": self.name[:most],
+            **by_model,
             "expected_cost": self.expected_cost[:most],
             "reason": self._reasons(most),
         }

@@ -30,6 +30,8 @@ class Steps(Tabular):
         Expected cost of answering now.
     expected_cost : (n,)
         Expected cost from here on, with the fees of the questions to come; at most `answer_cost`.
+    why_not : str
+        Why cases that are answered now are not asked about.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Steps(Tabular):
     p_right: FloatArray
     answer_cost: FloatArray
     expected_cost: FloatArray
+    why_not: str = "no question is worth its fee"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.expert_names)))
@@ -77,7 +80,7 @@ class Steps(Tabular):
     def reason(self) -> list[str]:
         """One short phrase per case with the two costs compared."""
         return [
-            f"answer now: {now:.3f} expected, no question is worth its fee"
+            f"answer now: {now:.3f} expected, {self.why_not}"
             if expert == MODEL
             else f"ask {self.expert_names[expert]}: {cost:.3f} expected, {now:.3f} if answered now"
             for expert, cost, now in zip(

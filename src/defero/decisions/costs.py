@@ -70,6 +70,32 @@ class ErrorCosts:
         return cost
 
 
+def cost_of_answers(class_proba: FloatArray, law: AnswerLaw, costs: ErrorCosts) -> FloatArray:
+    """Return what is expected of each expert's answer where it is final, (n, J), without the fee.
+
+    sum_k eta_k sum_m P(m | k, x) C[k, m]; where every error costs the same, that is the cost of an error times
+    P(the expert is wrong).
+
+    Examples
+    --------
+    >>> law = AnswerLaw.of([0.9], n_items=1, n_experts=1, n_classes=2)
+    >>> costs = ErrorCosts.of([[0, 1], [5, 0]], n_classes=2)
+    >>> cost_of_answers(np.array([[0.5, 0.5]]), law, costs).round(3).tolist()
+    [[0.3]]
+    """
+    if costs.symmetric:
+        return costs.largest * (1 - law.expert_proba)
+    (n_items, n_experts), n_classes = law.expert_proba.shape, law.n_classes
+    cost = np.zeros((n_items, n_experts))
+    size = max(1, _NUMBERS_AT_ONCE // n_classes**2)
+    for j in range(n_experts):
+        for start in range(0, n_items, size):
+            rows = np.arange(start, min(start + size, n_items))
+            answers = law.likelihood(rows, np.full(len(rows), j))
+            cost[rows, j] = np.einsum("ak,akm,km->a", class_proba[rows], answers, costs.matrix)
+    return cost
+
+
 def after_one_answer(
     belief: FloatArray, law: AnswerLaw, item_idx: IntArray, can: BoolArray, costs: ErrorCosts
 ) -> tuple[FloatArray, FloatArray]:

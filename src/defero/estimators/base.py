@@ -24,6 +24,7 @@ from defero.data.recipes.read_texts import read_texts, summed_columns
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
 from defero.decisions.rules import MostLikelyRight, Rule
+from defero.estimators.asking import AsksUnderCosts
 from defero.estimators.expert_heads import with_population
 from defero.estimators.saved_parameters import parameters_for, plain_parameters
 from defero.estimators.tables.tree_columns import columns_of
@@ -45,7 +46,7 @@ from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
 
 
-class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
+class DeferralEstimator(AsksUnderCosts, ClassifierMixin, BaseEstimator, ABC):
     """A classifier that also estimates how likely each expert is right, and decides who answers each item.
 
     After `fit`: `classes_` (K,), `expert_names_` (J,), `n_experts_`, `n_features_in_`, `router_`, and
@@ -215,8 +216,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         available : (J,) or (n, J) bool, or {name: bool}, optional
             Experts who can be asked.
         unusual : "flag" or "ask"
-            What becomes of a case unlike those that were learned from: `Decision.unusual` names the columns that make
-            it so; with "ask" it also goes to the best expert who can be asked.
+            `Decision.unusual` marks cases unlike those that were learned from; "ask" gives them to the best expert.
         """
         return self._ready().decide(self._checked(X), fees=fees, available=available, unusual=unusual)
 

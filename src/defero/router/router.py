@@ -1,7 +1,7 @@
 """Router: a fitted team, what is saved, loaded and served; the stages after fit, each on rows of its own.
 
-The walk goes forward: `parts` (what a team consists of), `scoring` (what it believes), `deciding` (what it does), and
-here the stages that change it. No torch, scikit-learn or pandas.
+The walk goes forward: `parts` (what a team consists of), `scoring` (what it believes), `deciding` (what it does),
+`asking` (what it does under costs and limits), and here the stages that change it. No torch, scikit-learn or pandas.
 """
 
 import warnings
@@ -24,7 +24,7 @@ from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, encode_labels
 from defero.router import roster
-from defero.router.deciding import Deciding
+from defero.router.asking import Asking
 from defero.router.panel import Panel
 from defero.router.parts import TeamParts
 from defero.router.seen import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
@@ -33,7 +33,7 @@ from defero.router.ways import Held, fit_ways
 from defero.scorers.given import given_scorer
 
 
-class Router(Deciding):
+class Router(Asking):
     """Who should decide: features in, decisions out.
 
     Estimators build one when they are fitted; `Router.load` reads one from a model folder;

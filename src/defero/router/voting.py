@@ -2,18 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from defero.calibration import Calibrator
 from defero.core.class_skill import ClassSkill
-from defero.core.results import Answer
 from defero.core.scores import Scores, logit, sigmoid
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
 
-Voted = TypeVar("Voted", bound=Answer)
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Voted = TypeVar("Voted", bound="DataclassInstance")
 
 _NUMBERS_AT_ONCE = 20_000_000
 """Of P(right | x, y), which has n J K of them."""
@@ -38,7 +40,7 @@ def vote_with_skill(
     features : (n, d)
     scores : Scores of n items
     vote : callable
-        From which rows, their scores and the skill to their answers.
+        From which rows, their scores and the skill to their answers: a frozen value whose arrays have one row each.
     """
     if not isinstance(scorer, TeamScorer) or scorer.class_heads is None or not len(scores):
         return vote(slice(None), scores, None)
@@ -53,5 +55,6 @@ def vote_with_skill(
         answers.append(vote(rows, part, skill))
     if len(answers) == 1:
         return answers[0]
-    whole = {one.name: np.concatenate([getattr(part, one.name) for part in answers]) for one in fields(answers[0])}
+    arrays = [one.name for one in fields(answers[0]) if isinstance(getattr(answers[0], one.name), np.ndarray)]
+    whole = {name: np.concatenate([getattr(part, name) for part in answers]) for name in arrays}
     return replace(answers[0], **whole)

@@ -28,6 +28,7 @@ def assign(
     fees: ArrayLike | None = None,
     answer_cost: ArrayLike | None = None,
     expert_names: ArrayLike | None = None,
+    label: ArrayLike | None = None,
     method: str = "auto",
 ) -> Assignment:
     """Choose who answers each item of a batch, so that the total gain is largest and no limit is exceeded.
@@ -48,6 +49,8 @@ def assign(
     answer_cost : (n,), optional
         Expected cost of the model's answer; 0 by default, so that expected costs are gains with a minus sign.
     expert_names : J names, optional
+    label : (n,), optional
+        What the model answers; the assignment has it where the model decides.
     method : "auto", "exact" or "prices"
         "exact" is a linear program (with a budget a mixed-integer one); "prices" is fast on large batches, and
         `Assignment.gap` says how far it can be from the best. "auto" takes "exact" for small batches.
@@ -94,6 +97,7 @@ def assign(
         solved.deferral_price,
         solved.money_price,
         0.0 if gap <= 1e-9 * max(abs(solved.bound), 1e-300) else gap,
+        None if label is None else np.asarray(label),
     )
 
 

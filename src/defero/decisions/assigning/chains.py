@@ -194,7 +194,9 @@ def least_prices(chains: Chains) -> tuple[FloatArray, float, float]:
         bound[level, model] = 0.0
     price = _from_above(bound, _longest(bound, level))
     any_question = float(_longest(bound, model)[level])
-    return price[:model], max(any_question, 0.0), max(-float(price[model]), 0.0)
+    own = price[:model]
+    own = np.where((load == 0) & (lower == 0), np.maximum(own, 0.0), own)  # no limit keeps them from fewer than none
+    return own, max(any_question, 0.0), max(-float(price[model]), 0.0)
 
 
 def _longest(bound: FloatArray, start: int) -> FloatArray:

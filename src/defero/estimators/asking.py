@@ -1,0 +1,68 @@
+"""Asking under costs and limits, from an estimator: what its router does."""
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from defero.core.assignment import Assignment
+from defero.core.steps import Steps
+from defero.decisions.assigning.limits import Capacity
+from defero.router import Router
+
+
+class AsksUnderCosts:
+    """Methods of an estimator that decides under fees, error costs, capacity and a budget, without a new fit."""
+
+    def _ready(self) -> Router:
+        raise NotImplementedError
+
+    def _checked(self, X: Any) -> Any:
+        raise NotImplementedError
+
+    def next_step(
+        self,
+        X: Any,
+        *,
+        answers: object = None,
+        fees: ArrayLike | None = None,
+        error_cost: float = 1.0,
+        cost_matrix: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        capacity_prices: ArrayLike | None = None,
+    ) -> Steps:
+        """Say for each case whom to ask next, or what to answer now: see `Router.next_step`."""
+        return self._ready().next_step(
+            self._checked(X),
+            answers=answers,
+            fees=fees,
+            error_cost=error_cost,
+            cost_matrix=cost_matrix,
+            available=available,
+            capacity_prices=capacity_prices,
+        )
+
+    def assign(
+        self,
+        X: Any,
+        *,
+        capacity: Capacity | None = None,
+        budget: float | None = None,
+        defer_at_most: float | None = None,
+        fees: ArrayLike | None = None,
+        error_cost: float = 1.0,
+        cost_matrix: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        method: str = "auto",
+    ) -> Assignment:
+        """Choose who answers each case of a batch, so that no limit is exceeded: see `Router.assign`."""
+        return self._ready().assign(
+            self._checked(X),
+            capacity=capacity,
+            budget=budget,
+            defer_at_most=defer_at_most,
+            fees=fees,
+            error_cost=error_cost,
+            cost_matrix=cost_matrix,
+            available=available,
+            method=method,
+        )

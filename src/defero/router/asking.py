@@ -1,0 +1,272 @@
+"""Asking under costs and limits: the next step of each case, and who answers each case of a batch."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.assignment import Assignment
+from defero.core.checks.arrays import FloatArray, IntArray, availability, by_name, fee_matrix
+from defero.core.class_skill import ClassSkill
+from defero.core.errors import InputError
+from defero.core.labels import MISSING
+from defero.core.posterior import AnswerLaw
+from defero.core.results import MODEL
+from defero.core.scores import Scores, logit, sigmoid
+from defero.core.steps import Steps
+from defero.decisions.asking import next_step
+from defero.decisions.assigning.assign import assign
+from defero.decisions.assigning.limits import Capacity, capacity_of
+from defero.decisions.costs import ErrorCosts, cost_of_answers
+from defero.decisions.rules import MostLikelyRight
+from defero.router.deciding import Deciding
+from defero.router.voting import vote_with_skill
+
+DOES_NOT_PAY = "asking did not pay on held-out cases"
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """What asking each expert once saves against the model's answer.
+
+    Attributes
+    ----------
+    value : (n, J)
+        In the unit of the costs, fees counted, where the expert's answer is final; -inf where they cannot be asked.
+    answer_cost : (n,)
+        Expected cost of the model's answer.
+    label_idx : (n,) int
+        The model's cheapest label.
+    """
+
+    value: FloatArray
+    answer_cost: FloatArray
+    label_idx: IntArray
+
+
+class Asking(Deciding):
+    """A team that decides under fees, error costs, capacity and a budget, without a new fit."""
+
+    def next_step(
+        self,
+        X: Any = None,
+        *,
+        answers: object = None,
+        fees: ArrayLike | None = None,
+        error_cost: float = 1.0,
+        cost_matrix: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        capacity_prices: ArrayLike | None = None,
+    ) -> Steps:
+        """Say for each case whom to ask next, or what to answer now.
+
+        Ask, add the answers, and call it again, until every case is answered. Recorded answers that are asked for in
+        this way lead to the labels of `answer(vote="sequential")`.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        answers : (n, J), optional
+            Answers so far; missing where nobody was asked.
+        fees : (J,), (n, J) or {name: fee}, optional
+            What a question costs, in the unit of the error costs. By default 0.01 of the dearest error.
+        error_cost : float
+            What any error costs; ignored where `cost_matrix` is given.
+        cost_matrix : (K, K), optional
+            What it costs to answer a class (column) where another one is true (row), in the order of `classes`.
+        available : (J,) or (n, J) bool, or {name: bool}, optional
+            Who can be asked.
+        capacity_prices : (J,) or {name: price}, optional
+            Charged beyond the fees where somebody's time is scarce: `Assignment.prices`.
+
+        Returns
+        -------
+        Steps
+            `p_right` is how often such labels were right on held-out cases, where that is known.
+
+        Examples
+        --------
+        >>> from defero import Router
+        >>> router = Router.from_probabilities([[0.5, 0.5], [0.9, 0.1]], [[0.8], [0.8]], expert_names=["ann"])
+        >>> router.next_step(fees=[2.5], error_cost=40).reason
+        ['ask ann: 10.500 expected, 20.000 if answered now',
+         'answer now: 4.000 expected, no question is worth its fee']
+        """
+        fees, available = self._terms(fees, available)
+        prices = by_name("capacity_prices", capacity_prices, self.expert_names, default=0.0)
+        features = self.features(X)
+        scores = self._probabilities(self.score_features(features))
+        shape = {"n_items": len(scores), "n_experts": scores.n_experts}
+        costs = ErrorCosts.of(cost_matrix, n_classes=scores.n_classes, error_cost=error_cost)
+        answer_idx = np.full((len(scores), scores.n_experts), MISSING)
+        if answers is not None:
+            answer_idx = self.answer_numbers(answers, n_items=len(scores))
+        can_ask = availability(available, **shape) & self.proven & self.asks_in_turn
+        fee = None if fees is None else fee_matrix(fees, **shape)
+        charge = fee_matrix(prices, **shape)
+        steps = vote_with_skill(
+            self.scorer,
+            self.calibrator,
+            features,
+            scores,
+            lambda rows, part, skill: next_step(
+                part.class_proba,
+                part.expert_proba,
+                answers=answer_idx[rows],
+                fees=None if fee is None else fee[rows],
+                prices=charge[rows],
+                error_cost=error_cost,
+                cost_matrix=cost_matrix,
+                available=can_ask[rows],
+                skill=skill,
+                discount=None if self.panel is None else self.panel.discount,
+                classes=self.classes,
+                expert_names=self.expert_names,
+            ),
+        )
+        steps = steps if self.asks_in_turn else replace(steps, why_not=DOES_NOT_PAY)
+        return self._steps_as_kept(steps, (answer_idx != MISSING).sum(axis=1).astype(np.float64), costs)
+
+    def _steps_as_kept(self, steps: Steps, n_heard: FloatArray, costs: ErrorCosts) -> Steps:
+        """Return steps with the P(right) that such labels have kept on held-out cases, where that is known."""
+        verdict = None if self.panel is None else self.panel.verdicts.get("sequential")
+        if verdict is None:
+            return steps
+        p_right = verdict.apply(steps.p_right, n_heard)
+        if not costs.symmetric:
+            return replace(steps, p_right=p_right)
+        now = steps.ask == MODEL
+        cost = costs.largest * (1 - p_right)
+        return replace(
+            steps,
+            p_right=p_right,
+            answer_cost=np.where(now, cost, steps.answer_cost),
+            expected_cost=np.where(now, cost, steps.expected_cost),
+        )
+
+    def assign(
+        self,
+        X: Any = None,
+        *,
+        capacity: Capacity | None = None,
+        budget: float | None = None,
+        defer_at_most: float | None = None,
+        fees: ArrayLike | None = None,
+        error_cost: float = 1.0,
+        cost_matrix: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        method: str = "auto",
+    ) -> Assignment:
+        """Choose who answers each case of a batch, the model or one expert, so that no limit is exceeded.
+
+        Without limits this is `decide` in your unit of cost. A panel's promise does not hold with limits, which decide
+        who is deferred.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        capacity : {name: most}, {name: (fewest, most)}, optional
+            Limits on the questions of each expert.
+        budget : float, optional
+            The most that all questions may cost in total.
+        defer_at_most : float, optional
+            Largest share of the cases that experts may be asked about.
+        fees, error_cost, cost_matrix, available
+            As in `next_step`, but questions are free by default. Of an expert the cost of their own answer counts.
+        method : "auto", "exact" or "prices"
+            As in `defero.decisions.assign`.
+
+        Returns
+        -------
+        Assignment
+
+        Examples
+        --------
+        >>> from defero import Router
+        >>> router = Router.from_probabilities([[0.5, 0.5], [0.6, 0.4]], [[0.9], [0.9]], expert_names=["ann"])
+        >>> batch = router.assign(capacity={"ann": 1}, error_cost=40)
+        >>> batch.name.tolist(), batch.sentences()
+        (['ann', 'model'], ['One more question to ann would save 12.00.'])
+        """
+        fees, available = self._terms(fees, available)
+        features = self.features(X)
+        scores = self._probabilities(self.score_features(features))
+        gains = self.gains(
+            features, scores, fees=fees, error_cost=error_cost, cost_matrix=cost_matrix, available=available
+        )
+        if self.selection is not None and not self.selection.asks:
+            # Asking did not pay on held-out cases: only what lower limits ask for.
+            lower, _ = capacity_of(capacity, self.expert_names, n_items=len(scores))
+            capacity = [(one, one) for one in lower.tolist()]
+        return assign(
+            gains.value,
+            capacity=capacity,
+            defer_at_most=defer_at_most,
+            budget=budget,
+            fees=np.zeros(scores.n_experts) if fees is None else fees,
+            answer_cost=gains.answer_cost,
+            expert_names=self.expert_names,
+            label=self.classes[gains.label_idx],
+            method=method,
+        )
+
+    def gains(
+        self,
+        features: Any,
+        scores: Scores,
+        *,
+        fees: ArrayLike | None = None,
+        error_cost: float = 1.0,
+        cost_matrix: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+    ) -> Gains:
+        """Return what asking each expert once saves, from features and scores at hand.
+
+        P(right) is that of the expert who is chosen, where that is calibrated.
+        """
+        if not isinstance(self.rule, MostLikelyRight):
+            raise InputError(f"a team with the rule {self.rule.name!r} compares no costs: fit a team that does.")
+        shape = {"n_items": len(scores), "n_experts": scores.n_experts}
+        costs = ErrorCosts.of(cost_matrix, n_classes=scores.n_classes, error_cost=error_cost)
+        can, fee = availability(available, **shape) & self.proven, fee_matrix(fees, **shape)
+
+        def of_part(rows: slice, part: Scores, skill: ClassSkill | None) -> Gains:
+            label_idx, now = _model_answer(part, costs)
+            value = now[:, None] - self._expert_costs(part, skill, costs) - fee[rows]
+            return Gains(np.where(can[rows], value, -np.inf), now, label_idx)
+
+        if costs.symmetric:
+            return of_part(slice(None), scores, None)
+        return vote_with_skill(self.scorer, self.calibrator, features, scores, of_part)
+
+    def _expert_costs(self, scores: Scores, skill: ClassSkill | None, costs: ErrorCosts) -> FloatArray:
+        """Return the expected cost of each expert's own answer, (n, J), calibrated for the one who is chosen."""
+        proba = scores.expert_proba
+        if self.selection is not None:
+            proba = self.selection.apply(scores)
+            if skill is not None:
+                shift = logit(proba) - logit(scores.expert_proba)
+                skill = replace(skill, right=sigmoid(logit(skill.right) + shift[:, :, None]))
+        law = AnswerLaw.of(
+            proba,
+            n_items=len(scores),
+            n_experts=scores.n_experts,
+            n_classes=scores.n_classes,
+            skill=skill,
+        )
+        return cost_of_answers(scores.class_proba, law, costs)
+
+    def _probabilities(self, scores: Scores) -> Scores:
+        if scores.link == "weight":
+            raise InputError("a mixture of experts' weights are no probabilities: it cannot compare costs.")
+        return scores
+
+
+def _model_answer(scores: Scores, costs: ErrorCosts) -> tuple[IntArray, FloatArray]:
+    """Return the model's cheapest label and its expected cost, (n,) each."""
+    if costs.symmetric:
+        return scores.class_idx, costs.largest * (1 - scores.model_proba)
+    of_labels = costs.of_labels(scores.class_proba)
+    label_idx: IntArray = of_labels.argmin(axis=1)
+    return label_idx, of_labels.min(axis=1)

@@ -1,0 +1,175 @@
+"""A team under costs and limits: the next step and the batch, on calibrated probabilities, without a new fit."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from defero import ConfidenceThreshold, DeferralClassifier, Router
+from defero.calibration.sequences import VerdictMap
+from defero.core import InputError
+from defero.core.class_skill import uniform_errors
+from defero.datasets import wedge
+from defero.decisions import assign
+from defero.router import voting
+
+FEES = [0.1, 0.05, 0.0, 0.2]
+
+
+@lru_cache
+def parts():
+    return [wedge(n, random_state=seed) for seed, n in enumerate((1_500, 600, 600, 400))]
+
+
+@lru_cache
+def team():
+    train, cal, conf, _ = parts()
+    model = DeferralClassifier("linear", loss="ova", random_state=0)
+    model.fit(train.features, train.labels, experts=train.answers)
+    model.calibrate(cal.features, cal.labels, experts=cal.answers)
+    return model.conformalize(conf.features, conf.labels, conf.answers)
+
+
+def test_without_limits_a_batch_is_the_decision():
+    router, new = team().router_, parts()[3]
+    decision = router.decide(new.features, fees=FEES)
+    batch = router.assign(new.features, fees=FEES)
+    assert router.selection is not None
+    assert np.array_equal(batch.expert, decision.expert)
+    assert batch.expected_cost == pytest.approx(decision.expected_cost)
+    assert batch.sentences() == []
+    money = router.assign(new.features, fees=[40 * fee for fee in FEES], error_cost=40)
+    assert np.array_equal(money.expert, batch.expert)
+    assert money.expected_cost == pytest.approx(40 * batch.expected_cost)
+
+
+def test_limits_by_name_hold_and_their_prices_are_explained():
+    router, new = team().router_, parts()[3]
+    first, second = router.expert_names[:2]
+    free = router.assign(new.features, fees=FEES)
+    terms = {"capacity": {first: (0, 20), second: (70, 90)}, "defer_at_most": 0.6, "fees": FEES}
+    batch = router.assign(new.features, **terms)
+    assert free.load[0] > 20
+    assert batch.load[0] <= 20
+    assert 70 <= batch.load[1] <= 90
+    assert batch.load.sum() <= 0.6 * 400
+    assert any(f"to {first} would save" in one for one in batch.sentences())
+    paid = router.assign(new.features, budget=5.0, fees=FEES)
+    rows = np.flatnonzero(paid.deferred)
+    assert np.array(FEES)[paid.expert[rows]].sum() <= 5.0 + 1e-9
+    assert paid.saved < free.saved
+    absent = router.assign(new.features, fees=FEES, available={first: False})
+    assert absent.load[0] == 0
+
+
+def test_asked_in_turn_round_by_round_is_the_sequential_answer():
+    router, new = team().router_, parts()[3]
+    recorded = new.answers.astype(object)
+    so_far = np.full(recorded.shape, None, dtype=object)
+    for _ in range(5):
+        steps = router.next_step(new.features, answers=so_far, fees=[0.02] * 4)
+        rows = np.flatnonzero(steps.ask >= 0)
+        so_far[rows, steps.ask[rows]] = recorded[rows, steps.ask[rows]]
+    assert not len(rows)
+    answer = router.answer(new.features, recorded, vote="sequential", fees=[0.02] * 4)
+    assert np.array_equal(steps.label, answer.label)
+    assert steps.p_right == pytest.approx(answer.confidence)
+    assert np.array_equal([[one is not None for one in row] for row in so_far], answer.heard)
+    assert steps.expected_cost == pytest.approx(1 - answer.confidence)
+
+
+def test_fees_prices_and_absences_change_the_next_step():
+    router, new = team().router_, parts()[3]
+    names = router.expert_names
+    plain = router.next_step(new.features)
+    assert (plain.ask == 0).any()
+    assert not (router.next_step(new.features, available={names[0]: False}).ask == 0).any()
+    assert not (router.next_step(new.features, fees={names[0]: 2.0}).ask == 0).any()
+    assert not (router.next_step(new.features, capacity_prices={names[0]: 2.0}).ask == 0).any()
+    assert names[0] in plain.reason[int(np.flatnonzero(plain.ask == 0)[0])]
+
+
+def test_where_asking_did_not_pay_nobody_is_asked_but_lower_limits_hold():
+    router, new = team().router_.copy(), parts()[3]
+    router.selection = replace(router.selection, asks=False)
+    assert not router.assign(new.features).deferred.any()
+    assert router.assign(new.features, capacity={router.expert_names[1]: (7, 30)}).load.tolist() == [0, 7, 0, 0]
+    silent = VerdictMap(np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0]), asks=False)
+    router.panel = replace(router.panel, verdicts={"sequential": silent})
+    steps = router.next_step(new.features)
+    assert (steps.ask == -1).all()
+    assert "did not pay" in steps.reason[0]
+
+
+def test_costs_by_class_are_those_of_brute_force():
+    rng = np.random.default_rng(0)
+    belief, skill, matrix = rng.dirichlet(np.ones(3), 5), rng.random((5, 2)), rng.uniform(0, 5, (3, 3))
+    router = Router.from_probabilities(belief, skill, classes=["a", "b", "c"], expert_names=["ann", "bob"])
+    batch = router.assign(cost_matrix=matrix, fees=[0.1, 0.2], capacity={"ann": (0, 2)})
+    law = [[(1 - p) * uniform_errors(3) + p * np.eye(3) for p in row] for row in skill]
+    model = (belief @ matrix).min(axis=1)
+    asked = [[(belief[i] @ (law[i][j] * matrix)).sum() for j in range(2)] for i in range(5)]
+    value = model[:, None] - np.array(asked) - [0.1, 0.2]
+    assert batch.saved == pytest.approx(assign(value, capacity=[2, None]).saved)
+    assert batch.answer_cost == pytest.approx(model)
+    assert batch.label.tolist() == np.array(["a", "b", "c"])[(belief @ matrix).argmin(axis=1)].tolist()
+    frame = batch.to_frame()
+    assert frame["label"].isna().tolist() == batch.deferred.tolist()
+
+
+def test_pieces_make_no_difference(monkeypatch):
+    train = parts()[0]
+    model = DeferralClassifier("linear", heads="shrunk", random_state=0)
+    model.fit(train.features[:400], train.labels[:400], experts=train.answers[:400])
+    new, matrix = parts()[3].features[:60], 1 - np.eye(4) + np.triu(np.ones((4, 4)), 1)
+    whole = model.next_step(new, cost_matrix=matrix), model.assign(new, cost_matrix=matrix, defer_at_most=0.5)
+    monkeypatch.setattr(voting, "_NUMBERS_AT_ONCE", 200)
+    pieces = model.next_step(new, cost_matrix=matrix), model.assign(new, cost_matrix=matrix, defer_at_most=0.5)
+    for one, other in zip(whole, pieces, strict=True):
+        assert one.expected_cost == pytest.approx(other.expected_cost)
+        assert one.to_frame().equals(other.to_frame())
+
+
+def test_an_expert_with_too_few_answers_is_not_asked():
+    router = Router.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
+    router.answer_counts, router.min_answers = np.array([1, 50]), 10
+    assert router.assign().name.tolist() == ["bob"]
+    assert router.next_step().ask.tolist() == [1]
+
+
+def test_an_estimator_forwards():
+    new = parts()[3].features
+    terms = {"fees": FEES, "error_cost": 3.0}
+    assert np.array_equal(team().assign(new, **terms).expert, team().router_.assign(new, **terms).expert)
+    assert np.array_equal(team().next_step(new, **terms).ask, team().router_.next_step(new, **terms).ask)
+
+
+@pytest.mark.parametrize(
+    ("argument", "options"),
+    [
+        ("capacity", {"capacity": {"nobody": 3}}),
+        ("fees", {"fees": {"nobody": 3}}),
+        ("cost_matrix", {"cost_matrix": np.eye(3)}),
+        ("error_cost", {"error_cost": -1}),
+        ("budget", {"budget": -1.0}),
+    ],
+)
+def test_what_is_wrong_is_said(argument, options):
+    with pytest.raises(InputError) as error:
+        team().router_.assign(parts()[3].features, **options)
+    assert error.value.argument == argument
+
+
+def test_a_rule_or_weights_that_compare_no_costs_are_refused():
+    train = parts()[0]
+    baseline = ConfidenceThreshold().fit(train.features, train.labels, experts=train.answers)
+    with pytest.raises(InputError, match="ask-below-threshold"):
+        baseline.assign(train.features)
+    mixture = DeferralClassifier("linear", loss="moe", random_state=0)
+    mixture.fit(train.features[:300], train.labels[:300], experts=train.answers[:300])
+    for method in (mixture.assign, mixture.next_step):
+        with pytest.raises(InputError, match="no probabilities"):
+            method(train.features)
+    with pytest.raises(InputError, match="capacity_prices"):
+        team().router_.next_step(train.features, capacity_prices={"nobody": 1.0})
