@@ -54,8 +54,10 @@ def slow_discount(answers, labels, experts):
         drawn = centre + trust * (r - centre) - math.sqrt(trust * error)
         rho = min(1.0, max(0.0, drawn, r - math.sqrt(2 * math.log(max(len(products), 2)) * error)))
         for one in (i, j):
-            total[one] += rho * len(pair) / sum(k >= 0 for k in answers[:, one])
-    return [1 / (1 + one) for one in total]
+            total[one] += rho * len(pair)
+    given_by = [sum(k >= 0 for k in column) for column in answers.T]
+    of_all = sum(total) / sum(given_by)
+    return [1 / (1 + (one + 10 * of_all) / (count + 10)) for one, count in zip(total, given_by, strict=True)]
 
 
 @given(panels())
@@ -131,9 +133,9 @@ def test_by_hand():
 
 
 def test_the_first_meets_the_second_half_the_time():
-    answers = np.array([[0, 0], [0, 0], [1, 1], [1, 1], [0, -1], [0, -1], [1, -1], [1, -1]])
-    first, second = 1 / vote_discount(answers, np.zeros(8, int), [0.5, 0.5]) - 1
-    assert first == pytest.approx(second / 2)
+    answers = np.tile([[0, 0], [0, 0], [1, 1], [1, 1], [0, -1], [0, -1], [1, -1], [1, -1]], (1_000, 1))
+    first, second = 1 / vote_discount(answers, np.zeros(8_000, int), [0.5, 0.5]) - 1
+    assert first == pytest.approx(second / 2, rel=0.01)  # ten answers as of both are drawn in
     assert second > 0.4
 
 
@@ -210,3 +212,13 @@ def test_edges():
 def test_what_is_wrong_is_said(arguments, message):
     with pytest.raises(InputError, match=message):
         vote_discount(*arguments)
+
+
+def test_whoever_has_nothing_on_record_is_not_independent_of_the_others_for_that():
+    rng = np.random.default_rng(0)
+    labels, hard = rng.integers(2, size=300), rng.random((300, 1)) < 0.4
+    answers = np.where(hard & (rng.random((300, 4)) < 0.9), 1 - labels[:, None], labels[:, None])
+    answers[:, 3] = -1
+    recorded, silent = np.split(vote_discount(answers, labels, np.full((300, 4), 0.6)), [3])
+    assert recorded.max() < 0.5
+    assert silent[0] == pytest.approx(recorded.mean(), abs=0.02)

@@ -8,7 +8,8 @@ from defero.core.checks.experts import answer_numbers, expert_probabilities
 from defero.core.labels import MISSING
 
 AS_THE_OTHERS = 10
-"""Answers as the others' that stand beside each expert's own when the mean and spread of their residuals are taken."""
+"""Answers as the others' that stand beside each expert's own in the mean and spread of their residuals and in their
+weight."""
 
 
 def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike) -> FloatArray:
@@ -19,9 +20,10 @@ def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike
     to the mean of all pairs where they are few, less one standard error, and never negative. m_ij / m_j is how
     often j, who answered m_j items, meets i, and
 
-        w_j = 1 / (1 + sum_{i != j} rho_ij m_ij / m_j).
+        w_j = 1 / (1 + sum_{i != j} rho_ij m_ij / m_j),
 
-    Independent experts keep about 1, however few items they share; J identical ones who answer
+    where the sum is drawn to that of all experts by ten answers as theirs: who has none on record is not independent
+    of the others for that. Independent experts keep about 1, however few items they share; J identical ones who answer
     everything get about 1/J each, so that together they have one vote.
 
     Limits: it looks at being wrong together, not at giving the same wrong answer; one number per expert stands for
@@ -58,10 +60,12 @@ def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike
     surprise = _standardised(answer_idx == truth[:, None], proba, observed)
     seen = observed.astype(np.float64)
     shared = seen.T @ seen
-    n_answers = np.maximum(np.diag(shared), 1)
+    n_answers = np.diag(shared).copy()
     np.fill_diagonal(shared, 0)
     correlation = _borne_out(surprise.T @ surprise, (surprise**2).T @ surprise**2, shared)
-    return 1 / (1 + (correlation * shared / n_answers).sum(axis=0))
+    together = (correlation * shared).sum(axis=0)
+    of_all = together.sum() / max(n_answers.sum(), 1)
+    return np.asarray(1 / (1 + (together + AS_THE_OTHERS * of_all) / (n_answers + AS_THE_OTHERS)))
 
 
 def _standardised(correct: BoolArray, proba: FloatArray, observed: BoolArray) -> FloatArray:
