@@ -1,6 +1,8 @@
 """Choose the model of the classes by the team that it makes on held-out items."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,20 +127,21 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
     models, not_tried = _class_models(part, grove, fold, net=net, options=options, seed=seed)
     teams: list[_Team] = []
     for model in models:
-        scorer: Scorer
+        learn: Callable[[], Scorer]
         if part.n_experts:
-            scorer, scores = stack_experts(model, part, grove, own, fold, separate=heads == "separate")
+            learn, scores = stack_experts(model, part, grove, own, fold, separate=heads == "separate")
         else:
-            scorer, scores = model.scorer, Scores.from_probabilities(model.class_proba, np.empty((len(rows), 0)))
+            learn = partial(_itself, model.scorer)
+            scores = Scores.from_probabilities(model.class_proba, np.empty((len(rows), 0)))
         losses, costs = held_out_values(scores, part)
         cost = None if costs is None else float(np.average(costs, weights=part.weight))
         candidate = Candidate(model.net, model.log_loss, float(np.average(losses, weights=part.weight)), cost)
-        teams.append(_Team(candidate, scorer, scores, losses if costs is None else costs))
+        teams.append(_Team(candidate, learn, scores, losses if costs is None else costs))
     teams = in_order(teams, part.weight)
-    best, scorer, scores, _ = teams[0]
+    best, learn, scores, _ = teams[0]
     few = _spread(len(rows), _ENOUGH_HELD_OUT)
     return LearnedTeam(
-        scorer,
+        learn(),
         best.net,
         tuple(team.candidate for team in teams),
         not_tried,
@@ -151,12 +154,16 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
 
 
 class _Team(NamedTuple):
-    """A candidate, its team, the team's held-out scores, and what is compared by item, (n,)."""
+    """A candidate, what learns its team, the team's held-out scores, and what is compared by item, (n,)."""
 
     candidate: Candidate
-    scorer: Scorer
+    learn: Callable[[], Scorer]
     scores: Scores
     values: FloatArray
+
+
+def _itself(scorer: Scorer) -> Scorer:
+    return scorer
 
 
 def in_order(teams: list[_Team], weight: FloatArray) -> list[_Team]:

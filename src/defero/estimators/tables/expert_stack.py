@@ -1,5 +1,6 @@
 """Experts of a table: a shrunk head for each, trees of their own for those with many answers, combined."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,8 +111,8 @@ def stack_experts(
     fold: IntArray,
     *,
     separate: bool = False,
-) -> tuple[TeamScorer, Scores]:
-    """Return the team, and its scores of the training items by models that did not see them.
+) -> tuple[Callable[[], TeamScorer], Scores]:
+    """Return what learns the team, and its scores of the training items by models that did not see them.
 
     The log-odds of heads and trees are combined by weights that are fitted on out-of-fold answers, all experts
     together: where few answers make trees a poor guide, the heads prevail. With `separate` the trees alone speak for
@@ -130,17 +131,21 @@ def stack_experts(
     log_odds = without_trees[0] + without_trees[1] * head
     b0, b1, b2 = with_trees.T
     log_odds[:, expert_idx] = b0 + b1 * trees[:, expert_idx] + b2 * head[:, expert_idx]
-    team = with_shrunk_heads(
-        classes.scorer,
-        data,
-        classes.class_proba,
-        chosen=chosen,
-        beliefs_only=heads.beliefs_only,
-        prior=heads.prior,
-    )
     stack = ExpertTrees(grove.columns, forest, expert_idx, with_trees, without_trees)
     held_out = Scores.from_probabilities(classes.class_proba, sigmoid(log_odds))
-    return _with_trees(team, stack), held_out
+
+    def learn() -> TeamScorer:
+        team = with_shrunk_heads(
+            classes.scorer,
+            data,
+            classes.class_proba,
+            chosen=chosen,
+            beliefs_only=heads.beliefs_only,
+            prior=heads.prior,
+        )
+        return TeamScorer(team.base, team.lens, team.heads, team.n_own, team.order, team.class_heads, stack)
+
+    return learn, held_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +233,3 @@ def _few_of_each(data: TrainingData) -> IntArray:
             ]
         )
     )
-
-
-def _with_trees(team: TeamScorer, trees: ExpertTrees) -> TeamScorer:
-    return TeamScorer(team.base, team.lens, team.heads, team.n_own, team.order, team.class_heads, trees)
