@@ -134,6 +134,29 @@ def fees_of(entries: list[str] | None) -> dict[str, float] | None:
     return fees or None
 
 
+def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] | None:
+    """Read NAME=MOST and NAME=FEWEST:MOST entries; None where there are none.
+
+    >>> capacity_of(["ann=40", "bob=5:20", "cem=5:"])
+    {'ann': (0, 40), 'bob': (5, 20), 'cem': (5, None)}
+    """
+    from defero.core.errors import InputError
+
+    capacity: dict[str, tuple[int, int | None]] = {}
+    for entry in entries or []:
+        name, _, limits = entry.rpartition("=")
+        fewest, colon, most = limits.rpartition(":")
+        try:
+            capacity[name] = int(fewest or 0), None if colon and not most else int(most)
+        except ValueError:
+            name = ""
+        if not name:
+            raise InputError(
+                f"--capacity {entry}: expected NAME=MOST or NAME=FEWEST:MOST with whole numbers, such as dr_a=40."
+            )
+    return capacity or None
+
+
 def saved_study(model: Path) -> "Study":
     """Load the team that a command names before its table; where that is a file, the two were swapped."""
     from defero.core.errors import InputError

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from defero.cli.options import AsJson, ControlName, Fee, FileFormat, Images, UnusedSeed, fees_of, saved_study
+from defero.cli.options import (
+    AsJson,
+    ControlName,
+    Fee,
+    FileFormat,
+    Images,
+    UnusedSeed,
+    capacity_of,
+    fees_of,
+    saved_study,
+)
 from defero.cli.output import emit, show_lines, show_notes
 
 if TYPE_CHECKING:
@@ -42,6 +52,24 @@ def route(
             "the best expert, even where the model would decide."
         ),
     ] = "flag",
+    capacity: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=MOST or NAME=FEWEST:MOST: limits on the questions to an expert in the whole file; the name all "
+            "stands for everybody who is not named. Repeat for several experts."
+        ),
+    ] = None,
+    defer_at_most: Annotated[
+        float | None, typer.Option(help="Largest share of the cases that experts may be asked about, such as 0.3.")
+    ] = None,
+    budget: Annotated[float | None, typer.Option(help="The most that all questions may cost. Needs --fee.")] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            help="Log of the answers so far, one per row: columns for the case, the expert and the answer. Each case "
+            "gets its next question or its final label. A later answer of the same person wins."
+        ),
+    ] = None,
     file_format: FileFormat = None,
     control: ControlName = None,
     images: Images = None,
@@ -65,6 +93,10 @@ def route(
         absent=absent or [],
         uncertainty=uncertainty,
         unusual=unusual,
+        capacity=capacity_of(capacity),
+        defer_at_most=defer_at_most,
+        budget=budget,
+        answers=answers,
         format=file_format,
         control=control,
         images=images,

@@ -94,7 +94,7 @@ class Assignment(Tabular):
     @property
     def reason(self) -> list[str]:
         """One short phrase per item with the two costs compared."""
-        return self._reasons()
+        return self.reasons(slice(None))
 
     def headline(self) -> str:
         """Return how many items the model and each expert get, and the first sentences about prices."""
@@ -114,7 +114,7 @@ class Assignment(Tabular):
             "route": self.name[:most],
             **by_model,
             "expected_cost": self.expected_cost[:most],
-            "reason": self._reasons(most),
+            "reason": self.reasons(slice(most)),
         }
 
     def sentences(self, *, most: int | None = None) -> list[str]:
@@ -136,9 +136,10 @@ class Assignment(Tabular):
             words.append((self.money_price, f"One more unit of money would save {_money(self.money_price)}."))
         return [sentence for _, sentence in sorted(words, key=lambda one: -one[0])][:most]
 
-    def _reasons(self, most: int | None = None) -> list[str]:
-        who, asked = self.name[:most].tolist(), self.deferred[:most].tolist()
-        costs, model = self.expected_cost[:most].tolist(), self.answer_cost[:most].tolist()
+    def reasons(self, rows: slice) -> list[str]:
+        """Return the reasons of some items."""
+        who, asked = self.name[rows].tolist(), self.deferred[rows].tolist()
+        costs, model = self.expected_cost[rows].tolist(), self.answer_cost[rows].tolist()
         return [
             f"ask {name}: {cost:.3f} expected, {own:.3f} by the model"
             if is_asked

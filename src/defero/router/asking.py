@@ -93,15 +93,40 @@ class Asking(Deciding):
         ['ask ann: 10.500 expected, 20.000 if answered now',
          'answer now: 4.000 expected, no question is worth its fee']
         """
-        fees, available = self._terms(fees, available)
-        prices = by_name("capacity_prices", capacity_prices, self.expert_names, default=0.0)
         features = self.features(X)
-        scores = self._probabilities(self.score_features(features))
-        shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-        costs = ErrorCosts.of(cost_matrix, n_classes=scores.n_classes, error_cost=error_cost)
+        scores = self.score_features(features)
         answer_idx = np.full((len(scores), scores.n_experts), MISSING)
         if answers is not None:
             answer_idx = self.answer_numbers(answers, n_items=len(scores))
+        return self.next_step_of(
+            features,
+            scores,
+            answer_idx,
+            fees=fees,
+            error_cost=error_cost,
+            cost_matrix=cost_matrix,
+            available=available,
+            capacity_prices=capacity_prices,
+        )
+
+    def next_step_of(
+        self,
+        features: Any,
+        scores: Scores,
+        answer_idx: IntArray,
+        *,
+        fees: ArrayLike | None = None,
+        error_cost: float = 1.0,
+        cost_matrix: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        capacity_prices: ArrayLike | None = None,
+    ) -> Steps:
+        """Return the next step from features and scores at hand, and answers so far (n, J) as class numbers."""
+        fees, available = self._terms(fees, available)
+        prices = by_name("capacity_prices", capacity_prices, self.expert_names, default=0.0)
+        scores = self._probabilities(scores)
+        shape = {"n_items": len(scores), "n_experts": scores.n_experts}
+        costs = ErrorCosts.of(cost_matrix, n_classes=scores.n_classes, error_cost=error_cost)
         can_ask = availability(available, **shape) & self.proven & self.asks_in_turn
         fee = None if fees is None else fee_matrix(fees, **shape)
         charge = fee_matrix(prices, **shape)
@@ -191,20 +216,39 @@ class Asking(Deciding):
         """
         fees, available = self._terms(fees, available)
         features = self.features(X)
-        scores = self._probabilities(self.score_features(features))
         gains = self.gains(
-            features, scores, fees=fees, error_cost=error_cost, cost_matrix=cost_matrix, available=available
+            features,
+            self.score_features(features),
+            fees=fees,
+            error_cost=error_cost,
+            cost_matrix=cost_matrix,
+            available=available,
         )
+        return self.assign_gains(
+            gains, capacity=capacity, budget=budget, defer_at_most=defer_at_most, fees=fees, method=method
+        )
+
+    def assign_gains(
+        self,
+        gains: Gains,
+        *,
+        capacity: Capacity | None = None,
+        budget: float | None = None,
+        defer_at_most: float | None = None,
+        fees: ArrayLike | None = None,
+        method: str = "auto",
+    ) -> Assignment:
+        """Assign a batch whose gains are at hand."""
         if self.selection is not None and not self.selection.asks:
             # Asking did not pay on held-out cases: only what lower limits ask for.
-            lower, _ = capacity_of(capacity, self.expert_names, n_items=len(scores))
+            lower, _ = capacity_of(capacity, self.expert_names, n_items=len(gains.value))
             capacity = [(one, one) for one in lower.tolist()]
         return assign(
             gains.value,
             capacity=capacity,
             defer_at_most=defer_at_most,
             budget=budget,
-            fees=np.zeros(scores.n_experts) if fees is None else fees,
+            fees=np.zeros(len(self.expert_names)) if fees is None else fees,
             answer_cost=gains.answer_cost,
             expert_names=self.expert_names,
             label=self.classes[gains.label_idx],
@@ -227,6 +271,7 @@ class Asking(Deciding):
         """
         if not isinstance(self.rule, MostLikelyRight):
             raise InputError(f"a team with the rule {self.rule.name!r} compares no costs: fit a team that does.")
+        scores = self._probabilities(scores)
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
         costs = ErrorCosts.of(cost_matrix, n_classes=scores.n_classes, error_cost=error_cost)
         can, fee = availability(available, **shape) & self.proven, fee_matrix(fees, **shape)

@@ -23,6 +23,7 @@ from defero.router.deciding import UNUSUAL
 from defero.router.panel import with_decider
 from defero.study.decisions import Columns, RepeatedKeys, decision_columns, decisions_to, is_tasks
 from defero.study.fitting.choices import fees_by_name
+from defero.study.limits import FileLimits, FilePlan, answers_so_far, assign_file
 from defero.study.reading import format_of
 from defero.study.team_cases import Reading, with_folder
 
@@ -135,6 +136,7 @@ def route_cases(
     uncertainty: bool,
     unusual: str,
     progress: Callable[[int], None] | None,
+    limits: FileLimits,
 ) -> Routing:
     """Decide the cases of a file; the arguments are those of `Study.route`."""
     router = with_folder(router, reading)
@@ -145,6 +147,7 @@ def route_cases(
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
     one_of("unusual", unusual, UNUSUAL)
     terms = replace(_terms(router, fees, absent, uncertainty=uncertainty), ask_unusual=unusual == "ask")
+    plan = _plan(router, reading, out, terms=terms, limits=limits)
     arrivals = _arrivals(router, reading, out)
     routing, repeated, key = Routing(out, router.expert_names), RepeatedKeys(), None
     decided: list[pd.DataFrame] = []
@@ -153,21 +156,45 @@ def route_cases(
             key = _own_key(piece, arrivals, key=reading.key)
             if key is not None:
                 repeated.add(piece[key])
-            write(_decided(router, piece, arrivals, terms=terms, key=key, routing=routing))
+            write(_decided(router, piece, arrivals, terms=terms, key=key, routing=routing, plan=plan))
             if progress is not None:
                 progress(routing.rows)
     useless = None if router.panel is None else router.panel.useless_sentence()
-    voided = _voided(router, terms) if useless is None else [useless]
+    voided = _voided(router, terms, plan) if useless is None else [useless]
     routing.cautions = (
         *repeated.sentence(key),
         *_unusual_sentence(router, routing, terms),
         *voided,
         *_no_doubt(router, routing, terms),
+        *([] if plan is None or plan.assignment is None else plan.assignment.sentences(most=10)),
     )
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
     if out is None:
         routing.decisions = pd.concat(decided, ignore_index=True)
     return routing
+
+
+def _plan(router: Router, reading: Reading, out: Path | None, *, terms: _Terms, limits: FileLimits) -> FilePlan | None:
+    """Settle what needs the whole file, in a first pass over it; None where every case stands for itself."""
+    if not limits.given and reading.answers is None:
+        return None
+    if limits.given and reading.answers is not None:
+        raise InputError("limits are for a first round: leave out ", Argument("answers"), " or the limits.")
+    if terms.ask_unusual:
+        raise InputError(
+            Argument("unusual", "ask"), " gives cases to experts whatever it costs: not with limits or answers so far."
+        )
+    if limits.budget is not None and not any(terms.fees):
+        raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
+    arrivals = _arrivals(router, reading, out)
+    where: dict[str, Any] = {"source": arrivals.source, "first_row": arrivals.first_row}
+    if limits.given:
+        batch = assign_file(router, arrivals.pieces, limits, fees=terms.fees, available=terms.available, **where)
+        return FilePlan(assignment=batch)
+    pieces = list(arrivals.pieces) if reading.key is None and arrivals.key is None else arrivals.pieces
+    log = TableSource.of(reading.answers, name="answers") if reading.answers is not None else reading.source
+    key = reading.key or arrivals.key
+    return FilePlan(answer_idx=answers_so_far(router, pieces, log, key=key, **where))
 
 
 def _terms(router: Router, fees: Any, absent: Sequence[str], *, uncertainty: bool) -> _Terms:
@@ -232,7 +259,14 @@ def _own_key(piece: pd.DataFrame, arrivals: _Arrivals, *, key: str | None) -> st
 
 
 def _decided(
-    router: Router, piece: pd.DataFrame, arrivals: _Arrivals, *, terms: _Terms, key: str | None, routing: Routing
+    router: Router,
+    piece: pd.DataFrame,
+    arrivals: _Arrivals,
+    *,
+    terms: _Terms,
+    key: str | None,
+    routing: Routing,
+    plan: FilePlan | None,
 ) -> Columns:
     """Decide the cases of a piece; return the columns of the table of decisions."""
     assert router.recipe is not None
@@ -242,8 +276,8 @@ def _decided(
     decision = router.decide_scores(
         scores, fees=terms.fees, available=terms.available, unusual=unusual, ask_unusual=terms.ask_unusual
     )
-    panels = None
-    if router.panel is not None and not router.panel.stratified and not router.panel.useless:
+    panels, start = None, routing.rows
+    if plan is None and router.panel is not None and not router.panel.stratified and not router.panel.useless:
         with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
             warnings.filterwarnings("ignore", "the panel's promise does not hold")
             sets = router.sets_of(scores, fees=terms.fees, available=terms.available)
@@ -252,12 +286,17 @@ def _decided(
         panels = np.zeros((len(scores), scores.n_experts), dtype=np.bool_)
     sd = router.sd_of_features(features) if terms.uncertainty else None
     routing.any_doubt |= sd is not None and bool((sd == sd).any())
-    columns = decision_columns(scores, decision, panels, router.classes, sd=sd)
+    columns, expert = decision_columns(scores, decision, panels, router.classes, sd=sd), decision.expert
+    if plan is not None:
+        fees = terms.fees if any(terms.fees) else None
+        rows = slice(start, start + len(scores))
+        steps = plan.steps(rows, router, features, scores, fees=fees, available=terms.available)
+        columns, expert = steps.columns(columns, router.expert_names), steps.ask
     if key in columns:
         raise InputError(
             Argument("key", key), ": the decisions have a column of that name of their own; rename the key."
         )
-    asked = np.bincount(decision.expert + 1, minlength=len(router.expert_names) + 1).tolist()
+    asked = np.bincount(expert + 1, minlength=len(router.expert_names) + 1).tolist()
     routing.load.update(dict(zip(("model", *router.expert_names), asked, strict=True)))
     routing.unusual += int((decision.unusual != "").sum())
     routing.remarks.update(router.recipe.remarks(piece))
@@ -281,10 +320,13 @@ def _unusual_sentence(router: Router, routing: Routing, terms: _Terms) -> list[s
     return [f"{cases} unlike those that were learned from and given to a person if one can be asked{void}."]
 
 
-def _voided(router: Router, terms: _Terms) -> list[str]:
+def _voided(router: Router, terms: _Terms, plan: FilePlan | None) -> list[str]:
     """Say that the panels were calibrated for other fees or other experts, and what to do."""
     if router.panel is None or router.panel.stratified:
         return []
+    if plan is not None:
+        what = "limits" if plan.answer_idx is None else "answers so far"
+        return [f"the panels' promise does not hold with {what}: no panels are used."]
     before = router.panel.fees or (0.0,) * len(terms.fees)
     present = router.panel.available or (True,) * len(terms.available)
     why: list[object] = []

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from defero.core.errors import Argument, InputError
 from defero.data.case_file import Table
@@ -14,6 +15,7 @@ from defero.study.judging.comparison import compare_teams
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
 from defero.study.judging.page import check_page, write_page
+from defero.study.limits import FileLimits
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing import Routing, route_cases
 from defero.study.team_cases import Reading, TeamCases, read_for_team
@@ -150,6 +152,10 @@ class TeamAtWork:
         absent: Sequence[str] = (),
         uncertainty: bool = False,
         unusual: str = "flag",
+        capacity: Mapping[str, Any] | None = None,
+        defer_at_most: float | None = None,
+        budget: float | None = None,
+        answers: Table | None = None,
         format: str | None = None,
         control: str | None = None,
         images: str | PathLike[str] | None = None,
@@ -174,6 +180,15 @@ class TeamAtWork:
         unusual : "flag" or "ask"
             The column unusual names the columns that make a case unlike those that were learned from. With "ask" such
             a case goes to the best expert who can be asked, even where the model would decide.
+        capacity : {name: most} or {name: (fewest, most)}, optional
+            Limits on the questions of each expert in the whole file; the name "all" stands for all who are not named.
+        defer_at_most : float, optional
+            Largest share of the cases that experts may be asked about.
+        budget : float, optional
+            The most that all questions may cost.
+        answers : path or DataFrame, optional
+            A log of the answers so far, one per row: each case gets its next question or its final label. A later
+            answer of the same person to the same case wins.
         format, control, images
             As in `read_cases`.
         progress : callable, optional
@@ -184,7 +199,7 @@ class TeamAtWork:
         Routing
             Who got how many cases, with notes; `to_frame()` has the decisions.
         """
-        reading = Reading(table=table, key=key, format=format, control=control, images=images)
+        reading = Reading(table=table, answers=answers, key=key, format=format, control=control, images=images)
         return route_cases(
             self._ready(),
             reading,
@@ -195,6 +210,7 @@ class TeamAtWork:
             uncertainty=uncertainty,
             unusual=unusual,
             progress=progress,
+            limits=FileLimits(capacity, defer_at_most, budget),
         )
 
     def add_expert(

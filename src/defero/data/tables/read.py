@@ -11,6 +11,10 @@ from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import readable, table_format
 
 
+class NoRowsError(TableError):
+    """A table has a header and nothing else, or nothing at all."""
+
+
 def read_frame(
     path: str | PathLike[str], *, columns: Sequence[str] | None = None, as_text: Sequence[str] = ()
 ) -> pd.DataFrame:
@@ -68,4 +72,4 @@ def _frames(path: str | PathLike[str], *, rows: int | None, as_text: Sequence[st
                 is_empty = False
                 yield frame
     if is_empty:
-        raise TableError(f"{path}: has {'a header but ' if file_format.first_row > 1 else ''}no rows.")
+        raise NoRowsError(f"{path}: has {'a header but ' if file_format.first_row > 1 else ''}no rows.")
