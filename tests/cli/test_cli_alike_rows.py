@@ -1,6 +1,8 @@
 """Cases of a few categories look alike: which of them `fit` saw is told by their keys, or by labels and answers."""
 
+import contextlib
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -41,16 +43,41 @@ def fitted_on(frame):
     return frame, json.loads(first.out)
 
 
+@pytest.fixture(scope="module")
+def with_key(tmp_path_factory):
+    return fitted_in(tmp_path_factory.mktemp("key"), claims(0))
+
+
+@pytest.fixture(scope="module")
+def without_key(tmp_path_factory):
+    return fitted_in(tmp_path_factory.mktemp("no_key"), claims(0).drop(columns="claim"))
+
+
+def fitted_in(folder, frame):
+    with contextlib.chdir(folder):
+        return folder, *fitted_on(frame)
+
+
 @pytest.fixture
-def numbered(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return fitted_on(claims(0))
+def numbered(with_key, tmp_path, monkeypatch):
+    return enter(with_key, tmp_path, monkeypatch)
 
 
-@pytest.fixture(params=["with a key", "without"])
+@pytest.fixture
+def unnumbered(without_key, tmp_path, monkeypatch):
+    return enter(without_key, tmp_path, monkeypatch)
+
+
+@pytest.fixture(params=["with_key", "without_key"])
 def fitted(request, tmp_path, monkeypatch):
+    return enter(request.getfixturevalue(request.param), tmp_path, monkeypatch)
+
+
+def enter(made, tmp_path, monkeypatch):
+    """Make a copy of the folder the current one; return the claims, and what fit printed."""
+    shutil.copytree(made[0], tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    return fitted_on(claims(0) if request.param == "with a key" else claims(0).drop(columns="claim"))
+    return made[1:]
 
 
 def judged(path, *options):
@@ -108,9 +135,8 @@ def test_the_table_of_fit_stays_seen_whatever_happens_to_its_keys_or_its_answers
     assert (sentence in run("evaluate", "model", "again.csv", *options).out) == (change == "numbered anew")
 
 
-def test_without_a_key_cases_whose_answers_came_in_stay_seen(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    frame, _ = fitted_on(claims(0).drop(columns="claim"))
+def test_without_a_key_cases_whose_answers_came_in_stay_seen(unnumbered):
+    frame, _ = unnumbered
     more = frame.assign(anna=frame.anna.where(frame.anna != "", frame.truth))
     more.to_csv("more.csv", index=False)
     assert judged("more.csv")["seen_by_fit"] == 220

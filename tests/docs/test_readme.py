@@ -22,31 +22,34 @@ def block(after):
     return found.group(1)
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    """The demo in full, as `make demo` runs it, printed as JSON."""
+@pytest.fixture(scope="module", params=[2, pytest.param(5, marks=pytest.mark.slow)], ids=lambda n: f"{n} seeds")
+def demo(request, tmp_path_factory):
+    """The demo as `make demo` runs it, printed as JSON: with all five repetitions, and quickly with the first two."""
     from defero.cli.main import app
 
     printed = io.StringIO()
     folder = tmp_path_factory.mktemp("demo")
     with contextlib.redirect_stdout(printed), pytest.raises(SystemExit, match="0"):
-        app(["demo", "--json", "--out", str(folder)])
+        app(["demo", "--json", "--seeds", str(request.param), "--out", str(folder)])
     return json.loads(printed.getvalue())
 
 
 def test_the_team_beats_the_model_and_every_expert(demo):
-    assert demo["seeds"] == 5
-    assert demo["gain_low"] > 0, "the paired 95 % interval of team minus model must lie above 0"
+    assert demo["gain"] > 0
+    assert demo["seeds"] < 5 or demo["gain_low"] > 0, "the paired 95 % interval of team minus model must lie above 0"
     assert demo["team_above_every_expert"]
 
 
 def test_the_printed_demo_is_the_real_one(demo):
     printed = block("## The demo")
+    all_seeds = demo["seeds"] == 5
     assert list(re.findall(r"^(knows_\d_\d)", printed, re.M)) == list(demo["experts"])
     shares = [float(n) / 100 for n in re.findall(r"(\d+\.\d) %$", printed, re.M)]
-    assert shares == pytest.approx([demo["team"], demo["model"], *demo["experts"].values()], abs=0.006)
+    experts = list(demo["experts"].values())
+    assert shares[:2] == pytest.approx([demo["team"], demo["model"]], abs=0.006 if all_seeds else 0.015)
+    assert shares[2:] == pytest.approx(experts, abs=0.006 if all_seeds else 0.04)
     gain = [float(n) / 100 for n in re.findall(r"[+-]\d\.\d\d", printed)]
-    assert gain == pytest.approx([demo["gain"], demo["gain_low"], demo["gain_high"]], abs=0.003)
+    assert not all_seeds or gain == pytest.approx([demo["gain"], demo["gain_low"], demo["gain_high"]], abs=0.003)
 
 
 EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.S)

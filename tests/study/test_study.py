@@ -87,13 +87,14 @@ def test_python_and_the_command_line_agree(kind, tmp_path, monkeypatch):
     judged = study.evaluate(study.read(new, **new_words))
     assert json_of("evaluate", "by_command", new, *new_options) == as_printed(judged.to_dict())
 
-    told = json_of("report", "by_command", new, *new_options, "--out", "by_command.html")
-    judged = study.report("by_python.html", study.read(new, **new_words))
-    values = as_printed(judged.to_dict()) | {"report": "by_command.html"}
-    del values["against"]
-    assert told == values
-    figures = [figures_of(Path(f"{who}.html")) for who in ("by_command", "by_python")]
-    assert figures[0] == figures[1]
+    if kind in ("log", "groups"):  # a page is slow to draw, and is made of the record compared above
+        told = json_of("report", "by_command", new, *new_options, "--out", "by_command.html")
+        judged = study.report("by_python.html", study.read(new, **new_words))
+        values = as_printed(judged.to_dict()) | {"report": "by_command.html"}
+        del values["against"]
+        assert told == values
+        figures = [figures_of(Path(f"{who}.html")) for who in ("by_command", "by_python")]
+        assert figures[0] == figures[1]
 
     told = json_of("add-expert", "by_command", "joins.csv", "--expert", "dr_d", "--label", "truth", "--out", "joined")
     newcomer = study.add_expert("dr_d", study.read("joins.csv", newcomer="dr_d", label="truth"))

@@ -168,12 +168,13 @@ def _fit_each(u: FloatArray, correct: BoolArray, observed: BoolArray, pooled: Fl
     """Return the spread under which the answers are most likely, and each expert's (log a, b) with it."""
     start = np.tile(pooled, (u.shape[1], 1))
     likely: dict[float, float] = {}
+    cells = Columns.of(u, correct, observed, centre=pooled, spread=USUAL_SPREAD)
     for spread in EXPERT_SPREADS if observed.any() else ():
-        columns = Columns.of(u, correct, observed, centre=pooled, spread=spread)
+        columns = replace(cells, spread=spread)
         start = columns.minimum(start, small_step=ROUGH)
         likely[spread] = columns.evidence(start) - math.log(spread / USUAL_SPREAD) ** 2 / 2
     best = max(likely, key=likely.__getitem__, default=USUAL_SPREAD)
-    return best, Columns.of(u, correct, observed, centre=pooled, spread=best).minimum()
+    return best, replace(cells, spread=best).minimum()
 
 
 def _fit_shift(raw: FloatArray, correct: BoolArray) -> float:

@@ -1,6 +1,7 @@
 """The penalised logistic fit of a slope and an intercept per column, and how well a penalty explains the columns."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -108,22 +109,25 @@ class Columns:
         proba = sigmoid(by_log_slope + self._spread_out(fitted[:, 1]))
         gap, bend = proba - self.correct, proba * (1 - proba)
         pull = 1 / self.spread**2
-        gradient = np.stack([self._summed(gap * by_log_slope), self._summed(gap)], axis=1)
-        second = (
-            self._summed(bend * by_log_slope**2) + pull,
-            self._summed(bend * by_log_slope),
-            self._summed(bend) + pull,
-        )
-        return gradient + (fitted - self.centre) * pull, second
+        cells = np.stack([gap * by_log_slope, gap, bend * by_log_slope**2, bend * by_log_slope, bend])
+        g_a, g_b, h_aa, h_ab, h_bb = self._summed(cells)
+        gradient = np.stack([g_a, g_b], axis=1) + (fitted - self.centre) * pull
+        return gradient, (h_aa + pull, h_ab, h_bb + pull)
 
     def _spread_out(self, columns: FloatArray) -> FloatArray:
         """Give each cell its column's number, (m,)."""
         return np.repeat(columns, self.counts)
 
     def _summed(self, cells: FloatArray) -> FloatArray:
-        """Return the sum over each column's cells, (J,)."""
-        total = np.zeros(len(self.counts))
-        not_empty = self.counts > 0
-        if not_empty.any():
-            total[not_empty] = np.add.reduceat(cells, (np.cumsum(self.counts) - self.counts)[not_empty])
+        """Return the sum over each column's cells, (..., J), of cells (..., m)."""
+        not_empty, starts = self._starts
+        total = np.zeros((*cells.shape[:-1], len(self.counts)))
+        if len(starts):
+            total[..., not_empty] = np.add.reduceat(cells, starts, axis=-1)
         return total
+
+    @cached_property
+    def _starts(self) -> tuple[BoolArray, IntArray]:
+        """Return which columns have cells, (J,), and where their cells start."""
+        not_empty = self.counts > 0
+        return not_empty, (np.cumsum(self.counts) - self.counts)[not_empty]

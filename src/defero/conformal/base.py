@@ -141,7 +141,9 @@ class ConformalSets(ABC, Generic[Cut]):
     def _raw_sets(self, scores: FloatArray, strata: ArrayLike | None) -> BoolArray:
         if (strata is None) != (None in self.thresholds_):
             given_to, missing = ("predict", "fit") if strata is not None else ("fit", "predict")
-            raise InputError(f"strata were given to {given_to} but not to {missing}; give them to both or to neither.")
+            raise InputError(
+                f"were given to {given_to} but not to {missing}; give them to both or to neither.", argument="strata"
+            )
         if strata is None:
             return self._inside(scores, self.thresholds_[None])
         mask = np.ones(scores.shape, dtype=np.bool_)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.data.recipes.pictures import PictureFiles
 from defero.estimators.expert_heads import HeadsOption
 from defero.estimators.recipe import Recipe
@@ -58,7 +58,7 @@ class DeepOptions:
     def check(self) -> None:
         """Raise if deep nets do not support an option."""
         if self.heads == "shrunk":
-            raise InputError("heads='shrunk' is for the nets linear, mlp and auto; leave it out.")
+            raise InputError(Argument("heads", "shrunk"), " is for the nets linear, mlp and auto; leave it out.")
         if self.answer_weights is not None:
             raise InputError(
                 "need shrunk heads, which deep nets do not have; leave them out.", argument="answer_weights"
@@ -69,7 +69,9 @@ class DeepOptions:
             raise InputError(f"of a deep net must be None or one of {known}, got {got}.", argument="precision")
         device = _device_type(self.device)
         if self.recipe.precision == "bf16-mixed" and device != "cuda":
-            raise InputError(f"precision='bf16-mixed' needs a GPU, got the device {device}; leave it out.")
+            raise InputError(
+                Argument("precision", "bf16-mixed"), f" needs a GPU, got the device {device}; leave it out."
+            )
         if self.random_state is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
             raise InputError(
                 "must be a number if several processes train one net: all need the same.", argument="random_state"
@@ -86,7 +88,7 @@ def _device_type(device: str | None) -> str:
             f"must be a torch device, such as 'cpu' or 'cuda', got {device!r}.", argument="device"
         ) from error
     if device_type == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"device={device!r}: torch finds no GPU here; leave it out.")
+        raise InputError(Argument("device", device), ": torch finds no GPU here; leave it out.")
     return device_type
 
 
@@ -110,7 +112,7 @@ def fit_deep_net(
             ": deep nets do not support weights; repeat rows, or use net='mlp' on features.", argument="sample_weight"
         )
     if options.recipe.branches == "two" and data.n_experts == 0:
-        raise InputError("branches='two' needs experts, and there are none; leave it out.")
+        raise InputError(Argument("branches", "two"), " needs experts, and there are none; leave it out.")
     generator = torch.Generator().manual_seed(seed)
     held_out_mask = _held_out(data, options.recipe.validation_fraction, rng=np.random.default_rng(seed))
     train, held_out, inputs = _feeds(data, held_out_mask, options, seed=seed)

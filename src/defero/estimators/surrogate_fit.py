@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Literal
 
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.estimators.choose_network import Choice, choose_network, enough_items
 from defero.estimators.expert_heads import HeadsOption, answers_are_few, with_shrunk_heads
 from defero.estimators.network_fit import train_network
@@ -48,12 +48,14 @@ def fit_surrogate(
 def _shrinks(data: TrainingData, loss: DeferralLoss, heads: HeadsOption) -> bool:
     """Return whether the experts get shrunk heads."""
     if heads == "shrunk" and not loss.shrinkable:
-        raise InputError(f"heads='shrunk' needs the loss {_shrinkable_names()}, got {loss.name!r}.")
+        raise InputError(Argument("heads", "shrunk"), f" needs the loss {_shrinkable_names()}, got {loss.name!r}.")
     if data.answer_weight is not None:
         if heads == "separate" or not loss.shrinkable:
             raise InputError(
-                f"answer_weights need shrunk heads and the loss {_shrinkable_names()}, "
-                f"got heads={heads!r} and {loss.name!r}."
+                f"need shrunk heads and the loss {_shrinkable_names()}, got ",
+                Argument("heads", heads),
+                f" and {loss.name!r}.",
+                argument="answer_weights",
             )
         return True
     if data.n_experts == 0 or not loss.shrinkable:

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, find_classes
 from defero.core.wording import join_names
 from defero.estimators.base import DeferralEstimator
@@ -134,7 +134,9 @@ class TwoStageDeferral(DeferralEstimator):
                 argument="classifier",
             )
         if self.heads == "shrunk" and self.expert_model is not None:
-            raise InputError("heads='shrunk' replaces expert_model; leave one of them out.")
+            raise InputError(
+                Argument("heads", "shrunk"), " replaces ", Argument("expert_model"), "; leave one of them out."
+            )
         if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:
             raise InputError(f"must be a whole number of at least 1, got {self.min_answers!r}.", argument="min_answers")
 

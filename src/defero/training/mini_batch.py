@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.training.examples import Examples, mean_loss, weighted_loss
@@ -68,7 +68,9 @@ def fit_mini_batch(
         current = sum(losses.values())
         if not math.isfinite(current):
             raise InputError(
-                f"training diverged in epoch {epoch} (loss {current}); lower learning_rate={learning_rate:g}."
+                f"training diverged in epoch {epoch} (loss {current}); lower ",
+                Argument("learning_rate", learning_rate),
+                ".",
             )
         on_step(current)
         if stopping.watch(net, losses, epoch=epoch):

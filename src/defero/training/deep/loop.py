@@ -135,7 +135,9 @@ def _checkpoint_exists(path: Path, machine: Machine) -> bool:
     """Say whether there is a checkpoint: the leading process knows, and the others must find it too."""
     exists: bool = machine.agreed(path.is_file())
     if exists and not path.is_file():
-        raise InputError(f"checkpoints: process {machine.piece.rank} finds no {path}; take a folder that all share.")
+        raise InputError(
+            f": process {machine.piece.rank} finds no {path}; take a folder that all share.", argument="checkpoints"
+        )
     return exists
 
 

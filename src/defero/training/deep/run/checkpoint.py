@@ -26,7 +26,7 @@ def make_folder(folder: Path) -> None:
         reason = "it may not be written in"
     except OSError as error:
         reason = f"it cannot be made: {error.strerror}"
-    raise InputError(f"checkpoints must be a folder to write in, got {folder}; {reason}.")
+    raise InputError(f"must be a folder to write in, got {folder}; {reason}.", argument="checkpoints")
 
 
 def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
