@@ -216,6 +216,18 @@ def test_what_cannot_be_met_is_said(argument, facts, options):
         assert fact in str(error.value)
 
 
+def test_lower_limits_that_collide_are_refused_however_many_kinds_of_cases_there_are(monkeypatch):
+    """With too many kinds for a check beforehand the assignment itself says so."""
+    value = np.array([[0.1, 0.2], [0.3, 0.1], [0.2, -np.inf]])
+    value[2, 0] = -np.inf
+    for most_kinds in (0, 10):
+        monkeypatch.setattr("defero.decisions.assigning.limits._MOST_KINDS", most_kinds)
+        for method in ("exact", "prices"):
+            with pytest.raises(InputError) as error:
+                assign(value, capacity=[(1, 2), (2, 2)], method=method)
+            assert error.value.argument == "capacity"
+
+
 @pytest.mark.parametrize("value", [[[np.nan]], [[np.inf]], [0.5], [["x"]]])
 def test_gains_that_are_no_numbers(value):
     with pytest.raises(InputError) as error:

@@ -12,6 +12,8 @@ from defero.core.checks.options import probability, whole_number
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names
 
+_MOST_KINDS = 20_000
+"""With more kinds of cases, by who can be asked, only the assignment itself shows that lower limits collide."""
 Capacity = Mapping[str, Any] | ArrayLike
 """Of each expert, by name or in their order: the most questions N, or (fewest, most); None: no limit."""
 
@@ -99,7 +101,10 @@ class Limits:
         asked = np.flatnonzero(self.lower)
         if len(asked) < 2 or can[:, asked].all():
             return
-        kinds, counts = np.unique(can[:, asked], axis=0, return_counts=True)
+        packed, counts = np.unique(np.packbits(can[:, asked], axis=1), axis=0, return_counts=True)
+        if len(packed) > _MOST_KINDS:
+            return
+        kinds = np.unpackbits(packed, axis=1, count=len(asked)).astype(np.bool_)
         short = short_together(kinds, counts, self.lower[asked])
         if short.size:
             who = join_names([expert_names[j] for j in asked[short]])
@@ -179,7 +184,7 @@ def short_together(kinds: BoolArray, counts: IntArray, lower: IntArray) -> IntAr
     [0, 1]
     """
     from scipy.sparse import csr_array  # here: it costs 0.1 s, and few routes have limits
-    from scipy.sparse.csgraph import maximum_flow
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
     n_kinds, n_experts = kinds.shape
     source, sink = 0, 1 + n_experts + n_kinds
@@ -191,14 +196,12 @@ def short_together(kinds: BoolArray, counts: IntArray, lower: IntArray) -> IntAr
     result = maximum_flow(graph, source, sink)
     if result.flow_value == lower.sum():
         return np.empty(0, dtype=np.int64)
-    left = (graph - result.flow).toarray() > 0
-    reached = np.zeros(sink + 1, dtype=np.bool_)
-    reached[source] = True
-    while True:
-        more = reached | left[reached].any(axis=0)
-        if (more == reached).all():
-            return np.flatnonzero(reached[1 : 1 + n_experts])
-        reached = more
+    # Experts who can be reached where the flow is stuck: together they ask for more than there is.
+    left = graph - result.flow
+    left.data = (left.data > 0).astype(np.int32)
+    left.eliminate_zeros()
+    reached = breadth_first_order(left, source, return_predecessors=False)
+    return np.sort(reached[(reached > 0) & (reached <= n_experts)] - 1).astype(np.int64)
 
 
 def cheapest_lower_limits(fees: FloatArray, can: BoolArray, lower: IntArray) -> float:
