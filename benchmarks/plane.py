@@ -101,10 +101,7 @@ def by_boosting(split: Split) -> Router:
 
 SYSTEMS: dict[str, Callable[[Split], Router]] = {
     "default": by_study,
-    "default, all rows": lambda split: by_estimator("auto", split),
     "trees, all rows": lambda split: by_estimator("trees", split),
-    "linear, all rows": lambda split: by_estimator("linear", split),
-    "mlp, all rows": lambda split: by_estimator("mlp", split),
     "plain boosted": by_boosting,
 }
 

@@ -1,5 +1,7 @@
 """Calibration after selection: the chosen expert keeps the promise, and asking stops where it does harm."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -100,3 +102,35 @@ def test_logistic_regression_is_scikit_learn_s_and_its_guess_holds_without_data(
     np.testing.assert_allclose(weights, model.coef_[0], atol=1e-4)
     guess = np.array([0.0, 1.0, 0.0])
     np.testing.assert_allclose(fit_logistic(columns[:0], right[:0], guess=guess, strength=np.ones(3)), guess)
+
+
+def test_whether_asking_pays_is_judged_with_the_weights_of_the_map():
+    rng = np.random.default_rng(0)
+
+    def few_top(n_top):
+        """The best expert is right and answered few items; the other is worse than the model and answered all."""
+        n = 5_000
+        scores = Scores.from_probabilities(np.tile([0.7, 0.3], (n, 1)), np.tile([0.95, 0.75], (n, 1)))
+        correct = np.column_stack([np.ones(n, bool), rng.random(n) < 0.4])
+        observed = np.column_stack([np.arange(n) < n_top, np.ones(n, bool)])
+        return fit_selection(HeldOut(scores, (rng.random(n) > 0.7).astype(int), correct, observed))
+
+    one_less, enough = few_top(299), few_top(300)
+    assert one_less.asks
+    assert one_less.gain == pytest.approx(enough.gain, abs=0.05)
+    assert one_less.n_items == pytest.approx(enough.n_items, abs=5)
+
+
+def test_an_item_of_weight_0_is_as_if_absent_and_one_of_weight_2_counts_twice():
+    team = noisy_team(400, np.random.default_rng(0))
+    rows = np.concatenate([np.arange(100, 400), np.arange(300, 400)])
+    again = HeldOut(team.scores.take(rows), team.label_idx[rows], team.correct[rows], team.observed[rows])
+    weighted = fit_selection(replace(team, weight=np.repeat([0.0, 1.0, 2.0], [100, 200, 100])))
+    np.testing.assert_allclose(weighted.weights, fit_selection(again).weights, atol=1e-6)
+
+
+def test_the_map_never_prefers_who_looks_worse():
+    rng = np.random.default_rng(0)
+    team = noisy_team(2_000, rng)
+    upside_down = replace(team, correct=rng.random(team.correct.shape) > team.scores.expert_proba)
+    assert fit_selection(upside_down).weights[1] == 0

@@ -11,7 +11,8 @@ import pytest
 from defero import DeferralClassifier, InputError, Router
 from defero.core.scores import Scores
 from defero.estimators.tables.choose_team import Candidate, _Team, held_out_values, in_order, n_folds
-from defero.estimators.training_data import TrainingData, coded_experts
+from defero.estimators.tables.class_models import ClassModel, class_blend
+from defero.estimators.training_data import TrainingData, coded_experts, no_answers
 from defero.scorers.blend import BlendScorer
 
 
@@ -226,3 +227,21 @@ def test_a_surrogate_loss_is_refused():
     frame, labels, answers = clinic(60)
     with pytest.raises(InputError, match=r"loss: trees learn .*'ova'"):
         DeferralClassifier("trees", loss="ova").fit(frame, labels, experts=answers)
+
+
+def test_rows_of_weight_0_settle_nothing():
+    frame, labels, answers = clinic(300)
+    worse = answers.copy()
+    worse.iloc[:100] = "ill"
+    weight = np.repeat([0.0, 1.0], [100, 200])
+    held_out = DeferralClassifier("trees").fit(frame, labels, experts=worse, sample_weight=weight).router_.held_out
+    assert len(held_out.label_idx) == 200
+    assert held_out.weight.tolist() == [1.0] * 200
+
+
+def test_no_blend_is_offered_where_one_model_has_all_the_weight():
+    label_idx = np.tile([0, 1], 50)
+    data = TrainingData(np.zeros((100, 1)), label_idx, label_idx, 2, no_answers(100), np.ones(100), weighted=False)
+    sure = np.where(np.arange(2) == label_idx[:, None], 0.99, 0.01)
+    good, bad = (ClassModel(net, None, proba, 0.0) for net, proba in (("trees", sure), ("linear", sure[:, ::-1])))
+    assert class_blend([good, bad], data) is None

@@ -38,3 +38,9 @@ def test_copies_of_cases_hardly_raise_it():
     table = np.random.default_rng(2).integers(0, 30, (1_000, 6))
     with_copies = np.vstack([table, table[:500]])
     assert chance_alike(with_copies) < 10 * chance_alike(table) < 1e-7  # of the pairs 0.0004 are equal
+
+
+def test_pictures_with_a_dark_border_are_compared_by_all_their_pixels():
+    pictures = np.zeros((300, 12, 12, 1), dtype=np.uint8)
+    pictures[:, 3:9, 3:9] = np.random.default_rng(0).integers(256, size=(300, 6, 6, 1))
+    assert chance_alike(pictures) < 1e-12

@@ -104,3 +104,20 @@ def test_forged_arrays_are_refused(name, spoil):
     arrays = grown()[0].arrays()
     with pytest.raises(InputError, match=f"^({name}|arrays) must"):
         Forest.from_arrays({**arrays, name: spoil(arrays[name])})
+
+
+def test_a_column_may_have_more_thresholds_than_two_bytes_can_count():
+    n = 70_000
+    stumps = Forest(
+        1,
+        np.zeros(1),
+        np.zeros(n, np.int64),
+        np.zeros((n, 1), np.int64),
+        np.arange(n, dtype=np.float64)[:, None],
+        np.zeros((n, 1), bool),
+        np.zeros((n, 1, 4), np.uint64),
+        np.zeros((n, 1), bool),
+        np.ones((n, 1), np.uint16),
+        np.tile([0.0, 1.0], (n, 1)),
+    )
+    assert stumps.predict(np.array([[n + 1.0], [10.5], [-1.0]]))[:, 0].tolist() == [n, 11, 0]

@@ -47,6 +47,8 @@ class HeldOut:
         Was expert j right on item i; did they answer at all?
     fold : (n,) int, optional
         Folds of the items, if the scores come from cross-validation.
+    weight : (n,), optional
+        How much each item counts; 1 by default.
     """
 
     scores: Scores
@@ -54,6 +56,7 @@ class HeldOut:
     correct: BoolArray
     observed: BoolArray
     fold: IntArray | None = None
+    weight: FloatArray | None = None
 
     @property
     def model_right(self) -> BoolArray:
@@ -74,7 +77,7 @@ class SelectionMap:
     asks : bool
         Whether asking paid on held-out items; if not, the model decides everything.
     n_items : int
-        Held-out items on which the chosen expert had answered.
+        Held-out items on which the chosen expert had answered; items that fill up count by their weight.
     gain, gain_se : float
         Team minus model in accuracy on them, and its standard error.
 
@@ -152,7 +155,7 @@ def fit_selection(held_out: HeldOut) -> SelectionMap:
     """Fit the map on held-out items; the gain of asking is judged for each fold by a map of the other folds.
 
     The expert who looks best is sought among all, as a new item will be routed: the best of the few who answered would
-    hide the curse. Only where that expert rarely answered, the best of those who did fills up to 300 items.
+    hide the selection bias. Only where that expert rarely answered, the best of those who did fills up to 300 items.
     """
     scores = held_out.scores
     n, n_experts = scores.expert_proba.shape
@@ -171,17 +174,28 @@ def fit_selection(held_out: HeldOut) -> SelectionMap:
         ]
     )
     weight = chosen.weight[used]
-    weights = fit_logistic(columns, right, weight, guess=GUESS, strength=STRENGTH)
+    weights = _fit_map(columns, right, weight)
     gain = np.zeros(n_items)
     for k in np.unique(fold):
         inside, rest = fold == k, fold != k
-        others = fit_logistic(columns[rest], right[rest], weight[rest], guess=GUESS, strength=STRENGTH)
+        others = _fit_map(columns[rest], right[rest], weight[rest])
         asked = sigmoid(columns[inside] @ others) >= scores.model_proba[used][inside]
         gain[inside] = np.where(asked, right[inside] - held_out.model_right[used][inside], 0.0)
-    mean, error = float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(n_items))
+    n_counted = float(weight.sum() ** 2 / (weight**2).sum())
+    mean = float(np.average(gain, weights=weight))
+    error = float(np.sqrt(np.average((gain - mean) ** 2, weights=weight) / max(n_counted - 1, 1)))
     shifts = _expert_shifts(columns @ weights, right, weight, chosen.expert[used], n_experts)
-    asks = n_items < FEWEST_TO_STOP or mean >= -HARM * error
-    return SelectionMap(weights, shifts, asks, n_items, mean, error)
+    asks = n_counted < FEWEST_TO_STOP or mean >= -HARM * error
+    return SelectionMap(weights, shifts, asks, round(n_counted), mean, error)
+
+
+def _fit_map(columns: FloatArray, right: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return a, b, c; b is at least 0, as the map must not prefer whoever looks worse."""
+    weights = fit_logistic(columns, right, weight, guess=GUESS, strength=STRENGTH)
+    if weights[1] >= 0:
+        return weights
+    a, c = fit_logistic(columns[:, [0, 2]], right, weight, guess=GUESS[[0, 2]], strength=STRENGTH[[0, 2]])
+    return np.array([a, 0.0, c])
 
 
 class _Chosen(NamedTuple):
@@ -202,13 +216,13 @@ def _chosen(held_out: HeldOut) -> _Chosen:
     n_top, n_others = int(top_answered.sum()), int((any_answered & ~top_answered).sum())
     filling = min(1.0, max(ENOUGH_ITEMS - n_top, 0) / max(n_others, 1))
     weight = np.where(top_answered, 1.0, np.where(any_answered, filling, 0.0))
-    return _Chosen(of_those_who_answered, weight)
+    return _Chosen(of_those_who_answered, weight if held_out.weight is None else weight * held_out.weight)
 
 
 def _expert_shifts(
     log_odds: FloatArray, right: FloatArray, weight: FloatArray, expert: IntArray, n_experts: int
 ) -> FloatArray:
-    """Return u_j, (J,), by one step of empirical Bayes: sums of residuals, drawn to 0 by their own spread.
+    """Return u_j, (J,), by one step of empirical Bayes: sums of residuals, shrunk toward 0 by their own spread.
 
     With S_j the sum of the residuals of expert j and V_j their variance, E[S_j^2] = V_j + V_j^2 tau^2.
     """

@@ -9,6 +9,7 @@ import numpy as np
 from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.core.checks.arrays import FloatArray
+from defero.core.splits.sample import sample_rows
 from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
 from defero.estimators.network_fit import Net, train_network
 from defero.estimators.recipe import NetworkOptions
@@ -94,9 +95,9 @@ def choose_network(
 
 
 def enough_items(classes: TrainingData) -> TrainingData:
-    """Return at most 20,000 items, evenly spaced: enough to compare two networks."""
+    """Return at most 20,000 items, drawn at random: enough to compare two networks."""
     n = len(classes.label_idx)
-    return classes if n <= ENOUGH_ITEMS else classes.without_experts(np.linspace(0, n - 1, ENOUGH_ITEMS).astype(int))
+    return classes if n <= ENOUGH_ITEMS else classes.without_experts(sample_rows(n, ENOUGH_ITEMS))
 
 
 def _cross_validated(

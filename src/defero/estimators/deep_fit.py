@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
+from defero.core.splits.sample import sample_rows
 from defero.data.recipes.pictures import PictureFiles
 from defero.estimators.expert_heads import HeadsOption
 from defero.estimators.recipe import Recipe
@@ -269,8 +270,7 @@ def with_deep_population(scorer: DeepScorer, data: TrainingData, held_out_mask: 
     enough = len(answers) >= ENOUGH_HELD_OUT
     if not enough:
         answers = np.arange(len(data.item_idx))
-    if len(answers) > _MOST_ANSWERS:
-        answers = answers[np.linspace(0, len(answers) - 1, _MOST_ANSWERS).astype(np.int64)]
+    answers = answers[sample_rows(len(answers), _MOST_ANSWERS)]
     items, place = np.unique(data.item_idx[answers], return_inverse=True)
     scores, embedding = scorer.score_with_embedding(data.features[items])
     lens = Lens.fit(embedding, reads_classes=enough)

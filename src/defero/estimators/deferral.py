@@ -134,10 +134,18 @@ class DeferralClassifier(DeferralEstimator):
         if not self._learns_trees() or is_deep(self.net):
             return None
         learned = self._learned
-        answer_idx = data.answers[learned.rows].dense()
-        label_idx = data.label_idx[learned.rows]
-        observed = answer_idx != MISSING
-        return HeldOut(learned.scores, label_idx, answer_idx == label_idx[:, None], observed, learned.fold)
+        counts = np.flatnonzero(data.weight[learned.rows] > 0)  # a row of weight 0 is as if it were absent
+        rows = learned.rows[counts]
+        answer_idx, label_idx = data.answers[rows].dense(), data.label_idx[rows]
+        weight = data.weight[rows] / data.weight[rows].mean() if data.weighted and len(rows) else None
+        return HeldOut(
+            learned.scores.take(counts),
+            label_idx,
+            answer_idx == label_idx[:, None],
+            answer_idx != MISSING,
+            learned.fold[counts],
+            weight,
+        )
 
     def _learns_trees(self) -> bool:
         """Return whether the team is learned as one of a table: trees, or whatever makes the best team."""

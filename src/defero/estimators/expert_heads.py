@@ -8,12 +8,14 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
+from defero.core.splits.sample import sample_rows
 from defero.estimators.training_data import TrainingData
 from defero.heads import HeadPrior, Heads, Lens, fit_class_heads, fit_heads, fit_prior
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer, hidden_units
 
 HeadsOption = Literal["auto", "shrunk", "separate"]
+HeadsRead = Literal["all", "beliefs", "nothing"]
 FEW_ANSWERS = 200
 """If at least half of the experts gave fewer answers, "auto" shrinks the heads."""
 FOLDS = 5
@@ -41,7 +43,7 @@ def with_shrunk_heads(
     class_proba: FloatArray,
     *,
     chosen: IntArray | None = None,
-    beliefs_only: bool = False,
+    reads: HeadsRead = "all",
     prior: HeadPrior | None = None,
 ) -> TeamScorer:
     """Return a team of a model of the classes and a head for each expert, shrunk toward the population.
@@ -54,12 +56,12 @@ def with_shrunk_heads(
         Out-of-fold P(y = k | x): see `out_of_fold`.
     chosen : (a,) int, optional
         Which of the m answers are used; all by default.
-    beliefs_only : bool
-        Whether the heads read nothing but the class probabilities.
+    reads : "all", "beliefs" or "nothing"
+        What the heads read: all features, the class probabilities alone, or nothing but who it is.
     prior : HeadPrior, optional
         The population of the experts; by default it is learned from these answers.
     """
-    lens, inputs = head_features(base, data, class_proba, beliefs_only=beliefs_only)
+    lens, inputs = head_features(base, data, class_proba, reads=reads)
     picked = np.arange(len(data.item_idx)) if chosen is None else chosen
     answers = data.item_idx[picked], data.expert_idx[picked], data.right[picked]
     weight = _with_mean_one(data.weight_of_answers()[picked])
@@ -81,23 +83,23 @@ def with_shrunk_heads(
 
 
 def head_features(
-    base: Scorer, data: TrainingData, class_proba: FloatArray, *, beliefs_only: bool = False
+    base: Scorer, data: TrainingData, class_proba: FloatArray, *, reads: HeadsRead = "all"
 ) -> tuple[Lens, FloatArray]:
     """Return the lens of the heads, and the features (n, f) that they read, from out-of-fold class_proba (n, K).
 
-    With `beliefs_only` the heads read nothing but the class probabilities.
+    `reads` is as in `with_shrunk_heads`.
     """
-    hidden = None if beliefs_only else hidden_units(base, data.features)
+    hidden = None if reads != "all" else hidden_units(base, data.features)
     n_hidden = 0 if hidden is None else hidden.shape[1]
-    lens = Lens.fit(data.features, reads_classes=True, n_hidden=n_hidden, class_proba=class_proba)
-    if beliefs_only:
+    lens = Lens.fit(data.features, reads_classes=reads != "nothing", n_hidden=n_hidden, class_proba=class_proba)
+    if reads != "all":
         lens = replace(lens, directions=np.zeros((lens.n_features, 0)))
     return lens, lens.transform(data.features, class_proba, hidden)
 
 
 def population_of(lens: Lens, inputs: FloatArray, data: TrainingData, *, chosen: IntArray) -> HeadPrior:
     """Return the population of the experts, learned from at most 5,000 of the chosen answers."""
-    picked = chosen[_spread_evenly(len(chosen), _ENOUGH_FOR_POPULATION)]
+    picked = chosen[sample_rows(len(chosen), _ENOUGH_FOR_POPULATION)]
     return fit_prior(
         inputs,
         data.item_idx[picked],
@@ -158,7 +160,7 @@ def with_population(base: Scorer, data: TrainingData) -> TeamScorer:
     """
     hidden = hidden_units(base, data.features)
     lens = Lens.fit(data.features, reads_classes=False, n_hidden=0 if hidden is None else hidden.shape[1])
-    chosen = _spread_evenly(len(data.item_idx), _ENOUGH_FOR_POPULATION)
+    chosen = sample_rows(len(data.item_idx), _ENOUGH_FOR_POPULATION)
     items, place = np.unique(data.item_idx[chosen], return_inverse=True)
     features = data.features[items]
     prior = fit_prior(
@@ -217,11 +219,6 @@ def fold_of_items(data: TrainingData, *, rng: np.random.Generator, n_folds: int 
     fold = np.empty(len(shuffled), dtype=np.int64)
     fold[by_class] = np.arange(len(shuffled)) % n_folds
     return fold
-
-
-def _spread_evenly(m: int, most: int) -> IntArray:
-    """Return at most `most` of m indices, evenly spaced."""
-    return np.arange(m) if m <= most else np.linspace(0, m - 1, most).astype(np.int64)
 
 
 def _with_mean_one(weight: FloatArray) -> FloatArray:

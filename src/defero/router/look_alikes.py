@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks.arrays import IntArray
+from defero.core.splits.sample import sample_rows
 from defero.data.fingerprint import HashArray, row_fingerprints
 
 MOST_ROWS = 2_000
-"""Rows, evenly spaced, from which the dependence of columns is estimated."""
+"""Rows from which the dependence of columns is estimated."""
+MOST_COLUMNS = 256
+"""Columns that are compared; more can only make two cases less alike."""
+_NEVER = 1e-15
+"""A chance below this is as good as none."""
 _LEAST_PAIRS = 30
 _PAIRS_A_ROW = 10
 """Copies of rows add at most about one pair a row: few beside so many."""
@@ -25,24 +30,28 @@ def chance_alike(table: Any) -> float:
 
     Parameters
     ----------
-    table : (n, d) array or DataFrame
+    table : (n, d) array or DataFrame, or pictures (n, ...)
 
     Examples
     --------
     >>> chance_alike(np.array([[1, 5], [1, 6], [2, 5], [2, 6]]))  # a pair of four agrees in a column twice of six times
     0.1111111111111111
     """
-    grid = table.iloc if hasattr(table, "columns") else table.reshape(len(table), -1)
-    marks = [row_fingerprints(grid[:, [place]]) for place in range(table.shape[1] if table.ndim > 1 else 1)]
+    flat = table if hasattr(table, "columns") else table.reshape(len(table), -1)
+    grid = table.iloc if hasattr(table, "columns") else flat
+    # Pictures have thousands of columns, and those of a dark border never vary: some from everywhere tell enough.
+    marks = [row_fingerprints(grid[:, [place]]) for place in sample_rows(flat.shape[1], MOST_COLUMNS)]
     alone = [equal_pairs(column) for column in marks]
     if not all(alone):
         return 0.0
-    sample = np.linspace(0, len(table) - 1, min(len(table), MOST_ROWS)).astype(np.int64)
+    sample = sample_rows(len(table), MOST_ROWS)
     chance, before = 1.0, _Before(np.zeros(len(sample), dtype=np.int64), True, ())
     for column, share in zip(marks, alone, strict=True):
         codes = _codes(column[sample])
         given = before.columns if not before.is_all else ()
         chance *= max([share, *(_share_given(codes, other, share) for other in (before.joint, *given))])
+        if chance < _NEVER:
+            return chance
         before = before.with_column(codes)
     return chance
 

@@ -212,7 +212,7 @@ class _Codes:
     def __init__(self, column: FloatArray, edges: FloatArray) -> None:
         self.missing = np.isnan(column)
         self.any_missing = bool(self.missing.any())
-        code = np.searchsorted(edges, column, side="left").astype(np.uint16 if len(edges) > 255 else np.uint8)
+        code = np.searchsorted(edges, column, side="left").astype(np.min_scalar_type(len(edges)))
         self.low: Any = code
         self.high: Any = code
         if self.any_missing:

@@ -8,6 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
+from defero.core.splits.sample import sample_rows
 from defero.scorers.forest import MOST_LEAVES, Forest, mean_forest
 from defero.scorers.trees import n_outputs
 
@@ -86,7 +87,7 @@ def boost(
             random_state=0,
         )
         model.fit(columns[:, bag], np.searchsorted(present, target_idx), sample_weight=weight)
-        forest = forest_of(model, columns[:_ROWS_TO_COMPARE, bag])
+        forest = forest_of(model, columns[sample_rows(len(columns), _ROWS_TO_COMPARE)][:, bag])
         forests.append(_spread(forest, bag, n_columns=columns.shape[1]))
     forest = forests[0] if len(forests) == 1 else mean_forest(forests)
     return forest if len(present) == n_targets else _with_absent(forest, present, target_idx, n_targets)
@@ -129,6 +130,7 @@ def forest_of(model: HistGradientBoostingClassifier, rows: FloatArray) -> Forest
         np.array([output for output, _ in trees], dtype=np.int64),
         **built,
     )
+    rows = np.vstack([rows, np.full_like(rows[:1], np.nan)])
     expected = np.asarray(model.decision_function(rows)).reshape(len(rows), -1)
     if not np.allclose(forest.predict(rows), expected, rtol=1e-9, atol=1e-9):
         raise InputError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import Scores
+from defero.core.splits.sample import sample_rows
 from defero.core.wording import join_names
 from defero.estimators.expert_heads import HeadsOption, fold_of_items
 from defero.estimators.needs_torch import has_torch
@@ -19,7 +20,7 @@ from defero.estimators.training_data import TrainingData
 from defero.scorers import Scorer
 
 MOST_ITEMS = 100_000
-"""Trees learn from at most so many items, evenly spaced."""
+"""Trees learn from at most so many items, drawn at random."""
 FEWEST_FOR_MLP, MOST_FOR_MLP = 1_000, 20_000
 """Items for which a small network is tried: with fewer it does not pay, with more it takes too long."""
 _ENOUGH_HELD_OUT = 50_000
@@ -84,7 +85,7 @@ class LearnedTeam:
         """Say which model of the classes was chosen, and by how much."""
         sampled = ""
         if self.n_items < self.n_all:
-            sampled = f" Learned from {self.n_items:,} of {self.n_all:,} cases, evenly spaced."
+            sampled = f" Learned from {self.n_items:,} of {self.n_all:,} cases, drawn at random."
         if len(self.candidates) == 1:
             return f"Model of the classes: {self.net}.{sampled}"
         best, second = self.candidates[0], min(self.candidates[1:], key=lambda one: one.value)
@@ -117,7 +118,7 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
     seed : int
     """
     n_all = len(data.label_idx)
-    rows = _spread(n_all, MOST_ITEMS)
+    rows = sample_rows(n_all, MOST_ITEMS)
     part = data if len(rows) == n_all else data.take(rows)
     fold = fold_of_items(part, rng=np.random.default_rng(0), n_folds=n_folds(len(rows), len(part.item_idx)))
     grove = Grove.of(part)
@@ -139,7 +140,7 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
         teams.append(_Team(candidate, learn, scores, losses if costs is None else costs))
     teams = in_order(teams, part.weight)
     best, learn, scores, _ = teams[0]
-    few = _spread(len(rows), _ENOUGH_HELD_OUT)
+    few = sample_rows(len(rows), _ENOUGH_HELD_OUT)
     return LearnedTeam(
         learn(),
         best.net,
@@ -199,7 +200,8 @@ def _class_models(
         not_tried = f"it is tried with {FEWEST_FOR_MLP:,} to {MOST_FOR_MLP:,} cases, and there are {n:,}"
     else:
         models.append(class_mlp(data, options, seed=seed))
-    return [*models, class_blend(models, data)], not_tried
+    blend = class_blend(models, data)
+    return models if blend is None else [*models, blend], not_tried
 
 
 def held_out_values(scores: Scores, data: TrainingData) -> tuple[FloatArray, FloatArray | None]:
@@ -231,8 +233,3 @@ def n_folds(n_items: int, n_answers: int) -> int:
     if n_items <= 3_000:
         return 5
     return 8 if size <= 20_000 else 3 if size <= 60_000 else 2
-
-
-def _spread(n: int, most: int) -> IntArray:
-    """Return at most `most` of n indices, evenly spaced."""
-    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.int64)

@@ -110,8 +110,11 @@ def class_mlp(data: TrainingData, options: Any, *, seed: int) -> ClassModel:
     return ClassModel("mlp", scorer, choice.class_proba, _mean_log_loss(choice.class_proba, data))
 
 
-def class_blend(models: Sequence[ClassModel], data: TrainingData) -> ClassModel:
-    """Blend models: weights of their log-probabilities that minimise the out-of-fold log loss."""
+def class_blend(models: Sequence[ClassModel], data: TrainingData) -> ClassModel | None:
+    """Blend models: weights of their log-probabilities that minimise the out-of-fold log loss.
+
+    None where no two models have a weight that matters.
+    """
     logs = np.log(np.maximum(np.stack([model.class_proba for model in models]), _TINY))
     of_label = logs[:, np.arange(len(data.label_idx)), data.label_idx]
     start = np.full(len(models), 1.0 / len(models))
@@ -124,6 +127,8 @@ def class_blend(models: Sequence[ClassModel], data: TrainingData) -> ClassModel:
 
     fitted = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(models)).x
     used = [(model, weight) for model, weight in zip(models, fitted, strict=True) if weight > _LEAST_WEIGHT]
+    if len(used) < 2:
+        return None
     weights = np.array([weight for _, weight in used])
     proba = blended([model.class_proba for model, _ in used], weights)
     scorer = BlendScorer(tuple(model.scorer for model, _ in used), weights)

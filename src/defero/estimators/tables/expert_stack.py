@@ -8,7 +8,14 @@ import numpy as np
 from defero.calibration.logistic import fit_logistic
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import Scores, sigmoid
-from defero.estimators.expert_heads import head_features, out_of_fold_log_odds, population_of, with_shrunk_heads
+from defero.core.splits.sample import sample_rows
+from defero.estimators.expert_heads import (
+    HeadsRead,
+    head_features,
+    out_of_fold_log_odds,
+    population_of,
+    with_shrunk_heads,
+)
 from defero.estimators.tables.boosting import boost, first_trees, size_for_answers
 from defero.estimators.tables.class_models import ClassModel
 from defero.estimators.tables.tree_columns import Grove
@@ -24,7 +31,7 @@ _MOST_HEAD_ANSWERS = 2_000
 """Answers of one expert that their head is learned from; their trees learn from all."""
 _STRENGTH = 5.0
 _FEW_ANSWERS = 3_000
-"""With fewer answers in all, heads that read nothing but the class probabilities are tried too."""
+"""With fewer answers in all, heads that read nothing, or the class probabilities alone, are tried too."""
 _STAGES = (1 / 12, 1 / 6, 1 / 3, 1 / 2, 3 / 4, 1.0)
 """Shares of an expert's trees to choose from; trees learn a little each, and the last ones learn noise."""
 _MANY_ANSWERS = 4_000
@@ -32,7 +39,8 @@ _MANY_ANSWERS = 4_000
 _TEAM_ANSWERS = 100
 """The team's figures count like so many answers where something is fitted for one expert."""
 _CLEARLY = 2.0
-"""Standard errors by which heads that read all features must be better than those that read the beliefs alone."""
+"""Standard errors by which heads that read more must be better than those that read less."""
+_SIMPLE_FIRST: tuple[HeadsRead, ...] = ("nothing", "beliefs", "all")
 _FEWEST = 50
 """Held-out answers below which heads and trees are not weighed against each other."""
 
@@ -140,7 +148,7 @@ def stack_experts(
             data,
             classes.class_proba,
             chosen=chosen,
-            beliefs_only=heads.beliefs_only,
+            reads=heads.reads,
             prior=heads.prior,
         )
         return TeamScorer(team.base, team.lens, team.heads, team.n_own, team.order, team.class_heads, stack)
@@ -153,29 +161,34 @@ class _HeldOutHeads:
     """Out-of-fold log-odds (n, J) of heads, what they read, and their population if it is one for all folds."""
 
     log_odds: FloatArray
-    beliefs_only: bool
+    reads: HeadsRead
     prior: HeadPrior | None
 
 
 def _held_out_heads(classes: ClassModel, data: TrainingData, fold: IntArray, chosen: IntArray) -> _HeldOutHeads:
-    """Return the heads: those that read all features, or with few answers those that read the beliefs alone.
+    """Return the heads: those that read all features, or with few answers simpler ones.
 
-    These are simpler, so the others must be better by more than two standard errors of the log loss.
+    Heads that read the beliefs must be better than those that read nothing by more than two standard errors of the log
+    loss, and those that read all features better than these.
     """
     few = len(chosen) < _FEW_ANSWERS
-    candidates = []
-    for beliefs_only in (False, True) if few else (False,):
-        lens, inputs = head_features(classes.scorer, data, classes.class_proba, beliefs_only=beliefs_only)
+    best: _HeldOutHeads | None = None
+    for reads in _SIMPLE_FIRST if few else ("all",):
+        lens, inputs = head_features(classes.scorer, data, classes.class_proba, reads=reads)
         # The spread of a population is learned from all folds where there are many answers: that is quick.
         prior = None if few else population_of(lens, inputs, data, chosen=chosen)
         log_odds = out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen, prior=prior)
-        candidates.append(_HeldOutHeads(log_odds, beliefs_only, prior))
-    if not few:
-        return candidates[0]
-    full, simple = (_answer_log_loss(heads.log_odds, data) for heads in candidates)
-    difference = data.weight_of_answers() * (simple - full)
-    better = difference.mean() > _CLEARLY * difference.std() / np.sqrt(len(difference))
-    return candidates[0] if better else candidates[1]
+        if best is None or _clearly_better(log_odds, best.log_odds, data):
+            best = _HeldOutHeads(log_odds, reads, prior)
+    assert best is not None
+    return best
+
+
+def _clearly_better(log_odds: FloatArray, simpler: FloatArray, data: TrainingData) -> bool:
+    """Return whether log-odds (n, J) have a log loss that is lower by two standard errors than that of simpler ones."""
+    difference = _answer_log_loss(simpler, data) - _answer_log_loss(log_odds, data)
+    difference *= data.weight_of_answers()
+    return bool(difference.mean() > _CLEARLY * difference.std() / np.sqrt(len(difference)))
 
 
 def _answer_log_loss(log_odds: FloatArray, data: TrainingData) -> FloatArray:
@@ -224,12 +237,7 @@ def _own_weights(
 
 
 def _few_of_each(data: TrainingData) -> IntArray:
-    """Return which answers the heads learn from: at most 2,000 of each expert, evenly spaced."""
+    """Return which answers the heads learn from: at most 2,000 of each expert, drawn at random."""
     return np.sort(
-        np.concatenate(
-            [
-                answers[np.linspace(0, len(answers) - 1, min(len(answers), _MOST_HEAD_ANSWERS)).astype(np.int64)]
-                for answers in data.by_expert()
-            ]
-        )
+        np.concatenate([answers[sample_rows(len(answers), _MOST_HEAD_ANSWERS)] for answers in data.by_expert()])
     )

@@ -40,14 +40,16 @@ def fit_team(
     progress : bool
     """
     choices.check_reads(pictures=cases.pictures is not None)
-    learn, groups = _learned_from(cases, parts, choices), None
+    # In time, the cases to calibrate are later than those to learn from: folds would learn from the future.
+    across_folds = choices.calibrates_itself and cuts["time"] is None
+    learn, groups = _learned_from(cases, parts) if across_folds else parts[0], None
     if cuts["groups"] is not None:
         groups = cases.apart.loc[learn.features.index, cuts["groups"]].astype(str).to_numpy()
     router, text_features = _train(
         learn, cases, choices, groups=groups, fees=fees, random_state=random_state, progress=progress
     )
     answering = answering_in(learn, cases, router, text_features=text_features, groups=groups, weights=choices.weights)
-    router, stage_notes = _calibrate_and_find_panels(router, parts, choices, fees=fees)
+    router, stage_notes = _calibrate_and_find_panels(router, parts, choices, fees=fees, across_folds=across_folds)
     team = replace(
         router,
         facts=_facts(router.facts, cases, answering, cuts=cuts, random_state=random_state),
@@ -68,10 +70,8 @@ def fit_team(
     return team, notes
 
 
-def _learned_from(cases: Cases, parts: tuple[ExpertTable, ...], choices: FitChoices) -> ExpertTable:
-    """Return the cases to learn from: the first two parts where the team calibrates itself across folds."""
-    if not choices.calibrates_itself:
-        return parts[0]
+def _learned_from(cases: Cases, parts: tuple[ExpertTable, ...]) -> ExpertTable:
+    """Return the cases that a team learns from which is calibrated across folds: the first two parts."""
     rows = cases.table.features.index.isin(parts[0].features.index.append(parts[1].features.index))
     return cases.table.take(rows)
 
@@ -132,7 +132,7 @@ def _train(
 
 
 def _calibrate_and_find_panels(
-    router: Router, parts: tuple[ExpertTable, ...], choices: FitChoices, *, fees: list[float]
+    router: Router, parts: tuple[ExpertTable, ...], choices: FitChoices, *, fees: list[float], across_folds: bool
 ) -> tuple[Router, list[str]]:
     """Use the second and the third part; return the team and what the stages warn of.
 
@@ -143,7 +143,7 @@ def _calibrate_and_find_panels(
     _, held, panels, _ = parts
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if choices.calibrates_itself:
+        if across_folds:
             router = router.calibrated_across_folds()
         else:
             router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)

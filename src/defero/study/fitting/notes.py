@@ -34,7 +34,7 @@ def sizes_sentence(
     table = cases.table
     learn, held, panels, test = map(len, parts)
     first = f"{learn} to learn from, {held} to calibrate"
-    if calibrates_itself:
+    if calibrates_itself and cuts["time"] is None:
         first = f"{learn + held} to learn from, calibrated across folds"
     how = {
         "groups": "no {} is in two parts",
