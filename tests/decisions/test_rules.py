@@ -245,7 +245,7 @@ def test_an_unknown_rule_is_refused():
         ({"fees": np.zeros((2, 3))}, r"fees must have shape \(2,\) or \(3, 2\), .* got \(2, 3\)"),
         ({"fees": [0.1, np.nan]}, "fees must be finite; to exclude an expert pass available=False"),
         ({"fees": [0.1, np.inf]}, "fees must be finite; to exclude an expert pass available=False"),
-        ({"fees": ["cheap", "dear"]}, "fees must be numbers in units of one error"),
+        ({"fees": ["cheap", "dear"]}, "fees must be numbers in the unit of the error costs"),
         ({"available": [True]}, r"available must have shape \(2,\) or \(3, 2\), one column per expert, got \(1,\)"),
         ({"available": [1, 0]}, "available must be True or False for each expert, got dtype int64"),
         ({"available": ["yes", "no"]}, "available must be True or False for each expert, got dtype <U3"),

@@ -102,6 +102,20 @@ def test_periods_turn_and_late_cases_do_not_turn_them_back():
     assert asked == [True, False, True, False, False, True]
 
 
+def test_late_cases_of_yesterday_do_not_use_up_today():
+    plan = StreamPlan(("ann",), {"day": {"ann": 40}}, ahead=0.0, step=1e-6)
+
+    def asked(time):
+        state, _ = stream_step(plan, StreamState.start(plan), MONDAY + timedelta(minutes=6), [-1.0])
+        count = 0
+        for _ in range(60):
+            state, decision = stream_step(plan, state, time, [5.0])
+            count += decision.expert == 0
+        return count
+
+    assert asked(MONDAY - timedelta(minutes=5)) <= asked(MONDAY + timedelta(minutes=6)) < 5
+
+
 def test_prices_of_a_batch_can_start_a_stream():
     plan = StreamPlan(("ann", "bob"), {"day": {"ann": 3}})
     state = StreamState.start(plan, prices=[0.3, -0.1])

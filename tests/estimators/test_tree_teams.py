@@ -245,3 +245,14 @@ def test_no_blend_is_offered_where_one_model_has_all_the_weight():
     sure = np.where(np.arange(2) == label_idx[:, None], 0.99, 0.01)
     good, bad = (ClassModel(net, None, proba, 0.0) for net, proba in (("trees", sure), ("linear", sure[:, ::-1])))
     assert class_blend([good, bad], data) is None
+
+
+def test_the_spread_of_p_right_is_that_of_the_head_times_its_weight(team):
+    frame, _, _ = clinic(50, seed=3)
+    scorer, features = team.router_.scorer, team.router_.features(frame)
+    _, sd = scorer.logit_posterior(features)
+    alone = replace(scorer, trees=None).logit_posterior(features)[1]
+    np.testing.assert_allclose(sd, np.abs(scorer.trees.with_trees[:, 2]) * alone)
+    trees_alone = np.tile([0.0, 1.0, 0.0], (len(scorer.trees.expert_idx), 1))
+    separate = replace(scorer, trees=replace(scorer.trees, with_trees=trees_alone))
+    assert np.isnan(separate.logit_posterior(features)[1]).all()  # of trees no uncertainty is known

@@ -93,13 +93,21 @@ def test_fees_prices_and_absences_change_the_next_step():
 def test_where_asking_did_not_pay_nobody_is_asked_but_lower_limits_hold():
     router, new = team().router_.copy(), parts()[3]
     router.selection = replace(router.selection, asks=False)
-    assert not router.assign(new.features).deferred.any()
+    batch = router.assign(new.features, capacity={router.expert_names[0]: 5})
+    assert not batch.deferred.any()
+    assert batch.sentences() == []  # no limit of the user's keeps anybody from a question
+    assert "did not pay" in batch.reason[0]
+    assert any("did not pay" in reason for reason in router.decide(new.features).reason)
     assert router.assign(new.features, capacity={router.expert_names[1]: (7, 30)}).load.tolist() == [0, 7, 0, 0]
     silent = VerdictMap(np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0]), asks=False)
     router.panel = replace(router.panel, verdicts={"sequential": silent})
     steps = router.next_step(new.features)
     assert (steps.ask == -1).all()
     assert "did not pay" in steps.reason[0]
+    # That was judged for errors that all cost the same.
+    matrix = 50.0 * (np.arange(len(router.classes))[:, None] == 0) * (1 - np.eye(len(router.classes)))
+    assert router.assign(new.features, cost_matrix=matrix + 1 - np.eye(len(matrix))).deferred.any()
+    assert (router.next_step(new.features, cost_matrix=matrix + 1 - np.eye(len(matrix))).ask >= 0).any()
 
 
 def test_costs_by_class_are_those_of_brute_force():
@@ -152,13 +160,20 @@ def test_an_estimator_forwards():
         ("fees", {"fees": {"nobody": 3}}),
         ("cost_matrix", {"cost_matrix": np.eye(3)}),
         ("error_cost", {"error_cost": -1}),
-        ("budget", {"budget": -1.0}),
+        ("budget", {"budget": -1.0, "fees": FEES}),
+        ("budget", {"budget": 5.0}),
     ],
 )
 def test_what_is_wrong_is_said(argument, options):
     with pytest.raises(InputError) as error:
         team().router_.assign(parts()[3].features, **options)
     assert error.value.argument == argument
+
+
+def test_prices_of_the_wrong_shape_are_called_so():
+    with pytest.raises(InputError) as error:
+        team().router_.next_step(parts()[3].features, capacity_prices=[1, 2, 3])
+    assert error.value.argument == "capacity_prices"
 
 
 def test_a_rule_or_weights_that_compare_no_costs_are_refused():

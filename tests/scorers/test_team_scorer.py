@@ -50,13 +50,13 @@ def test_heads_give_the_experts_and_the_base_the_classes():
     assert np.array_equal(scores.class_proba, base.class_proba)
     assert np.array_equal(scores.model_proba, base.model_proba)
     assert np.array_equal(scores.expert_proba, team.heads.proba(phi))
-    assert np.array_equal(team.logit_sd(X), team.heads.logit_sd(phi))
+    assert np.array_equal(team.logit_posterior(X)[1], team.heads.logit_sd(phi))
 
 
 def test_a_base_that_knows_everybody_is_left_alone():
     team = own()
     assert np.array_equal(team.score(X).expert_raw, team.base.score(X).expert_raw)
-    assert np.isnan(team.logit_sd(X)).all()
+    assert np.isnan(team.logit_posterior(X)[1]).all()
 
 
 @pytest.mark.parametrize("make", [shrunk, own, lambda: own("softmax"), lambda: own("asymmetric"), lambda: shrunk(5)])
@@ -72,8 +72,8 @@ def test_who_joins_changes_nobody_else_and_who_leaves_neither(make):
     assert np.array_equal(left.score(X).expert_raw, np.delete(scores.expert_raw, 1, axis=1))
     twice = left.with_expert(X[50:90], RIGHT[50:90]).without_expert(3)
     assert np.array_equal(twice.score(X).expert_raw[:, :3], left.score(X).expert_raw[:, :3])
-    assert np.isfinite(twice.logit_sd(X)[:, 3]).all()
-    assert np.array_equal(left.logit_sd(X)[:, 3], joined.logit_sd(X)[:, 4])
+    assert np.isfinite(twice.logit_posterior(X)[1][:, 3]).all()
+    assert np.array_equal(left.logit_posterior(X)[1][:, 3], joined.logit_posterior(X)[1][:, 4])
 
 
 def test_a_newcomer_beside_softmax_has_a_log_probability():
@@ -101,4 +101,4 @@ def test_saved_and_read_it_scores_the_same(tmp_path, hidden):
     team = shrunk(hidden).with_expert(X[:50], RIGHT[:50]).without_expert(0)
     again = unpack_scorer("team", team.pack())
     assert np.array_equal(again.score(X).expert_raw, team.score(X).expert_raw)
-    assert np.array_equal(again.logit_sd(X), team.logit_sd(X))
+    assert np.array_equal(again.logit_posterior(X)[1], team.logit_posterior(X)[1])

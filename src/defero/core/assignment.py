@@ -40,6 +40,8 @@ class Assignment(Tabular):
         The best assignment is at most this much cheaper in total; 0 where this one is the best.
     label : (n,), optional
         What the model would answer.
+    why_not : str
+        Why items that the model answers are not asked about.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Assignment(Tabular):
     money_price: float = 0.0
     gap: float = 0.0
     label: Labels | None = None
+    why_not: str = "no question within the limits is worth more"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.prices)))
@@ -143,7 +146,7 @@ class Assignment(Tabular):
         return [
             f"ask {name}: {cost:.3f} expected, {own:.3f} by the model"
             if is_asked
-            else f"model: {own:.3f} expected, no question within the limits is worth more"
+            else f"model: {own:.3f} expected, {self.why_not}"
             for name, is_asked, cost, own in zip(who, asked, costs, model, strict=True)
         ]
 

@@ -38,6 +38,8 @@ class Decision(Tabular):
         P(the decider is right), calibrated for the one who is chosen; None where the scores alone say it.
     unusual : (n,) texts
         Of a case unlike those that were learned from, the columns that make it so, joined by "; "; else blank.
+    why_not : str
+        Why nobody is asked, if that is so for a reason beyond these numbers.
     """
 
     expert: IntArray
@@ -49,6 +51,7 @@ class Decision(Tabular):
     withheld: IntArray
     p_right: FloatArray | None = None
     unusual: Labels = field(default_factory=lambda: np.zeros(0, dtype=object))
+    why_not: str = ""
 
     def __post_init__(self) -> None:
         n_experts = len(self.expert_names)
@@ -129,7 +132,8 @@ class Decision(Tabular):
         odd = np.flatnonzero(
             ~((asked == best) & (best_value >= model_value)) & ~((asked == MODEL) & (model_value > best_value))
         )
-        phrase[odd] = who[asked[odd]] + " by rule, with " + model[odd] + " and best expert " + expert[odd]
+        rule = f": {self.why_not}, with " if self.why_not else " by rule, with "
+        phrase[odd] = who[asked[odd]] + rule + model[odd] + " and best expert " + expert[odd]
         unusual = self.unusual[:most].astype(object)
         forced = odd[(asked[odd] == best[odd]) & (unusual[odd] != "")]
         phrase[forced] = expert[forced] + ", though " + model[forced]

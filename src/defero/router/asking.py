@@ -20,10 +20,8 @@ from defero.decisions.assigning.assign import assign
 from defero.decisions.assigning.limits import Capacity, capacity_of
 from defero.decisions.costs import ErrorCosts, cost_of_answers
 from defero.decisions.rules import MostLikelyRight
-from defero.router.deciding import Deciding
+from defero.router.deciding import DOES_NOT_PAY, Deciding
 from defero.router.voting import vote_with_skill
-
-DOES_NOT_PAY = "asking did not pay on held-out cases"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +36,14 @@ class Gains:
         Expected cost of the model's answer.
     label_idx : (n,) int
         The model's cheapest label.
+    stopped : bool
+        Whether asking lost on held-out cases; that is judged for errors that all cost the same.
     """
 
     value: FloatArray
     answer_cost: FloatArray
     label_idx: IntArray
+    stopped: bool = False
 
 
 class Asking(Deciding):
@@ -127,9 +128,11 @@ class Asking(Deciding):
         scores = self._probabilities(scores)
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
         costs = ErrorCosts.of(cost_matrix, n_classes=scores.n_classes, error_cost=error_cost)
-        can_ask = availability(available, **shape) & self.proven & self.asks_in_turn
+        # Whether asking pays was judged for errors that all cost the same.
+        stopped = costs.symmetric and not self.asks_in_turn
+        can_ask = availability(available, **shape) & self.proven & (not stopped)
         fee = None if fees is None else fee_matrix(fees, **shape)
-        charge = fee_matrix(prices, **shape)
+        charge = fee_matrix(prices, "capacity_prices", **shape)
         steps = vote_with_skill(
             self.scorer,
             self.calibrator,
@@ -150,7 +153,7 @@ class Asking(Deciding):
                 expert_names=self.expert_names,
             ),
         )
-        steps = steps if self.asks_in_turn else replace(steps, why_not=DOES_NOT_PAY)
+        steps = replace(steps, why_not=DOES_NOT_PAY) if stopped else steps
         return self._steps_as_kept(steps, (answer_idx != MISSING).sum(axis=1).astype(np.float64), costs)
 
     def _steps_as_kept(self, steps: Steps, n_heard: FloatArray, costs: ErrorCosts) -> Steps:
@@ -239,21 +242,23 @@ class Asking(Deciding):
         method: str = "auto",
     ) -> Assignment:
         """Assign a batch whose gains are at hand."""
-        if self.selection is not None and not self.selection.asks:
-            # Asking did not pay on held-out cases: only what lower limits ask for.
+        if gains.stopped:  # only what lower limits ask for
             lower, _ = capacity_of(capacity, self.expert_names, n_items=len(gains.value))
             capacity = [(one, one) for one in lower.tolist()]
-        return assign(
+        batch = assign(
             gains.value,
             capacity=capacity,
             defer_at_most=defer_at_most,
             budget=budget,
-            fees=np.zeros(len(self.expert_names)) if fees is None else fees,
+            fees=fees,
             answer_cost=gains.answer_cost,
             expert_names=self.expert_names,
             label=self.classes[gains.label_idx],
             method=method,
         )
+        if gains.stopped:  # the limits of 0 are not the user's, so they have no price
+            return replace(batch, prices=np.minimum(batch.prices, 0.0), why_not=DOES_NOT_PAY)
+        return batch
 
     def gains(
         self,
@@ -282,7 +287,8 @@ class Asking(Deciding):
             return Gains(np.where(can[rows], value, -np.inf), now, label_idx)
 
         if costs.symmetric:
-            return of_part(slice(None), scores, None)
+            stopped = self.selection is not None and not self.selection.asks
+            return replace(of_part(slice(None), scores, None), stopped=stopped)
         return vote_with_skill(self.scorer, self.calibrator, features, scores, of_part)
 
     def _expert_costs(self, scores: Scores, skill: ClassSkill | None, costs: ErrorCosts) -> FloatArray:

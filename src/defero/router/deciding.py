@@ -20,6 +20,7 @@ from defero.router.panel import Panel, with_decider, with_recorded
 from defero.router.scoring import Scoring
 from defero.router.voting import vote_with_skill
 
+DOES_NOT_PAY = "asking did not pay on held-out cases"
 UNUSUAL = ("flag", "ask")
 """What becomes of an unusual case: it is marked, or marked and given to a person."""
 Heard = TypeVar("Heard", bound=Answer)
@@ -77,7 +78,7 @@ class Deciding(Scoring):
         if self.selection is not None and isinstance(rule, MostLikelyRight):
             rule = rule if self.selection.asks else NeverAsk()
             chosen_proba = self.selection.apply(scores)
-        return decide(
+        decision = decide(
             scores,
             rule,
             expert_names=self.expert_names,
@@ -88,6 +89,7 @@ class Deciding(Scoring):
             unusual=unusual,
             ask_unusual=ask_unusual,
         )
+        return decision if rule is self.rule else replace(decision, why_not=DOES_NOT_PAY)
 
     def predict_set(
         self,

@@ -123,11 +123,9 @@ class Scoring(TeamParts):
         scores = self.scorer.score(features)
         if not isinstance(self.scorer, TeamScorer) or scores.link == "weight":
             return np.full(scores.expert_proba.shape, np.nan)
-        logit_sd = self.scorer.logit_sd(features)
+        middle, logit_sd = self.scorer.logit_posterior(features)
         known = np.isfinite(logit_sd)
-        spread = np.where(known, logit_sd, 0.0)
-        # The raw score is m / sqrt(1 + pi s^2 / 8), the log-odds of the mean probability; the posterior's middle is m.
-        middle = _log_odds(scores) * np.sqrt(1.0 + np.pi * spread**2 / 8.0)
+        spread, middle = np.where(known, logit_sd, 0.0), np.where(known, middle, 0.0)
         low, high = (_proba(scores, middle + step * spread, self.calibrator) for step in (-1.0, 1.0))
         mean = _proba(scores, None, self.calibrator)
         return np.where(known, np.minimum((high - low) / 2.0, np.sqrt(mean * (1.0 - mean))), np.nan)

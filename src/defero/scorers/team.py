@@ -66,11 +66,23 @@ class TeamScorer:
         log_odds = self.heads.log_odds(head_features)
         return log_odds if self.trees is None else self.trees.log_odds(features, log_odds)
 
-    def logit_sd(self, features: FloatArray) -> FloatArray:
-        """Return how uncertain each expert's log-odds of being right are, (n, J); nan for the base's own experts."""
+    def logit_posterior(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the middle and the standard deviation of each expert's log-odds of being right, (n, J) each.
+
+        nan for the base's own experts, and for experts of whom trees alone speak. Of what trees add, no uncertainty is
+        known.
+        """
         scores, head_features = self._score_and_read(features)
+        sd = self.heads.logit_sd(head_features)
+        # Heads.log_odds is m / sqrt(1 + pi s^2 / 8), of the mean probability; the posterior's middle is m.
+        middle = self.heads.log_odds(head_features) * np.sqrt(1.0 + np.pi * sd**2 / 8.0)
+        if self.trees is not None:
+            weight = self.trees.head_weights(self.heads.n_experts)
+            middle = self.trees.log_odds(features, middle)
+            sd = np.where(weight == 0, np.nan, np.abs(weight) * sd)
         own = np.full((len(scores), scores.n_experts), np.nan)
-        return np.hstack([own, self.heads.logit_sd(head_features)])[:, self.order]
+        both = (np.hstack([own, one])[:, self.order] for one in (middle, sd))
+        return next(both), next(both)
 
     def class_skill(self, features: FloatArray) -> ClassSkill | None:
         """Return P(expert j is right | x, y = k) of n items, (n, J, K); None where there are no class heads."""

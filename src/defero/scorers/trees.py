@@ -122,6 +122,13 @@ class ExpertTrees:
         combined[:, expert_idx] = b0 + b1 * opinion + b2 * head_log_odds[:, expert_idx]
         return combined
 
+    def head_weights(self, n_experts: int) -> FloatArray:
+        """Return the weight of each expert's head in the combined log-odds, (J,)."""
+        weights = np.full(n_experts, self.without_trees[1])
+        present = np.flatnonzero(self.expert_idx < n_experts)
+        weights[self.expert_idx[present]] = self.with_trees[present, 2]
+        return weights
+
     def without_head(self, gone: int) -> "ExpertTrees":
         """Return the trees after one head is removed; later heads move down by one."""
         stay = np.flatnonzero(self.expert_idx != gone)

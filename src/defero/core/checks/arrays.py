@@ -75,18 +75,18 @@ def availability(value: ArrayLike | None, *, n_items: int, n_experts: int) -> Bo
     return spread.astype(np.bool_)
 
 
-def fee_matrix(value: ArrayLike | None, *, n_items: int, n_experts: int) -> FloatArray:
-    """Return the fees, (n, J), in units of one error; 0 by default."""
+def fee_matrix(value: ArrayLike | None, name: str = "fees", /, *, n_items: int, n_experts: int) -> FloatArray:
+    """Return the fees, (n, J), in the unit of the costs; 0 by default. `name` is the argument that they are."""
     if value is None:
         return np.zeros((n_items, n_experts))
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"must be numbers in units of one error: {error}.", argument="fees") from error
-    spread = expert_rows("fees", numbers, n_items=n_items, n_experts=n_experts)
+        raise InputError(f"must be numbers in the unit of the error costs: {error}.", argument=name) from error
+    spread = expert_rows(name, numbers, n_items=n_items, n_experts=n_experts)
     if not np.isfinite(numbers).all():
         raise InputError(
-            "must be finite; to exclude an expert pass ", Argument("available", False), " for them.", argument="fees"
+            "must be finite; to exclude an expert pass ", Argument("available", False), " for them.", argument=name
         )
     return spread.astype(np.float64)
 

@@ -200,10 +200,15 @@ def _stopped(plan: StreamPlan, state: StreamState, time: datetime) -> BoolArray:
     for period in plan.quotas:
         most, used = plan.most(period), np.array(state.used[period])
         finite = np.isfinite(most)
-        share = min(plan.elapsed(time, period) + plan.ahead, 1.0)
+        share = min(_elapsed(plan, state, time, period) + plan.ahead, 1.0)
         by_now = np.where(finite, np.maximum(np.floor(np.where(finite, most, 0.0) * share), 1.0), np.inf)
         stopped |= used >= np.minimum(most, by_now)
     return stopped
+
+
+def _elapsed(plan: StreamPlan, state: StreamState, time: datetime, period: str) -> float:
+    """Return the share of a period's cases that have usually come by now; a late case of the period before is early."""
+    return 0.0 if period_key(time, period) < state.current[period] else plan.elapsed(time, period)
 
 
 def _quota_per_case(plan: StreamPlan, state: StreamState, time: datetime) -> FloatArray:
@@ -211,7 +216,7 @@ def _quota_per_case(plan: StreamPlan, state: StreamState, time: datetime) -> Flo
     left = np.ones(plan.n_experts)
     per_day = _per_day(plan, state, time)
     for period in plan.quotas:
-        to_come = plan.cases(period, per_day) * (1 - plan.elapsed(time, period))
+        to_come = plan.cases(period, per_day) * (1 - _elapsed(plan, state, time, period))
         left = np.minimum(left, (plan.most(period) - np.array(state.used[period])) / max(to_come, 1.0))
     return np.maximum(left, 0.0)
 
