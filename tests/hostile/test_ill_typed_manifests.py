@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from defero import DeferralClassifier, Recipe, Router, TwoStageDeferral
 from defero.core.errors import ModelFolderError
 from defero.data.model_folder import MANIFEST
+from defero.scorers.blend import BlendScorer
 
 WRONG = [
     None,
@@ -76,11 +78,17 @@ def saved(tmp_path_factory):
     team.calibrate(cal[0], cal[1], experts=cal[2])
     team.conformalize(conf[0], conf[1], experts=conf[2], alpha=0.2)
     team.save(folder / "linear")
+    trees = DeferralClassifier().fit(frame, y, experts=experts)
+    base = trees.router_.scorer.base
+    parts_of = base.parts if isinstance(base, BlendScorer) else (base, base)
+    blend = BlendScorer(tuple(parts_of), np.ones(len(parts_of)))
+    trees.router_.scorer = replace(trees.router_.scorer, base=blend)
+    trees.save(folder / "blend")
     TwoStageDeferral().fit(x[:, None], y, experts=experts).save(folder / "two-stage")
     return folder
 
 
-@pytest.mark.parametrize(("kind", "least"), [("linear", 400), ("two-stage", 100)])
+@pytest.mark.parametrize(("kind", "least"), [("linear", 400), ("two-stage", 100), ("blend", 200)])
 def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
     folder = saved / kind
     manifest = json.loads((folder / MANIFEST).read_text())
@@ -116,6 +124,9 @@ def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
         (("kind",), "forest", "unknown kind of model 'forest'"),
         (("calibrator", "temperature"), "nan", "temperature must be a number"),
         (("recipe", "columns", 0, "kind"), "code", "must be one of number, category, text, vector"),
+        (("panel", "fees"), [0.1], "fees is made for 1 experts"),
+        (("panel", "available"), [True] * 3, "available is made for 3 experts"),
+        (("panel", "discount"), [2.0, 1.0], r"in \(0, 1\]"),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else None,
 )

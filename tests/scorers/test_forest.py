@@ -97,6 +97,8 @@ def test_arrays_give_back_the_same_forest():
         ("leaves_left", lambda array: array * 0 + 0xFFFF),
         ("value", lambda array: array[:, :1]),
         ("threshold", lambda array: array * np.nan),
+        ("value", lambda array: array + np.inf),
+        ("baseline", lambda array: array - np.inf),
         ("n_features", lambda array: array[:0]),
     ],
 )

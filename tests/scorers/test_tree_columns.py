@@ -41,3 +41,6 @@ def test_arrays_give_back_the_same_columns_and_forged_ones_are_refused():
         TreeColumns.from_arrays({**columns.arrays(), "numbers": np.array([9])})
     with pytest.raises(InputError, match="arrays"):
         TreeColumns.from_arrays({})
+    for name, value in (("scale", 0.0), ("center", np.nan)):
+        with pytest.raises(InputError, match="scale"):
+            TreeColumns.from_arrays({**columns.arrays(), name: np.array([value])})

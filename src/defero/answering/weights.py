@@ -33,7 +33,7 @@ def answer_weights(
 
     w_ij is proportional to 1 / pi_j(x_i, y_i), the inverse of how likely expert j was to answer item i, with mean 1
     for each expert. By label, pi_jk = N_j t_jk / n_k with t_jk = (N_jk + tau p_k) / (N_j + tau): the classes of an
-    expert's N_j answers drawn to those p of all answers, the more so (tau) the less experts differ. By label and
+    expert's N_j answers shrunk toward those p of all answers, the more so (tau) the less experts differ. By label and
     features pi_jk is multiplied by what the features add within a class: a logistic model of all answers and for each
     expert one shrunk Newton step from it.
 
@@ -81,7 +81,7 @@ def _label_weights(who: WhoAnswered) -> FloatArray:
 
 
 def _class_shares(who: WhoAnswered) -> FloatArray:
-    """Return t_jk, the classes of each expert's answers drawn to those of all answers, (J, K).
+    """Return t_jk, the classes of each expert's answers shrunk toward those of all answers, (J, K).
 
     tau = (1 / rho - 1) (1 - N_j / n), with rho the moment estimate of how much experts differ: Pearson's sum of
     squares X_j^2 of an expert's counts has mean (K - 1) (1 + (N_j - 1) rho) under a Dirichlet law (Mosimann 1962).

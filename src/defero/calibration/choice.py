@@ -20,8 +20,8 @@ FOLDS = 5
 FEWEST_ANSWERS = 20
 """With fewer answers of all experts together nothing can be judged, and no expert is changed."""
 FEWEST_LABELS = 10
-"""With fewer labels the model is not changed. Its temperature is one number, drawn to 1: from 10 to 19 labels it costs
-a calibrated model no more than from 20 to 30 (0.01 nats), and corrects an overconfident one."""
+"""With fewer labels the model is not changed. Its temperature is one number, shrunk toward 1: from 10 to 19 labels it
+costs a calibrated model no more than from 20 to 30 (0.01 nats), and corrects an overconfident one."""
 SURE = 0.5
 """A change must gain this many standard errors: with 1, too many overconfident experts are left as they are."""
 WORTHWHILE = 0.001
@@ -180,7 +180,7 @@ def choose_maps(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray,
     """Fit the methods and give each expert one: none, Platt's, or isotonic steps from 1,000 answers on.
 
     Each method's log loss is that on answers which its fit did not see (five folds, drawn with a fixed seed). An
-    expert's gain is drawn to the mean gain of all experts, the more the fewer their answers are and the less the
+    expert's gain is shrunk toward the mean gain of all experts, the more the fewer their answers are and the less the
     experts differ (a random-effects mean): with 30 answers the pool decides, with thousands the expert's own. A change
     must gain 0.001 per answer and half a standard error; where it does not, the expert keeps the simpler method.
 

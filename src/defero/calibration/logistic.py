@@ -1,4 +1,4 @@
-"""Logistic regression on a few columns, drawn to a prior guess where data are few."""
+"""Logistic regression on a few columns, shrunk toward a prior guess where data are few."""
 
 import numpy as np
 

@@ -160,7 +160,7 @@ def fit_platt(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *
 
 
 def _all_as_one(u: FloatArray, correct: BoolArray) -> Columns:
-    """Return observed cells, (m,) each, as one column, drawn to the identity."""
+    """Return observed cells, (m,) each, as one column, shrunk toward the identity."""
     return Columns(u, correct, np.array([len(u)]), np.zeros(2), POOLED_SPREAD)
 
 

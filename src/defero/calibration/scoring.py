@@ -16,7 +16,7 @@ EXACT, ROUGH = 1e-10, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """J logistic regressions side by side, each drawn to one centre.
+    """J logistic regressions side by side, each shrunk toward one centre.
 
     Column j minimises over (log a, b), on its observed items,
 

@@ -35,7 +35,7 @@ def selection_after(
 
 
 def _cross_fitted(rows: HeldOut, method: Method) -> HeldOut:
-    """Return the rows with scores that are calibrated by the other folds: rows that calibrated hide the curse."""
+    """Return the rows with scores that the other folds calibrated: rows that calibrated hide the selection bias."""
     n = len(rows.label_idx)
     fold = np.arange(n) % min(_FOLDS, max(n, 1))
     parts, order = [], []

@@ -1,4 +1,4 @@
-"""Experts' heads: P(expert is right | features) with each expert drawn to the population as their answers are few."""
+"""Experts' heads: P(expert is right | features) each expert shrunk toward the population as their answers are few."""
 
 from defero.heads.class_heads import ClassHeads, class_features, fit_class_heads
 from defero.heads.head import Head, fit_head

@@ -121,8 +121,8 @@ def common_correlation(products: Products, typical: BoolArray) -> Common:
     Where one difficulty makes everybody err, the correlation of a and b is l_a l_b (Spearman's one factor). With r_a
     and r_b their mean correlations with all others, and g that of the others among themselves, it is r_a r_b / g.
     Means, not medians: where errors are rare most pairs share none. Nothing about a and b together enters, nor any
-    pair that is not `typical` (J, J). Each r is drawn to g as far as its own noise asks for, as if r / g were spread
-    by a half around 1. At most `MOST`; with fewer than two others nothing is known, and all that is seen may be
+    pair that is not `typical` (J, J). Each r is shrunk toward g as far as its own noise asks for, as if r / g were
+    spread by a half around 1. At most `MOST`; with fewer than two others nothing is known, and all that is seen may be
     difficulty, up to `MOST`.
     """
     total, norm, variance = (

@@ -14,6 +14,8 @@ Check = Callable[[Any, str], None]
 MOST_DEPTH = 20
 MOST_INTEGER = 1 << 53
 MOST_PIXELS = 1 << 22
+MOST_PARTS = 8
+"""Models in a blend."""
 
 
 def check_manifest(manifest: Mapping[str, Any], *, n_bytes: int) -> None:
@@ -109,6 +111,12 @@ def scorer(n_bytes: int) -> Check:
             if inside:
                 raise _wrong(f"{place}.base", "one scorer inside another", "more of them")
             check(value["base"], f"{place}.base", inside=True)
+        if "parts" in value:
+            list_of(record(kind=text, settings=record()), least=1, most=MOST_PARTS)(value["parts"], f"{place}.parts")
+            for number_of_part, part in enumerate(value["parts"]):
+                if "parts" in part["settings"] or "base" in part["settings"]:
+                    raise _wrong(f"{place}.parts[{number_of_part}]", "a scorer of its own", "one with others inside")
+                check(part["settings"], f"{place}.parts[{number_of_part}]", inside=True)
 
     return check
 

@@ -21,6 +21,7 @@ from defero.router.facts import FitFacts
 from defero.router.panel import Panel
 from defero.router.schema import check_manifest
 from defero.scorers import Packed, unpack_scorer
+from defero.scorers.team import TeamScorer
 
 if TYPE_CHECKING:
     from defero.router.router import Router
@@ -101,6 +102,18 @@ def _check_parts(router: "Router") -> None:
         "panel": n_experts if router.panel is None else router.panel.predictor.n_experts_,
         "discount": n_experts if router.panel is None else len(router.panel.discount),
     }
+    panel = router.panel
+    if panel is not None:
+        widths |= {
+            "fees": n_experts if panel.fees is None else len(panel.fees),
+            "available": n_experts if panel.available is None else len(panel.available),
+        }
+        if not ((panel.discount > 0) & (panel.discount <= 1)).all():
+            raise ModelFolderError(f"{MANIFEST}: the discounts of the panel must be in (0, 1]; fit again.")
+    scorer = router.scorer
+    trees = scorer.trees if isinstance(scorer, TeamScorer) else None
+    if isinstance(scorer, TeamScorer) and trees is not None and (trees.expert_idx >= scorer.heads.n_experts).any():
+        raise ModelFolderError(f"{MANIFEST}: trees are made for an expert who has no head; fit again.")
     odd = [name for name, width in widths.items() if width != n_experts]
     if odd:
         raise ModelFolderError(

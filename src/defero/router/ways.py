@@ -123,7 +123,7 @@ def panel_vote(router: Deciding, held: Held, *, strata: ArrayLike | None) -> tup
 def fit_ways(router: Deciding, held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
     """Return for every way that hears several experts how often its labels are right, on held-out cases.
 
-    `router` has a panel, but no such maps yet; no earlier stage has used these cases.
+    `router` has a panel, but no such maps yet. Thresholds and discounts of the panel were fitted on the same cases.
     """
     panel = panel_vote(router, held, strata=strata)[2]
     decision = router.decide_scores(held.scores, fees=held.fees, available=held.present)

@@ -87,9 +87,11 @@ class Forest:
             raise InputError(f"must name one of {self.n_features} columns.", argument="feature")
         if n_trees and not (self.output.min() >= 0 and self.output.max() < len(self.baseline)):
             raise InputError(f"must name one of {len(self.baseline)} outputs.", argument="output")
-        for name in ("baseline", "threshold", "value"):
-            if np.isnan(getattr(self, name)).any():
-                raise InputError("must be numbers, got NaN.", argument=name)
+        if np.isnan(self.threshold).any():
+            raise InputError("must be numbers, got NaN.", argument="threshold")
+        for name in ("baseline", "value"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise InputError("must be finite numbers.", argument=name)
         self._check_leaves()
 
     def _check_leaves(self) -> None:

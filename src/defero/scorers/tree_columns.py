@@ -55,6 +55,10 @@ class TreeColumns:
                 raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
         if self.rotation.ndim != 2 or len(self.rotation) != m:
             raise InputError(f"must have {m} rows, got shape {self.rotation.shape}.", argument="rotation")
+        if not all(np.isfinite(one).all() for one in (self.center, self.scale, self.rotation)):
+            raise InputError("must be finite, as center and rotation.", argument="scale")
+        if not (self.scale > 0).all():
+            raise InputError("must be above 0.", argument="scale")
         places = [*self.numbers.tolist(), *self.missing[self.missing >= 0].tolist()]
         places += [place for start, stop in self.categories for place in (start, stop - 1)]
         if any(not 0 <= place < self.n_inputs for place in places):

@@ -217,7 +217,7 @@ def _weights(head: FloatArray, trees: FloatArray, data: TrainingData) -> tuple[F
 def _own_weights(
     of_team: FloatArray, head: FloatArray, trees: FloatArray, data: TrainingData, expert_idx: IntArray
 ) -> FloatArray:
-    """Return the weights of each expert with trees, (o, 3), drawn to those of the team."""
+    """Return the weights of each expert with trees, (o, 3), shrunk toward those of the team."""
     weight, given = data.weight_of_answers(), data.by_expert()
     weights = np.tile(of_team, (len(expert_idx), 1))
     for place, j in enumerate(expert_idx):

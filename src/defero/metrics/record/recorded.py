@@ -20,7 +20,7 @@ MOST_CELLS = 1_000_000
 N_DRAWS = 10
 FROM_ANSWERS = "The label is the most frequent answer"
 SHRINKAGE = 5.0
-"""An expert's error rate is drawn to everybody's as if these were so many answers."""
+"""An expert's error rate is shrunk toward everybody's as if these were so many answers."""
 
 
 def labels_from_answers(trial: Trial, *, rng: np.random.Generator) -> str | None:
