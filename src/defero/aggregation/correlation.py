@@ -23,8 +23,8 @@ def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike
         w_j = 1 / (1 + sum_{i != j} rho_ij m_ij / m_j),
 
     where the sum is shrunk toward that of all experts by ten answers as theirs: who has none on record is not
-    independent of the others for that. Independent experts keep about 1, however few items they share; J identical ones who answer
-    everything get about 1/J each, so that together they have one vote.
+    independent of the others for that. Independent experts keep about 1, however few items they share; J identical ones
+    who answer everything get about 1/J each, so that together they have one vote.
 
     Limits: it looks at being wrong together, not at giving the same wrong answer; one number per expert stands for
     all items and all panels, so in a panel without the clones a clone counts for too little, and in one that is
@@ -72,7 +72,7 @@ def _standardised(correct: BoolArray, proba: FloatArray, observed: BoolArray) ->
     """Return each expert's residuals with mean 0 and variance 1, (n, J); 0 where not observed or never surprising.
 
     Mean and variance of few answers are luck. Who erred in none of five has residuals 1 - p(x), which rise and fall
-    with everybody else's: so the mean is shrunk toward that of all answers, and the variance is at least what p foresaw.
+    with everybody else's: so the mean is shrunk toward that of all answers, and the variance is at least p's own.
     """
     residual = np.where(observed, correct - proba, 0.0)
     n_answers = observed.sum(axis=0)
