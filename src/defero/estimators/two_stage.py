@@ -48,7 +48,8 @@ class TwoStageDeferral(DeferralEstimator):
         cross-validation. A fitted classifier can be passed in `sklearn.frozen.FrozenEstimator`. It must have been
         fitted on the same matrix as here: of a DataFrame the columns are one-hot encoded and missing cells filled. A
         classifier that selects columns by name (`ColumnTransformer`) or was fitted on a DataFrame takes the columns
-        themselves, with their gaps; of a category the 20 most frequent levels keep their names, the rest are "other".
+        themselves, with their gaps: numbers as floats, levels of a category as texts, the 20 most frequent by name and
+        the rest as "other". A frozen one must have been fitted on such a table.
     expert_model : scikit-learn classifier, or a list of J of them, optional
         A copy is fitted for each expert; see `heads` for the default. Those in a list may be frozen.
     heads : "auto", "shrunk" or "separate"
