@@ -82,7 +82,7 @@ def test_every_way_of_asking_is_shown_and_one_can_be_chosen(folder):
         way = result["ways"][name]
         shown = rf"^{words} +{100 * way['accuracy']:.1f} % .* {way['questions']:.2f} +{way['cost']:.3f} "
         assert re.search(shown, human, re.MULTILINE)
-    assert "0.01 a question" in human
+    assert "0.01 of an error" in human
     for ask in ("sequential", "panel"):
         chosen = json.loads(run("evaluate", "model", "cases.csv", "--ask", ask, "--json").out)["test"]
         assert chosen["team"]["accuracy"] == result["ways"][ask]["accuracy"] == chosen["kept"]

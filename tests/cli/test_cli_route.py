@@ -265,8 +265,8 @@ def test_a_reader_who_has_had_enough_is_no_error(folder, new, arguments):
     [
         (["--fee", "dr_x=1"], "--fee: no expert dr_x; did you mean 'dr_c'? There are dr_a, dr_b, dr_c."),
         (["--fee", "dr_a=-1"], "--fee dr_a=-1: a fee must not be negative."),
-        (["--fee", "dr_a"], "--fee dr_a: expected NAME=FEE with a number, such as dr_a=0.05."),
-        (["--fee", "dr_a=much"], "--fee dr_a=much: expected NAME=FEE with a number, such as dr_a=0.05."),
+        (["--fee", "dr_a"], "--fee dr_a: expected NAME=MONEY with a number, such as dr_a=0.05, or"),
+        (["--fee", "dr_a=much"], "--fee dr_a=much: expected NAME=MONEY with a number, such as dr_a=0.05, or"),
         (["--fee", "dr_a=nan"], "--fee dr_a=nan: the fee must be finite; to rule an expert out pass --absent dr_a."),
         (["--absent", "dr_x"], "--absent dr_x: no such expert; did you mean 'dr_c'? The model knows dr_a, dr_b, dr_c."),
         (["--control", "dx"], "--control dx: is a question of a Label Studio export, and new.csv is read as table"),

@@ -241,7 +241,7 @@ def test_a_page_shows_the_line_that_makes_it_again(clinic, tmp_path, monkeypatch
     folder, fitted = clinic
     monkeypatch.chdir(folder)
     shown = []
-    monkeypatch.setattr("defero.study.team.write_page", lambda judged, out, *, command: shown.append(command))
+    monkeypatch.setattr("defero.study.team.write_page", lambda judged, out, *, command, by: shown.append(command))
     out, saved = str(tmp_path / "page.html"), Study.load("model")
     for study, table in (
         (fitted, None),
@@ -369,7 +369,13 @@ def test_every_choice_of_fit_is_checked_before_training():
     from defero.study.fitting.choices import FitChoices
 
     choices = set(inspect.signature(FitChoices).parameters)
-    assert set(inspect.signature(Study.fit).parameters) - choices == {"self", "fees", "progress"}
+    assert set(inspect.signature(Study.fit).parameters) - choices == {
+        "self",
+        "fees",
+        "error_cost",
+        "cost_matrix",
+        "progress",
+    }
 
 
 def test_no_torch_until_fit(tmp_path):

@@ -24,6 +24,7 @@ def bayes_vote(
     confusion: ConfusionMatrices | None = None,
     discount: ArrayLike | None = None,
     classes: ArrayLike | None = None,
+    cost_matrix: FloatArray | None = None,
     eps: float = EPS,
 ) -> Answer:
     """Return the class with the largest posterior, log eta_y(x) + sum_j w_j log P(m_j | y, x).
@@ -49,6 +50,8 @@ def bayes_vote(
         w_j in (0, 1] from `vote_discount`, for experts who err together.
     classes : (K,), optional
         The labels' own values, in the order of the class numbers.
+    cost_matrix : (K, K), optional
+        Return the class with the lowest expected cost instead: rows truth, columns answer.
     eps : float
         Both kinds of probability are clipped to [eps, 1 - eps], so that no 0 is a veto.
 
@@ -73,7 +76,8 @@ def bayes_vote(
     log_posterior = np.log(np.clip(prior, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard & ~known)
     if confusion is not None:
         log_posterior += _confusion_evidence(answer_idx, heard & known, confusion, law.discount)
-    label_idx = first_best(log_posterior, prior)
+    by_cost = () if cost_matrix is None else (-(softmax(log_posterior) @ cost_matrix),)
+    label_idx = first_best(*by_cost, log_posterior, prior)
     # Nobody heard: the model's own number, not the clipped one.
     posterior = np.where(heard.any(axis=1, keepdims=True), softmax(log_posterior), prior)
     return Answer(named(label_idx, classes, n_classes=n_classes), at(posterior, label_idx), heard)

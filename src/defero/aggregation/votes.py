@@ -39,6 +39,8 @@ class Ballot:
         What each expert answers for each true class.
     skill : ClassSkill, optional
         P(expert is right | x, y), where the team knows it and the vote `uses_skill`.
+    cost_matrix : (K, K), optional
+        What errors cost (rows truth, columns answer), where they cost differently; Bayes votes use it.
     """
 
     answers: IntArray
@@ -49,6 +51,7 @@ class Ballot:
     discount: FloatArray | None = None
     confusion: ConfusionMatrices | None = None
     skill: ClassSkill | None = None
+    cost_matrix: FloatArray | None = None
 
     @property
     def n_classes(self) -> int:
@@ -85,6 +88,7 @@ def _bayes(ballot: Ballot, confusion: ConfusionMatrices | None = None) -> Answer
         confusion=confusion,
         discount=ballot.discount,
         classes=ballot.classes,
+        cost_matrix=ballot.cost_matrix,
     )
 
 

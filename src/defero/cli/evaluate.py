@@ -12,7 +12,11 @@ from defero.cli.options import (
     AsJson,
     Ask,
     ControlName,
+    CostMatrix,
+    ErrorCost,
     Expert,
+    Fee,
+    FeesFile,
     FileFormat,
     Images,
     Item,
@@ -20,6 +24,7 @@ from defero.cli.options import (
     Label,
     Majority,
     Seed,
+    fees_of,
     saved_study,
 )
 from defero.cli.output import emit, show_answering, show_notes, show_rivals, spelled
@@ -42,6 +47,10 @@ def evaluate(
         list[Path] | None, typer.Option(help="Another model folder to compare with. Repeat for several.")
     ] = None,
     ask: Ask = None,
+    fee: Fee = None,
+    fees: FeesFile = None,
+    error_cost: ErrorCost = None,
+    cost_matrix: CostMatrix = None,
     all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -55,8 +64,12 @@ def evaluate(
     Example:
 
     defero evaluate model new_cases.csv --against older_model
+
+    What it costs, where a question to anybody costs 2.50 and an error 40:
+
+    defero evaluate model new_cases.csv --fee all=2.5 --error-cost 40
     """
-    study = saved_study(model)
+    study, paid = saved_study(model), fees_of(fee, fees)
     cases = study.read(
         table,
         label=label,
@@ -71,7 +84,14 @@ def evaluate(
         images=images,
     )
     judged = study.evaluate(
-        cases, against=against or [], all_rows_new=all_rows_new, ask=ask or "one", random_state=seed
+        cases,
+        against=against or [],
+        all_rows_new=all_rows_new,
+        ask=ask or "one",
+        fees=paid,
+        error_cost=error_cost,
+        cost_matrix=cost_matrix,
+        random_state=seed,
     )
     if as_json:
         emit(judged.to_dict())

@@ -12,8 +12,11 @@ from defero.cli.options import (
     Answers,
     AsJson,
     ControlName,
+    CostMatrix,
+    ErrorCost,
     Expert,
     Fee,
+    FeesFile,
     FileFormat,
     Item,
     Key,
@@ -145,6 +148,9 @@ def fit(
         str, typer.Option(help="What a panel promises: any-correct, all-correct or missed-share.")
     ] = "any-correct",
     fee: Fee = None,
+    fees: FeesFile = None,
+    error_cost: ErrorCost = None,
+    cost_matrix: CostMatrix = None,
     test_share: Annotated[float | None, typer.Option(help="Share of the cases in the test part. Default: 0.2.")] = None,
     forget_rows: Annotated[
         bool,
@@ -205,7 +211,7 @@ def fit(
         checked.check_deep(name)
     checked.check_reads(pictures=image_column is not None)
     check_test_share(test_share, split=split)
-    fees, replaced = fees_of(fee), writable(out)
+    paid, replaced = fees_of(fee, fees), writable(out)
     cases = read_cases(
         table_file or table,
         label=label,
@@ -226,7 +232,13 @@ def fit(
     )
     study = Study(cases, groups=group, time=time, split=split, test_share=test_share, random_state=seed)
     try:
-        study.fit(**choices, fees=fees, progress=sys.stderr.isatty() and not as_json)
+        study.fit(
+            **choices,
+            fees=paid,
+            error_cost=error_cost,
+            cost_matrix=cost_matrix,
+            progress=sys.stderr.isatty() and not as_json,
+        )
     except KeyboardInterrupt as stopped:  # the exit status is the shell's own, 130
         typer.echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
         raise

@@ -38,7 +38,19 @@ Images = Annotated[
 Fee = Annotated[
     list[str] | None,
     typer.Option(
-        help="NAME=FEE: the price of asking an expert, where one wrong decision costs 1. Repeat for several experts."
+        help="NAME=MONEY: what a question to an expert costs, in the unit of --error-cost. NAME=@COLUMN: a price for "
+        "each case, from a column of the table. all=MONEY: whoever is not named. Repeat for several experts."
+    ),
+]
+FeesFile = Annotated[
+    Path | None, typer.Option("--fees", help="File of fees: columns expert and fee. --fee overrides it.")
+]
+ErrorCost = Annotated[float | None, typer.Option(help="What an error costs. Default: as in fit, else 1.")]
+CostMatrix = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of what errors cost, in place of --error-cost: the first column has the true classes, every other "
+        "column is a decision."
     ),
 ]
 Ask = Annotated[
@@ -87,6 +99,8 @@ def spelling(command: str | None) -> "Any":
     >>> spell = spelling("route")
     >>> spell(Argument("majority_label", True)), spell(Argument("fees", {"ann": 0.5}))
     ('--majority-label', '--fee ann=0.5')
+    >>> spell(Argument("fees", {"ann": "@price"}))
+    '--fee ann=@price'
     >>> spell(Argument("expert_names", [])), spelling("add-expert")(Argument("annotator"))
     ("--experts ''", '--expert-column')
     """
@@ -98,7 +112,8 @@ def spelling(command: str | None) -> "Any":
         if value is True:
             return option
         if isinstance(value, dict):
-            return " ".join(f"{option} {name}={number:g}" for name, number in value.items())
+            amounts = {name: one if isinstance(one, str) else f"{one:g}" for name, one in value.items()}
+            return " ".join(f"{option} {name}={one}" for name, one in amounts.items())
         if isinstance(value, list | tuple):
             return " ".join(f"{option} {one}" for one in value) or f"{option} ''"
         return f"{option} {value}"
@@ -120,17 +135,32 @@ def split_names(names: str | None) -> tuple[str, ...] | None:
     return tuple(name.strip() for name in (rows[0] if rows else []) if name.strip())
 
 
-def fees_of(entries: list[str] | None) -> dict[str, float] | None:
-    """Read NAME=FEE entries; None where there are none."""
+def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, float | str] | None:
+    """Read NAME=MONEY and NAME=@COLUMN entries, and a file of fees; None where there are none.
+
+    >>> fees_of(["ann=2.5", "bob=@price"])
+    {'ann': 2.5, 'bob': '@price'}
+    """
     from defero.core.errors import InputError
 
-    fees: dict[str, float] = {}
+    fees: dict[str, float | str] = {}
+    if file is not None:
+        from defero.study.money.files import read_fees
+
+        fees.update(read_fees(file))
     for entry in entries or []:
-        name, equals, fee = entry.partition("=")
+        name, is_column, column = entry.partition("=@")
+        if is_column and column:
+            fees[name] = f"@{column}"
+            continue
+        name, equals, fee = entry.rpartition("=")
         try:
             fees[name] = float(fee if equals else "none")
         except ValueError:
-            raise InputError(f"--fee {entry}: expected NAME=FEE with a number, such as {name}=0.05.") from None
+            name = name or entry
+            raise InputError(
+                f"--fee {entry}: expected NAME=MONEY with a number, such as {name}=0.05, or NAME=@COLUMN."
+            ) from None
     return fees or None
 
 

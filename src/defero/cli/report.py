@@ -13,7 +13,11 @@ from defero.cli.options import (
     AsJson,
     Ask,
     ControlName,
+    CostMatrix,
+    ErrorCost,
     Expert,
+    Fee,
+    FeesFile,
     FileFormat,
     Images,
     Item,
@@ -21,8 +25,10 @@ from defero.cli.options import (
     Label,
     Majority,
     Seed,
+    fees_of,
     saved_study,
     spelling,
+    split_names,
 )
 from defero.cli.output import emit, show_notes
 
@@ -42,6 +48,16 @@ def report(
     control: ControlName = None,
     images: Images = None,
     ask: Ask = None,
+    fee: Fee = None,
+    fees: FeesFile = None,
+    error_cost: ErrorCost = None,
+    cost_matrix: CostMatrix = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Up to five columns, separated by commas: the page shows load, accuracy and recall by their values."
+        ),
+    ] = None,
     all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -70,10 +86,14 @@ def report(
         "control": control,
         "images": images,
     }
-    study = saved_study(model)
-    judged = study.evaluate(study.read(table, **words), all_rows_new=all_rows_new, ask=ask or "one", random_state=seed)
-    command = _command(model, table, out=out, words={**words, "ask": ask, "all_rows_new": all_rows_new}, seed=seed)
-    write_page(judged, out, command=command, spell=spelling("report"))
+    study, paid, columns = saved_study(model), fees_of(fee, fees), split_names(by) or ()
+    money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}
+    judged = study.evaluate(
+        study.read(table, **words), all_rows_new=all_rows_new, ask=ask or "one", random_state=seed, **money
+    )
+    words |= {"ask": ask, "by": by, "all_rows_new": all_rows_new, **money}
+    command = _command(model, table, out=out, words=words, seed=seed)
+    write_page(judged, out, command=command, by=columns, spell=spelling("report"))
     if as_json:
         values = judged.to_dict()
         del values["against"]
@@ -98,5 +118,8 @@ def _command(model: Path, table: Path, *, out: Path, words: dict[str, Any], seed
     line = ["defero", "report", str(model), str(table), "--out", str(out)]
     for name, value in words.items():
         if value is not None and value is not False:
+            if isinstance(value, dict):
+                line += [part for one, fee in value.items() for part in ("--fee", f"{one}={fee}")]
+                continue
             line += [spell(Argument(name)), *([] if value is True else [str(value)])]
     return shlex.join([*line, *([] if seed == 0 else ["--seed", str(seed)])])

@@ -9,7 +9,10 @@ import typer
 from defero.cli.options import (
     AsJson,
     ControlName,
+    CostMatrix,
+    ErrorCost,
     Fee,
+    FeesFile,
     FileFormat,
     Images,
     UnusedSeed,
@@ -39,6 +42,9 @@ def route(
         str | None, typer.Option(help="Column of case ids, which is copied to the decisions. Default: as in fit.")
     ] = None,
     fee: Fee = None,
+    fees: FeesFile = None,
+    error_cost: ErrorCost = None,
+    cost_matrix: CostMatrix = None,
     absent: Annotated[
         list[str] | None, typer.Option(help="Name of an expert who cannot be asked. Repeat for several.")
     ] = None,
@@ -84,12 +90,13 @@ def route(
 
     defero route model new_cases.csv --out decisions.csv --fee dr_a=0.05
     """
-    fees = fees_of(fee)
     routing = saved_study(model).route(
         table,
         out,
         key=key,
-        fees=fees,
+        fees=fees_of(fee, fees),
+        error_cost=error_cost,
+        cost_matrix=cost_matrix,
         absent=absent or [],
         uncertainty=uncertainty,
         unusual=unusual,

@@ -121,3 +121,14 @@ def count_of(number: int, noun: str, plural: str | None = None) -> str:
     ('1 answer', '1,200 answers', '2 classes')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def money(amount: float, *, like: float | None = None) -> str:
+    """Write an amount with three digits, or with as many decimals as an amount of the size of `like` has.
+
+    >>> money(0.01234), money(2.5), money(1234.5), money(0.0), money(12.345, like=4.0)
+    ('0.0123', '2.50', '1,234', '0.00', '12.35')
+    """
+    size = abs(amount if like is None else like)
+    decimals = 2 if size == 0 else max(0, min(6, 2 - math.floor(math.log10(size))))
+    return f"{amount + 0.0:,.{decimals}f}"

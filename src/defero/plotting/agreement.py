@@ -75,8 +75,8 @@ class AgreementDisplay(Display):
     ) -> "AgreementDisplay":
         """Draw a trial; the model's confidence is P(its label is right)."""
         return cls.from_predictions(
-            trial.scores.model_proba,
-            trial.scores.class_idx,
+            trial.model_proba,
+            trial.model_idx,
             trial.answer_idx,
             trial.label_idx,
             n_bins=n_bins,

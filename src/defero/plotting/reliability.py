@@ -62,7 +62,7 @@ class ReliabilityDisplay(Display):
         confidence, correct = trial.scores.expert_proba, trial.expert_correct
         observed, names = trial.observed, trial.expert_names
         if include_model:
-            confidence = np.column_stack([trial.scores.model_proba, confidence])
+            confidence = np.column_stack([trial.model_proba, confidence])
             correct = np.column_stack([trial.model_correct, correct])
             observed = np.column_stack([np.ones(len(trial), dtype=np.bool_), observed])
             names = ("model", *names)

@@ -7,9 +7,11 @@ from defero.metrics.record.team import TeamRecord
 from defero.report.html import Html, joined, tag
 from defero.report.provenance import Evidence, Provenance, footer
 from defero.report.sections.calibration import calibration
+from defero.report.sections.costs import costs
 from defero.report.sections.deferral import deferral
 from defero.report.sections.gain import gain, recall
 from defero.report.sections.glossary import glossary
+from defero.report.sections.groups import groups
 from defero.report.sections.headline import answering, cautions, headline, recorded_only, sentence
 from defero.report.sections.load import load
 from defero.report.sections.panels import panels
@@ -19,6 +21,7 @@ from defero.report.sections.ways import ways
 
 CONTENTS = (
     ("ways", "Ways of asking"),
+    ("costs", "What it costs"),
     ("gain", "Gain"),
     ("classes", "Classes"),
     ("load", "Who is asked"),
@@ -77,13 +80,14 @@ def _head(record: TeamRecord) -> Html:
 
 
 def _sections(trial: Trial, record: TeamRecord, provenance: Provenance, *, evidence: Evidence | None) -> list[Html]:
-    experts = bool(record.experts)
+    experts, grouped = bool(record.experts), evidence is not None and bool(evidence.groups)
     return [
         cautions(record),
         recorded_only(record),
         answering(provenance.answering),
-        _contents(experts=experts),
-        *([ways(record)] if experts else []),
+        _contents(experts=experts, grouped=grouped),
+        *([ways(record), costs(trial, record, () if evidence is None else evidence.scenarios)] if experts else []),
+        *([groups(record, evidence.groups)] if evidence is not None and evidence.groups else []),
         gain(trial, record),
         recall(record),
         load(trial, record, min_answers=None if evidence is None else evidence.min_answers),
@@ -93,7 +97,9 @@ def _sections(trial: Trial, record: TeamRecord, provenance: Provenance, *, evide
     ]
 
 
-def _contents(*, experts: bool) -> Html:
-    names = dict(CONTENTS) if experts else MODEL_ONLY
+def _contents(*, experts: bool, grouped: bool) -> Html:
+    names = dict(CONTENTS) if experts else dict(MODEL_ONLY)
+    if grouped:
+        names["groups"] = "Groups of cases"
     links = joined(tag("li", tag("a", name, attributes={"href": f"#{key}"})) for key, name in names.items())
     return tag("nav", tag("ul", links), attributes={"aria-label": "Contents"})

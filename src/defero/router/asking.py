@@ -282,7 +282,7 @@ class Asking(Deciding):
         can, fee = availability(available, **shape) & self.proven, fee_matrix(fees, **shape)
 
         def of_part(rows: slice, part: Scores, skill: ClassSkill | None) -> Gains:
-            label_idx, now = _model_answer(part, costs)
+            label_idx, now = model_answer(part, costs)
             value = now[:, None] - self._expert_costs(part, skill, costs) - fee[rows]
             return Gains(np.where(can[rows], value, -np.inf), now, label_idx)
 
@@ -314,7 +314,7 @@ class Asking(Deciding):
         return scores
 
 
-def _model_answer(scores: Scores, costs: ErrorCosts) -> tuple[IntArray, FloatArray]:
+def model_answer(scores: Scores, costs: ErrorCosts) -> tuple[IntArray, FloatArray]:
     """Return the model's cheapest label and its expected cost, (n,) each."""
     if costs.symmetric:
         return scores.class_idx, costs.largest * (1 - scores.model_proba)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.aggregation import VOTES, answer_of_decider
-from defero.core.checks.arrays import BoolArray, IntArray, availability, by_name
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, by_name
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
@@ -15,6 +15,7 @@ from defero.core.results import Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.steps import InTurn
 from defero.decisions.asking import ask_in_turn
+from defero.decisions.costs import ErrorCosts
 from defero.decisions.rules import MostLikelyRight, NeverAsk, decide
 from defero.router.panel import Panel, with_decider, with_recorded
 from defero.router.scoring import Scoring
@@ -194,14 +195,24 @@ class Deciding(Scoring):
         return with_recorded(with_decider(sets, decision), decision, can, among_recorded)
 
     def ask_in_turn(
-        self, features: Any, scores: Scores, answer_idx: IntArray, *, can_ask: BoolArray, fees: ArrayLike | None
+        self,
+        features: Any,
+        scores: Scores,
+        answer_idx: IntArray,
+        *,
+        can_ask: BoolArray,
+        fees: ArrayLike | None,
+        costs: ErrorCosts | None = None,
     ) -> InTurn:
         """Ask one expert after the other on recorded answers (n, J), as long as a question is worth its fee.
+
+        Fees and `expected_cost` are in the unit of the costs, by default one error.
 
         Experts who err together count less, where the panel knows how much. Nobody is asked where asking did not pay
         on held-out cases.
         """
-        if not self.asks_in_turn:
+        unequal = costs is not None and not costs.symmetric
+        if not self.asks_in_turn and not unequal:  # judged for errors that all cost the same
             can_ask = np.zeros_like(can_ask)
         fee = None if fees is None else np.broadcast_to(np.asarray(fees, dtype=np.float64), answer_idx.shape)
         settled = vote_with_skill(
@@ -218,10 +229,13 @@ class Deciding(Scoring):
                 discount=None if self.panel is None else self.panel.discount,
                 available=can_ask[rows],
                 classes=self.classes,
+                cost_matrix=None if costs is None else costs.matrix,
             ),
         )
         settled = self.as_kept("sequential", settled)
-        return replace(settled, expected_cost=1 - settled.confidence)
+        if unequal:
+            return settled
+        return replace(settled, expected_cost=(1.0 if costs is None else costs.largest) * (1 - settled.confidence))
 
     @property
     def asks_in_turn(self) -> bool:
@@ -239,7 +253,14 @@ class Deciding(Scoring):
         return replace(answer, confidence=verdict.apply(answer.confidence, answer.heard.sum(axis=1)))
 
     def vote_of_panel(
-        self, features: Any, scores: Scores, answer_idx: IntArray, mask: BoolArray, *, vote: str
+        self,
+        features: Any,
+        scores: Scores,
+        answer_idx: IntArray,
+        mask: BoolArray,
+        *,
+        vote: str,
+        cost_matrix: FloatArray | None = None,
     ) -> Answer:
         """Combine the answers (n, J) of the experts in a mask (n, J) as the panel does."""
         panel = self.the_panel()
@@ -251,7 +272,13 @@ class Deciding(Scoring):
             features,
             scores,
             lambda rows, part, skill: panel.vote(
-                part, answer_idx[rows], mask[rows], classes=self.classes, vote=vote, skill=skill
+                part,
+                answer_idx[rows],
+                mask[rows],
+                classes=self.classes,
+                vote=vote,
+                skill=skill,
+                cost_matrix=cost_matrix,
             ),
         )
         return self.as_kept("panel", answer) if vote == "bayes" else answer

@@ -10,10 +10,12 @@ from defero.core.labels import encode_labels
 from defero.core.results import Answer
 from defero.core.trials.trial import PanelTrial, Trial
 from defero.core.trials.ways import ASK
+from defero.decisions.terms import Terms
 from defero.metrics.record.team import TeamRecord, team_record
 from defero.router.panel import Panel
 from defero.router.router import Router
 from defero.router.seen import check_rows_known, seen_after, told_apart_by
+from defero.router.under_terms import decide_under, model_labels
 from defero.router.ways import Held, panel_vote, ways_of
 from defero.scorers.given import ArrayScorer, FunctionScorer
 
@@ -31,6 +33,7 @@ def judge(
     first_row: int = 0,
     disjoint: bool = False,
     ask: str = "one",
+    terms: Terms | None = None,
     random_state: int = 0,
 ) -> TeamRecord:
     """Judge a router on cases whose labels and recorded answers are known.
@@ -38,7 +41,16 @@ def judge(
     The arguments are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
     """
     trial = try_out(
-        router, X, y, answers, strata=strata, source=source, first_row=first_row, disjoint=disjoint, ask=ask
+        router,
+        X,
+        y,
+        answers,
+        strata=strata,
+        source=source,
+        first_row=first_row,
+        disjoint=disjoint,
+        ask=ask,
+        terms=terms,
     )
     return record_of(router, trial, random_state=random_state)
 
@@ -66,13 +78,15 @@ def try_out(
     first_row: int = 0,
     disjoint: bool = False,
     ask: str = "one",
+    terms: Terms | None = None,
 ) -> Trial:
     """Let a router decide cases whose labels and recorded answers are known, asking only experts who answered.
 
-    Fees and absences are those of `conformalize`. Panels that were calibrated inside strata are tried where `strata`
-    is given. `source` and `first_row` are what a message calls the table, and the number of its first row. Rows that
-    an earlier stage has used are refused, unless the caller vouches with `disjoint` that there are none. `ask` is the
-    way that the team's labels are taken from: "one", "sequential" or "panel"; the trial has all ways side by side.
+    Fees and costs of errors are `terms`, by default those of `conformalize`, as are absences. Panels that were
+    calibrated inside strata are tried where `strata` is given. `source` and `first_row` are what a message calls the
+    table, and the number of its first row. Rows that an earlier stage has used are refused, unless the caller vouches
+    with `disjoint` that there are none. `ask` is the way that the team's labels are taken from: "one", "sequential" or
+    "panel"; the trial has all ways side by side.
     """
     one_of("ask", ask, ASK)
     features = router.features(X, source=source, first_row=first_row)
@@ -83,10 +97,10 @@ def try_out(
         check_rows_known(router.rows_key, argument="disjoint")
     seen_after(router.seen, "judge", told_apart_by(X, router.recipe), label_idx, answer_idx, disjoint=disjoint)
     panel = router.panel
-    terms: dict[str, Any]
-    terms = {"fees": None, "available": None} if panel is None else {"fees": panel.fees, "available": panel.available}
-    held = Held.of(features, scores, label_idx, answer_idx, **terms)
-    decision = router.decide_scores(scores, fees=terms["fees"], available=held.present)
+    terms = terms_of(router) if terms is None else terms
+    available = None if panel is None else panel.available
+    held = Held.of(features, scores, label_idx, answer_idx, terms=terms, available=available)
+    decision = decide_under(router, features, scores, terms, available=held.present)
     tried, vote = None, None
     if panel is not None and (strata is not None or not panel.stratified):
         tried, vote = _try_panel(router, panel, held, strata=strata)
@@ -101,8 +115,16 @@ def try_out(
         panel_note=None if panel is None or tried is not None else NO_STRATA,
         ways=ways_of(router, held, decision, vote),
         ask=ask,
-        fees_given=terms["fees"] is not None,
+        fees_given=terms.fees is not None,
+        cost_matrix=terms.costs.matrix if terms.costs_given else None,
+        question_fees=None if terms.fees is None else held.fee,
+        model_label_idx=None if terms.costs.symmetric else model_labels(scores, terms),
     )
+
+
+def terms_of(router: Router) -> Terms:
+    """Return the terms that a team was fitted with."""
+    return Terms.of(n_classes=len(router.classes)) if router.panel is None else router.panel.terms
 
 
 def _try_panel(router: Router, panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:

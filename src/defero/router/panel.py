@@ -19,6 +19,7 @@ from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.decisions.rules import best_expert
+from defero.decisions.terms import Terms
 
 HANDFUL = 10
 """Panels of so many experts are asked, whatever the size of the team."""
@@ -47,6 +48,7 @@ class Panel:
     verdicts : mapping
         For the ways "sequential", "panel" and "everybody_bayes", from the posterior of their labels to how often
         these are right.
+    cost_matrix : (K, K) costs of errors at that time, or None where each cost 1
     """
 
     predictor: ExpertSetPredictor
@@ -56,6 +58,7 @@ class Panel:
     confusion: ConfusionMatrices
     mean_size: float = 0.0
     verdicts: Mapping[str, VerdictMap] = field(default_factory=dict)
+    cost_matrix: FloatArray | None = None
 
     @classmethod
     def fit(
@@ -67,7 +70,7 @@ class Panel:
         *,
         alpha: float,
         target: str,
-        fees: ArrayLike | None,
+        terms: Terms,
         available: ArrayLike | None,
         proven: BoolArray,
         strata: ArrayLike | None,
@@ -78,7 +81,7 @@ class Panel:
         """
         if scores.link == "weight":
             raise InputError("a mixture of experts' weights are no probabilities: it cannot be conformalized.")
-        for name, value in (("fees", fees), ("available", available)):
+        for name, value in (("fees", terms.fees), ("available", available)):
             if value is not None and np.shape(value) != (scores.n_experts,):
                 raise InputError("must have one entry per expert (J,) here: the promise is for those.", argument=name)
         named = None if strata is None else np.array(stratum_names(strata, n_items=len(scores)), dtype=object)
@@ -91,7 +94,7 @@ class Panel:
             observed=observed[deferred],
             strata=None if named is None else named[deferred],
         )
-        fees_then = None if fees is None else tuple(float(fee) for fee in np.asarray(fees))
+        fees_then = None if terms.fees is None else tuple(terms.fees.tolist())
         discount = vote_discount(answer_idx, label_idx, scores.expert_proba)
         confusion = ConfusionMatrices.fit(answer_idx, label_idx, scores.n_classes)
         raw = predictor.predict(
@@ -100,7 +103,20 @@ class Panel:
             fill_empty=False,
             available=eligible,
         )
-        return cls(predictor, fees_then, present, discount, confusion, float(raw.size.mean()) if len(raw) else 0.0)
+        return cls(
+            predictor,
+            fees_then,
+            present,
+            discount,
+            confusion,
+            float(raw.size.mean()) if len(raw) else 0.0,
+            cost_matrix=terms.costs.matrix if terms.costs_given else None,
+        )
+
+    @property
+    def terms(self) -> Terms:
+        """What questions and errors cost at that time."""
+        return Terms.of(self.fees, n_classes=self.confusion.n_classes, cost_matrix=self.cost_matrix)
 
     @property
     def stratified(self) -> bool:
@@ -141,6 +157,7 @@ class Panel:
     ) -> ExpertSets:
         """Return whom to ask for each item; warns where the promise does not hold.
 
+        Fees are in units of the dearest error, as in `decide`.
         Experts who have not proven themselves are on no panel. With `fill_empty`, an empty set gets the best expert
         who can be asked, fees counted.
         """
@@ -148,7 +165,7 @@ class Panel:
         fee, can = fee_matrix(fees, **shape), availability(available, **shape)
         can_then = np.ones(scores.n_experts, np.bool_) if self.available is None else np.array(self.available)
         why = []
-        if (fee != fee_matrix(self.fees, **shape)).any():
+        if not np.allclose(fee, fee_matrix(self.terms.fees_in_errors, **shape), rtol=1e-12, atol=0):
             why.append("other fees than in conformalize")
         if (can_then & ~can).any():
             why.append("absent experts")
@@ -180,6 +197,7 @@ class Panel:
         classes: Labels,
         vote: str,
         skill: ClassSkill | None = None,
+        cost_matrix: FloatArray | None = None,
     ) -> Answer:
         """Put the answers of the experts in a mask (n, J) together; the model answers where there are none.
 
@@ -194,6 +212,7 @@ class Panel:
             discount=self.discount,
             confusion=self.confusion,
             skill=skill,
+            cost_matrix=cost_matrix,
         )
         return VOTES.find(vote).count(ballot)
 
@@ -204,6 +223,7 @@ class Panel:
         return {
             "predictor": self.predictor.settings(),
             "fees": fees,
+            "cost_matrix": None if self.cost_matrix is None else self.cost_matrix.tolist(),
             "available": available,
             "discount": self.discount.tolist(),
             "confusion": self.confusion.proba.tolist(),
@@ -221,7 +241,9 @@ class Panel:
         confusion = ConfusionMatrices(np.array(settings["confusion"]), np.array(settings["enough"], dtype=np.bool_))
         discount = np.array(settings["discount"], dtype=np.float64)
         verdicts = {way: VerdictMap.from_settings(one) for way, one in settings["verdicts"].items()}
-        return cls(predictor, fees, available, discount, confusion, float(settings["mean_size"]), verdicts)
+        matrix = None if settings["cost_matrix"] is None else np.array(settings["cost_matrix"], dtype=np.float64)
+        size = float(settings["mean_size"])
+        return cls(predictor, fees, available, discount, confusion, size, verdicts, matrix)
 
 
 def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:

@@ -23,12 +23,14 @@ from defero.core.answers import Answers
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, encode_labels
+from defero.decisions.terms import Terms
 from defero.router import roster
 from defero.router.asking import Asking
 from defero.router.panel import Panel
 from defero.router.parts import TeamParts
 from defero.router.seen import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
 from defero.router.storage import read_router, write_router
+from defero.router.under_terms import decide_under
 from defero.router.ways import Held, fit_ways
 from defero.scorers.given import given_scorer
 
@@ -141,6 +143,8 @@ class Router(Asking):
         alpha: float = 0.1,
         target: str = "any-correct",
         fees: ArrayLike | None = None,
+        error_cost: float | None = None,
+        cost_matrix: ArrayLike | None = None,
         available: ArrayLike | None = None,
         strata: ArrayLike | None = None,
         disjoint: bool = False,
@@ -161,6 +165,8 @@ class Router(Asking):
             What is promised: see `defero.conformal.ExpertSetPredictor`.
         fees, available
             As in `decide`, one entry per expert: the promise is for these.
+        error_cost, cost_matrix
+            What errors cost in the unit of the fees, as in `next_step`; by default 1.
         strata : (n,), optional
             The same promise inside each stratum.
         disjoint : bool
@@ -175,21 +181,22 @@ class Router(Asking):
         scores = self.score_features(features)
         label_idx = encode_labels(y, self.classes)
         answer_idx = self.answer_numbers(experts, n_items=len(scores))
+        terms = Terms.of(fees, n_classes=scores.n_classes, error_cost=error_cost, cost_matrix=cost_matrix)
         marked = self.mark_seen("conformalize", X, label_idx, answer_idx, disjoint=disjoint)
         panel = Panel.fit(
             scores,
-            self.decide_scores(scores, fees=fees, available=available).deferred,
+            decide_under(self, features, scores, terms, available=available).deferred,
             label_idx,
             answer_idx,
             alpha=alpha,
             target=target,
-            fees=fees,
+            terms=terms,
             available=available,
             proven=self.proven,
             strata=strata,
         )
         marked = replace(marked, panel=panel)
-        held = Held.of(features, scores, label_idx, answer_idx, fees=fees, available=available)
+        held = Held.of(features, scores, label_idx, answer_idx, terms=terms, available=available)
         panel = replace(panel, verdicts=fit_ways(marked, held, strata=strata))
         useless = panel.useless_sentence()
         if useless is not None:

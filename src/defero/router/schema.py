@@ -152,6 +152,7 @@ def panel(value: Any, place: str) -> None:
     record(
         predictor=record(target=text, alpha=number(0.0, 1.0), n_experts=integer(0), partly_observed=flag),
         fees=maybe(list_of(number())),
+        cost_matrix=maybe(list_of(list_of(number(0.0)))),
         available=maybe(list_of(flag)),
         discount=list_of(number()),
         confusion=list_of(list_of(list_of(number()))),

@@ -108,6 +108,8 @@ def _check_parts(router: "Router") -> None:
             "fees": n_experts if panel.fees is None else len(panel.fees),
             "available": n_experts if panel.available is None else len(panel.available),
         }
+        if panel.cost_matrix is not None and panel.cost_matrix.shape != (len(router.classes),) * 2:
+            raise ModelFolderError(f"{MANIFEST}: the cost matrix of the panel is not of the classes; fit again.")
         if not ((panel.discount > 0) & (panel.discount <= 1)).all():
             raise ModelFolderError(f"{MANIFEST}: the discounts of the panel must be in (0, 1]; fit again.")
     scorer = router.scorer

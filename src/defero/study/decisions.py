@@ -10,8 +10,9 @@ import pandas as pd
 from pandas.util import hash_pandas_object
 
 from defero.core import Decision, Scores
-from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import Labels
+from defero.core.posterior import at
 from defero.data.exports.export import EXPORTS, OpenCases, writes
 from defero.data.tables.write import write_decisions
 
@@ -25,6 +26,7 @@ def decision_columns(
     classes: Labels,
     *,
     sd: FloatArray | None = None,
+    model_idx: IntArray | None = None,
 ) -> Columns:
     """Lay out the decisions: route, panel, the model's answer, what is unusual, probabilities, expected cost, reason.
 
@@ -36,15 +38,20 @@ def decision_columns(
     classes : (K,)
     sd : (n, J), optional
         The standard deviation of each expert's probability, to stand beside it.
+    model_idx : (n,), optional
+        The model's labels, where they are not its most likely classes; p_model is P(they are right).
     """
+    class_idx, p_model = scores.class_idx, scores.model_proba
+    if model_idx is not None:
+        class_idx, p_model = model_idx, np.where(model_idx == class_idx, p_model, at(scores.class_proba, model_idx))
     who = decision.name
     asked = who if panels is None else _joined(panels, decision.expert_names)
     return {
         "route": who,
         "panel": np.where(decision.deferred, asked, ""),
-        "model_says": classes[scores.class_idx],
+        "model_says": classes[class_idx],
         "unusual": decision.unusual,
-        "p_model": _rounded(scores.model_proba),
+        "p_model": _rounded(p_model),
         **_expert_columns(scores, decision.expert_names, sd),
         "expected_cost": _rounded(decision.expected_cost),
         "reason": decision.reason,

@@ -19,6 +19,7 @@ from defero.data.case_file import TableSource
 from defero.data.tables.read import NoRowsError
 from defero.router import Router
 from defero.router.asking import Gains
+from defero.study.money.given import TeamTerms
 
 
 @dataclass(frozen=True)
@@ -111,14 +112,23 @@ def assign_file(
     *,
     source: str,
     first_row: int,
-    fees: list[float],
+    money: TeamTerms,
     available: list[bool],
 ) -> Assignment:
     """Assign all cases of a file, read piece by piece; of each case only the gains are kept."""
-    parts = []
+    parts, fees = [], []
     for piece in pieces:
         features = router.features(piece, source=source, first_row=first_row)
-        parts.append(router.gains(features, router.score_features(features), fees=fees, available=available))
+        here = money.on(piece, source=source, first_row=first_row)
+        gains = router.gains(
+            features,
+            router.score_features(features),
+            fees=here.fees,
+            cost_matrix=here.costs.matrix,
+            available=available,
+        )
+        parts.append(gains)
+        fees.append(here.fees)
     whole = Gains(
         np.concatenate([one.value for one in parts]),
         np.concatenate([one.answer_cost for one in parts]),
@@ -130,7 +140,7 @@ def assign_file(
         capacity=limits.by_expert(router.expert_names),
         budget=limits.budget,
         defer_at_most=limits.defer_at_most,
-        fees=fees,
+        fees=np.concatenate([one for one in fees if one is not None]) if money.columns else money.terms.fees,
     )
 
 

@@ -177,6 +177,7 @@ def with_new_panels(
         alpha=ALPHA if panel is None else panel.predictor.alpha,
         target=TARGET if panel is None else panel.predictor.target,
         fees=None if panel is None or panel.fees is None else [*panel.fees, 0.0],
+        cost_matrix=None if panel is None else panel.cost_matrix,
         available=None if panel is None or panel.available is None else [*panel.available, True],
         disjoint=True,
     )

@@ -20,10 +20,12 @@ from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_chunks, read_frame
 from defero.router import Router
 from defero.router.deciding import UNUSUAL
+from defero.router.judge import terms_of
 from defero.router.panel import with_decider
+from defero.router.under_terms import decide_under, model_labels
 from defero.study.decisions import Columns, RepeatedKeys, decision_columns, decisions_to, is_tasks
-from defero.study.fitting.choices import fees_by_name
 from defero.study.limits import FileLimits, FilePlan, answers_so_far, assign_file
+from defero.study.money.given import Money, TeamTerms
 from defero.study.reading import format_of
 from defero.study.team_cases import Reading, with_folder
 
@@ -117,9 +119,9 @@ class _Arrivals:
 
 @dataclass(frozen=True)
 class _Terms:
-    """Fees (J,), who is there (J,), whether probabilities get a standard deviation and unusual cases an expert."""
+    """Fees and costs, who is there (J,), whether probabilities get a standard deviation and unusual cases an expert."""
 
-    fees: list[float]
+    money: TeamTerms
     available: list[bool]
     uncertainty: bool
     ask_unusual: bool
@@ -131,7 +133,7 @@ def route_cases(
     out: Path | None,
     *,
     model: str,
-    fees: Any,
+    money: Money,
     absent: Sequence[str],
     uncertainty: bool,
     unusual: str,
@@ -146,7 +148,7 @@ def route_cases(
     if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
     one_of("unusual", unusual, UNUSUAL)
-    terms = replace(_terms(router, fees, absent, uncertainty=uncertainty), ask_unusual=unusual == "ask")
+    terms = replace(_terms(router, money, absent, uncertainty=uncertainty), ask_unusual=unusual == "ask")
     plan = _plan(router, reading, out, terms=terms, limits=limits)
     arrivals = _arrivals(router, reading, out)
     routing, repeated, key = Routing(out, router.expert_names), RepeatedKeys(), None
@@ -184,12 +186,12 @@ def _plan(router: Router, reading: Reading, out: Path | None, *, terms: _Terms, 
         raise InputError(
             Argument("unusual", "ask"), " gives cases to experts whatever it costs: not with limits or answers so far."
         )
-    if limits.budget is not None and not any(terms.fees):
+    if limits.budget is not None and terms.money.free:
         raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
     arrivals = _arrivals(router, reading, out)
     where: dict[str, Any] = {"source": arrivals.source, "first_row": arrivals.first_row}
     if limits.given:
-        batch = assign_file(router, arrivals.pieces, limits, fees=terms.fees, available=terms.available, **where)
+        batch = assign_file(router, arrivals.pieces, limits, money=terms.money, available=terms.available, **where)
         return FilePlan(assignment=batch)
     pieces = list(arrivals.pieces) if reading.key is None and arrivals.key is None else arrivals.pieces
     log = TableSource.of(reading.answers, name="answers") if reading.answers is not None else reading.source
@@ -197,10 +199,8 @@ def _plan(router: Router, reading: Reading, out: Path | None, *, terms: _Terms, 
     return FilePlan(answer_idx=answers_so_far(router, pieces, log, key=key, **where))
 
 
-def _terms(router: Router, fees: Any, absent: Sequence[str], *, uncertainty: bool) -> _Terms:
-    expert_fees = fees_by_name(fees, router.expert_names)
-    if not fees and router.panel is not None and router.panel.fees is not None:
-        expert_fees = list(router.panel.fees)
+def _terms(router: Router, money: Money, absent: Sequence[str], *, uncertainty: bool) -> _Terms:
+    own = money.of_team(router.expert_names, router.classes, before=terms_of(router))
     for name in absent:
         if not router.expert_names:
             raise InputError(Argument("absent", [name]), ": the model knows no experts; leave it out.")
@@ -210,7 +210,7 @@ def _terms(router: Router, fees: Any, absent: Sequence[str], *, uncertainty: boo
                 Argument("absent", [name]),
                 f": no such expert{hint} The model knows {join_names(router.expert_names)}.",
             )
-    return _Terms(expert_fees, [name not in absent for name in router.expert_names], uncertainty, ask_unusual=False)
+    return _Terms(own, [name not in absent for name in router.expert_names], uncertainty, ask_unusual=False)
 
 
 def _arrivals(router: Router, reading: Reading, out: Path | None) -> _Arrivals:
@@ -273,24 +273,32 @@ def _decided(
     features = router.features(piece, source=arrivals.source, first_row=arrivals.first_row)
     scores = router.score_features(features)
     unusual = router.unusual(features)
-    decision = router.decide_scores(
-        scores, fees=terms.fees, available=terms.available, unusual=unusual, ask_unusual=terms.ask_unusual
+    money = terms.money.on(piece, source=arrivals.source, first_row=arrivals.first_row)
+    decision = decide_under(
+        router,
+        features,
+        scores,
+        money,
+        available=terms.available,
+        unusual=unusual,
+        ask_unusual=terms.ask_unusual,
     )
     panels, start = None, routing.rows
     if plan is None and router.panel is not None and not router.panel.stratified and not router.panel.useless:
         with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
             warnings.filterwarnings("ignore", "the panel's promise does not hold")
-            sets = router.sets_of(scores, fees=terms.fees, available=terms.available)
+            sets = router.sets_of(scores, fees=money.fees_in_errors, available=terms.available)
         panels = with_decider(sets, decision)
     if router.panel is not None and router.panel.useless:
         panels = np.zeros((len(scores), scores.n_experts), dtype=np.bool_)
     sd = router.sd_of_features(features) if terms.uncertainty else None
     routing.any_doubt |= sd is not None and bool((sd == sd).any())
-    columns, expert = decision_columns(scores, decision, panels, router.classes, sd=sd), decision.expert
+    columns = decision_columns(scores, decision, panels, router.classes, sd=sd, model_idx=model_labels(scores, money))
+    expert = decision.expert
     if plan is not None:
-        fees = terms.fees if any(terms.fees) else None
-        rows = slice(start, start + len(scores))
-        steps = plan.steps(rows, router, features, scores, fees=fees, available=terms.available)
+        rows, matrix = slice(start, start + len(scores)), money.costs.matrix
+        fees = None if money.fees is None or not money.fees.any() else money.fees
+        steps = plan.steps(rows, router, features, scores, fees=fees, cost_matrix=matrix, available=terms.available)
         columns, expert = steps.columns(columns, router.expert_names), steps.ask
     if key in columns:
         raise InputError(
@@ -327,13 +335,18 @@ def _voided(router: Router, terms: _Terms, plan: FilePlan | None) -> list[str]:
     if plan is not None:
         what = "limits" if plan.answer_idx is None else "answers so far"
         return [f"the panels' promise does not hold with {what}: no panels are used."]
-    before = router.panel.fees or (0.0,) * len(terms.fees)
+    before, now = router.panel.terms, terms.money.terms
     present = router.panel.available or (True,) * len(terms.available)
     why: list[object] = []
-    if tuple(terms.fees) != tuple(before):
-        paid = {name: fee for name, fee in zip(router.expert_names, terms.fees, strict=True) if fee}
+    if terms.money.columns:
+        why += [" and ", "fees that differ from case to case"]
+    elif not now.same_as(before) and now.costs.matrix.tolist() == before.costs.matrix.tolist():
+        fees = [0.0] * len(router.expert_names) if now.fees is None else now.fees.tolist()
+        paid = {name: fee for name, fee in zip(router.expert_names, fees, strict=True) if fee}
         how = ("with ", Argument("fees", paid)) if paid else ("without ", Argument("fees"))
         why += [" and ", "other fees than in fit (fit ", *how, " for panels that keep it)"]
+    elif not now.same_as(before):
+        why += [" and ", "other costs of errors than in fit (fit with them for panels that keep it)"]
     if any(was and not now for was, now in zip(present, terms.available, strict=True)):
         why += [" and ", "absent experts (fit without them for panels that keep it)"]
     return [Message("the panels' promise does not hold with ", *why[1:], ".")] if why else []

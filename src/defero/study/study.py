@@ -1,6 +1,6 @@
 """Study: from past cases to a team that is fitted, calibrated, conformalized, tested, saved and used."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,14 @@ from defero.core.errors import InputError
 from defero.core.wording import join_names
 from defero.data.case_file import Cases
 from defero.router import Router, try_out
+from defero.router.judge import terms_of
 from defero.router.seen import Fingerprints
 from defero.study.fitting.checks import check_test_share, checked_parts
-from defero.study.fitting.choices import ALPHA, TARGET, FitChoices, fees_by_name
+from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team
 from defero.study.fitting.notes import class_counts, sizes_sentence
-from defero.study.judging.evaluation import Evaluation
+from defero.study.judging.evaluation import Evaluation, other_terms
+from defero.study.money.given import Fees, Money
 from defero.study.team import TeamAtWork
 
 if TYPE_CHECKING:
@@ -114,7 +116,9 @@ class Study(TeamAtWork):
         answer_weights: str | None = None,
         alpha: float = ALPHA,
         target: str = TARGET,
-        fees: Mapping[str, float] | Sequence[float] | None = None,
+        fees: Fees | None = None,
+        error_cost: float | None = None,
+        cost_matrix: Any = None,
         recipe: "Recipe | None" = None,
         checkpoints: str | None = None,
         progress: bool = False,
@@ -129,8 +133,13 @@ class Study(TeamAtWork):
             How often a panel may break its promise.
         target : "any-correct", "all-correct" or "missed-share"
             What a panel promises.
-        fees : {name: fee} or (J,), optional
-            What asking each expert costs, in units of one error.
+        fees : {name: fee}, (J,) or path, optional
+            What a question to each expert costs, in a unit of money that you choose; the name "all" stands for
+            everybody who is not named. A file has the columns expert and fee.
+        error_cost : float, optional
+            What an error costs, in the same unit; 1 by default.
+        cost_matrix : (K, K), DataFrame or path, optional
+            What each decision (column) costs for each true class (row), in place of `error_cost`.
         recipe, checkpoints
             Settings of the training, and a folder for a deep net's checkpoint, as in `DeferralClassifier`.
         progress : bool
@@ -152,13 +161,14 @@ class Study(TeamAtWork):
             recipe=recipe,
             checkpoints=checkpoints,
         )
-        expert_fees = fees_by_name(fees, self._own_cases("fit").table.expert_names)
+        table = self._own_cases("fit").table
+        money = Money(fees, error_cost, cost_matrix).of_team(table.expert_names, table.classes)
         self.team, self.notes = fit_team(
             self._own_cases("fit"),
             self.parts,
             choices,
             cuts=self.cuts,
-            fees=expert_fees,
+            money=money,
             random_state=self.random_state,
             progress=progress,
         )
@@ -219,9 +229,9 @@ class Study(TeamAtWork):
             raise InputError(f"{method}: tells what fit did, but this study has not fitted its team; call fit first.")
         return self._choices
 
-    def _evaluate_test(self, *, ask: str, random_state: int) -> Evaluation:
+    def _evaluate_test(self, *, ask: str, money: Money, random_state: int) -> Evaluation:
         if self.cases is None:
-            return super()._evaluate_test(ask=ask, random_state=random_state)
+            return super()._evaluate_test(ask=ask, money=money, random_state=random_state)
         router, cases, test = self._ready(), self.cases, self.parts[3]
         if set(router.expert_names) != set(test.expert_names):
             raise InputError(
@@ -229,6 +239,9 @@ class Study(TeamAtWork):
                 f"{join_names(test.expert_names)}; pass a table with the answers of all.",
                 argument="table",
             )
+        own = money.of_team(router.expert_names, router.classes, before=terms_of(router))
+        rows = cases.frame.loc[test.features.index]
+        terms = own.on(rows, source=cases.source, first_row=cases.first_row)
         return Evaluation(
             model=self.name,
             table=cases.source,
@@ -239,8 +252,17 @@ class Study(TeamAtWork):
             of_seen_groups=0,
             # Every stage replaces `seen`: a team that fit did not leave so may have used rows of the test part.
             trial=try_out(
-                router, test.features, test.labels, test.answers, disjoint=router.seen is self._seen, ask=ask
+                router,
+                test.features,
+                test.labels,
+                test.answers,
+                disjoint=router.seen is self._seen,
+                ask=ask,
+                terms=terms,
             ),
+            terms=terms,
+            columns=rows,
             random_state=random_state,
             majority=cases.majority_sentence(),
+            notes=other_terms(router, terms),
         )

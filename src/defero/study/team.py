@@ -16,6 +16,7 @@ from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
 from defero.study.judging.page import check_page, write_page
 from defero.study.limits import FileLimits
+from defero.study.money.given import Fees, Money
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing import Routing, route_cases
 from defero.study.team_cases import Reading, TeamCases, read_for_team
@@ -82,6 +83,9 @@ class TeamAtWork:
         against: Sequence[str | PathLike[str]] = (),
         all_rows_new: bool = False,
         ask: str = "one",
+        fees: Fees | None = None,
+        error_cost: float | None = None,
+        cost_matrix: Any = None,
         random_state: int = 0,
     ) -> Evaluation:
         """Judge the team on cases that it has not seen.
@@ -98,21 +102,31 @@ class TeamAtWork:
         ask : "one", "sequential" or "panel"
             How a case is settled, for the team's figures: one expert, whose answer is final; one after the other, as
             long as a question is worth its fee; a panel at once. All ways are in `record.ways`, whatever is chosen.
+        fees : {name: fee}, (J,) or path, optional
+            What a question costs. A fee is a number, or "@column" for a price for each case; the name "all" stands for
+            everybody who is not named. A file has the columns expert and fee. By default as in `fit`.
+        error_cost : float, optional
+            What an error costs, in the unit of the fees; by default as in `fit`, else 1.
+        cost_matrix : (K, K), DataFrame or path, optional
+            What each decision (column) costs for each true class (row), in place of `error_cost`.
         random_state : int
             Of the intervals that are drawn.
         """
         self._ready()
+        money = Money(fees, error_cost, cost_matrix)
         if table is None:
             if against:
                 raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
-            return self._evaluate_test(ask=ask, random_state=random_state)
+            return self._evaluate_test(ask=ask, money=money, random_state=random_state)
         read = self._read(table)
-        judged = evaluate_cases(read, model=self.name, all_rows_new=all_rows_new, ask=ask, random_state=random_state)
+        judged = evaluate_cases(
+            read, model=self.name, all_rows_new=all_rows_new, ask=ask, money=money, random_state=random_state
+        )
         judged = replace(judged, notes=(*judged.notes, *rows_are_checked(read.router, all_rows_new=all_rows_new)))
         if not against:
             return judged
         others = [str(other) for other in against]
-        rivals = compare_teams(judged, read.reading, others, load=_load_rival, all_rows_new=all_rows_new)
+        rivals = compare_teams(judged, read.reading, others, load=_load_rival, all_rows_new=all_rows_new, money=money)
         return replace(judged, against=rivals)
 
     def report(
@@ -122,6 +136,10 @@ class TeamAtWork:
         *,
         all_rows_new: bool = False,
         ask: str = "one",
+        fees: Fees | None = None,
+        error_cost: float | None = None,
+        cost_matrix: Any = None,
+        by: Sequence[str] = (),
         random_state: int = 0,
     ) -> Evaluation:
         """Judge the team as `evaluate` does, and write a page that needs no network.
@@ -130,16 +148,32 @@ class TeamAtWork:
         ----------
         out : path
             A name that ends in .html.
-        table, all_rows_new, ask, random_state
+        table, all_rows_new, ask, fees, error_cost, cost_matrix, random_state
             As in `evaluate`.
+        by : names
+            Up to five columns of the table: the page shows load, accuracy and recall by their values.
         """
         page, saved = Path(out), Path(self.name).is_dir()
         cases, answers = (table.reading.table, table.reading.answers) if isinstance(table, TeamCases) else (table, None)
         check_page(page, model=Path(self.name) if saved else None, tables=(cases, answers))
-        judged = self.evaluate(table, all_rows_new=all_rows_new, ask=ask, random_state=random_state)
+        judged = self.evaluate(
+            table,
+            all_rows_new=all_rows_new,
+            ask=ask,
+            fees=fees,
+            error_cost=error_cost,
+            cost_matrix=cost_matrix,
+            random_state=random_state,
+        )
         study = f"Study.load({self.name!r})" if saved and isinstance(table, str | PathLike) else "study"
         arguments = [repr(str(out)), *([] if table is None else [_as_written(table)])]
-        write_page(judged, page, command=f"{study}.report({', '.join(arguments)})")
+        more = {"fees": fees, "error_cost": error_cost, "cost_matrix": cost_matrix, "by": tuple(by) or None}
+        arguments += [
+            f"{name}={value!r}" if isinstance(value, str | float | int | dict | tuple) else f"{name}={name}"
+            for name, value in more.items()
+            if value is not None
+        ]
+        write_page(judged, page, command=f"{study}.report({', '.join(arguments)})", by=by)
         return judged
 
     def route(
@@ -148,7 +182,9 @@ class TeamAtWork:
         out: str | PathLike[str] | None = None,
         *,
         key: str | None = None,
-        fees: Mapping[str, float] | Sequence[float] | None = None,
+        fees: Fees | None = None,
+        error_cost: float | None = None,
+        cost_matrix: Any = None,
         absent: Sequence[str] = (),
         uncertainty: bool = False,
         unusual: str = "flag",
@@ -171,8 +207,8 @@ class TeamAtWork:
             The decisions: .csv, .tsv, .jsonl (each also .gz) or .parquet; .json for tasks of Label Studio.
         key : str, optional
             A column to copy, that names the cases; by default that of `fit`.
-        fees : {name: fee} or (J,), optional
-            What asking each expert costs, in units of one error; by default as in `fit`.
+        fees, error_cost, cost_matrix
+            What questions and errors cost, as in `evaluate`; by default as in `fit`.
         absent : names
             Experts who cannot be asked.
         uncertainty : bool
@@ -205,7 +241,7 @@ class TeamAtWork:
             reading,
             None if out is None else Path(out),
             model=self.name,
-            fees=fees,
+            money=Money(fees, error_cost, cost_matrix),
             absent=absent,
             uncertainty=uncertainty,
             unusual=unusual,
@@ -282,7 +318,7 @@ class TeamAtWork:
     def _read(self, table: Table | TeamCases) -> TeamCases:
         return table if isinstance(table, TeamCases) else self.read(table)
 
-    def _evaluate_test(self, *, ask: str, random_state: int) -> Evaluation:
+    def _evaluate_test(self, *, ask: str, money: Money, random_state: int) -> Evaluation:
         """Judge the team on the cases that were kept for the test."""
         raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
 

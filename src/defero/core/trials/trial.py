@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, IntArray, frozen
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
+from defero.core.posterior import at
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.trials.ways import Way
@@ -65,6 +66,12 @@ class Trial:
         The way that the team's labels are taken from.
     fees_given : bool
         Whether the fees of `ways` are the user's; else a question costs 0.01 of an error.
+    cost_matrix : (K, K), optional
+        What errors cost in the unit of the fees (rows truth, columns label), where the user gave that; else 1.
+    question_fees : (n, J), optional
+        What a question costs, where fees were given.
+    model_label_idx : (n,) class numbers, optional
+        The model's cheapest labels, where errors cost differently; by default its most likely classes.
 
     Examples
     --------
@@ -87,6 +94,9 @@ class Trial:
     ways: tuple[Way, ...] = ()
     ask: str = "one"
     fees_given: bool = False
+    cost_matrix: FloatArray | None = None
+    question_fees: FloatArray | None = None
+    model_label_idx: IntArray | None = None
 
     def __post_init__(self) -> None:
         n_items, n_experts = len(self.scores), self.scores.n_experts
@@ -153,7 +163,19 @@ class Trial:
     @property
     def model_correct(self) -> BoolArray:
         """(n,): whether the model is right."""
-        return self.scores.class_idx == self.label_idx
+        return self.model_idx == self.label_idx
+
+    @property
+    def model_idx(self) -> IntArray:
+        """(n,): the model's labels."""
+        return self.scores.class_idx if self.model_label_idx is None else self.model_label_idx
+
+    @property
+    def model_proba(self) -> FloatArray:
+        """(n,): P(the model's label is right)."""
+        if self.model_label_idx is None:
+            return self.scores.model_proba
+        return at(self.scores.class_proba, self.model_label_idx)
 
     @property
     def team_label_idx(self) -> IntArray:
@@ -164,7 +186,7 @@ class Trial:
     @property
     def decider_label_idx(self) -> IntArray:
         """(n,): the model's labels, or the answer of the one expert who decides."""
-        label_idx = self.scores.class_idx.copy()
+        label_idx = self.model_idx.copy()
         asked = np.flatnonzero(self.decision.deferred)
         label_idx[asked] = self.answer_idx[asked, self.decision.expert[asked]]
         return label_idx

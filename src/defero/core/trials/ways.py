@@ -27,11 +27,13 @@ class Way:
     questions : (n,) float
         How many answers were heard.
     fees : (n,)
-        What they cost, in units of one error.
+        What they cost.
     promised : (n,), optional
         P(the label is right) that was stated; None where nothing is promised.
     label_idx : (n,) class numbers, optional
         None for a random expert.
+    errors : (n,), optional
+        What the errors cost, in the unit of the fees; by default 1 for each.
 
     Examples
     --------
@@ -46,10 +48,13 @@ class Way:
     fees: FloatArray
     promised: FloatArray | None = None
     label_idx: IntArray | None = None
+    errors: FloatArray | None = None
 
     def __post_init__(self) -> None:
         n_items = len(self.right)
-        for name in ("right", "questions", "fees", "promised", "label_idx"):
+        if self.errors is None:
+            object.__setattr__(self, "errors", 1 - np.asarray(self.right, dtype=np.float64))
+        for name in ("right", "questions", "fees", "promised", "label_idx", "errors"):
             value = getattr(self, name)
             if value is None:
                 continue
@@ -60,5 +65,6 @@ class Way:
 
     @property
     def cost(self) -> FloatArray:
-        """(n,): fees and errors, in units of one error."""
-        return self.fees + 1 - self.right
+        """(n,): fees and errors."""
+        assert self.errors is not None
+        return self.fees + self.errors

@@ -158,7 +158,7 @@ def expert_records(
 
 def model_calibration(trial: Trial, promises: TeamPromises, *, rng: np.random.Generator) -> ModelCalibration:
     """Judge the model's own probabilities in a trial; `promises` are those of `team_promises`."""
-    claimed, right = trial.scores.model_proba, trial.model_correct
+    claimed, right = trial.model_proba, trial.model_correct
     if trial.scores.link == "weight":
         return ModelCalibration(math.nan, math.nan, math.nan, math.nan, promises.model)
     smooth = smooth_calibration_interval(claimed, right, rng=rng)

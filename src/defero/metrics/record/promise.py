@@ -118,11 +118,11 @@ def promised_right(trial: Trial) -> FloatArray:
     if scores.link == "weight":
         return np.full(len(trial), math.nan)
     if not trial.expert_names:
-        return scores.model_proba
+        return trial.model_proba
     if trial.decision.p_right is not None:
         return trial.decision.p_right
     of_expert = scores.expert_proba[np.arange(len(trial)), np.maximum(expert_idx, 0)]
-    return np.where(trial.decision.deferred, of_expert, scores.model_proba)
+    return np.where(trial.decision.deferred, of_expert, trial.model_proba)
 
 
 def team_promises(trial: Trial) -> TeamPromises:

@@ -14,6 +14,7 @@ from defero.metrics.probabilities.binned import expected_calibration_error
 from defero.metrics.probabilities.cells import mean_of_known
 from defero.metrics.probabilities.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
 from defero.metrics.record import cautions as doubts
+from defero.metrics.record.costs import CostRecord, cheaper_way, cost_record
 from defero.metrics.record.member import ExpertRecord, ModelCalibration, expert_records, model_calibration
 from defero.metrics.record.panel import PanelRecord, panel_record
 from defero.metrics.record.promise import TeamPromises, team_promises
@@ -75,6 +76,8 @@ class TeamRecord:
         The way that the team's figures are of. Those of the experts and of the model's share are of one expert.
     fees_given : bool
         Whether costs have the user's fees; else a question costs 0.01 of an error.
+    costs : CostRecord, optional
+        What every way costs in money, where fees or costs of errors were given.
     """
 
     team: Share
@@ -100,6 +103,7 @@ class TeamRecord:
     ways: tuple[WayRecord, ...] = ()
     ask: str = "one"
     fees_given: bool = False
+    costs: CostRecord | None = None
     cautions: tuple[str, ...] = ()
 
     @property
@@ -175,7 +179,7 @@ class TeamRecord:
             "fees_given": self.fees_given,
             "ways": ways_dict(self.ways),
             "questions": None if self.way is None else number(self.way.questions),
-            "cost": None if self.way is None else number(self.way.cost),
+            "cost": None if self.costs is None else self.costs.to_dict(),
             "cautions": list(self.cautions),
         }
 
@@ -266,6 +270,7 @@ def team_record(
         ways=way_records(trial),
         ask=trial.ask,
         fees_given=trial.fees_given,
+        costs=cost_record(trial),
     )
     return replace(record, cautions=(*_cautions(record, panel_cases), *_about_data(trial)))
 
@@ -283,7 +288,7 @@ def _pooled_error(trial: Trial) -> float:
 
 def _by_predicted_class(trial: Trial) -> GroupCalibration:
     scores = trial.scores
-    by_group = calibration_by_group(scores.model_proba, trial.model_correct, scores.class_idx)
+    by_group = calibration_by_group(trial.model_proba, trial.model_correct, trial.model_idx)
     if scores.link != "weight":
         return by_group
     return replace(by_group, promised=by_group.promised * math.nan, pooled_promised=by_group.pooled_promised * math.nan)
@@ -297,7 +302,7 @@ def _cautions(record: TeamRecord, panel_cases: int | None) -> tuple[str, ...]:
         doubts.few_cases(record.team.total),
         nothing,
         None if nothing or not names else doubts.no_better(record.gain),
-        better_ways(record.ways, record.ask),
+        better_ways(record.ways, record.ask) if record.costs is None else cheaper_way(record.costs),
         doubts.idle_model(record.recall),
         doubts.lost_classes(record.recall),
         None if _one_decides(record) else doubts.broken_total(record.promises.total),

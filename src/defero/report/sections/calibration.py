@@ -135,7 +135,7 @@ def _reliability_pictures(trial: Trial, record: TeamRecord, order: list[int]) ->
     """Return the model's picture and the experts' in the given order, in as many columns as fit on the page."""
     proba, correct, observed = trial.scores.expert_proba, trial.expert_correct, trial.observed
     error = record.model_calibration.smooth_error
-    first = _picture("m", "the model", trial.scores.model_proba, trial.model_correct, error)
+    first = _picture("m", "the model", trial.model_proba, trial.model_correct, error)
     pictures = []
     for j in order:
         answered = observed[:, j]

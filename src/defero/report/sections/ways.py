@@ -10,6 +10,7 @@ from defero.report.tables import Cell, table
 def ways(record: TeamRecord) -> Html:
     """Return the section: every way on the same cases."""
     fee = "the fees of the questions" if record.fees_given else "0.01 of an error for each question, as no fee is set"
+    unit = " (1 each)" if record.costs is None else ""
     promising = record.estimates == "probabilities"
     promised = " Promised: the mean stated probability that the label is right." if promising else ""
     better = {one.name for one in better_than_team(record.ways, record.ask)}
@@ -18,7 +19,7 @@ def ways(record: TeamRecord) -> Html:
         "Which way of asking is best?",
         paragraph(
             "The same cases, settled in every way. Only recorded answers can be heard; a case without any is decided "
-            f"by the model. Cost is the share of errors plus {fee}."
+            f"by the model. Cost is what errors cost{unit} plus {fee}."
         ),
         table(
             f"Ways of asking, with 95 % intervals.{promised}",

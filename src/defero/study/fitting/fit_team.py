@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 
 from defero.core import ExpertTable
 from defero.data.case_file import Cases
+from defero.decisions.terms import Terms
 from defero.router import FitFacts, Router
 from defero.router.facts import AnsweringFacts, ControlFacts
 from defero.study.fitting.answering import answering_in
@@ -13,6 +14,7 @@ from defero.study.fitting.choices import FitChoices
 from defero.study.fitting.notes import few_groups, notes_on
 from defero.study.fitting.shared_answers import shared_in
 from defero.study.judging.fresh_cases import seen_groups, seen_keys
+from defero.study.money.given import TeamTerms
 
 
 def fit_team(
@@ -21,7 +23,7 @@ def fit_team(
     choices: FitChoices,
     *,
     cuts: dict[str, str | None],
-    fees: list[float],
+    money: TeamTerms,
     random_state: int,
     progress: bool,
 ) -> tuple[Router, list[str]]:
@@ -35,10 +37,11 @@ def fit_team(
     choices : FitChoices
     cuts : mapping
         The columns of "groups", "time" and "split" that the cases are split by, or None.
-    fees : (J,)
+    money : TeamTerms
     random_state : int
     progress : bool
     """
+    fees = money.same_fees()
     choices.check_reads(pictures=cases.pictures is not None)
     # In time, the cases to calibrate are later than those to learn from: folds would learn from the future.
     across_folds = choices.calibrates_itself and cuts["time"] is None
@@ -49,7 +52,9 @@ def fit_team(
         learn, cases, choices, groups=groups, fees=fees, random_state=random_state, progress=progress
     )
     answering = answering_in(learn, cases, router, text_features=text_features, groups=groups, weights=choices.weights)
-    router, stage_notes = _calibrate_and_find_panels(router, parts, choices, fees=fees, across_folds=across_folds)
+    router, stage_notes = _calibrate_and_find_panels(
+        router, parts, choices, terms=money.terms, across_folds=across_folds
+    )
     team = replace(
         router,
         facts=_facts(router.facts, cases, answering, cuts=cuts, random_state=random_state),
@@ -132,7 +137,7 @@ def _train(
 
 
 def _calibrate_and_find_panels(
-    router: Router, parts: tuple[ExpertTable, ...], choices: FitChoices, *, fees: list[float], across_folds: bool
+    router: Router, parts: tuple[ExpertTable, ...], choices: FitChoices, *, terms: Terms, across_folds: bool
 ) -> tuple[Router, list[str]]:
     """Use the second and the third part; return the team and what the stages warn of.
 
@@ -154,7 +159,8 @@ def _calibrate_and_find_panels(
                 panels.answers,
                 alpha=choices.alpha,
                 target=choices.target,
-                fees=fees if any(fees) else None,
+                fees=None if terms.fees is None or not terms.fees.any() else terms.fees,
+                cost_matrix=terms.costs.matrix if terms.costs_given else None,
                 disjoint=True,
             )
     # A warning's text may be a Message, which the command line spells in its own way.

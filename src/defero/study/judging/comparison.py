@@ -12,6 +12,7 @@ from defero.data.tables.cells import text_of
 from defero.metrics.statistics.paired import Comparison, compare, holm
 from defero.router import Router
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
+from defero.study.money.given import Money
 from defero.study.team_cases import Reading, read_for_team
 
 
@@ -45,13 +46,17 @@ def compare_teams(
     *,
     load: Callable[[str], Router],
     all_rows_new: bool,
+    money: Money,
 ) -> tuple[Rival, ...]:
     """Compare a team with other saved ones on the same table."""
     routers = {other: load(other) for other in others}
     for other, router in routers.items():  # what is wrong with any of them shows before the first is tried
         _check_alike(ours, other, router, label=reading.label)
     named = replace(reading, label=reading.label or ours.router.facts.label)
-    comparisons = [_comparison(ours, other, routers[other], named, all_rows_new=all_rows_new) for other in others]
+    comparisons = [
+        _comparison(ours, other, router, named, all_rows_new=all_rows_new, money=money.known_to(router.expert_names))
+        for other, router in ((other, routers[other]) for other in others)
+    ]
     adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
     return tuple(map(Rival, others, comparisons, adjusted))
 
@@ -76,12 +81,19 @@ def _check_alike(ours: Evaluation, other: str, router: Router, *, label: str | N
         )
 
 
-def _comparison(ours: Evaluation, other: str, router: Router, reading: Reading, *, all_rows_new: bool) -> Comparison:
+def _comparison(
+    ours: Evaluation, other: str, router: Router, reading: Reading, *, all_rows_new: bool, money: Money
+) -> Comparison:
     """Compare two teams on the rows that are fresh to both; the frames' index is the rows' place in the table."""
     try:
         read = read_for_team(router, reading, model=other)
         theirs = evaluate_cases(
-            read, model=other, all_rows_new=all_rows_new, ask=ours.trial.ask, random_state=ours.random_state
+            read,
+            model=other,
+            all_rows_new=all_rows_new,
+            ask=ours.trial.ask,
+            money=money,
+            random_state=ours.random_state,
         )
     except InputError as error:
         raise error.within(Argument("against", other), ": ") from error

@@ -10,13 +10,16 @@ from defero.core import ExpertTable
 from defero.core.errors import TableError
 from defero.core.trials.trial import Trial
 from defero.data.fingerprint import combined, row_fingerprints
+from defero.decisions.terms import Terms
 from defero.metrics.record.team import TeamRecord
 from defero.router import Router, record_of, try_out
 from defero.router.fresh import Fresh
+from defero.router.judge import terms_of
 from defero.router.roster import STAGE
 from defero.study.judging.cautions import with_cautions
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
 from defero.study.judging.summary import record_text
+from defero.study.money.given import Money
 from defero.study.team_cases import TeamCases
 
 if TYPE_CHECKING:
@@ -42,6 +45,10 @@ class Evaluation:
         How many more were left out: new, but of a group, such as a patient, that training had seen.
     trial : Trial
         What the team did there.
+    terms : Terms
+        What questions and errors cost.
+    columns : DataFrame
+        All columns of the cases that were judged.
     random_state : int
         Of the intervals that are drawn.
     majority : sentence, optional
@@ -64,6 +71,8 @@ class Evaluation:
     seen_by_fit: int
     of_seen_groups: int
     trial: Trial
+    terms: Terms
+    columns: "pd.DataFrame"
     random_state: int = 0
     majority: str | None = None
     notes: tuple[str, ...] = ()
@@ -185,14 +194,18 @@ class Evaluation:
         )
 
 
-def evaluate_cases(read: TeamCases, *, model: str, all_rows_new: bool, ask: str, random_state: int) -> Evaluation:
+def evaluate_cases(
+    read: TeamCases, *, model: str, all_rows_new: bool, ask: str, money: Money, random_state: int
+) -> Evaluation:
     """Judge a team on the cases that it has not seen; refuse a table of nothing else."""
     router, cases = read.router, read.cases
+    whole = money.of_team(router.expert_names, router.classes, before=terms_of(router))
+    terms = whole.on(cases.frame, source=cases.source, first_row=cases.first_row)
     fresh = fresh_cases(router, cases, key=read.key_column, all_rows_new=all_rows_new)
     judged = fresh.rows & ~of_seen_groups(router, cases, all_rows_new=all_rows_new)
     if not judged.any():
         raise _nothing_new(read, any_fresh=bool(fresh.rows.any()))
-    test = cases.table.take(judged)
+    test, terms = cases.table.take(judged), terms.take(judged)
     trial = try_out(
         router,
         test.features,
@@ -202,6 +215,7 @@ def evaluate_cases(read: TeamCases, *, model: str, all_rows_new: bool, ask: str,
         first_row=cases.first_row,
         disjoint=True,
         ask=ask,
+        terms=terms,
     )
     return Evaluation(
         model=model,
@@ -212,6 +226,8 @@ def evaluate_cases(read: TeamCases, *, model: str, all_rows_new: bool, ask: str,
         seen_by_fit=int((~fresh.rows).sum()),
         of_seen_groups=int((fresh.rows & ~judged).sum()),
         trial=trial,
+        terms=terms,
+        columns=cases.frame.loc[judged],
         random_state=random_state,
         majority=cases.majority_sentence(),
         notes=(
@@ -219,10 +235,18 @@ def evaluate_cases(read: TeamCases, *, model: str, all_rows_new: bool, ask: str,
             *no_groups_sentence(router, cases),
             *_alike_sentence(router, fresh),
             *_gaps(router, test),
+            *other_terms(router, terms),
         ),
         renumbered=fresh.renumbered,
         rows_checked=router.rows_key is None,
     )
+
+
+def other_terms(router: Router, terms: Terms) -> tuple[str, ...]:
+    """Say that the panels were found under other fees or costs of errors."""
+    if router.panel is None or terms.same_as(terms_of(router)):
+        return ()
+    return ("the panels were found under other fees or costs of errors in fit: their promise does not hold here.",)
 
 
 def learners(router: Router) -> str:

@@ -1,6 +1,7 @@
 """The report of an evaluation: one page to pass on."""
 
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from defero.data.case_file import Table, TableSource
 from defero.data.model_folder import library_versions
 from defero.data.tables.write import whole_file
 from defero.study.judging.evaluation import Evaluation
+from defero.study.judging.groups import group_tables
+from defero.study.judging.what_if import what_if
 
 if TYPE_CHECKING:
     from defero.report.provenance import Provenance
@@ -40,7 +43,9 @@ def check_page(out: Path, *, model: Path | None, tables: tuple[Table | None, ...
         )
 
 
-def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelling = str) -> None:
+def write_page(
+    evaluation: Evaluation, out: Path, *, command: str, by: Sequence[str] = (), spell: Spelling = str
+) -> None:
     """Write the page, whole or not at all.
 
     Parameters
@@ -50,13 +55,20 @@ def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelli
         Checked by `check_page`.
     command : str
         The line that makes the page again.
+    by : names
+        Columns of the table by whose values load, accuracy and recall are shown.
     spell : callable
         Writes the arguments that the page mentions.
     """
     from defero.report.page import report_page
     from defero.report.provenance import Evidence
 
-    evidence = Evidence(expert_sd=evaluation.expert_sd, min_answers=evaluation.router.min_answers)
+    evidence = Evidence(
+        expert_sd=evaluation.expert_sd,
+        min_answers=evaluation.router.min_answers,
+        scenarios=what_if(evaluation),
+        groups=group_tables(evaluation, by),
+    )
     provenance = _provenance(evaluation, command=command, spell=spell)
     page = report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence)
     try:

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from defero.core.wording import percent
+from defero.core.wording import money, percent
+from defero.metrics.record.costs import CostRecord, MeanCost
 from defero.metrics.record.member import ExpertRecord, ModelCalibration
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.record.promise import PromiseRecord
@@ -78,6 +79,7 @@ def record_text(record: TeamRecord) -> str:
                 f"{percent(record.coverage_with_all)} if everybody could be asked, as in route."
             )
     lines += _way_lines(record)
+    lines += [] if record.costs is None else _cost_lines(record.costs)
     if record.panel is not None:
         lines += panel_lines(record.panel)
     if record.panel_note is not None:
@@ -125,7 +127,7 @@ def _way_lines(record: TeamRecord) -> list[str]:
     if len(record.ways) < 3:
         return []
     promising = record.estimates == "probabilities"
-    fee = "the fees" if record.fees_given else "a fee of 0.01 a question, as none was given"
+    fee = "the fees" if record.fees_given else "a fee of 0.01 of an error for each question, as none was given"
     rows = []
     for one in record.ways:
         mark = " (the team)" if one.name == record.ask else ""
@@ -136,8 +138,35 @@ def _way_lines(record: TeamRecord) -> list[str]:
     head = ["Ways of asking", "right", "questions", "cost", *(["promised"] if promising else []), "minus team, points"]
     return [
         "\n" + table(head, rows),
-        f"Cost: errors and {fee}, in units of one error. Questions: answers heard a case.",
+        f"Cost: errors and {fee}, {'in units of one error' if record.costs is None else 'in your unit of money'}. "
+        "Questions: answers heard a case.",
     ]
+
+
+def _cost_lines(costs: CostRecord) -> list[str]:
+    """Return what every way costs, per case, and what the team saves."""
+    head = ["Money per case", "questions", "errors", "total", "saves against the model", "against everybody"]
+    rows: list[list[str]] = []
+    like = costs.like
+    for one in costs.ways:
+        mark = " (the team)" if one.name == costs.ask else ""
+        amounts = [money(amount, like=like) for amount in (one.spent, one.errors)]
+        means = [_mean(mean, like) for mean in (one.total, one.against_model, one.against_everybody)]
+        rows.append([f"{one.words}{mark}", *amounts, *means])
+    n_items, team = costs.n_items, costs.team
+    return [
+        "\n" + table(head, rows),
+        "In the unit of the fees and costs that were given (95 % intervals by Student's t, paired for savings). "
+        f"For all {n_items} cases the team spends {money(team.spent * n_items)} on questions and its errors cost "
+        f"{money(team.errors * n_items)}: {money(team.total.mean * n_items)} in total.",
+    ]
+
+
+def _mean(one: MeanCost | None, like: float) -> str:
+    if one is None:
+        return "-"
+    ends = "" if math.isnan(one.low) else f"  ({money(one.low, like=like)} to {money(one.high, like=like)})"
+    return f"{money(one.mean, like=like)}{ends}"
 
 
 def _recall_lines(record: TeamRecord) -> list[str]:

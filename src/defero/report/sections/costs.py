@@ -1,0 +1,171 @@
+"""What it costs: every way in money, more or fewer questions, and other circumstances."""
+
+import math
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+
+from defero.core.results import MODEL
+from defero.core.trials.trial import Trial
+from defero.core.wording import money
+from defero.metrics.record.costs import CostRecord, MeanCost, WayCost
+from defero.metrics.record.frontier import CostFrontier, cost_frontier
+from defero.metrics.record.scenario import Scenario
+from defero.metrics.record.team import TeamRecord
+from defero.plotting import style
+from defero.report.html import Html, joined, paragraph, section, tag
+from defero.report.numbers import NOTHING, percent
+from defero.report.svg import figure
+from defero.report.tables import Cell, table
+
+STEPS = 10
+
+
+def costs(trial: Trial, record: TeamRecord, scenarios: Sequence[Scenario]) -> Html:
+    """Return the section; without fees and costs of errors it is counted in errors."""
+    given = record.costs is not None
+    unit = "in your unit of money" if given else "in errors: neither fees nor costs of errors were given"
+    return section(
+        "costs",
+        "What does it cost?",
+        *([] if record.costs is None else _ways(record.costs)),
+        *(_frontier(trial, record) if (trial.decision.best_expert != MODEL).any() else []),
+        *_scenarios(scenarios, unit=unit, given=given),
+    )
+
+
+def _ways(costs_of: CostRecord) -> list[Html]:
+    team, n_items = costs_of.team, costs_of.n_items
+    spent, errors, total = (money(n_items * one) for one in (team.spent, team.errors, team.total.mean))
+    return [
+        paragraph(
+            f"On these {n_items:,} cases the team spends {spent} on questions, and its errors cost {errors}: {total} "
+            f"in total, in your unit of money. {_benefit(team, costs_of.like)}"
+        ),
+        table(
+            "Money per case, with 95 % intervals (Student's t). Savings are paired, case by case.",
+            ["", "questions", "errors", "total", "saves against the model", "against everybody"],
+            [_way_row(one, costs_of.like, team=one.name == costs_of.ask) for one in costs_of.ways],
+        ),
+    ]
+
+
+def _benefit(team: WayCost, like: float) -> str:
+    """Say what the team saves against the model alone and against everybody."""
+    sentences = []
+    for one, whom in ((team.against_model, "the model alone"), (team.against_everybody, "a vote of everybody")):
+        if one is None:
+            continue
+        amount = _number(abs(one.mean), like)
+        verb = f"saves {amount}" if one.mean >= 0 else f"costs {amount} more"
+        sure = "" if math.isnan(one.low) or one.low > 0 or one.high < 0 else " (this may be chance)"
+        sentences.append(f"Compared with {whom} it {verb} per case{sure}.")
+    return " ".join(sentences)
+
+
+def _way_row(way: WayCost, like: float, *, team: bool) -> list[str | Cell]:
+    name = tag("strong", f"{way.words} (the team)") if team else way.words
+    total = f"{_number(way.total.mean, like)}{_ends(way.total, like)}"
+    savings = [_saving(way.against_model, like), _saving(way.against_everybody, like)]
+    return [name, _number(way.spent, like), _number(way.errors, like), total, *savings]
+
+
+def _saving(one: MeanCost | None, like: float) -> str:
+    if one is None:
+        return NOTHING
+    kind = "good" if one.low > 0 else "bad" if one.high < 0 else "unsure"
+    number = tag("span", _number(one.mean, like), attributes={"class": kind})
+    return joined([number, _ends(one, like)])
+
+
+def _ends(one: MeanCost, like: float) -> str:
+    return "" if math.isnan(one.low) else f" ({_number(one.low, like)} to {_number(one.high, like)})"
+
+
+def _number(amount: float, like: float | None = None) -> str:
+    """Write an amount with the page's minus sign.
+
+    >>> _number(-2.5)
+    '−2.50'
+    """
+    return money(amount, like=like).replace("-", "\u2212")
+
+
+def _frontier(trial: Trial, record: TeamRecord) -> list[Html]:
+    frontier, given = cost_frontier(trial), record.costs is not None
+    what = "money per case" if given else "errors per case"
+    like = float(frontier.total.min())
+    shares = [step / STEPS for step in range(STEPS + 1)]
+    cells = [_number(frontier.at(one), like) if one <= frontier.rate[-1] + 1e-9 else NOTHING for one in shares]
+    return [
+        tag("h3", "More or fewer questions"),
+        paragraph(
+            "The curve asks one expert about ever more cases, those with the largest expected saving first. The marks "
+            "are the other ways of asking, at the number of questions that they ask."
+        ),
+        figure(
+            "frontier",
+            f"Total cost ({what}) by the number of questions per case.",
+            lambda ax: _draw(ax, frontier, record, what=what),
+            size=(5.2, 3.8),
+        ),
+        table(
+            f"Total cost ({what}) if one expert is asked about this share of the cases.",
+            ["share asked", *(style.whole_percent(one) for one in shares)],
+            [["total", *cells]],
+            kind="dense",
+        ),
+    ]
+
+
+def _draw(ax: Axes, frontier: CostFrontier, record: TeamRecord, *, what: str) -> None:
+    marks = {"one": "D", "sequential": "o", "panel": "P", "everybody_bayes": "^", "best_expert": "v", "model": "s"}
+    colours = {"model": style.MODEL, "everybody_bayes": style.EXPERT, "best_expert": style.EXPERT}
+    with style.drawing():
+        style.dress(ax, x="questions per case", y=what)
+        ax.plot(
+            frontier.rate, frontier.total, color=style.TEAM, linewidth=1.8, label="one expert, largest saving first"
+        )
+        for way in record.ways:
+            if way.name in marks:
+                ax.plot(
+                    way.questions,
+                    _total(way.name, record, way.cost),
+                    linestyle="none",
+                    marker=marks[way.name],
+                    markersize=6.5,
+                    color=colours.get(way.name, style.INK),
+                    label=way.words,
+                    clip_on=False,
+                    zorder=4,
+                )
+        ax.set_xlim(left=0)
+        ax.margins(y=0.1)
+        style.legend_above(ax)
+
+
+def _total(name: str, record: TeamRecord, cost: float) -> float:
+    """Return what a way costs; without fees only its errors, as the curve has no fees either."""
+    if record.costs is not None:
+        return cost
+    return next(1 - one.accuracy for one in record.ways if one.name == name)
+
+
+def _scenarios(scenarios: Sequence[Scenario], *, unit: str, given: bool) -> list[Html]:
+    if len(scenarios) < 2:
+        return []
+    first, like = scenarios[0], min(one.total for one in scenarios)
+    head = ["", "accuracy", "questions per case", *(["spent", "errors", "total", "change"] if given else [])]
+    rows: list[list[str | Cell]] = []
+    for one in scenarios:
+        change = NOTHING if one is first else _signed(one.total - first.total, like)
+        amounts = [*(_number(each, like) for each in (one.spent, one.errors, one.total)), change] if given else []
+        rows.append([one.words, percent(one.accuracy), f"{one.questions:.2f}", *amounts])
+    return [
+        tag("h3", "What if somebody is absent, or fees change?"),
+        table(f"The same cases decided anew, without a new fit; per case, {unit}.", head, rows),
+    ]
+
+
+def _signed(amount: float, like: float) -> str:
+    return f"+{_number(amount, like)}" if amount > 0 else _number(amount, like)

@@ -1,0 +1,52 @@
+"""What if: the same held-out cases under other fees, or without somebody, without a new fit."""
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from defero.core.results import Answer, Decision
+from defero.core.trials.trial import Trial
+from defero.core.trials.ways import Way
+from defero.decisions.terms import Terms
+from defero.router.router import Router
+from defero.router.under_terms import decide_under, model_labels
+from defero.router.ways import Held, answer_of_one, panel_vote, settled_way
+
+
+def team_way(router: Router, features: Any, trial: Trial, terms: Terms, *, available: ArrayLike | None) -> Way:
+    """Settle the cases of a trial as the team does, under other terms or with other experts.
+
+    Parameters
+    ----------
+    router : Router
+    features : (n, d)
+        Of the cases of the trial.
+    trial : Trial
+    terms : Terms
+    available : (J,) bool, optional
+    """
+    held = Held.of(features, trial.scores, trial.label_idx, trial.answer_idx, terms=terms, available=available)
+    return settled_way(router, held, trial.ask, _answer(router, held, trial.ask))
+
+
+def decisions_with_everybody(router: Router, features: Any, trial: Trial, terms: Terms) -> Decision:
+    """Return who would decide each case of a trial if everybody could be asked, as in `route`."""
+    available = None if router.panel is None else router.panel.available
+    return decide_under(router, features, trial.scores, terms, available=available)
+
+
+def _answer(router: Router, held: Held, ask: str) -> Answer:
+    if ask == "panel":
+        return panel_vote(router, held, strata=None)[2]
+    if ask == "sequential":
+        can_ask = held.present & router.proven
+        return router.ask_in_turn(
+            held.features,
+            held.scores,
+            held.answer_idx,
+            can_ask=can_ask,
+            fees=held.terms.fees,
+            costs=held.terms.costs,
+        )
+    decision = decide_under(router, held.features, held.scores, held.terms, available=held.present)
+    return answer_of_one(router, held, decision, model_labels(held.scores, held.terms))

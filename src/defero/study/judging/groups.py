@@ -1,0 +1,87 @@
+"""Who gets which cases: load, accuracy and recall by the values of columns that the user names."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from defero.core.checks.arrays import BoolArray, IntArray
+from defero.core.errors import InputError
+from defero.data.tables.cells import is_blank, no_such_column, text_of
+from defero.metrics.record.group_load import GroupRow, GroupTable
+from defero.metrics.statistics.intervals import Share
+from defero.router.what_if import decisions_with_everybody
+from defero.study.judging.evaluation import Evaluation
+
+MOST_COLUMNS = 5
+MOST_VALUES = 8
+"""Of more values the most frequent are shown; numbers are cut at their quartiles."""
+BLANK, OTHERS = "(blank)", "(other values)"
+
+
+def check_columns(by: Sequence[str], columns: Sequence[str], *, source: str) -> None:
+    """Refuse more than five columns, and columns that the table does not have."""
+    if len(by) > MOST_COLUMNS:
+        raise InputError(f"takes up to {MOST_COLUMNS} columns, got {len(by)}.", argument="by")
+    for name in by:
+        if name not in columns:
+            raise no_such_column(name, list(columns), source=source, role="the groups of the report")
+
+
+def group_tables(evaluation: Evaluation, by: Sequence[str]) -> tuple[GroupTable, ...]:
+    """Return load, accuracy and recall by the values of each column."""
+    check_columns(by, list(map(str, evaluation.columns.columns)), source=evaluation.table)
+    if not by:
+        return ()
+    router, trial = evaluation.router, evaluation.trial
+    features = router.features(evaluation.cases.features)
+    whole = decisions_with_everybody(router, features, trial, evaluation.terms)
+    tables = []
+    for name in by:
+        values, groups = group_values(evaluation.columns[name])
+        rows = [_row(evaluation, whole.expert, one, values == one) for one in groups]
+        tables.append(GroupTable(name, tuple(rows)))
+    return tuple(tables)
+
+
+def group_values(column: "pd.Series[Any]") -> tuple[Any, list[str]]:
+    """Return the group of each case, (n,), and the groups in order: values, or ranges of numbers.
+
+    >>> values, groups = group_values(pd.Series(["b", "a", None]))
+    >>> values.tolist(), groups
+    (['b', 'a', '(blank)'], ['a', 'b', '(blank)'])
+    """
+    texts = np.array([BLANK if is_blank(cell) else text_of(cell) for cell in column.tolist()], dtype=object)
+    known = texts != BLANK
+    distinct, counts = np.unique(texts[known].astype(str), return_counts=True)
+    names = distinct.tolist()
+    if len(distinct) > MOST_VALUES and column.dtype.kind in "iuf":
+        numbers = column.to_numpy(dtype=np.float64)
+        cuts = np.unique(np.quantile(numbers[known], [0.25, 0.5, 0.75]))
+        ends = [f"{cut:g}" for cut in cuts]
+        names = [f"below {ends[0]}", *(f"{a} to {b}" for a, b in pairwise(ends)), f"from {ends[-1]}"]
+        texts = np.where(known, np.array(names, dtype=object)[np.searchsorted(cuts, numbers, side="right")], BLANK)
+    elif len(distinct) > MOST_VALUES:
+        frequent = distinct[np.argsort(-counts, kind="stable")[: MOST_VALUES - 1]]
+        texts = np.where(np.isin(texts.astype(str), frequent) | ~known, texts, OTHERS)
+        names = [*sorted(frequent.tolist()), OTHERS]
+    return texts, [name for name in (*names, BLANK) if (texts == name).any()]
+
+
+def _row(evaluation: Evaluation, expert: IntArray, value: str, rows: BoolArray) -> GroupRow:
+    trial = evaluation.trial
+    team, observed, right = trial.team_correct, trial.observed, trial.expert_correct
+    asked = expert[rows]
+    members = [rows & (trial.label_idx == k) for k in range(len(trial.classes))]
+    return GroupRow(
+        value,
+        team=Share(int(team[rows].sum()), int(rows.sum())),
+        model=Share(int(trial.model_correct[rows].sum()), int(rows.sum())),
+        recall=tuple(Share(int(team[one].sum()), int(one.sum())) for one in members),
+        load=np.bincount(asked[asked >= 0], minlength=len(trial.expert_names)),
+        alone=tuple(
+            Share(int(right[rows, j].sum()), int(observed[rows, j].sum())) for j in range(len(trial.expert_names))
+        ),
+    )

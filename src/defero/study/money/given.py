@@ -1,0 +1,147 @@
+"""Fees and costs of errors as a user gives them, and what they mean for a team and its cases."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from defero.core.checks.arrays import FloatArray
+from defero.core.errors import Argument, InputError, TableError
+from defero.core.labels import Labels
+from defero.data.tables.cells import is_blank, no_such_column, number_of
+from defero.decisions.terms import Terms
+from defero.study.fitting.choices import fees_by_name
+from defero.study.money.files import matrix_of, read_fees
+
+Fees = Mapping[str, float | str] | Sequence[float] | str | PathLike[str]
+"""By expert name (a number, or "@column" for a price for each case; "all": whoever is not named), in the experts'
+order, or a file with the columns expert and fee."""
+
+
+@dataclass(frozen=True, eq=False)
+class Money:
+    """Fees and costs of errors, in one unit of money that the user chooses.
+
+    Attributes
+    ----------
+    fees : Fees, optional
+    error_cost : float, optional
+        What any error costs; 1 by default.
+    cost_matrix : (K, K), DataFrame or path, optional
+        What each decision (column) costs for each true class (row).
+    """
+
+    fees: Fees | None = None
+    error_cost: float | None = None
+    cost_matrix: Any = None
+
+    def known_to(self, expert_names: tuple[str, ...]) -> "Money":
+        """Return the same for another team: fees of people who are not in it are left out."""
+        fees = read_fees(self.fees) if isinstance(self.fees, str | PathLike) else self.fees
+        if isinstance(fees, Mapping):
+            fees = {name: fee for name, fee in fees.items() if name == "all" or name in expert_names} or None
+        return replace(self, fees=fees)
+
+    def of_team(self, expert_names: tuple[str, ...], classes: Labels, *, before: Terms | None = None) -> "TeamTerms":
+        """Check everything against a team; whatever is not given is as `before`, the terms of `fit`."""
+        if self.error_cost is not None and self.cost_matrix is not None:
+            raise InputError(
+                "and ", Argument("cost_matrix"), " exclude each other; leave one out.", argument="error_cost"
+            )
+        matrix = None if self.cost_matrix is None else matrix_of(self.cost_matrix, classes)
+        fees, columns = _split(self.fees, expert_names)
+        terms = Terms.of(fees, n_classes=len(classes), error_cost=self.error_cost, cost_matrix=matrix)
+        if before is not None:
+            own = terms if terms.costs_given else before
+            terms = Terms(before.fees if terms.fees is None else terms.fees, own.costs, own.costs_given)
+        return TeamTerms(terms, expert_names, columns)
+
+
+@dataclass(frozen=True, eq=False)
+class TeamTerms:
+    """The terms of a team, of which some fees stand in columns of the cases.
+
+    Attributes
+    ----------
+    terms : Terms
+        With fees (J,), 0 for those in columns; or None.
+    expert_names : J names
+    columns : mapping
+        From an expert's index to the column of their prices.
+    """
+
+    terms: Terms
+    expert_names: tuple[str, ...]
+    columns: Mapping[int, str] = field(default_factory=dict)
+
+    def on(self, frame: pd.DataFrame, *, source: str, first_row: int) -> Terms:
+        """Return the terms of the cases of a table; its index plus `first_row` is the row in the file."""
+        if not self.columns:
+            return self.terms
+        fees = np.tile(
+            np.zeros(len(self.expert_names)) if self.terms.fees is None else self.terms.fees, (len(frame), 1)
+        )
+        for j, column in self.columns.items():
+            fees[:, j] = _prices(frame, column, source=source, first_row=first_row)
+        return Terms(fees, self.terms.costs, self.terms.costs_given)
+
+    @property
+    def free(self) -> bool:
+        """Whether no question costs anything."""
+        return not self.columns and (self.terms.fees is None or not self.terms.fees.any())
+
+    def same_fees(self) -> list[float]:
+        """Return one fee for each expert (J,), in units of the dearest error; refuse prices for each case."""
+        if self.columns:
+            name, column = self.expert_names[next(iter(self.columns))], next(iter(self.columns.values()))
+            raise InputError(
+                Argument("fees", {name: f"@{column}"}),
+                ": here every question to an expert costs the same; prices for each case enter when cases are routed "
+                "or judged.",
+            )
+        fees = self.terms.fees_in_errors
+        return [0.0] * len(self.expert_names) if fees is None else fees.tolist()
+
+
+def _split(fees: Fees | None, expert_names: tuple[str, ...]) -> tuple[FloatArray | None, dict[int, str]]:
+    """Return the fees (J,) and the columns of those that stand in the table."""
+    if fees is None:
+        return None, {}
+    if isinstance(fees, str | PathLike):
+        fees = read_fees(fees)
+    if not isinstance(fees, Mapping):
+        return np.array(fees_by_name(fees, expert_names)), {}
+    own = dict(fees)
+    if "all" in own and "all" not in expert_names:
+        everybody = own.pop("all")
+        own = {**own, **{name: everybody for name in expert_names if name not in own}}
+    numbers, columns = {}, {}
+    for name, fee in own.items():
+        if isinstance(fee, str) and fee.startswith("@") and len(fee) > 1:
+            numbers[name], columns[name] = 0.0, fee[1:]
+        elif number_of(fee) is None:
+            raise InputError(Argument("fees", {name: fee}), ": expected a number, or @ and the name of a column.")
+        else:
+            numbers[name] = float(fee)
+    amounts = np.array(fees_by_name(numbers, expert_names))
+    return amounts, {expert_names.index(name): column for name, column in columns.items()}
+
+
+def _prices(frame: pd.DataFrame, column: str, *, source: str, first_row: int) -> FloatArray:
+    """Return a column of prices, (n,)."""
+    if column not in frame.columns:
+        raise no_such_column(column, list(map(str, frame.columns)), source=source, role="the fees")
+    prices = np.zeros(len(frame))
+    for i, cell in enumerate(frame[column].tolist()):
+        price = None if is_blank(cell) else number_of(cell)
+        if price is None or not 0 <= price < np.inf:
+            got = "a blank cell" if is_blank(cell) else repr(cell)
+            row = int(frame.index[i]) + first_row
+            raise TableError(
+                f"{source}: row {row}, column {column}: got {got}; a fee must be a number that is not negative."
+            )
+        prices[i] = price
+    return prices
