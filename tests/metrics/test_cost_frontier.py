@@ -9,6 +9,7 @@ from defero import Router
 from defero.decisions.terms import Terms
 from defero.metrics.record.costs import cheaper_way, cost_record
 from defero.metrics.record.frontier import CostFrontier, cost_frontier
+from defero.metrics.record.team import team_record
 from defero.router import try_out
 
 
@@ -57,3 +58,15 @@ def test_a_way_that_costs_less_is_named():
     assert "the model alone costs" in sentence
     assert costs.team.against_model.high < 0
     assert cost_record(try_out(router, None, truth, said, disjoint=True)) is None
+
+
+def test_cheap_labels_are_no_idle_model():
+    rng = np.random.default_rng(0)
+    label_idx, n = rng.integers(0, 2, 200), 200
+    proba = np.where(np.arange(2) == label_idx[:, None], 0.7, 0.3)
+    router = Router.from_probabilities(proba, np.full((n, 1), 0.5))
+    terms = Terms.of(np.ones((n, 1)), n_classes=2, cost_matrix=np.array([[0.0, 1.0], [100.0, 0.0]]))
+    trial = try_out(router, None, label_idx, np.full((n, 1), -1), disjoint=True, terms=terms)
+    record = team_record(trial, rng=rng)
+    assert record.model.value < 0.6  # every case is called the dear class
+    assert not [one for one in record.cautions if "tell the classes apart" in one]

@@ -272,7 +272,7 @@ def team_record(
         fees_given=trial.fees_given,
         costs=cost_record(trial),
     )
-    return replace(record, cautions=(*_cautions(record, panel_cases), *_about_data(trial)))
+    return replace(record, cautions=(*_cautions(record, trial, panel_cases), *_about_data(trial)))
 
 
 def _about_data(trial: Trial) -> list[str]:
@@ -294,7 +294,7 @@ def _by_predicted_class(trial: Trial) -> GroupCalibration:
     return replace(by_group, promised=by_group.promised * math.nan, pooled_promised=by_group.pooled_promised * math.nan)
 
 
-def _cautions(record: TeamRecord, panel_cases: int | None) -> tuple[str, ...]:
+def _cautions(record: TeamRecord, trial: Trial, panel_cases: int | None) -> tuple[str, ...]:
     """Return every caution that a record calls for, the gravest first; one sentence for each kind."""
     names = tuple(expert.name for expert in record.experts)
     nothing = doubts.nothing_deferred(record.coverage, n_experts=len(names))
@@ -303,7 +303,8 @@ def _cautions(record: TeamRecord, panel_cases: int | None) -> tuple[str, ...]:
         nothing,
         None if nothing or not names else doubts.no_better(record.gain),
         better_ways(record.ways, record.ask) if record.costs is None else cheaper_way(record.costs),
-        doubts.idle_model(record.recall),
+        # Where errors cost differently, the cheapest labels may be wrong more often than the commonest class.
+        None if trial.cost_matrix is not None else doubts.idle_model(record.recall),
         doubts.lost_classes(record.recall),
         None if _one_decides(record) else doubts.broken_total(record.promises.total),
         doubts.broken_promises(record.experts, record.model_calibration, record.promises.all_experts),
