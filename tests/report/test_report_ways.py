@@ -4,11 +4,12 @@ import numpy as np
 from report_trials import Reader, provenance
 
 from defero import Router
+from defero.decisions.terms import Terms
 from defero.report.page import report_page
 from defero.router import record_of, try_out
 
 
-def page(*, ask="one", sure=0.9):
+def page(*, ask="one", sure=0.9, terms=None):
     """A model that guesses and believes itself with `sure`, and three good experts."""
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=400)
@@ -16,7 +17,7 @@ def page(*, ask="one", sure=0.9):
     team = Router.from_probabilities(
         np.tile([sure, 1 - sure], (400, 1)), np.full((400, 3), 0.8), classes=[0, 1], expert_names=["ann", "bob", "cem"]
     )
-    trial = try_out(team, None, truth, said, disjoint=True, ask=ask)
+    trial = try_out(team, None, truth, said, disjoint=True, ask=ask, terms=terms)
     record = record_of(team, trial)
     return record, Reader(report_page(trial, record, provenance()))
 
@@ -42,3 +43,13 @@ def test_the_first_screen_says_where_a_plain_way_is_better():
     _, asked = page(ask="sequential", sure=0.6)
     assert "vote of everybody is right on" not in asked.text
     assert "asking one after the other (the team)" in asked.text
+
+
+def test_costs_are_in_errors_without_money_and_in_money_with_it():
+    _, plain = page(sure=0.6)
+    assert "errors per case" in plain.text
+    assert "money per case" not in plain.text
+    record, read = page(sure=0.6, terms=Terms.of([0.5] * 3, n_classes=2, error_cost=40))
+    assert "money per case" in read.text
+    assert "Compared with the model alone it saves" in read.text
+    assert record.costs.of("everybody_majority").spent == 1.5

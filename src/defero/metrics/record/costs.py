@@ -12,6 +12,7 @@ from defero.core.checks.arrays import FloatArray
 from defero.core.trials.trial import Trial
 from defero.core.trials.ways import WAYS, Way
 from defero.core.wording import money
+from defero.metrics.record.frontier import CostFrontier, cost_frontier
 from defero.metrics.record.ways import WORDS
 from defero.metrics.statistics.intervals import number
 
@@ -102,12 +103,15 @@ class CostRecord:
         The way of the team.
     everybody : str or None
         The vote of everybody that `against_everybody` is about.
+    frontier : CostFrontier
+        The total cost by the share of cases that one expert is asked about.
     """
 
     n_items: int
     ways: tuple[WayCost, ...]
     ask: str
     everybody: str | None
+    frontier: CostFrontier
 
     @property
     def like(self) -> float:
@@ -130,6 +134,7 @@ class CostRecord:
             "everybody": self.everybody,
             "interval": "Student's t, paired for differences, 95 %",
             "ways": {one.name: one.to_dict(self.n_items) for one in self.ways},
+            "frontier": self.frontier.to_dict(),
         }
 
 
@@ -143,7 +148,7 @@ def cost_record(trial: Trial) -> CostRecord | None:
     others = by_name["model"], None if everybody is None else by_name[everybody]
     team, level = by_name[trial.ask], 1 - 0.05 / max(1, len(by_name) - 1)
     ways = tuple(_way_cost(by_name[name], others, team, level=level) for name in WAYS if name in by_name)
-    return CostRecord(len(trial), ways, trial.ask, everybody)
+    return CostRecord(len(trial), ways, trial.ask, everybody, cost_frontier(trial))
 
 
 def cheaper_way(costs: CostRecord) -> str | None:

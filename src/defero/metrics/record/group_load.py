@@ -1,8 +1,6 @@
 """Load, accuracy and recall of the cases with one value of a column."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from defero.core.checks.arrays import IntArray
 from defero.metrics.statistics.intervals import Share
@@ -36,18 +34,6 @@ class GroupRow:
     def n_cases(self) -> int:
         """How many cases there are."""
         return self.team.total
-
-    def to_dict(self, expert_names: Sequence[str], classes: Sequence[object]) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "value": self.value,
-            "n": self.n_cases,
-            "team": self.team.to_dict(),
-            "model": self.model.to_dict(),
-            "recall": {str(k): one.to_dict() for k, one in zip(classes, self.recall, strict=True)},
-            "load": dict(zip(expert_names, self.load.tolist(), strict=True)),
-            "experts": {name: one.to_dict() for name, one in zip(expert_names, self.alone, strict=True)},
-        }
 
 
 @dataclass(frozen=True)

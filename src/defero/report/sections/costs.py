@@ -25,11 +25,12 @@ def costs(trial: Trial, record: TeamRecord, scenarios: Sequence[Scenario]) -> Ht
     """Return the section; without fees and costs of errors it is counted in errors."""
     given = record.costs is not None
     unit = "in your unit of money" if given else "in errors: neither fees nor costs of errors were given"
+    somebody = bool((trial.decision.best_expert != MODEL).any())
     return section(
         "costs",
         "What does it cost?",
         *([] if record.costs is None else _ways(record.costs)),
-        *(_frontier(trial, record) if (trial.decision.best_expert != MODEL).any() else []),
+        *(_frontier(trial, record) if somebody else [paragraph("No case has an expert who could be asked.")]),
         *_scenarios(scenarios, unit=unit, given=given),
     )
 
