@@ -34,8 +34,8 @@ def _column(record: TeamRecord, groups_of: GroupTable) -> list[Html]:
     return [
         tag("h3", f"By {groups_of.column}"),
         table(
-            f"Accuracy and recall of the team by {groups_of.column}, with 95 % intervals.",
-            ["", "cases", "team", "minus the model, in points", *recalls],
+            f"Accuracy and recall of the team by {groups_of.column}, with 95 % intervals; gain over the model alone.",
+            ["", "cases", "team", "gain, in points", *recalls],
             [_figures(row, shown) for row in groups_of.rows],
         ),
         table(
