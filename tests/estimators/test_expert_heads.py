@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from defero import InputError
 from defero.core.answers import Answers
 from defero.core.scores import sigmoid
+from defero.core.splits.sample import sample_rows
 from defero.estimators.expert_heads import (
     FEW_ANSWERS,
     answers_are_few,
@@ -171,7 +172,7 @@ def test_who_answered_nothing_is_the_population():
     variance = np.einsum("ia,ab,ib->i", design, prior.covariance(), design)
     expected = sigmoid(design @ prior.mean / np.sqrt(1 + np.pi * variance / 8))
     np.testing.assert_allclose(team.score(X).expert_proba[:, 8], expected)
-    np.testing.assert_allclose(team.logit_sd(X)[:, 8], np.sqrt(variance))
+    np.testing.assert_allclose(team.logit_posterior(X)[1][:, 8], np.sqrt(variance))
 
 
 @pytest.mark.parametrize("n_experts", [1, 8])
@@ -189,7 +190,7 @@ def test_a_population_of_many_answers_is_learned_from_some():
     assert len(data.item_idx) > 10_000
     base = TwoStageScorer(LogisticRegression().fit(features, labels), [0.7] * 10)
     found = with_population(base, data).heads.prior
-    some = np.linspace(0, len(data.item_idx) - 1, 5_000).astype(int)
+    some = sample_rows(len(data.item_idx), 5_000)
     kept = np.full(answers.shape, -1)
     kept[data.item_idx[some], data.expert_idx[some]] = answers[data.item_idx[some], data.expert_idx[some]]
     rest = (kept >= 0).any(axis=1)
