@@ -1,5 +1,7 @@
 """What a router makes of a row of numbers far beyond those that it was fitted on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -33,3 +35,16 @@ def test_a_wrong_choice_is_refused_before_anything_is_scored():
     with pytest.raises(InputError, match=r"unusual must be one of flag, ask, got 'aks'"):
         router.decide(unusual="aks")
     assert router.decide().unusual.tolist() == [""]
+
+
+def test_what_is_added_for_the_chosen_expert_does_not_exceed_the_bound():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=400) > 0).astype(int)
+    experts = np.where(rng.random((400, 2)) < 0.8, y[:, None], 1 - y[:, None])
+    router = TwoStageDeferral().fit(X[:200], y[:200], experts=experts[:200]).router_
+    router.calibrate(X[200:], y[200:], experts[200:])
+    router.selection = replace(router.selection, weights=np.array([3.0, 1.0, 0.0]))
+    odd = router.decide(np.array([[0.01, 0.0, -999.0], [0.01, 0.0, 0.0]]), unusual="ask")
+    most = max(router.calibrator.accuracy.experts)
+    assert odd.p_right[0] <= most < odd.p_right[1]

@@ -78,7 +78,7 @@ class Deciding(Scoring):
         rule, chosen_proba = self.rule, None
         if self.selection is not None and isinstance(rule, MostLikelyRight):
             rule = rule if self.selection.asks else NeverAsk()
-            chosen_proba = self.selection.apply(scores)
+            chosen_proba = self._bounded(self.selection.apply(scores), unusual)
         decision = decide(
             scores,
             rule,
@@ -91,6 +91,14 @@ class Deciding(Scoring):
             ask_unusual=ask_unusual,
         )
         return decision if rule is self.rule else replace(decision, why_not=DOES_NOT_PAY)
+
+    def _bounded(self, expert_proba: FloatArray, unusual: Labels | None) -> FloatArray:
+        """Return P(right) (n, J) in which no expert is surer of an unusual case than they are right on average."""
+        accuracy = None if self.calibrator is None else self.calibrator.accuracy
+        if unusual is None or accuracy is None:
+            return expert_proba
+        rows = (unusual != "")[:, None]
+        return np.where(rows, np.minimum(expert_proba, accuracy.experts), expert_proba)
 
     def predict_set(
         self,
