@@ -148,12 +148,17 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
         from defero.study.money.files import read_fees
 
         fees.update(read_fees(file))
+    given: set[str] = set()
     for entry in entries or []:
         name, is_column, column = entry.partition("=@")
+        if not (is_column and column):
+            name, equals, fee = entry.rpartition("=")
+        if name in given:
+            raise InputError(f"--fee: {name} has two entries; leave one of them out.")
+        given.add(name)
         if is_column and column:
             fees[name] = f"@{column}"
             continue
-        name, equals, fee = entry.rpartition("=")
         try:
             fees[name] = float(fee if equals else "none")
         except ValueError:
@@ -176,11 +181,12 @@ def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] 
     for entry in entries or []:
         name, _, limits = entry.rpartition("=")
         fewest, colon, most = limits.rpartition(":")
-        try:
-            capacity[name] = int(fewest or 0), None if colon and not most else int(most)
-        except ValueError:
-            name = ""
-        if not name:
+        whole = all(not one or one.isdecimal() for one in (fewest, most)) and (bool(most) or bool(colon))
+        if name in capacity:
+            raise InputError(f"--capacity: {name} has two entries; leave one of them out.")
+        if name and whole:
+            capacity[name] = int(fewest or 0), int(most) if most else None
+        else:
             raise InputError(
                 f"--capacity {entry}: expected NAME=MOST or NAME=FEWEST:MOST with whole numbers, such as dr_a=40."
             )

@@ -161,7 +161,7 @@ def _pair(name: str, value: Any, n_items: int) -> tuple[int, int]:
         ) from error
     if most is not None and most < low:
         raise InputError(
-            f" of {name} allows {count_of(int(most), 'question')}, the lower limit asks for {low:,}.",
+            f"of {name} allows {count_of(int(most), 'question')}, the lower limit asks for {low:,}.",
             argument="capacity",
         )
     return low, high
