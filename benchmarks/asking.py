@@ -70,8 +70,8 @@ SETS: dict[str, Callable[[], Crowd]] = {
 }
 
 
-def one_split(crowd: Crowd, seed: int) -> dict[str, dict[str, float]]:
-    """Return for each way accuracy, questions, cost, and what was promised before and after."""
+def cut_crowd(crowd: Crowd, seed: int) -> tuple[Any, list[Any], list[Any]]:
+    """Return the rows of each part, the parts, and their features, reduced by what the first part shows."""
     table, rng = crowd.table, np.random.default_rng(seed)
     if crowd.groups is None:
         rows = split_rows(table.label_idx, SHARES, rng=rng)
@@ -82,6 +82,12 @@ def one_split(crowd: Crowd, seed: int) -> dict[str, dict[str, float]]:
     if isinstance(features[0], np.ndarray):
         first, rest = crowd.reduce(features[0], np.concatenate(features[1:]))
         features = [first, *np.split(rest, np.cumsum([len(one) for one in features[1:]])[:-1])]
+    return rows, parts, features
+
+
+def one_split(crowd: Crowd, seed: int) -> dict[str, dict[str, float]]:
+    """Return for each way accuracy, questions, cost, and what was promised before and after."""
+    rows, parts, features = cut_crowd(crowd, seed)
     text = None if crowd.text is None else list(crowd.text)
     team = DeferralClassifier(NET, loss="auto", text=text, random_state=seed)
     groups = None if crowd.groups is None else crowd.groups[rows[0]]

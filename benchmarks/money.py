@@ -21,11 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.asking import SHARES, of_people
+from benchmarks.asking import cut_crowd, of_people
 from benchmarks.tables.ours import names_of, study_of
 from benchmarks.tables.sets import credit
 from defero import DeferralClassifier, Router
-from defero.core.splits.split import split_groups, split_rows
 from defero.core.trials.trial import Trial
 from defero.data.model_folder import library_versions
 from defero.decisions.terms import Terms
@@ -48,17 +47,8 @@ def credit_default(seed: int) -> tuple[Router, Judge]:
 
 def keswani_toxicity(seed: int) -> tuple[Router, Judge]:
     """Fit a team of crowd workers; return it and how it is judged on the test rows."""
-    crowd, rng = of_people("toxicity")(), np.random.default_rng(seed)
-    table = crowd.table
-    if crowd.groups is None:
-        rows = split_rows(table.label_idx, SHARES, rng=rng)
-    else:
-        rows = split_groups(crowd.groups, table.label_idx, SHARES, rng=rng)
-    parts = [table.take(part) for part in rows]
-    features: list[Any] = [part.features for part in parts]
-    if isinstance(features[0], np.ndarray):
-        first, rest = crowd.reduce(features[0], np.concatenate(features[1:]))
-        features = [first, *np.split(rest, np.cumsum([len(one) for one in features[1:]])[:-1])]
+    crowd = of_people("toxicity")()
+    rows, parts, features = cut_crowd(crowd, seed)
     team = DeferralClassifier("linear", text=None if crowd.text is None else list(crowd.text), random_state=seed)
     groups = None if crowd.groups is None else crowd.groups[rows[0]]
     team.fit(features[0], parts[0].labels, experts=parts[0].answers, groups=groups)

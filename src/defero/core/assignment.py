@@ -5,19 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
-from defero.core.display import Tabular
+from defero.core.checks.arrays import FloatArray, IntArray, frozen, names
 from defero.core.errors import InputError
 from defero.core.labels import Labels
-from defero.core.results import MODEL
-from defero.core.wording import count_of, join_names
+from defero.core.results import Deciders
 
 _NO_PRICE = 1e-9
 """A price below this share of the largest one is rounding."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assignment(Tabular):
+class Assignment(Deciders):
     """Who answers each item of a batch, under capacity, a largest share of questions, and a budget.
 
     Attributes
@@ -71,24 +69,6 @@ class Assignment(Tabular):
         object.__setattr__(self, "expert", frozen(np.asarray(self.expert, dtype=np.int64)))
         object.__setattr__(self, "prices", frozen(np.asarray(self.prices, dtype=np.float64)))
 
-    def __len__(self) -> int:
-        return len(self.expert)
-
-    @property
-    def deferred(self) -> BoolArray:
-        """(n,): does an expert answer?"""
-        return self.expert != MODEL
-
-    @property
-    def name(self) -> Labels:
-        """(n,): "model" or the expert's name."""
-        return np.array([*self.expert_names, "model"], dtype=object)[self.expert]
-
-    @property
-    def load(self) -> IntArray:
-        """(J,): how many items each expert gets."""
-        return np.bincount(self.expert[self.deferred], minlength=len(self.expert_names)).astype(np.int64)
-
     @property
     def saved(self) -> float:
         """How much is expected to be saved against the model alone, in total."""
@@ -101,10 +81,7 @@ class Assignment(Tabular):
 
     def headline(self) -> str:
         """Return how many items the model and each expert get, and the first sentences about prices."""
-        load = dict(zip(self.expert_names, self.load.tolist(), strict=True))
-        asked = join_names((f"{name} {count:,}" for name, count in load.items() if count), most=4)
-        n_model = len(self) - int(self.deferred.sum())
-        first = f"Assignment: {count_of(len(self), 'item')}; model {n_model:,}{', ' if asked else ''}{asked}."
+        first = f"Assignment: {self.loads()}"
         return "\n".join([first, *self.sentences(most=2)])
 
     def columns(self, most: int | None = None) -> dict[str, Any]:

@@ -14,8 +14,40 @@ from defero.core.wording import count_of, join_names, three_decimals
 MODEL = -1
 
 
+class Deciders(Tabular):
+    """Who answers each of n items: `expert` (n,), -1 for the model, and the `expert_names`."""
+
+    expert: IntArray
+    expert_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.expert)
+
+    @property
+    def deferred(self) -> BoolArray:
+        """(n,): does an expert answer?"""
+        return self.expert != MODEL
+
+    @property
+    def name(self) -> Labels:
+        """(n,): "model" or the expert's name."""
+        return np.array([*self.expert_names, "model"], dtype=object)[self.expert]
+
+    @property
+    def load(self) -> IntArray:
+        """(J,): how many items each expert gets."""
+        return np.bincount(self.expert[self.deferred], minlength=len(self.expert_names)).astype(np.int64)
+
+    def loads(self) -> str:
+        """Say how many items the model and each expert get."""
+        load = dict(zip(self.expert_names, self.load.tolist(), strict=True))
+        asked = join_names((f"{name} {count:,}" for name, count in load.items() if count), most=4)
+        n_model = len(self) - int(self.deferred.sum())
+        return f"{count_of(len(self), 'item')}; model {n_model:,}{', ' if asked else ''}{asked}."
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Decision(Tabular):
+class Decision(Deciders):
     """Who answers each item, what that is expected to cost, and why.
 
     Attributes
@@ -78,30 +110,14 @@ class Decision(Tabular):
             )
         object.__setattr__(self, "unusual", frozen(unusual))
 
-    def __len__(self) -> int:
-        return len(self.expert)
-
     def headline(self) -> str:
         """Return how many items the model and each expert get."""
-        load = dict(zip(self.expert_names, self.load.tolist(), strict=True))
-        asked = join_names((f"{name} {count:,}" for name, count in load.items() if count), most=4)
-        n_model = len(self) - int(self.deferred.sum())
-        return f"Decision: {count_of(len(self), 'item')}; model {n_model:,}{', ' if asked else ''}{asked}."
+        return f"Decision: {self.loads()}"
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return route, expected_cost and reason."""
         costs = self.expected_cost[:most]
         return {"route": self.name[:most], "expected_cost": costs, "reason": self._reasons(most)}
-
-    @property
-    def deferred(self) -> BoolArray:
-        """(n,): does an expert answer?"""
-        return self.expert != MODEL
-
-    @property
-    def name(self) -> Labels:
-        """(n,): "model" or the expert's name."""
-        return np.array([*self.expert_names, "model"], dtype=object)[self.expert]
 
     @property
     def reason(self) -> list[str]:
@@ -112,11 +128,6 @@ class Decision(Tabular):
     def coverage(self) -> float:
         """The share of items that the model answers; nan for no items."""
         return float(np.mean(~self.deferred)) if len(self) else float("nan")
-
-    @property
-    def load(self) -> IntArray:
-        """(J,): how many items each expert gets."""
-        return np.bincount(self.expert[self.deferred], minlength=len(self.expert_names)).astype(np.int64)
 
     def _reasons(self, most: int | None = None) -> list[str]:
         """Return the phrases of the first items, a whole column at a time: a million of them take a second."""

@@ -1,5 +1,6 @@
 """Asking under costs and limits, from an estimator: what its router does."""
 
+from abc import abstractmethod
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -13,11 +14,13 @@ from defero.router import Router
 class AsksUnderCosts:
     """Methods of an estimator that decides under fees, error costs, capacity and a budget, without a new fit."""
 
+    @abstractmethod
     def _ready(self) -> Router:
-        raise NotImplementedError
+        """Return the router of the fitted estimator."""
 
+    @abstractmethod
     def _checked(self, X: Any) -> Any:
-        raise NotImplementedError
+        """Return the features, checked."""
 
     def next_step(
         self,

@@ -218,7 +218,7 @@ def check_length(name: str, array: NDArray[Any], *, n_items: int | None = None) 
         raise InputError(f"must have {n_items} items like the other arguments, got {len(array)}.", argument=name)
 
 
-def by_name(name: str, value: object, experts: tuple[str, ...], *, default: float | bool) -> Any:
+def by_name(name: str, value: object, experts: tuple[str, ...], *, default: float | bool | None) -> Any:
     """Return a mapping by expert name as a list in the order of the experts; other values unchanged.
 
     >>> by_name("fees", {"bob": 0.1}, ("ann", "bob"), default=0.0)

@@ -136,7 +136,7 @@ def capacity_of(capacity: Capacity | None, expert_names: tuple[str, ...], *, n_i
     """
     if capacity is None:
         return np.zeros(len(expert_names), dtype=np.int64), np.full(len(expert_names), n_items)
-    pairs: Any = by_name("capacity", capacity, expert_names, default=None)  # type: ignore[arg-type]
+    pairs: Any = by_name("capacity", capacity, expert_names, default=None)
     if isinstance(pairs, np.ndarray):
         pairs = pairs.tolist()
     if not isinstance(pairs, list | tuple) or len(pairs) != len(expert_names):
