@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.router.fresh import CaseMarks, fresh_rows
-from defero.router.seen import KEYED, of_other_experts, seen_after
+from defero.router.rows.fresh import CaseMarks, fresh_rows
+from defero.router.rows.seen import KEYED, of_other_experts, seen_after
 
 SMALL = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 9)), max_size=12)
 """Features, what was said, and a key."""

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero.router.look_alikes import chance_alike
+from defero.router.rows.look_alikes import chance_alike
 
 
 def test_of_independent_columns_it_is_that_of_pairs():

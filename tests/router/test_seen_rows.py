@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from defero.core.answers import Answers
 from defero.core.errors import InputError
 from defero.data.fingerprint import row_fingerprints
-from defero.router import seen
+from defero.router.rows import seen
 
 
 def rows_of(n_items, n_experts, *, seed=0):

@@ -15,8 +15,8 @@ from defero.core.wording import did_you_mean, join_names
 from defero.data.fingerprint import held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.router.look_alikes import most_by_chance
-from defero.router.seen import (
+from defero.router.rows.look_alikes import most_by_chance
+from defero.router.rows.seen import (
     ANSWERED,
     Fingerprints,
     of_other_experts,

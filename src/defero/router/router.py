@@ -28,7 +28,7 @@ from defero.router import roster
 from defero.router.asking import Asking
 from defero.router.panel import Panel
 from defero.router.parts import TeamParts
-from defero.router.seen import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
+from defero.router.rows.seen import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
 from defero.router.storage import read_router, write_router
 from defero.router.under_terms import decide_under
 from defero.router.ways import Held, fit_ways

@@ -11,7 +11,7 @@ from defero.core.wording import join_names
 from defero.data.case_file import Cases
 from defero.router import Router, try_out
 from defero.router.judge import terms_of
-from defero.router.seen import Fingerprints
+from defero.router.rows.seen import Fingerprints
 from defero.study.fitting.checks import check_test_share, checked_parts
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team

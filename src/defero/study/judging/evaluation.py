@@ -13,9 +13,9 @@ from defero.data.fingerprint import combined, row_fingerprints
 from defero.decisions.terms import Terms
 from defero.metrics.record.team import TeamRecord
 from defero.router import Router, record_of, try_out
-from defero.router.fresh import Fresh
 from defero.router.judge import terms_of
 from defero.router.roster import STAGE
+from defero.router.rows.fresh import Fresh
 from defero.study.judging.cautions import with_cautions
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
 from defero.study.judging.summary import record_text

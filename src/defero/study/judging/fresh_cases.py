@@ -15,9 +15,9 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
 from defero.data.tables.item_keys import plain_name
 from defero.router import Router
-from defero.router.fresh import CaseMarks, Fresh, fresh_rows
-from defero.router.look_alikes import chance_alike, equal_pairs
-from defero.router.seen import (
+from defero.router.rows.fresh import CaseMarks, Fresh, fresh_rows
+from defero.router.rows.look_alikes import chance_alike, equal_pairs
+from defero.router.rows.seen import (
     ANSWERED,
     KEYED,
     check_rows_known,

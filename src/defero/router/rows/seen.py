@@ -17,7 +17,7 @@ from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles, PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.rows_key import VARIABLE
-from defero.router.look_alikes import chance_alike, equal_pairs, most_by_chance
+from defero.router.rows.look_alikes import chance_alike, equal_pairs, most_by_chance
 
 Fingerprints = NDArray[np.uint64]
 ANSWERED = "+answers"

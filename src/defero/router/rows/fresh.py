@@ -8,8 +8,8 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray
 from defero.data.fingerprint import held_out
-from defero.router.look_alikes import most_by_chance
-from defero.router.seen import Fingerprints
+from defero.router.rows.look_alikes import most_by_chance
+from defero.router.rows.seen import Fingerprints
 
 
 @dataclass(frozen=True)
