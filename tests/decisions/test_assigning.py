@@ -101,6 +101,34 @@ def test_prices_are_what_one_more_question_saves():
     assert batch.prices[2] < 0
 
 
+@pytest.mark.parametrize("method", ["exact", "prices"])
+@pytest.mark.parametrize("budget", [0.0, 1.0, 6.0, 6.5, 15.0, 100.0])
+def test_the_price_of_money_is_what_a_little_more_of_it_saves(method, budget):
+    """Questions of fee 2: with a budget for k of them the next one in order of gain would be asked."""
+    gain = np.linspace(0.9, 0.1, 9)[np.random.default_rng(0).permutation(9)]
+    batch = assign(gain[:, None], fees=[2.0], budget=budget, method=method)
+    left = np.sort(gain)[::-1][int(budget // 2) :]
+    assert batch.money_price == pytest.approx(left[0] / 2 if len(left) else 0.0, rel=1e-6)
+    said = [sentence for sentence in batch.sentences() if "budget" in sentence]
+    assert len(said) == (1 if len(left) else 0)
+    assert all("margin" in sentence and "fees counted" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize("method", ["exact", "prices"])
+def test_a_reason_names_the_limit_that_is_used_up(method):
+    gain, names = np.array([[0.5, -0.1], [0.4, -0.1], [0.3, 0.2], [-0.2, -0.1]]), ["ann", "bob"]
+    terms = {"expert_names": names, "method": method}
+    capacity = assign(gain, capacity={"ann": 1}, **terms)
+    assert capacity.name.tolist() == ["ann", "model", "bob", "model"]
+    assert "capacity of ann is used up" in capacity.reason[1]
+    assert "worth its fee" in capacity.reason[3]
+    share = assign(gain, defer_at_most=0.25, **terms).reason
+    assert ["used up" in reason for reason in share] == [False, True, True, False]
+    budget = assign(gain, budget=1.0, fees=[1.0, 1.0], **terms).reason
+    assert ["budget is used up" in reason for reason in budget] == [False, True, True, False]
+    assert all("used up" not in reason for reason in assign(gain, **terms).reason)
+
+
 @pytest.mark.parametrize("ties", [False, True])
 def test_by_prices_is_as_good_as_the_program_and_prices_place_nearly_everybody(ties):
     rng = np.random.default_rng(0)

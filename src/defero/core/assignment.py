@@ -33,13 +33,18 @@ class Assignment(Deciders):
     deferral_price : float
         What one more question to anybody would save where `defer_at_most` binds.
     money_price : float
-        What one more unit of money would save where the budget binds.
+        What a little more budget would save for each unit of money, fees counted, where the budget binds. The next
+        units save less.
     gap : float
         The best assignment is at most this much cheaper in total; 0 where this one is the best.
     label : (n,), optional
         What the model would answer.
+    limit : (n,) int, optional
+        What keeps an item that the model answers from the question that would save most: the index of the expert whose
+        capacity is used up, J where all questions are, J + 1 where the budget is; -1 where no question would save
+        anything.
     why_not : str
-        Why items that the model answers are not asked about.
+        Why items that no limit keeps from a question are not asked about.
 
     Examples
     --------
@@ -57,11 +62,13 @@ class Assignment(Deciders):
     money_price: float = 0.0
     gap: float = 0.0
     label: Labels | None = None
-    why_not: str = "no question within the limits is worth more"
+    limit: IntArray | None = None
+    why_not: str = "no question is worth its fee"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.prices)))
-        for name in ("answer_cost", "expected_cost", *(["label"] * (self.label is not None))):
+        optional = [name for name in ("label", "limit") if getattr(self, name) is not None]
+        for name in ("answer_cost", "expected_cost", *optional):
             array = np.asarray(getattr(self, name))
             if array.shape != np.shape(self.expert):
                 raise InputError(f"must have {len(self.expert)} items like expert, got {array.shape}.", argument=name)
@@ -113,7 +120,8 @@ class Assignment(Deciders):
         if self.deferral_price > least:
             words.append((self.deferral_price, f"One more question in all would save {_money(self.deferral_price)}."))
         if self.money_price > 0:
-            words.append((self.money_price, f"One more unit of money would save {_money(self.money_price)}."))
+            saved = f"one more unit of budget would save {_money(self.money_price)}, fees counted"
+            words.append((self.money_price, f"At the margin {saved}; further units save less."))
         return [sentence for _, sentence in sorted(words, key=lambda one: -one[0])][:most]
 
     def reasons(self, rows: slice) -> list[str]:
@@ -123,9 +131,17 @@ class Assignment(Deciders):
         return [
             f"ask {name}: {cost:.3f} expected, {own:.3f} by the model"
             if is_asked
-            else f"model: {own:.3f} expected, {self.why_not}"
-            for name, is_asked, cost, own in zip(who, asked, costs, model, strict=True)
+            else f"model: {own:.3f} expected, {why_not}"
+            for name, is_asked, cost, own, why_not in zip(who, asked, costs, model, self.whys(rows), strict=True)
         ]
+
+    def whys(self, rows: slice) -> list[str]:
+        """Return why some items are not asked about: the limit that is used up, or that no question pays."""
+        if self.limit is None:
+            return [self.why_not] * len(self.expert[rows])
+        used_up = [f"the capacity of {name} is used up" for name in self.expert_names]
+        words = [*used_up, "all questions that are allowed are used up", "the budget is used up", self.why_not]
+        return [words[one] for one in self.limit[rows].tolist()]
 
 
 def _money(amount: float) -> str:

@@ -257,7 +257,7 @@ class Asking(Deciding):
             method=method,
         )
         if gains.stopped:  # the limits of 0 are not the user's, so they have no price
-            return replace(batch, prices=np.minimum(batch.prices, 0.0), why_not=DOES_NOT_PAY)
+            return replace(batch, prices=np.minimum(batch.prices, 0.0), limit=None, why_not=DOES_NOT_PAY)
         return batch
 
     def gains(

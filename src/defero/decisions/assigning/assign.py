@@ -8,6 +8,7 @@ from defero.core.checks.arrays import FloatArray, names, numbers
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.results import MODEL
+from defero.decisions.assigning.binding import limit_that_binds, with_marginal_money
 from defero.decisions.assigning.by_prices import SAME, node_bounds, solve_by_prices
 from defero.decisions.assigning.chains import Chains, least_prices
 from defero.decisions.assigning.exact import Solved, solve_exactly
@@ -83,6 +84,7 @@ def assign(
         solved = _with_least_prices(gain, limits, solve_exactly(gain, limits))
     else:
         solved = solve_by_prices(gain, limits)
+    solved = with_marginal_money(gain, limits, solved)
     asked = np.flatnonzero(solved.expert != MODEL)
     own = np.zeros(n_items)
     own[asked] = gain[asked, solved.expert[asked]]
@@ -98,6 +100,7 @@ def assign(
         solved.money_price,
         0.0 if gap <= 1e-9 * max(abs(solved.bound), 1e-300) else gap,
         None if label is None else np.asarray(label),
+        limit_that_binds(gain, limits, solved.expert),
     )
 
 
