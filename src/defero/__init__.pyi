@@ -10,6 +10,7 @@ from defero import losses as losses
 from defero import metrics as metrics
 from defero import nets as nets
 from defero import plotting as plotting
+from defero import pools as pools
 from defero import training as training
 from defero.core import Answer as Answer
 from defero.core import Decision as Decision
