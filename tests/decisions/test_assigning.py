@@ -260,4 +260,4 @@ def test_lower_limits_that_collide_are_refused_however_many_kinds_of_cases_there
 def test_gains_that_are_no_numbers(value):
     with pytest.raises(InputError) as error:
         assign(value)
-    assert error.value.argument == "value"
+    assert error.value.argument == "gain"

@@ -147,4 +147,4 @@ def test_gains_must_be_numbers_of_every_expert():
     for value in ([0.1], [0.1] * 4 + [np.nan]):
         with pytest.raises(InputError) as error:
             stream_step(plan, StreamState.start(plan), MONDAY, value)
-        assert error.value.argument == "value"
+        assert error.value.argument == "gain"

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from defero import ConfidenceThreshold, DeferralClassifier, Router
@@ -188,3 +189,51 @@ def test_a_rule_or_weights_that_compare_no_costs_are_refused():
             method(train.features)
     with pytest.raises(InputError, match="capacity_prices"):
         team().router_.next_step(train.features, capacity_prices={"nobody": 1.0})
+
+
+@pytest.mark.parametrize("fees", [{"bob": -2.0}, [0.0, -2.0], [[0.0, 0.0], [0.0, -2.0]]])
+@pytest.mark.parametrize("method", ["decide", "next_step", "assign", "gains"])
+def test_a_negative_fee_is_refused(method, fees):
+    router = Router.from_probabilities([[0.5, 0.5]] * 2, [[0.9, 0.8]] * 2, expert_names=["ann", "bob"])
+    with pytest.raises(InputError) as error:
+        getattr(router, method)(fees=fees)
+    assert error.value.argument == "fees"
+    assert all(fact in str(error.value) for fact in ("-2", "bob"))
+    assert router.next_step(capacity_prices={"ann": -1.0}).ask.tolist() == [0, 0]  # prices may be
+
+
+def test_a_cost_matrix_with_names_is_put_in_the_order_of_the_classes():
+    router = Router.from_probabilities([[0.8, 0.2]], [[0.9]], classes=["benign", "malign"], expert_names=["ann"])
+    plain = [[0, 10], [100, 0]]
+    frame = pd.DataFrame(plain, index=["benign", "malign"], columns=["benign", "malign"])
+    turned = frame.loc[["malign", "benign"], ["malign", "benign"]]
+    for matrix in (frame, turned, turned.T.to_dict()):
+        assert router.assign(cost_matrix=matrix).answer_cost == pytest.approx([8.0])
+        assert router.next_step(cost_matrix=matrix).answer_cost == pytest.approx([8.0])
+    for wrong, facts in (
+        (frame.rename(columns={"malign": "malignant"}), ["column", "malign", "malignant"]),
+        (frame.iloc[:1], ["row", "malign"]),
+        ({"benign": 3, "malign": {}}, ["benign", "3"]),
+    ):
+        with pytest.raises(InputError) as error:
+            router.next_step(cost_matrix=wrong)
+        assert all(fact in str(error.value) for fact in ("cost_matrix", *facts))
+
+
+def test_gains_are_those_of_the_batch():
+    router, new = team().router_, parts()[3]
+    gains = router.gains(new.features, fees=FEES)
+    batch = router.assign(new.features, fees=FEES)
+    assert assign(gains.gain).expert.tolist() == batch.expert.tolist()
+    assert gains.answer_cost == pytest.approx(batch.answer_cost)
+
+
+def test_answers_of_an_unknown_name_are_refused_with_the_nearest_one():
+    router = Router.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
+    with pytest.raises(InputError) as error:
+        router.next_step(answers=pd.DataFrame({"ann": [0], "bobb": [1]}))
+    assert error.value.argument == "answers"
+    assert all(fact in str(error.value) for fact in ("'bobb'", "did you mean 'bob'"))
+    with pytest.raises(InputError) as error:
+        router.next_step(answers=[[0, 7]])
+    assert error.value.argument == "answers"

@@ -11,7 +11,7 @@ from defero.core.errors import InputError
 from defero.core.lookup import MISSING as MISSING
 from defero.core.lookup import NO_CLASS, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
 from defero.core.lookup import is_missing as is_missing
-from defero.core.wording import join_names
+from defero.core.wording import did_you_mean, join_names
 
 Labels = NDArray[np.generic]
 
@@ -140,27 +140,33 @@ def _no_class(name: str, row: int, column: object, answer: object, classes: Labe
     )
 
 
-def encode_recorded(answers: object, classes: Labels, *, expert_names: tuple[str, ...], n_items: int) -> IntArray:
+def encode_recorded(
+    answers: object, classes: Labels, *, expert_names: tuple[str, ...], n_items: int, name: str = "experts"
+) -> IntArray:
     """Return recorded answers of known experts as class numbers (n, J), columns in the order of `expert_names`.
 
     The columns of a data frame are matched by name, in any order; they must be exactly those experts.
     """
     columns = names_in(answers)
     if columns is not None and sorted(columns) != sorted(expert_names):
-        raise InputError(
-            f": expected the experts of fit ({join_names(expert_names)}), got {join_names(columns)}; "
-            "leave a column blank for an expert who was not asked.",
-            argument="experts",
+        unknown = [column for column in columns if column not in expert_names]
+        hint = (
+            f": no expert {unknown[0]!r}{did_you_mean(unknown[0], expert_names)} Expected" if unknown else ": expected"
         )
-    answer_idx = encode_answers(answers, classes)
+        raise InputError(
+            f"{hint} the experts of fit ({join_names(expert_names)}), got {join_names(columns)}; "
+            "leave a column blank for an expert who was not asked.",
+            argument=name,
+        )
+    answer_idx = encode_answers(answers, classes, name=name)
     if columns is not None:
-        answer_idx = answer_idx[:, [columns.index(name) for name in expert_names]]
+        answer_idx = answer_idx[:, [columns.index(expert) for expert in expert_names]]
     expected = (n_items, len(expert_names))
     if answer_idx.shape != expected:
         raise InputError(
             f"must have shape {expected}, one row per item and one column for each expert of fit, "
             f"got {answer_idx.shape}.",
-            argument="experts",
+            argument=name,
         )
     return answer_idx
 

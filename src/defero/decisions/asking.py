@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix, names, price_matrix
 from defero.core.checks.experts import answers_and_model, class_probabilities
 from defero.core.checks.options import whole_number
 from defero.core.class_skill import ClassSkill
@@ -206,7 +206,7 @@ class _Terms:
         n_items, n_experts = law.expert_proba.shape
         own = np.full(n_experts, DEFAULT_FEE * costs.largest) if fees is None else fees
         fee = fee_matrix(own, n_items=n_items, n_experts=n_experts)
-        extra = fee_matrix(prices, n_items=n_items, n_experts=n_experts)
+        extra = price_matrix("prices", prices, n_items=n_items, n_experts=n_experts)
         return cls(law, fee, fee + extra, costs)
 
     def best(

@@ -158,7 +158,7 @@ def decide(
     ['model', 'model']
     """
     shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-    fee = fee_matrix(fees, **shape)
+    fee = fee_matrix(fees, **shape, expert_names=expert_names)
     can = availability(available, **shape)
     sure = np.ones(scores.n_experts, dtype=np.bool_) if proven is None else proven
     worth = scores.expert_value if chosen_proba is None else chosen_proba

@@ -9,6 +9,7 @@ from defero.core.assignment import Assignment
 from defero.core.steps import Steps
 from defero.decisions.assigning.limits import Capacity
 from defero.router import Router
+from defero.router.asking import Gains
 
 
 class AsksUnderCosts:
@@ -42,6 +43,20 @@ class AsksUnderCosts:
             cost_matrix=cost_matrix,
             available=available,
             capacity_prices=capacity_prices,
+        )
+
+    def gains(
+        self,
+        X: Any,
+        *,
+        fees: ArrayLike | None = None,
+        error_cost: float = 1.0,
+        cost_matrix: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+    ) -> Gains:
+        """Return what asking each expert once saves, for `assign` and `stream_step`: see `Router.gains`."""
+        return self._ready().gains(
+            self._checked(X), fees=fees, error_cost=error_cost, cost_matrix=cost_matrix, available=available
         )
 
     def assign(

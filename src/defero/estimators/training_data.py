@@ -209,7 +209,12 @@ def fees_of_items(fees: object, expert_names: tuple[str, ...], *, n_items: int) 
     """Return the fees of each item, (n, J); None where no fee is asked."""
     if fees is None:
         return None
-    matrix = fee_matrix(by_name("fees", fees, expert_names, default=0.0), n_items=n_items, n_experts=len(expert_names))
+    matrix = fee_matrix(
+        by_name("fees", fees, expert_names, default=0.0),
+        n_items=n_items,
+        n_experts=len(expert_names),
+        expert_names=expert_names,
+    )
     return matrix if matrix.any() else None
 
 

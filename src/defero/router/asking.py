@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.assignment import Assignment
-from defero.core.checks.arrays import FloatArray, IntArray, availability, by_name, fee_matrix
+from defero.core.checks.arrays import FloatArray, IntArray, availability, by_name, fee_matrix, price_matrix
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
@@ -18,6 +18,7 @@ from defero.core.steps import Steps
 from defero.decisions.asking import next_step
 from defero.decisions.assigning.assign import assign
 from defero.decisions.assigning.limits import Capacity, capacity_of
+from defero.decisions.class_order import in_class_order
 from defero.decisions.costs import ErrorCosts, cost_of_answers
 from defero.decisions.rules import MostLikelyRight
 from defero.router.deciding import DOES_NOT_PAY, Deciding
@@ -30,7 +31,7 @@ class Gains:
 
     Attributes
     ----------
-    value : (n, J)
+    gain : (n, J)
         In the unit of the costs, fees counted, where the expert's answer is final; -inf where they cannot be asked.
     answer_cost : (n,)
         Expected cost of the model's answer.
@@ -40,7 +41,7 @@ class Gains:
         Whether asking lost on held-out cases; that is judged for errors that all cost the same.
     """
 
-    value: FloatArray
+    gain: FloatArray
     answer_cost: FloatArray
     label_idx: IntArray
     stopped: bool = False
@@ -74,8 +75,9 @@ class Asking(Deciding):
             What a question costs, in the unit of the error costs. By default 0.01 of the dearest error.
         error_cost : float
             What any error costs; ignored where `cost_matrix` is given.
-        cost_matrix : (K, K), optional
-            What it costs to answer a class (column) where another one is true (row), in the order of `classes`.
+        cost_matrix : (K, K), DataFrame or {truth: {answer: cost}}, optional
+            What it costs to answer a class (column) where another one is true (row). An array is in the order of
+            `classes`; names may stand in any order.
         available : (J,) or (n, J) bool, or {name: bool}, optional
             Who can be asked.
         capacity_prices : (J,) or {name: price}, optional
@@ -98,7 +100,7 @@ class Asking(Deciding):
         scores = self.score_features(features)
         answer_idx = np.full((len(scores), scores.n_experts), MISSING)
         if answers is not None:
-            answer_idx = self.answer_numbers(answers, n_items=len(scores))
+            answer_idx = self.answer_numbers(answers, n_items=len(scores), name="answers")
         return self.next_step_of(
             features,
             scores,
@@ -124,6 +126,7 @@ class Asking(Deciding):
     ) -> Steps:
         """Return the next step from features and scores at hand, and answers so far (n, J) as class numbers."""
         fees, available = self._terms(fees, available)
+        cost_matrix = in_class_order(cost_matrix, self.classes)
         prices = by_name("capacity_prices", capacity_prices, self.expert_names, default=0.0)
         scores = self._probabilities(scores)
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
@@ -131,8 +134,8 @@ class Asking(Deciding):
         # Whether asking pays was judged for errors that all cost the same.
         stopped = costs.symmetric and not self.asks_in_turn
         can_ask = availability(available, **shape) & self.proven & (not stopped)
-        fee = None if fees is None else fee_matrix(fees, **shape)
-        charge = fee_matrix(prices, "capacity_prices", **shape)
+        fee = None if fees is None else fee_matrix(fees, **shape, expert_names=self.expert_names)
+        charge = price_matrix("capacity_prices", prices, **shape)
         steps = vote_with_skill(
             self.scorer,
             self.calibrator,
@@ -219,7 +222,7 @@ class Asking(Deciding):
         """
         fees, available = self._terms(fees, available)
         features = self.features(X)
-        gains = self.gains(
+        gains = self.gains_of(
             features,
             self.score_features(features),
             fees=fees,
@@ -243,10 +246,10 @@ class Asking(Deciding):
     ) -> Assignment:
         """Assign a batch whose gains are at hand."""
         if gains.stopped:  # only what lower limits ask for
-            lower, _ = capacity_of(capacity, self.expert_names, n_items=len(gains.value))
+            lower, _ = capacity_of(capacity, self.expert_names, n_items=len(gains.gain))
             capacity = [(one, one) for one in lower.tolist()]
         batch = assign(
-            gains.value,
+            gains.gain,
             capacity=capacity,
             defer_at_most=defer_at_most,
             budget=budget,
@@ -261,6 +264,41 @@ class Asking(Deciding):
         return batch
 
     def gains(
+        self,
+        X: Any = None,
+        *,
+        fees: ArrayLike | None = None,
+        error_cost: float = 1.0,
+        cost_matrix: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+    ) -> Gains:
+        """Return what asking each expert once saves against the model's answer, for `assign` and `stream_step`.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        fees, error_cost, cost_matrix, available
+            As in `assign`.
+
+        Examples
+        --------
+        >>> from defero import Router
+        >>> router = Router.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
+        >>> router.gains(fees={"ann": 3.0}, error_cost=40).gain.round(3).tolist()
+        [[13.0, 12.0]]
+        """
+        fees, available = self._terms(fees, available)
+        features = self.features(X)
+        return self.gains_of(
+            features,
+            self.score_features(features),
+            fees=fees,
+            error_cost=error_cost,
+            cost_matrix=cost_matrix,
+            available=available,
+        )
+
+    def gains_of(
         self,
         features: Any,
         scores: Scores,
@@ -278,8 +316,12 @@ class Asking(Deciding):
             raise InputError(f"a team with the rule {self.rule.name!r} compares no costs: fit a team that does.")
         scores = self._probabilities(scores)
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-        costs = ErrorCosts.of(cost_matrix, n_classes=scores.n_classes, error_cost=error_cost)
-        can, fee = availability(available, **shape) & self.proven, fee_matrix(fees, **shape)
+        matrix = in_class_order(cost_matrix, self.classes)
+        costs = ErrorCosts.of(matrix, n_classes=scores.n_classes, error_cost=error_cost)
+        can, fee = (
+            availability(available, **shape) & self.proven,
+            fee_matrix(fees, **shape, expert_names=self.expert_names),
+        )
 
         def of_part(rows: slice, part: Scores, skill: ClassSkill | None) -> Gains:
             label_idx, now = model_answer(part, costs)

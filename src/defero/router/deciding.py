@@ -179,7 +179,7 @@ class Deciding(Scoring):
         fees, available = self._terms(fees, available)
         features = self.features(X)
         scores = self.score_features(features)
-        answer_idx = self.answer_numbers(answers, n_items=len(scores))
+        answer_idx = self.answer_numbers(answers, n_items=len(scores), name="answers")
         way = vote or ("expert" if self.panel is None or self.panel.useless else "bayes")
         if way in WAYS_TO_ASK:
             shape = {"n_items": len(scores), "n_experts": scores.n_experts}
@@ -303,9 +303,9 @@ class Deciding(Scoring):
         right = self.answer(X, experts, vote="expert").label == self.classes[label_idx]
         return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
-    def answer_numbers(self, answers: object, *, n_items: int) -> IntArray:
+    def answer_numbers(self, answers: object, *, n_items: int, name: str = "experts") -> IntArray:
         """Return recorded answers as class numbers (n, J), columns in this router's order."""
-        return encode_recorded(answers, self.classes, expert_names=self.expert_names, n_items=n_items)
+        return encode_recorded(answers, self.classes, expert_names=self.expert_names, n_items=n_items, name=name)
 
     def _terms(self, fees: Any, available: Any) -> tuple[Any, Any]:
         """Take fees and absences by the experts' names as well as in their order."""

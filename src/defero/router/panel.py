@@ -162,10 +162,12 @@ class Panel:
         who can be asked, fees counted.
         """
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-        fee, can = fee_matrix(fees, **shape), availability(available, **shape)
+        fee, can = fee_matrix(fees, **shape, expert_names=expert_names), availability(available, **shape)
         can_then = np.ones(scores.n_experts, np.bool_) if self.available is None else np.array(self.available)
         why = []
-        if not np.allclose(fee, fee_matrix(self.terms.fees_in_errors, **shape), rtol=1e-12, atol=0):
+        if not np.allclose(
+            fee, fee_matrix(self.terms.fees_in_errors, **shape, expert_names=expert_names), rtol=1e-12, atol=0
+        ):
             why.append("other fees than in conformalize")
         if (can_then & ~can).any():
             why.append("absent experts")

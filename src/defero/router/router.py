@@ -23,6 +23,7 @@ from defero.core.answers import Answers
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, encode_labels
+from defero.decisions.class_order import in_class_order
 from defero.decisions.terms import Terms
 from defero.router import roster
 from defero.router.asking import Asking
@@ -181,7 +182,8 @@ class Router(Asking):
         scores = self.score_features(features)
         label_idx = encode_labels(y, self.classes)
         answer_idx = self.answer_numbers(experts, n_items=len(scores))
-        terms = Terms.of(fees, n_classes=scores.n_classes, error_cost=error_cost, cost_matrix=cost_matrix)
+        matrix = in_class_order(cost_matrix, self.classes)
+        terms = Terms.of(fees, n_classes=scores.n_classes, error_cost=error_cost, cost_matrix=matrix)
         marked = self.mark_seen("conformalize", X, label_idx, answer_idx, disjoint=disjoint)
         panel = Panel.fit(
             scores,

@@ -42,8 +42,8 @@ def decide_under(
             scores, fees=terms.fees_in_errors, available=available, unusual=unusual, ask_unusual=ask_unusual
         )
         return replace(decision, expected_cost=terms.unit * decision.expected_cost)
-    gains = router.gains(features, scores, fees=terms.fees, cost_matrix=terms.costs.matrix, available=available)
-    best, gain = best_expert(gains.value)
+    gains = router.gains_of(features, scores, fees=terms.fees, cost_matrix=terms.costs.matrix, available=available)
+    best, gain = best_expert(gains.gain)
     pays = gain >= 0  # whether asking pays at all was judged for errors that all cost the same
     marks = np.full(len(scores), "", dtype=object) if unusual is None else unusual
     expert = np.where((best != MODEL) & (pays | (ask_unusual & (marks != ""))), best, MODEL)

@@ -120,7 +120,7 @@ def assign_file(
     for piece in pieces:
         features = router.features(piece, source=source, first_row=first_row)
         here = money.on(piece, source=source, first_row=first_row)
-        gains = router.gains(
+        gains = router.gains_of(
             features,
             router.score_features(features),
             fees=here.fees,
@@ -130,7 +130,7 @@ def assign_file(
         parts.append(gains)
         fees.append(here.fees)
     whole = Gains(
-        np.concatenate([one.value for one in parts]),
+        np.concatenate([one.gain for one in parts]),
         np.concatenate([one.answer_cost for one in parts]),
         np.concatenate([one.label_idx for one in parts]),
     )

@@ -75,8 +75,21 @@ def availability(value: ArrayLike | None, *, n_items: int, n_experts: int) -> Bo
     return spread.astype(np.bool_)
 
 
-def fee_matrix(value: ArrayLike | None, name: str = "fees", /, *, n_items: int, n_experts: int) -> FloatArray:
-    """Return the fees, (n, J), in the unit of the costs; 0 by default. `name` is the argument that they are."""
+def fee_matrix(
+    value: ArrayLike | None, /, *, n_items: int, n_experts: int, expert_names: tuple[str, ...] | None = None
+) -> FloatArray:
+    """Return the fees, (n, J), none negative, in the unit of the costs; 0 by default."""
+    fees = price_matrix("fees", value, n_items=n_items, n_experts=n_experts)
+    if fees.size and fees.min() < 0:
+        row, expert = np.argwhere(fees < 0)[0]
+        whom = f"expert {expert}" if expert_names is None else expert_names[expert]
+        where = f" at row {row}" if value is not None and np.ndim(value) == 2 else ""
+        raise InputError(f"must not be negative, got {fees[row, expert]:g} for {whom}{where}.", argument="fees")
+    return fees
+
+
+def price_matrix(name: str, value: ArrayLike | None, *, n_items: int, n_experts: int) -> FloatArray:
+    """Return what is charged for questions, (n, J), in the unit of the costs; 0 by default. It may be negative."""
     if value is None:
         return np.zeros((n_items, n_experts))
     try:

@@ -21,7 +21,7 @@ _METHODS = ("auto", "exact", "prices")
 
 
 def assign(
-    value: ArrayLike,
+    gain: ArrayLike,
     *,
     capacity: Capacity | None = None,
     defer_at_most: float | None = None,
@@ -36,9 +36,9 @@ def assign(
 
     Parameters
     ----------
-    value : (n, J)
-        Gain of asking expert j over the model's answer, in the unit of the costs, fees counted; -inf where an expert
-        cannot be asked.
+    gain : (n, J)
+        Of asking expert j over the model's answer, in the unit of the costs, fees counted; -inf where an expert
+        cannot be asked. `Router.gains` has them.
     capacity : {name: most}, {name: (fewest, most)} or J such entries, optional
         Limits on the questions of each expert; None as an entry or as `most` is no limit.
     defer_at_most : float, optional
@@ -67,15 +67,15 @@ def assign(
 
     Examples
     --------
-    >>> value = [[0.4, 0.3], [0.5, 0.1], [0.2, -0.1]]
-    >>> batch = assign(value, capacity={"ann": 1}, expert_names=["ann", "bob"])
+    >>> gain = [[0.4, 0.3], [0.5, 0.1], [0.2, -0.1]]
+    >>> batch = assign(gain, capacity={"ann": 1}, expert_names=["ann", "bob"])
     >>> batch.name.tolist(), batch.prices.round(2).tolist()
     (['bob', 'ann', 'model'], [0.2, 0.0])
     >>> batch.sentences()
     ['One more question to ann would save 0.20.']
     """
     one_of("method", method, _METHODS)
-    gain = _gains(value)
+    gain = _gains(gain)
     n_items, n_experts = gain.shape
     who = names("expert_names", expert_names, count=n_experts)
     limits = Limits.of(np.isfinite(gain), who, capacity=capacity, defer_at_most=defer_at_most, budget=budget, fees=fees)
@@ -104,19 +104,19 @@ def assign(
     )
 
 
-def _gains(value: ArrayLike) -> FloatArray:
+def _gains(given: ArrayLike) -> FloatArray:
     try:
-        gain = np.asarray(value, dtype=np.float64)
+        gain = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"must be numbers of shape (n, J): {error}.", argument="value") from error
+        raise InputError(f"must be numbers of shape (n, J): {error}.", argument="gain") from error
     if gain.ndim != 2:
-        raise InputError(f"must have two axes (n, J), one column per expert, got {gain.shape}.", argument="value")
+        raise InputError(f"must have two axes (n, J), one column per expert, got {gain.shape}.", argument="gain")
     if gain.size and (np.isnan(gain.sum()) or gain.max() == np.inf) and not (gain < np.inf).all():
         row, column = np.argwhere(~(gain < np.inf))[0]
         raise InputError(
             f"must be numbers, -inf where an expert cannot be asked, got {gain[row, column]} at row {row}, "
             f"column {column}.",
-            argument="value",
+            argument="gain",
         )
     return gain
 

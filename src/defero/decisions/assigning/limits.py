@@ -66,7 +66,7 @@ class Limits:
                 raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
             if not (np.isfinite(budget) and budget >= 0):
                 raise InputError(f"must be a number of at least 0, got {budget}.", argument="budget")
-            fee = fee_matrix(fees, n_items=n_items, n_experts=n_experts)
+            fee = fee_matrix(fees, n_items=n_items, n_experts=n_experts, expert_names=expert_names)
             limits = cls(lower, upper, most, fee, float(budget))
         limits._check(can, expert_names, defer_at_most)
         return limits

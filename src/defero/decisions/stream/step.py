@@ -117,7 +117,7 @@ class StreamDecision:
 
 
 def stream_step(
-    plan: StreamPlan, state: StreamState, time: datetime, value: ArrayLike
+    plan: StreamPlan, state: StreamState, time: datetime, gain: ArrayLike
 ) -> tuple[StreamState, StreamDecision]:
     """Decide one case; return the state after it, and the decision. Nothing else is remembered.
 
@@ -133,8 +133,9 @@ def stream_step(
         That of the case before, or `StreamState.start(plan)`.
     time : datetime
         When the case arrives, in the local time of the experts. A case that comes late counts in the current day.
-    value : (J,)
-        Gain of asking each expert over the model's answer, fees counted; -inf where they cannot be asked.
+    gain : (J,)
+        Of asking each expert over the model's answer, fees counted; -inf where they cannot be asked. `Router.gains`
+        has them.
 
     Examples
     --------
@@ -144,11 +145,11 @@ def stream_step(
     >>> first.name, second.name, second.stopped
     ('ann', 'model', ('ann',))
     """
-    gain = np.asarray(value, dtype=np.float64)
+    gain = np.asarray(gain, dtype=np.float64)
     if gain.shape != (plan.n_experts,) or not (gain < np.inf).all():
         raise InputError(
             f"must be {plan.n_experts} numbers, -inf where an expert cannot be asked, got {gain.tolist()}.",
-            argument="value",
+            argument="gain",
         )
     state = _turned(plan, state, time)
     prices = np.array(state.prices)

@@ -9,9 +9,10 @@ import pandas as pd
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.labels import Labels
-from defero.core.wording import did_you_mean, join_names
+from defero.core.wording import join_names
 from defero.data.case_file import TableSource
 from defero.data.tables.cells import is_blank, number_of, text_of
+from defero.decisions.class_order import class_places
 
 
 def read_fees(path: str | PathLike[str]) -> dict[str, float]:
@@ -68,17 +69,7 @@ def _by_class(frame: pd.DataFrame, classes: Labels, named: Argument) -> FloatArr
     names = [text_of(label) for label in classes.tolist()]
     frame = frame.rename(index=text_of, columns=text_of)
     for labels, what in ((frame.index, "row"), (frame.columns, "column")):
-        texts = list(map(str, labels))
-        absent = [name for name in names if name not in texts]
-        unknown = [name for name in texts if name not in names]
-        if absent:
-            other = f", but one for {join_names(unknown)}, which is no class" if unknown else ""
-            raise InputError(named, f": no {what} for the class {join_names(absent)}{other}.")
-        if unknown:
-            hint = did_you_mean(unknown[0], names)
-            raise InputError(named, f": {what} {join_names(unknown)} is no class{hint} There are {join_names(names)}.")
-        if len(texts) != len(names):
-            raise InputError(named, f": a class has more than one {what}; leave one of them out.")
+        class_places(list(map(str, labels)), names, what=what, named=named)
     return _checked(frame.loc[names, names], named)
 
 
