@@ -120,7 +120,14 @@ def test_round_by_round_every_case_gets_its_label(new):
     wide = log.pivot(index="case", columns="expert", values="answer").reindex(new.case, columns=DOCTORS)
     steps = Router.load("model").next_step(new, answers=wide.astype(object).where(wide.notna(), None).to_numpy())
     assert decisions.label.tolist() == steps.label.tolist()
-    assert json.loads(route("--answers", "log.csv", "--json").out)["load"]["model"] == 160
+    load = json.loads(route("--answers", "log.csv", "--json").out)["load"]
+    assert load == {"model": 160 - log.case.nunique(), "settled": log.case.nunique(), **dict.fromkeys(DOCTORS, 0)}
+    heard = decisions.case.isin(log.case)
+    assert decisions.route.tolist() == ["settled" if one else "model" for one in heard]
+    for row in decisions[heard].itertuples():
+        for one in log[log.case == row.case].itertuples():
+            assert f"{one.expert} ({one.answer})" in row.reason
+    assert f"settled: {log.case.nunique()}" in route("--answers", "log.csv").out
 
 
 def test_a_later_answer_of_the_same_person_wins(new):
@@ -147,4 +154,55 @@ def test_an_unknown_name_case_or_answer_exits_2(new, tmp_path, row, facts):
     for fact in facts:
         assert fact in outcome.err
     assert not (tmp_path / "decisions.csv").exists()
-    assert route("--answers", "log.csv", "--capacity", "dr_a=3").code == 2
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        ["--capacity", "dr_b=12", "--capacity", "dr_a=2:8"],
+        ["--budget", "1.2", "--fee", "all=0.05"],
+        ["--defer-at-most", "0.1"],
+        ["--defer-at-most", "0.1", "--capacity", "all=12", "--budget", "0.5", "--fee", "all=0.02", "--absent", "dr_b"],
+    ],
+)
+def test_limits_hold_over_all_rounds(new, limits):
+    """The same command in every round: the answers so far count toward the limits."""
+    truth, log = lesions().set_index("case"), pd.DataFrame(columns=["case", "expert", "answer"])
+    for _ in range(6):
+        log.to_csv("log.csv", index=False)
+        outcome = route("--answers", "log.csv", *limits)
+        assert outcome.code == 0, outcome.err
+        decisions = read_frame("decisions.csv")
+        asked = decisions[decisions.ask.notna()]
+        if asked.empty:
+            break
+        answers = [truth.truth[one.case] for one in asked.itertuples()]
+        log = pd.concat([log, pd.DataFrame({"case": asked.case, "expert": asked.ask, "answer": answers})])
+        assert not log.duplicated(["case", "expert"]).any()
+    assert asked.empty
+    load = log.expert.value_counts().reindex(DOCTORS, fill_value=0)
+    assert len(log)
+    if "dr_b=12" in limits:
+        assert load["dr_b"] <= 12
+        assert 2 <= load["dr_a"] <= 8
+        assert decisions.reason.str.contains("capacity of dr_b is used up").any()
+    if "1.2" in limits:
+        assert len(log) <= 24
+        assert decisions.reason.str.contains("budget is used up").any()
+    if "--defer-at-most" in limits:
+        assert log.case.nunique() <= 16
+        assert decisions.reason.str.contains("used up").any()
+    if "--absent" in limits:
+        assert load["dr_b"] == 0
+
+
+def test_the_columns_of_a_log_are_found_or_named(new):
+    log = pd.DataFrame([("P0001", "dr_a", "benign"), ("P0002", "dr_a", "")], columns=["case", "who", "answer"])
+    log.to_csv("log.csv", index=False)
+    outcome = route("--answers", "log.csv")
+    assert outcome.code == 2
+    assert "--expert" in outcome.err
+    named = route("--answers", "log.csv", "--expert", "who", "--item", "case", "--answer", "answer")
+    assert named.code == 0, named.err
+    assert "log.csv: 1 row without an answer" in named.err
+    assert read_frame("decisions.csv").set_index("case").reason["P0001"].count("dr_a (benign)") <= 1

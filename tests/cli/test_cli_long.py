@@ -102,7 +102,7 @@ def test_models_that_remember_no_columns_find_them_by_name(folder):
 def test_answers_to_other_items_are_left_out_and_counted(folder):
     lesions().drop(columns=DOCTORS).iloc[:120].to_csv("items.csv", index=False)
     unknown = int(lesions().iloc[120:][DOCTORS].notna().sum().sum())
-    assert f"note: log.csv: {unknown} answers are to items that are not in the table.\n" in fit(*LONG).err
+    assert f"note: log.csv: {unknown} answers to items that are not in the table: ignored.\n" in fit(*LONG).err
     log_of(lesions()).assign(case=lambda frame: "x" + frame["case"]).to_csv("log.csv", index=False)
     outcome = fit(*LONG)
     assert outcome.code == 2

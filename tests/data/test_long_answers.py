@@ -118,8 +118,8 @@ def test_the_last_answer_counts_and_the_count_is_said():
     assert found.to_frame().loc[0].to_dict() == {"v": "x", "w": "y"}
     assert (found.n_repeated, found.n_blank) == (1, 2)
     assert found.notes() == (
-        "log.csv: 1 answers were replaced by another of the same person to the same item.",
-        "log.csv: 2 rows hold no answer.",
+        "log.csv: 2 rows without an answer: ignored.",
+        "log.csv: 1 answer replaced by another of the same person to the same item.",
     )
 
 
@@ -156,7 +156,7 @@ def test_answers_to_items_that_are_not_there():
         join_answers(ITEMS, frame, source="log", items_source="cases", first_row=2)
     found = join_answers(ITEMS, frame, unknown="ignore", source="log")
     assert (len(found), found.n_unknown) == (2, 2)
-    assert found.notes() == ("log: 2 answers are to items that are not in the table.",)
+    assert found.notes() == ("log: 2 answers to items that are not in the table: ignored.",)
 
 
 @pytest.mark.parametrize(

@@ -237,3 +237,21 @@ def test_answers_of_an_unknown_name_are_refused_with_the_nearest_one():
     with pytest.raises(InputError) as error:
         router.next_step(answers=[[0, 7]])
     assert error.value.argument == "answers"
+
+
+def test_gains_of_the_next_question_lead_to_the_next_step():
+    router, new = team().router_, parts()[3]
+    features = router.features(new.features)
+    scores = router.score_features(features)
+    recorded = router.answer_numbers(new.answers, n_items=len(scores))
+    answer_idx = np.where(np.random.default_rng(0).random(recorded.shape) < 0.3, recorded, -1)
+    steps = router.next_step_of(features, scores, answer_idx, fees=[0.02] * 4)
+    gains = router.next_gains_of(features, scores, answer_idx, fees=[0.02] * 4)
+    assert np.isneginf(gains.gain[answer_idx >= 0]).all()
+    asked = steps.ask >= 0
+    assert np.array_equal(gains.gain.max(axis=1) > 1e-12, asked)
+    best = gains.gain[asked].max(axis=1)
+    assert gains.gain[asked, steps.ask[asked]] == pytest.approx(best, abs=1e-8)
+    assert (gains.answer_cost[asked] - best) == pytest.approx(steps.expected_cost[asked])
+    assert asked.any()
+    assert steps.settled.tolist() == (~asked & (answer_idx >= 0).any(axis=1)).tolist()

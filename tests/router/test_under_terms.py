@@ -10,7 +10,7 @@ from defero.aggregation import bayes_vote
 from defero.decisions.terms import Terms
 from defero.metrics.record.costs import mean_cost
 from defero.router import try_out
-from defero.router.under_terms import decide_under, model_labels
+from defero.router.costs.under_terms import decide_under, model_labels
 
 seeds = st.integers(0, 2**32 - 1)
 

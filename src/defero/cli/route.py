@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from defero.cli.options import (
+    Answer,
     AsJson,
     ControlName,
     CostMatrix,
     ErrorCost,
+    Expert,
     Fee,
     FeesFile,
     FileFormat,
     Images,
+    Item,
     UnusedSeed,
     capacity_of,
     fees_of,
@@ -73,9 +76,13 @@ def route(
         Path | None,
         typer.Option(
             help="Log of the answers so far, one per row: columns for the case, the expert and the answer. Each case "
-            "gets its next question or its final label. A later answer of the same person wins."
+            "gets its next question or its final label. A later answer of the same person wins. The answers so far "
+            "count toward --capacity, --defer-at-most and --budget."
         ),
     ] = None,
+    item: Item = None,
+    expert: Expert = None,
+    answer: Answer = None,
     file_format: FileFormat = None,
     control: ControlName = None,
     images: Images = None,
@@ -104,6 +111,9 @@ def route(
         defer_at_most=defer_at_most,
         budget=budget,
         answers=answers,
+        item=item,
+        annotator=expert,
+        answer=answer,
         format=file_format,
         control=control,
         images=images,
@@ -128,7 +138,8 @@ def _show(routing: "Routing") -> None:
     asked = list(experts)
     if len(asked) > MOST_SHOWN:  # of a crowd only those who get something to do
         asked = sorted((name for name in experts if load[name]), key=lambda name: -load[name])
-    lines = [f"  {name}: {load[name]} ({percent(load[name] / routing.rows)})" for name in ("model", *asked)]
+    first = routing.deciders[: len(routing.deciders) - len(experts)]
+    lines = [f"  {name}: {load[name]} ({percent(load[name] / routing.rows)})" for name in (*first, *asked)]
     show_lines(lines, most=MOST_SHOWN + 1, what="experts")
     if len(asked) < len(experts):
         typer.echo(f"  {len(experts) - len(asked)} experts: none")

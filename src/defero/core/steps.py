@@ -1,16 +1,17 @@
 """Steps: what comes next for each case, a question or the answer; InTurn: a case settled by asking in turn."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray, IntArray, frozen, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
 from defero.core.display import Tabular
 from defero.core.errors import InputError
-from defero.core.labels import Labels
+from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer
-from defero.core.wording import count_of
+from defero.core.wording import count_of, join_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,6 +33,10 @@ class Steps(Tabular):
         Expected cost from here on, with the fees of the questions to come; at most `answer_cost`.
     why_not : str
         Why cases that are answered now are not asked about.
+    answer_idx : (n, J) int, optional
+        Answers so far as class numbers, -1 where there is none.
+    class_names : K names
+        Of the classes, where there are answers so far.
 
     Examples
     --------
@@ -48,6 +53,8 @@ class Steps(Tabular):
     answer_cost: FloatArray
     expected_cost: FloatArray
     why_not: str = "no question is worth its fee"
+    answer_idx: IntArray | None = None
+    class_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.expert_names)))
@@ -77,16 +84,36 @@ class Steps(Tabular):
         }
 
     @property
+    def settled(self) -> BoolArray:
+        """(n,): is the case answered now, after experts have answered?"""
+        heard = np.zeros(len(self), dtype=np.bool_)
+        if self.answer_idx is not None:
+            heard = (self.answer_idx != MISSING).any(axis=1)
+        return heard & (self.ask == MODEL)
+
+    @property
     def reason(self) -> list[str]:
-        """One short phrase per case with the two costs compared."""
-        return [
-            f"answer now: {now:.3f} expected, {self.why_not}"
-            if expert == MODEL
-            else f"ask {self.expert_names[expert]}: {cost:.3f} expected, {now:.3f} if answered now"
-            for expert, cost, now in zip(
-                self.ask.tolist(), self.expected_cost.tolist(), self.answer_cost.tolist(), strict=True
-            )
-        ]
+        """One short phrase per case with the two costs compared; it names the answers that settled a case."""
+        return self.reasons([self.why_not] * len(self))
+
+    def reasons(self, whys: Sequence[str]) -> list[str]:
+        """Return the phrases; `whys` says for each case why it is not asked about."""
+        costs, answered_now = self.expected_cost.tolist(), self.answer_cost.tolist()
+        settled = self.settled.tolist()
+        phrases = []
+        for case, (expert, cost, now, why) in enumerate(zip(self.ask.tolist(), costs, answered_now, whys, strict=True)):
+            if expert != MODEL:
+                phrases.append(f"ask {self.expert_names[expert]}: {cost:.3f} expected, {now:.3f} if answered now")
+                continue
+            how = f"settled by {self._heard(case)}" if settled[case] else "answer now"
+            phrases.append(f"{how}: {now:.3f} expected, {why}")
+        return phrases
+
+    def _heard(self, case: int) -> str:
+        """Write the answers to a case."""
+        assert self.answer_idx is not None
+        answers = zip(self.expert_names, self.answer_idx[case].tolist(), strict=True)
+        return join_names([f"{name} ({self.class_names[k]})" for name, k in answers if k != MISSING], most=6)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -99,8 +99,54 @@ def next_step(
     log_belief = np.log(np.clip(model, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard)
     ask, now, cost = terms.best(softmax(log_belief), np.arange(len(model)), can, most_questions=answer_idx.shape[1])
     label_idx, belief = _label(log_belief, model, heard, terms.costs)
-    who = names("expert_names", expert_names, count=n_experts)
-    return Steps(ask, who, named(label_idx, classes, n_classes=model.shape[1]), at(belief, label_idx), now, cost)
+    who, n_classes = names("expert_names", expert_names, count=n_experts), model.shape[1]
+    return Steps(
+        ask,
+        who,
+        named(label_idx, classes, n_classes=n_classes),
+        at(belief, label_idx),
+        now,
+        cost,
+        answer_idx=answer_idx,
+        class_names=tuple(map(str, named(np.arange(n_classes), classes, n_classes=n_classes).tolist())),
+    )
+
+
+def next_gains(
+    class_proba: FloatArray,
+    expert_proba: FloatArray,
+    answer_idx: IntArray,
+    *,
+    fees: ArrayLike | None,
+    costs: ErrorCosts,
+    available: BoolArray,
+    skill: ClassSkill | None = None,
+    discount: ArrayLike | None = None,
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return what each next question saves against answering now, with what may follow it.
+
+    The arguments are those of `next_step`, checked.
+
+    Returns
+    -------
+    gain : (n, J)
+        Fees counted; -inf where an expert cannot be asked or has answered.
+    answer_cost : (n,)
+        Expected cost of answering now.
+    label_idx : (n,)
+        The label then.
+    """
+    heard = answer_idx != MISSING
+    law = _law(expert_proba, answer_idx, class_proba, skill=skill, discount=discount, eps=EPS)
+    terms, can = _Terms.of(law, fees, None, costs), available & ~heard
+    log_belief = np.log(np.clip(class_proba, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard)
+    belief, now = softmax(log_belief), costs.least(softmax(log_belief))
+    gain = np.full(can.shape, -np.inf)
+    rows = np.flatnonzero(can.any(axis=1))
+    if len(rows):
+        total, _ = terms.totals(belief[rows], rows, can[rows], most_questions=can.shape[1])
+        gain[rows] = np.where(can[rows], now[rows, None] - total, -np.inf)
+    return gain, now, _label(log_belief, class_proba, heard, costs)[0]
 
 
 def ask_in_turn(
@@ -221,11 +267,9 @@ class _Terms:
         unsettled = np.flatnonzero(can.any(axis=1) & ((cheapest < now - _NOTHING) | (cheapest < 0)))
         if most_questions == 0 or not len(unsettled):
             return ask, now, cost
-        belief, item_idx, charge = belief[unsettled], item_idx[unsettled], charge[unsettled]
-        after, information = after_one_answer(belief, self.law, item_idx, can[unsettled], self.costs)
-        total = after + charge
-        if most_questions > 1:
-            self._look_ahead(total, information, belief, item_idx, charge, most_questions=most_questions)
+        total, information = self.totals(
+            belief[unsettled], item_idx[unsettled], can[unsettled], most_questions=most_questions
+        )
         # Who is asked anyway, first or second, costs the same: of these the one who tells most.
         level = total <= total.min(axis=1, keepdims=True) + _TIE * self.costs.largest
         rows, chosen = np.arange(len(unsettled)), np.where(level, information, -1.0).argmax(axis=1)
@@ -233,6 +277,17 @@ class _Terms:
         ask[unsettled[pays]] = chosen[pays]
         cost[unsettled[pays]] = total[rows, chosen][pays]
         return ask, now, cost
+
+    def totals(
+        self, belief: FloatArray, item_idx: IntArray, can: BoolArray, *, most_questions: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what asking each expert costs with all that follows (inf where that cannot be), and what they tell."""
+        charge = np.where(can, self.charges[item_idx], np.inf)
+        after, information = after_one_answer(belief, self.law, item_idx, can, self.costs)
+        total = after + charge
+        if most_questions > 1:
+            self._look_ahead(total, information, belief, item_idx, charge, most_questions=most_questions)
+        return total, information
 
     def _look_ahead(
         self,

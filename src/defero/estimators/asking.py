@@ -9,7 +9,7 @@ from defero.core.assignment import Assignment
 from defero.core.steps import Steps
 from defero.decisions.assigning.limits import Capacity
 from defero.router import Router
-from defero.router.asking import Gains
+from defero.router.costs.assigning import Gains
 
 
 class AsksUnderCosts:

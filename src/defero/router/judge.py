@@ -12,10 +12,10 @@ from defero.core.trials.trial import PanelTrial, Trial
 from defero.core.trials.ways import ASK
 from defero.decisions.terms import Terms
 from defero.metrics.record.team import TeamRecord, team_record
+from defero.router.costs.under_terms import decide_under, model_labels
 from defero.router.panel import Panel
 from defero.router.router import Router
 from defero.router.rows.seen import check_rows_known, seen_after, told_apart_by
-from defero.router.under_terms import decide_under, model_labels
 from defero.router.ways import Held, panel_vote, ways_of
 from defero.scorers.given import ArrayScorer, FunctionScorer
 

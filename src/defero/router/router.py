@@ -26,17 +26,17 @@ from defero.core.labels import MISSING, encode_labels
 from defero.decisions.class_order import in_class_order
 from defero.decisions.terms import Terms
 from defero.router import roster
-from defero.router.asking import Asking
+from defero.router.costs.assigning import Assigning
+from defero.router.costs.under_terms import decide_under
 from defero.router.panel import Panel
 from defero.router.parts import TeamParts
 from defero.router.rows.seen import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
 from defero.router.storage import read_router, write_router
-from defero.router.under_terms import decide_under
 from defero.router.ways import Held, fit_ways
 from defero.scorers.given import given_scorer
 
 
-class Router(Asking):
+class Router(Assigning):
     """Who should decide: features in, decisions out.
 
     Estimators build one when they are fitted; `Router.load` reads one from a model folder;

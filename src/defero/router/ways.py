@@ -17,9 +17,9 @@ from defero.core.scores import Scores
 from defero.core.trials.ways import Way
 from defero.decisions.rules import best_expert
 from defero.decisions.terms import Terms
-from defero.router.asking import Asking
+from defero.router.costs.assigning import Assigning
+from defero.router.costs.under_terms import cost_of_labels, decide_under, model_labels
 from defero.router.panel import with_decider, with_recorded
-from defero.router.under_terms import cost_of_labels, decide_under, model_labels
 from defero.router.voting import vote_with_skill
 
 SEVERAL = ("sequential", "panel", "everybody_bayes")
@@ -77,12 +77,12 @@ class Held:
         return None if self.terms.costs.symmetric else self.terms.costs.matrix
 
 
-def ways_of(router: Asking, held: Held, decision: Decision, panel: Answer | None) -> tuple[Way, ...]:
+def ways_of(router: Assigning, held: Held, decision: Decision, panel: Answer | None) -> tuple[Way, ...]:
     """Settle held-out cases in every way; on recorded answers only experts who answered a case can be asked.
 
     Parameters
     ----------
-    router : Asking
+    router : Assigning
     held : Held
     decision : Decision
         Of one expert, among those present.
@@ -119,7 +119,7 @@ def ways_of(router: Asking, held: Held, decision: Decision, panel: Answer | None
     return (*ways, *([_random_expert(held)] if scores.n_experts else []))
 
 
-def panel_vote(router: Asking, held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
+def panel_vote(router: Assigning, held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
     """Return who is deferred, the panels, and what they vote.
 
     Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
@@ -135,7 +135,7 @@ def panel_vote(router: Asking, held: Held, *, strata: ArrayLike | None) -> tuple
     return decision, sets, vote
 
 
-def fit_ways(router: Asking, held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
+def fit_ways(router: Assigning, held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
     """Return for every way that hears several experts how often its labels are right, on held-out cases.
 
     `router` has a panel, but no such maps yet. Thresholds and discounts of the panel were fitted on the same cases.
@@ -151,7 +151,7 @@ def fit_ways(router: Asking, held: Held, *, strata: ArrayLike | None) -> dict[st
     }
 
 
-def settled_way(router: Asking, held: Held, name: str, answer: Answer) -> Way:
+def settled_way(router: Assigning, held: Held, name: str, answer: Answer) -> Way:
     """Return what a way of asking cost and kept, by its answers."""
     promises = held.scores.link != "weight"
     label_idx = encode_labels(answer.label, router.classes)
@@ -166,7 +166,7 @@ def settled_way(router: Asking, held: Held, name: str, answer: Answer) -> Way:
     )
 
 
-def answer_of_one(router: Asking, held: Held, decision: Decision, model_idx: IntArray) -> Answer:
+def answer_of_one(router: Assigning, held: Held, decision: Decision, model_idx: IntArray) -> Answer:
     """Return what whoever decides says; the model says its cheapest label."""
     answer = answer_of_decider(held.scores, decision, held.answer_idx, classes=router.classes)
     return replace(answer, label=np.where(decision.deferred, answer.label, router.classes[model_idx]))
@@ -177,13 +177,13 @@ def _promised_of_model(scores: Scores, model_idx: IntArray) -> FloatArray:
     return np.where(model_idx == scores.class_idx, scores.model_proba, at(scores.class_proba, model_idx))
 
 
-def _ballot(router: Asking, held: Held) -> Ballot:
+def _ballot(router: Assigning, held: Held) -> Ballot:
     """Return the ballot of everybody who is present."""
     scores = held.scores
     return Ballot(held.answer_idx, held.present, scores.expert_proba, scores.class_proba, router.classes)
 
 
-def _everybody_by_bayes(router: Asking, held: Held) -> Answer:
+def _everybody_by_bayes(router: Assigning, held: Held) -> Answer:
     discount = None if router.panel is None else router.panel.discount
     answer = vote_with_skill(
         router.scorer,
@@ -206,7 +206,7 @@ def _everybody_by_bayes(router: Asking, held: Held) -> Answer:
     return router.as_kept("everybody_bayes", answer)
 
 
-def _best_expert(router: Asking, held: Held) -> Answer:
+def _best_expert(router: Assigning, held: Held) -> Answer:
     """Let the expert with the highest mean P(right) answer; where they have not, the next best who has, or the model.
 
     The order is that of the predicted probabilities: the labels of these cases are not looked at.

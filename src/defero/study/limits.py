@@ -1,24 +1,20 @@
-"""Routing under limits and round by round: what must be known of the whole file before the first decision."""
+"""Routing under limits: who is asked about each case of a file, settled before the first decision is written."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from defero.core.assignment import Assignment
-from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.errors import Argument, InputError
-from defero.core.labels import MISSING, Labels, encode_labels
+from defero.core.checks.arrays import FloatArray, IntArray, fee_matrix
+from defero.core.checks.options import probability
+from defero.core.labels import MISSING
 from defero.core.results import MODEL
-from defero.core.scores import Scores
-from defero.core.wording import did_you_mean, join_names
-from defero.data.answers.read_log import join_answers, long_columns
-from defero.data.case_file import TableSource
-from defero.data.tables.read import NoRowsError
+from defero.decisions.assigning.limits import capacity_of
 from defero.router import Router
-from defero.router.asking import Gains
+from defero.router.costs.assigning import Gains
 from defero.study.money.given import TeamTerms
 
 
@@ -55,56 +51,6 @@ class FileLimits:
         return {**own, **rest}
 
 
-@dataclass(frozen=True, eq=False)
-class FilePlan:
-    """What is settled for all cases of a file: who answers each of them, or the answers so far (n, J)."""
-
-    assignment: Assignment | None = None
-    answer_idx: IntArray | None = None
-
-    def steps(self, rows: slice, router: Router, features: Any, scores: Scores, **terms: Any) -> "FileSteps":
-        """Return what is decided for some cases, whose features and scores are at hand."""
-        if self.assignment is None:
-            assert self.answer_idx is not None
-            steps = router.next_step_of(features, scores, self.answer_idx[rows], **terms)
-            return FileSteps(steps.ask, steps.label, steps.p_right, steps.expected_cost, steps.reason)
-        batch = self.assignment
-        assert batch.label is not None
-        label = batch.label[rows]
-        label_idx = encode_labels(label, router.classes)
-        p_label = scores.class_proba[np.arange(len(label)), label_idx]
-        p_right = np.where(label_idx == scores.class_idx, scores.model_proba, p_label)
-        return FileSteps(batch.expert[rows], label, p_right, batch.expected_cost[rows], batch.reasons(rows))
-
-
-@dataclass(frozen=True, eq=False)
-class FileSteps:
-    """For some cases whom to ask (n,), -1: nobody, the label and its P(right) without that, the cost and the reason."""
-
-    ask: IntArray
-    label: Labels
-    p_right: FloatArray
-    expected_cost: FloatArray
-    reason: list[str]
-
-    def columns(self, columns: dict[str, Any], expert_names: tuple[str, ...]) -> dict[str, Any]:
-        """Return the columns of a table of decisions with these steps in them."""
-        asked = self.ask != MODEL
-        names = np.array([*expert_names, ""], dtype=object)[self.ask]
-        label = self.label.astype(object)
-        label[asked] = None
-        steps = {
-            "ask": names,
-            "label": label,
-            "p_right": np.where(asked, np.nan, self.p_right).round(6),
-            "expected_cost": self.expected_cost.round(6),
-            "route": np.where(asked, names, "model"),
-            "panel": names,
-        }
-        rest = {name: values for name, values in columns.items() if name not in steps}
-        return {**steps, **rest, "reason": self.reason}
-
-
 def assign_file(
     router: Router,
     pieces: Iterable[pd.DataFrame],
@@ -114,90 +60,78 @@ def assign_file(
     first_row: int,
     money: TeamTerms,
     available: list[bool],
+    answer_idx: IntArray | None = None,
 ) -> Assignment:
-    """Assign all cases of a file, read piece by piece; of each case only the gains are kept."""
-    parts, fees = [], []
+    """Assign all cases of a file, read piece by piece; of each case only the gains are kept.
+
+    With answers so far (n, J) the next question of each case is assigned, and the answers count toward the limits.
+    """
+    parts: list[Gains] = []
+    fees: list[FloatArray | None] = []
+    start = 0
     for piece in pieces:
         features = router.features(piece, source=source, first_row=first_row)
         here = money.on(piece, source=source, first_row=first_row)
-        gains = router.gains_of(
-            features,
-            router.score_features(features),
-            fees=here.fees,
-            cost_matrix=here.costs.matrix,
-            available=available,
-        )
-        parts.append(gains)
+        terms: dict[str, Any] = {"fees": here.fees, "cost_matrix": here.costs.matrix, "available": available}
+        scores = router.score_features(features)
+        if answer_idx is None:
+            parts.append(router.gains_of(features, scores, **terms))
+        else:
+            heard = answer_idx[start : start + len(piece)]
+            parts.append(router.next_gains_of(features, scores, heard, **terms))
         fees.append(here.fees)
-    whole = Gains(
-        np.concatenate([one.gain for one in parts]),
-        np.concatenate([one.answer_cost for one in parts]),
-        np.concatenate([one.label_idx for one in parts]),
+        start += len(piece)
+    whole = replace(
+        parts[0],
+        gain=np.concatenate([one.gain for one in parts]),
+        answer_cost=np.concatenate([one.answer_cost for one in parts]),
+        label_idx=np.concatenate([one.label_idx for one in parts]),
     )
     del parts
+    paid = np.concatenate([one for one in fees if one is not None]) if money.columns else money.terms.fees
+    if answer_idx is not None:
+        return _assign_next(router, whole, limits, answer_idx, fees=paid)
     return router.assign_gains(
         whole,
         capacity=limits.by_expert(router.expert_names),
         budget=limits.budget,
         defer_at_most=limits.defer_at_most,
-        fees=np.concatenate([one for one in fees if one is not None]) if money.columns else money.terms.fees,
+        fees=paid,
     )
 
 
-def answers_so_far(
-    router: Router, pieces: Iterable[pd.DataFrame], log: TableSource, *, key: str | None, source: str, first_row: int
-) -> IntArray:
-    """Return the answers of a log to the cases of a file as class numbers (n, J), -1 where there is none.
+def _assign_next(
+    router: Router, gains: Gains, limits: FileLimits, answer_idx: IntArray, *, fees: FloatArray | None
+) -> Assignment:
+    """Assign the next questions with what the answers so far leave of the limits.
 
-    Of several answers of one person to one case the last counts. Unknown names and cases are errors. A log without
-    rows is the first round.
-
-    Parameters
-    ----------
-    router : Router
-    pieces : tables
-        The cases, piece by piece; only their key is kept.
-    log : TableSource
-        One answer per row.
-    key : str, optional
-        The column that names the cases; else found by name.
-    source, first_row
-        What a message calls the cases, and the number of their first row.
+    `defer_at_most` limits the cases that anybody is asked about, so a second question about a case is not limited by
+    it. Where too many new cases would be asked about, those stay that gain most.
     """
-    keys = pd.concat([piece[[key]] if key is not None else piece for piece in pieces])
-    answer_idx = np.full((len(keys), len(router.expert_names)), MISSING)
-    known = router.facts.log_columns or {}
-    try:
-        head = log.columns()
-    except NoRowsError:  # the first round: nobody has answered yet
-        return answer_idx
-    item, annotator, answer = (
-        known[role] if known.get(role) in head else None for role in ("item", "annotator", "answer")
+    heard = answer_idx != MISSING
+    n_items, names = len(heard), router.expert_names
+    lower, upper = (
+        np.maximum(most - heard.sum(axis=0), 0) for most in capacity_of(limits.by_expert(names), names, n_items=n_items)
     )
-    columns = long_columns(
-        pd.DataFrame(columns=head), item=item, annotator=annotator, answer=answer, time=None, source=log.name
-    )
-    frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
-    joined = join_answers(
-        keys,
-        frame,
-        key=key,
-        item=columns.item,
-        annotator=columns.annotator,
-        answer=columns.answer,
-        source=log.name,
-        items_source=source,
-        first_row=log.first_row,
-        items_first_row=first_row,
-    )
-    strangers = [name for name in joined.expert_names if name not in router.expert_names]
-    if strangers:
-        hint = did_you_mean(strangers[0], router.expert_names)
-        raise InputError(
-            Argument("answers", log.name),
-            f": no expert {join_names(strangers)}{hint} The model knows {join_names(router.expert_names)}.",
-        )
-    place = np.array([router.expert_names.index(name) for name in joined.expert_names], dtype=np.int64)
-    if len(joined):
-        answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(router.classes)
-    return answer_idx
+    budget = limits.budget
+    if budget is not None:
+        paid = fee_matrix(fees, n_items=n_items, n_experts=len(names), expert_names=names)
+        budget = max(budget - float(paid[heard].sum()), 0.0)
+    left: dict[str, Any] = {"capacity": list(zip(lower.tolist(), upper.tolist(), strict=True)), "budget": budget}
+    batch = router.assign_gains(gains, **left, fees=fees)
+    if limits.defer_at_most is None:
+        return batch
+    share = probability("defer_at_most", limits.defer_at_most)
+    n_new = max(int(np.floor(share * n_items + 1e-9)) - int(heard.any(axis=1).sum()), 0)
+    new = np.flatnonzero(batch.deferred & ~heard.any(axis=1))
+    if len(new) <= n_new:
+        return batch
+    saved = (batch.answer_cost - batch.expected_cost)[new]
+    dropped = ~heard.any(axis=1)
+    dropped[new[np.argsort(-saved, kind="stable")[:n_new]]] = False
+    rest = replace(gains, gain=np.where(dropped[:, None], -np.inf, gains.gain))
+    fewer = router.assign_gains(rest, **left, fees=fees)
+    wanted = dropped & (gains.gain.max(axis=1, initial=-np.inf) > 0)
+    limit = np.full(n_items, MODEL) if fewer.limit is None else fewer.limit
+    why = None if gains.stopped else np.where(wanted, len(names), limit)
+    return replace(fewer, limit=why, gap=max(batch.saved + batch.gap - fewer.saved, 0.0))

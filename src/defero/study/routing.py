@@ -19,14 +19,16 @@ from defero.data.exports.label_studio_results import Control
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_chunks, read_frame
 from defero.router import Router
+from defero.router.costs.under_terms import decide_under, model_labels
 from defero.router.deciding import UNUSUAL
 from defero.router.judge import terms_of
 from defero.router.panel import with_decider
-from defero.router.under_terms import decide_under, model_labels
 from defero.study.decisions import Columns, RepeatedKeys, decision_columns, decisions_to, is_tasks
-from defero.study.limits import FileLimits, FilePlan, answers_so_far, assign_file
+from defero.study.file_plan import SETTLED, FilePlan
+from defero.study.limits import FileLimits, assign_file
 from defero.study.money.given import Money, TeamTerms
 from defero.study.reading import format_of
+from defero.study.rounds import answers_so_far
 from defero.study.team_cases import Reading, with_folder
 
 
@@ -40,7 +42,7 @@ class Routing:
         The file of decisions.
     expert_names : J names
     load : Counter
-        How many cases the model and each expert get.
+        How many cases the model and each expert get; "settled": how many are settled by the answers so far.
     remarks : Counter
         Clauses on blank or unknown cells, with the number of rows.
     ignored_columns : names
@@ -84,6 +86,11 @@ class Routing:
         return self.load.total()
 
     @property
+    def deciders(self) -> tuple[str, ...]:
+        """The model, the answers so far if there are any ("settled"), and the experts."""
+        return ("model", *([SETTLED] if SETTLED in self.load else []), *self.expert_names)
+
+    @property
     def notes(self) -> list[str]:
         """Everything a reader should know, a sentence each."""
         columns = ", ".join(self.ignored_columns)
@@ -97,7 +104,7 @@ class Routing:
             "decisions": None if self.out is None else str(self.out),
             "promise_holds": self.promise_holds,
             "rows": self.rows,
-            "load": {name: self.load[name] for name in ("model", *self.expert_names)},
+            "load": {name: self.load[name] for name in self.deciders},
             "unusual": self.unusual,
             "ignored_columns": list(self.ignored_columns),
             "notes": dict(self.remarks),
@@ -168,7 +175,7 @@ def route_cases(
         *_unusual_sentence(router, routing, terms),
         *voided,
         *_no_doubt(router, routing, terms),
-        *([] if plan is None or plan.assignment is None else plan.assignment.sentences(most=10)),
+        *([] if plan is None else plan.cautions),
     )
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
     if out is None:
@@ -180,8 +187,6 @@ def _plan(router: Router, reading: Reading, out: Path | None, *, terms: _Terms, 
     """Settle what needs the whole file, in a first pass over it; None where every case stands for itself."""
     if not limits.given and reading.answers is None:
         return None
-    if limits.given and reading.answers is not None:
-        raise InputError("limits are for a first round: leave out ", Argument("answers"), " or the limits.")
     if terms.ask_unusual:
         raise InputError(
             Argument("unusual", "ask"), " gives cases to experts whatever it costs: not with limits or answers so far."
@@ -190,13 +195,24 @@ def _plan(router: Router, reading: Reading, out: Path | None, *, terms: _Terms, 
         raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
     arrivals = _arrivals(router, reading, out)
     where: dict[str, Any] = {"source": arrivals.source, "first_row": arrivals.first_row}
-    if limits.given:
-        batch = assign_file(router, arrivals.pieces, limits, money=terms.money, available=terms.available, **where)
-        return FilePlan(assignment=batch)
-    pieces = list(arrivals.pieces) if reading.key is None and arrivals.key is None else arrivals.pieces
-    log = TableSource.of(reading.answers, name="answers") if reading.answers is not None else reading.source
-    key = reading.key or arrivals.key
-    return FilePlan(answer_idx=answers_so_far(router, pieces, log, key=key, **where))
+    so_far = None
+    if reading.answers is not None:
+        pieces = list(arrivals.pieces) if reading.key is None and arrivals.key is None else arrivals.pieces
+        so_far = answers_so_far(router, pieces, reading, key=reading.key or arrivals.key, **where)
+        arrivals = _arrivals(router, reading, out)
+    if not limits.given:
+        return FilePlan(so_far=so_far)
+    answer_idx = None if so_far is None else so_far.answer_idx
+    batch = assign_file(
+        router,
+        arrivals.pieces,
+        limits,
+        money=terms.money,
+        available=terms.available,
+        answer_idx=answer_idx,
+        **where,
+    )
+    return FilePlan(batch, so_far)
 
 
 def _terms(router: Router, money: Money, absent: Sequence[str], *, uncertainty: bool) -> _Terms:
@@ -294,18 +310,21 @@ def _decided(
     sd = router.sd_of_features(features) if terms.uncertainty else None
     routing.any_doubt |= sd is not None and bool((sd == sd).any())
     columns = decision_columns(scores, decision, panels, router.classes, sd=sd, model_idx=model_labels(scores, money))
-    expert = decision.expert
+    expert, n_settled = decision.expert, 0
     if plan is not None:
         rows, matrix = slice(start, start + len(scores)), money.costs.matrix
         fees = None if money.fees is None or not money.fees.any() else money.fees
         steps = plan.steps(rows, router, features, scores, fees=fees, cost_matrix=matrix, available=terms.available)
         columns, expert = steps.columns(columns, router.expert_names), steps.ask
+        n_settled = int(steps.settled.sum())
     if key in columns:
         raise InputError(
             Argument("key", key), ": the decisions have a column of that name of their own; rename the key."
         )
     asked = np.bincount(expert + 1, minlength=len(router.expert_names) + 1).tolist()
     routing.load.update(dict(zip(("model", *router.expert_names), asked, strict=True)))
+    if plan is not None and plan.so_far is not None:
+        routing.load.subtract({"model": n_settled, SETTLED: -n_settled})
     routing.unusual += int((decision.unusual != "").sum())
     routing.remarks.update(router.recipe.remarks(piece))
     facts = router.facts
@@ -333,7 +352,7 @@ def _voided(router: Router, terms: _Terms, plan: FilePlan | None) -> list[str]:
     if router.panel is None or router.panel.stratified:
         return []
     if plan is not None:
-        what = "limits" if plan.answer_idx is None else "answers so far"
+        what = "limits" if plan.so_far is None else "answers so far"
         return [f"the panels' promise does not hold with {what}: no panels are used."]
     before, now = router.panel.terms, terms.money.terms
     present = router.panel.available or (True,) * len(terms.available)

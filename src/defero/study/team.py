@@ -192,6 +192,9 @@ class TeamAtWork:
         defer_at_most: float | None = None,
         budget: float | None = None,
         answers: Table | None = None,
+        item: str | None = None,
+        annotator: str | None = None,
+        answer: str | None = None,
         format: str | None = None,
         control: str | None = None,
         images: str | PathLike[str] | None = None,
@@ -224,7 +227,9 @@ class TeamAtWork:
             The most that all questions may cost.
         answers : path or DataFrame, optional
             A log of the answers so far, one per row: each case gets its next question or its final label. A later
-            answer of the same person to the same case wins.
+            answer of the same person to the same case wins. With limits the answers so far count toward them.
+        item, annotator, answer : str, optional
+            Columns of that log; by default as in `fit`, else found by name.
         format, control, images
             As in `read_cases`.
         progress : callable, optional
@@ -235,7 +240,17 @@ class TeamAtWork:
         Routing
             Who got how many cases, with notes; `to_frame()` has the decisions.
         """
-        reading = Reading(table=table, answers=answers, key=key, format=format, control=control, images=images)
+        reading = Reading(
+            table=table,
+            answers=answers,
+            item=item,
+            annotator=annotator,
+            answer=answer,
+            key=key,
+            format=format,
+            control=control,
+            images=images,
+        )
         return route_cases(
             self._ready(),
             reading,

@@ -118,8 +118,9 @@ def names(name: str, value: object, *, count: int) -> tuple[str, ...]:
         raise InputError(
             f"must be distinct, got {', '.join(duplicates)} more than once; rename one of them.", argument=name
         )
-    if "model" in texts:
-        raise InputError("must not contain 'model', which names the model in decisions.", argument=name)
+    for own, what in (("model", "names the model"), ("settled", "marks a case that answers have settled")):
+        if own in texts:
+            raise InputError(f"must not contain {own!r}, which {what} in decisions.", argument=name)
     if "" in texts:
         raise InputError(f"must not be empty, got an empty name in column {texts.index('')}.", argument=name)
     return texts

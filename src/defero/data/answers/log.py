@@ -16,7 +16,7 @@ from defero.core.errors import TableError
 from defero.core.labels import MISSING, Labels, as_column, find_classes
 from defero.core.lookup import code_type
 from defero.core.table import ExpertTable
-from defero.core.wording import join_names
+from defero.core.wording import count_of, join_names
 from defero.data.answers.class_codes import as_answers, class_codes, classes_of, distinct_cells
 from defero.data.tables.cells import is_blank, no_such_column
 
@@ -129,11 +129,11 @@ class AnswerLog:
     def notes(self) -> tuple[str, ...]:
         """Return one sentence for each reason why rows were left out."""
         reasons = (
-            (self.n_repeated, "answers were replaced by another of the same person to the same item"),
-            (self.n_blank, "rows hold no answer"),
-            (self.n_unknown, "answers are to items that are not in the table"),
+            (self.n_blank, "row", "without an answer: ignored"),
+            (self.n_repeated, "answer", "replaced by another of the same person to the same item"),
+            (self.n_unknown, "answer", "to items that are not in the table: ignored"),
         )
-        return tuple(f"{self.source}: {count} {reason}." for count, reason in reasons if count)
+        return tuple(f"{self.source}: {count_of(count, what)} {why}." for count, what, why in reasons if count)
 
 
 def latest_answers(

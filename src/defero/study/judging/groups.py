@@ -12,7 +12,7 @@ from defero.core.errors import InputError
 from defero.data.tables.cells import is_blank, no_such_column, text_of
 from defero.metrics.record.group_load import GroupRow, GroupTable
 from defero.metrics.statistics.intervals import Share
-from defero.router.what_if import decisions_with_everybody
+from defero.router.costs.what_if import decisions_with_everybody
 from defero.study.judging.evaluation import Evaluation
 
 MOST_COLUMNS = 5

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from defero.metrics.record.scenario import Scenario
-from defero.router.what_if import team_way
+from defero.router.costs.what_if import team_way
 from defero.study.judging.evaluation import Evaluation
 
 MOST_ABSENT = 3

@@ -8,8 +8,8 @@ from defero.core.results import Answer, Decision
 from defero.core.trials.trial import Trial
 from defero.core.trials.ways import Way
 from defero.decisions.terms import Terms
+from defero.router.costs.under_terms import decide_under, model_labels
 from defero.router.router import Router
-from defero.router.under_terms import decide_under, model_labels
 from defero.router.ways import Held, answer_of_one, panel_vote, settled_way
 
 

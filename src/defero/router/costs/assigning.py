@@ -1,4 +1,4 @@
-"""Asking under costs and limits: the next step of each case, and who answers each case of a batch."""
+"""Gains of questions, and who answers each case of a batch under limits."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,21 +7,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.assignment import Assignment
-from defero.core.checks.arrays import FloatArray, IntArray, availability, by_name, fee_matrix, price_matrix
+from defero.core.checks.arrays import FloatArray, IntArray, availability, fee_matrix
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
-from defero.core.labels import MISSING
 from defero.core.posterior import AnswerLaw
-from defero.core.results import MODEL
 from defero.core.scores import Scores, logit, sigmoid
-from defero.core.steps import Steps
-from defero.decisions.asking import next_step
+from defero.decisions.asking import next_gains
 from defero.decisions.assigning.assign import assign
 from defero.decisions.assigning.limits import Capacity, capacity_of
 from defero.decisions.class_order import in_class_order
 from defero.decisions.costs import ErrorCosts, cost_of_answers
 from defero.decisions.rules import MostLikelyRight
-from defero.router.deciding import DOES_NOT_PAY, Deciding
+from defero.router.costs.asking import Asking
+from defero.router.deciding import DOES_NOT_PAY
 from defero.router.voting import vote_with_skill
 
 
@@ -47,134 +45,8 @@ class Gains:
     stopped: bool = False
 
 
-class Asking(Deciding):
-    """A team that decides under fees, error costs, capacity and a budget, without a new fit."""
-
-    def next_step(
-        self,
-        X: Any = None,
-        *,
-        answers: object = None,
-        fees: ArrayLike | None = None,
-        error_cost: float = 1.0,
-        cost_matrix: ArrayLike | None = None,
-        available: ArrayLike | None = None,
-        capacity_prices: ArrayLike | None = None,
-    ) -> Steps:
-        """Say for each case whom to ask next, or what to answer now.
-
-        Ask, add the answers, and call it again, until every case is answered. Recorded answers that are asked for in
-        this way lead to the labels of `answer(vote="sequential")`.
-
-        Parameters
-        ----------
-        X : (n, d) array or DataFrame
-        answers : (n, J), optional
-            Answers so far; missing where nobody was asked.
-        fees : (J,), (n, J) or {name: fee}, optional
-            What a question costs, in the unit of the error costs. By default 0.01 of the dearest error.
-        error_cost : float
-            What any error costs; ignored where `cost_matrix` is given.
-        cost_matrix : (K, K), DataFrame or {truth: {answer: cost}}, optional
-            What it costs to answer a class (column) where another one is true (row). An array is in the order of
-            `classes`; names may stand in any order.
-        available : (J,) or (n, J) bool, or {name: bool}, optional
-            Who can be asked.
-        capacity_prices : (J,) or {name: price}, optional
-            Charged beyond the fees where somebody's time is scarce: `Assignment.prices`.
-
-        Returns
-        -------
-        Steps
-            `p_right` is how often such labels were right on held-out cases, where that is known.
-
-        Examples
-        --------
-        >>> from defero import Router
-        >>> router = Router.from_probabilities([[0.5, 0.5], [0.9, 0.1]], [[0.8], [0.8]], expert_names=["ann"])
-        >>> router.next_step(fees=[2.5], error_cost=40).reason
-        ['ask ann: 10.500 expected, 20.000 if answered now',
-         'answer now: 4.000 expected, no question is worth its fee']
-        """
-        features = self.features(X)
-        scores = self.score_features(features)
-        answer_idx = np.full((len(scores), scores.n_experts), MISSING)
-        if answers is not None:
-            answer_idx = self.answer_numbers(answers, n_items=len(scores), name="answers")
-        return self.next_step_of(
-            features,
-            scores,
-            answer_idx,
-            fees=fees,
-            error_cost=error_cost,
-            cost_matrix=cost_matrix,
-            available=available,
-            capacity_prices=capacity_prices,
-        )
-
-    def next_step_of(
-        self,
-        features: Any,
-        scores: Scores,
-        answer_idx: IntArray,
-        *,
-        fees: ArrayLike | None = None,
-        error_cost: float = 1.0,
-        cost_matrix: ArrayLike | None = None,
-        available: ArrayLike | None = None,
-        capacity_prices: ArrayLike | None = None,
-    ) -> Steps:
-        """Return the next step from features and scores at hand, and answers so far (n, J) as class numbers."""
-        fees, available = self._terms(fees, available)
-        cost_matrix = in_class_order(cost_matrix, self.classes)
-        prices = by_name("capacity_prices", capacity_prices, self.expert_names, default=0.0)
-        scores = self._probabilities(scores)
-        shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-        costs = ErrorCosts.of(cost_matrix, n_classes=scores.n_classes, error_cost=error_cost)
-        # Whether asking pays was judged for errors that all cost the same.
-        stopped = costs.symmetric and not self.asks_in_turn
-        can_ask = availability(available, **shape) & self.proven & (not stopped)
-        fee = None if fees is None else fee_matrix(fees, **shape, expert_names=self.expert_names)
-        charge = price_matrix("capacity_prices", prices, **shape)
-        steps = vote_with_skill(
-            self.scorer,
-            self.calibrator,
-            features,
-            scores,
-            lambda rows, part, skill: next_step(
-                part.class_proba,
-                part.expert_proba,
-                answers=answer_idx[rows],
-                fees=None if fee is None else fee[rows],
-                prices=charge[rows],
-                error_cost=error_cost,
-                cost_matrix=cost_matrix,
-                available=can_ask[rows],
-                skill=skill,
-                discount=None if self.panel is None else self.panel.discount,
-                classes=self.classes,
-                expert_names=self.expert_names,
-            ),
-        )
-        steps = replace(steps, why_not=DOES_NOT_PAY) if stopped else steps
-        return self._steps_as_kept(steps, (answer_idx != MISSING).sum(axis=1).astype(np.float64), costs)
-
-    def _steps_as_kept(self, steps: Steps, n_heard: FloatArray, costs: ErrorCosts) -> Steps:
-        """Return steps with the P(right) that such labels have kept on held-out cases, where that is known."""
-        verdict = None if self.panel is None else self.panel.verdicts.get("sequential")
-        if verdict is None:
-            return steps
-        p_right = verdict.apply(steps.p_right, n_heard)
-        if not costs.symmetric:
-            return replace(steps, p_right=p_right)
-        now = steps.ask == MODEL
-        cost = costs.largest * (1 - p_right)
-        return replace(
-            steps,
-            p_right=p_right,
-            answer_cost=np.where(now, cost, steps.answer_cost),
-            expected_cost=np.where(now, cost, steps.expected_cost),
-        )
+class Assigning(Asking):
+    """A team that assigns a batch under capacity, a largest share of questions and a budget, without a new fit."""
 
     def assign(
         self,
@@ -333,6 +205,42 @@ class Asking(Deciding):
             return replace(of_part(slice(None), scores, None), stopped=stopped)
         return vote_with_skill(self.scorer, self.calibrator, features, scores, of_part)
 
+    def next_gains_of(
+        self,
+        features: Any,
+        scores: Scores,
+        answer_idx: IntArray,
+        *,
+        fees: ArrayLike | None = None,
+        cost_matrix: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+    ) -> Gains:
+        """Return what each next question saves against answering now, given answers so far (n, J) as class numbers."""
+        scores = self._probabilities(scores)
+        shape = {"n_items": len(scores), "n_experts": scores.n_experts}
+        costs = ErrorCosts.of(in_class_order(cost_matrix, self.classes), n_classes=scores.n_classes)
+        can = availability(available, **shape) & self.proven
+        fee = None if fees is None else fee_matrix(fees, **shape, expert_names=self.expert_names)
+        gains = vote_with_skill(
+            self.scorer,
+            self.calibrator,
+            features,
+            scores,
+            lambda rows, part, skill: Gains(
+                *next_gains(
+                    part.class_proba,
+                    part.expert_proba,
+                    answer_idx[rows],
+                    fees=None if fee is None else fee[rows],
+                    costs=costs,
+                    available=can[rows],
+                    skill=skill,
+                    discount=None if self.panel is None else self.panel.discount,
+                )
+            ),
+        )
+        return replace(gains, stopped=costs.symmetric and not self.asks_in_turn)
+
     def _expert_costs(self, scores: Scores, skill: ClassSkill | None, costs: ErrorCosts) -> FloatArray:
         """Return the expected cost of each expert's own answer, (n, J), calibrated for the one who is chosen."""
         proba = scores.expert_proba
@@ -349,11 +257,6 @@ class Asking(Deciding):
             skill=skill,
         )
         return cost_of_answers(scores.class_proba, law, costs)
-
-    def _probabilities(self, scores: Scores) -> Scores:
-        if scores.link == "weight":
-            raise InputError("a mixture of experts' weights are no probabilities: it cannot compare costs.")
-        return scores
 
 
 def model_answer(scores: Scores, costs: ErrorCosts) -> tuple[IntArray, FloatArray]:

@@ -13,11 +13,11 @@ from defero.core.results import MODEL, Decision
 from defero.core.scores import Scores
 from defero.decisions.rules import best_expert
 from defero.decisions.terms import Terms
-from defero.router.asking import Asking, model_answer
+from defero.router.costs.assigning import Assigning, model_answer
 
 
 def decide_under(
-    router: Asking,
+    router: Assigning,
     features: Any,
     scores: Scores,
     terms: Terms,

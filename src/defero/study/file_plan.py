@@ -1,0 +1,92 @@
+"""What must be known of a whole file before its first decision: limits, and the answers so far."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from defero.core.assignment import Assignment
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.labels import Labels, encode_labels
+from defero.core.results import MODEL
+from defero.core.scores import Scores
+from defero.core.steps import Steps
+from defero.router import Router
+from defero.study.rounds import AnswersSoFar
+
+SETTLED = "settled"
+"""The route of a case whose label rests on experts' answers so far."""
+
+
+@dataclass(frozen=True, eq=False)
+class FilePlan:
+    """What is known of all cases of a file: whom each is assigned to under limits, and the answers so far."""
+
+    assignment: Assignment | None = None
+    so_far: AnswersSoFar | None = None
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader should know: rows of the log that do not count, and what the limits cost."""
+        notes = [] if self.so_far is None else list(self.so_far.notes)
+        return [*notes, *([] if self.assignment is None else self.assignment.sentences(most=10))]
+
+    def steps(self, rows: slice, router: Router, features: Any, scores: Scores, **terms: Any) -> "FileSteps":
+        """Return what is decided for some cases, whose features and scores are at hand."""
+        if self.so_far is None:
+            assert self.assignment is not None
+            return _assigned(self.assignment, rows, router, scores)
+        answer_idx, batch = self.so_far.answer_idx[rows], self.assignment
+        if batch is None:
+            steps = router.next_step_of(features, scores, answer_idx, **terms)
+            return FileSteps.of(steps, steps.reason)
+        terms["available"] = np.zeros(len(router.expert_names), dtype=np.bool_)
+        now = router.next_step_of(features, scores, answer_idx, **terms)
+        ask = batch.expert[rows]
+        cost = np.where(ask == MODEL, now.answer_cost, batch.expected_cost[rows])
+        steps = replace(now, ask=ask, expected_cost=cost)
+        return FileSteps.of(steps, steps.reasons(batch.whys(rows)))
+
+
+def _assigned(batch: Assignment, rows: slice, router: Router, scores: Scores) -> "FileSteps":
+    assert batch.label is not None
+    label = batch.label[rows]
+    label_idx = encode_labels(label, router.classes)
+    p_label = scores.class_proba[np.arange(len(label)), label_idx]
+    p_right = np.where(label_idx == scores.class_idx, scores.model_proba, p_label)
+    none = np.zeros(len(label), dtype=np.bool_)
+    return FileSteps(batch.expert[rows], none, label, p_right, batch.expected_cost[rows], batch.reasons(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class FileSteps:
+    """For some cases whom to ask (n,), -1: nobody, whether answers have settled them, the label, its P(right), ..."""
+
+    ask: IntArray
+    settled: BoolArray
+    label: Labels
+    p_right: FloatArray
+    expected_cost: FloatArray
+    reason: list[str]
+
+    @classmethod
+    def of(cls, steps: Steps, reason: list[str]) -> "FileSteps":
+        """Return next steps with their reasons."""
+        return cls(steps.ask, steps.settled, steps.label, steps.p_right, steps.expected_cost, reason)
+
+    def columns(self, columns: dict[str, Any], expert_names: tuple[str, ...]) -> dict[str, Any]:
+        """Return the columns of a table of decisions with these steps in them."""
+        asked = self.ask != MODEL
+        names = np.array([*expert_names, ""], dtype=object)[self.ask]
+        label = self.label.astype(object)
+        label[asked] = None
+        steps = {
+            "ask": names,
+            "label": label,
+            "p_right": np.where(asked, np.nan, self.p_right).round(6),
+            "expected_cost": self.expected_cost.round(6),
+            "route": np.where(asked, names, np.where(self.settled, SETTLED, "model")),
+            "panel": names,
+        }
+        rest = {name: values for name, values in columns.items() if name not in steps}
+        return {**steps, **rest, "reason": self.reason}
