@@ -1,14 +1,16 @@
 """Fees and costs of errors on the command line: what they change, what is reported, and what is refused."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run
 
-from defero import Router
+from defero import Router, Study
 from defero.data.tables.read import read_frame
+from defero.study.judging.what_if import what_if
 
 CLASSES = ("benign", "malign")
 EVERYBODY = ["--fee", "all=2", "--error-cost", "40"]
@@ -206,14 +208,27 @@ def test_the_report_shows_costs_and_groups(folder):
     outcome = run("report", "model", "new.csv", "--out", "page.html", *options)
     assert outcome.code == 0, outcome.err
     page = (folder / "page.html").read_text()
-    for text in ("What does it cost?", "without dr_", "fees doubled", "Who gets which cases?", "By site", "By age"):
+    for text in (
+        "What does it cost?",
+        "without dr_",
+        "fees doubled",
+        "half the budget",
+        "Who gets which cases?",
+        "By site",
+        "By age",
+    ):
         assert text in page
     assert "--fee all=2.0 --cost-matrix costs.csv" in page  # the command that makes the page again
     assert "--by site,age" in page
+    (title,) = re.findall("<h1>(.*?)</h1>", page)
+    assert "team costs" in title  # errors cost differently: the cost leads, not the accuracy
+    assert "right on" not in title
     run("report", "model", "new.csv", "--out", "plain.html")
     plain = (folder / "plain.html").read_text()
     assert "fees doubled" not in plain
     assert "Who gets which cases?" not in plain
+    (title,) = re.findall("<h1>(.*?)</h1>", plain)
+    assert "right on" in title
 
 
 def test_wrong_groups_are_refused(folder):
@@ -222,3 +237,44 @@ def test_wrong_groups_are_refused(folder):
         assert (outcome.code, outcome.out) == (2, "")
         assert all(fact in outcome.err for fact in facts), outcome.err
         assert not (folder / "page.html").exists()
+
+
+def test_half_the_budget_is_what_half_the_money_does(folder):
+    study = Study.load("model")
+    for ask in ("one", "sequential"):
+        judged = study.evaluate("new.csv", fees={"all": 1}, error_cost=20, ask=ask)
+        scenarios = {one.words: one for one in what_if(judged)}
+        own, half = scenarios["as it is"], scenarios["half the budget"]
+        assert 0.25 * own.spent < half.spent <= 0.5 * own.spent + 1e-12
+        assert half.questions < own.questions
+
+
+def test_absent_experts_are_not_asked(folder):
+    everybody, few = judged(), judged("--absent", "dr_b", "--absent", "dr_c")
+    asked = {row["name"]: row["asked"]["n"] for row in few["experts"]}
+    assert asked["dr_b"] == asked["dr_c"] == 0 < asked["dr_a"]
+    assert few["questions"] < everybody["questions"]
+    assert few["ways"]["everybody_majority"]["questions"] < everybody["ways"]["everybody_majority"]["questions"]
+    assert few["model"] == everybody["model"]
+    assert "absent" in run("evaluate", "model", "new.csv", "--absent", "dr_b").err
+    assert run("report", "model", "new.csv", "--out", "page.html", "--absent", "dr_b", "--absent", "dr_c").code == 0
+    assert "--absent dr_b --absent dr_c" in (folder / "page.html").read_text()
+    outcome = run("evaluate", "model", "new.csv", "--absent", "dr_bb")
+    assert outcome.code == 2
+    assert all(fact in outcome.err for fact in ("--absent dr_bb", "did you mean 'dr_b'"))
+
+
+def test_groups_are_in_the_json(folder):
+    for command in (["evaluate", "model", "new.csv"], ["report", "model", "new.csv", "--out", "page.html"]):
+        outcome = run(*command, "--by", "site,age", "--json")
+        values = json.loads(outcome.out)
+        site, age = values["groups"]
+        assert (site["column"], age["column"]) == ("site", "age")
+        assert sorted(row["value"] for row in site["rows"]) == ["arm", "face", "leg", "trunk"]
+        for row in site["rows"]:
+            assert sum(row["load"].values()) == row["cases"] == row["team"]["n"]
+            assert set(row["recall"]) == set(CLASSES)
+        right = sum(row["team"]["accuracy"] * row["cases"] for row in site["rows"])
+        assert right == pytest.approx(values["test"]["team"]["accuracy"] * values["test"]["items"])
+    text = run("evaluate", "model", "new.csv", "--by", "site").out
+    assert "trunk" in text

@@ -6,11 +6,13 @@ from typing import Annotated
 import typer
 
 from defero.cli.options import (
+    Absent,
     AllRowsNew,
     Answer,
     Answers,
     AsJson,
     Ask,
+    By,
     ControlName,
     CostMatrix,
     ErrorCost,
@@ -26,8 +28,9 @@ from defero.cli.options import (
     Seed,
     fees_of,
     saved_study,
+    split_names,
 )
-from defero.cli.output import emit, show_answering, show_notes, show_rivals, spelled
+from defero.cli.output import emit, show_answering, show_groups, show_notes, show_rivals, spelled
 
 
 def evaluate(
@@ -51,6 +54,8 @@ def evaluate(
     fees: FeesFile = None,
     error_cost: ErrorCost = None,
     cost_matrix: CostMatrix = None,
+    absent: Absent = None,
+    by: By = None,
     all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -91,6 +96,8 @@ def evaluate(
         fees=paid,
         error_cost=error_cost,
         cost_matrix=cost_matrix,
+        absent=absent or [],
+        by=split_names(by) or (),
         random_state=seed,
     )
     if as_json:
@@ -100,5 +107,6 @@ def evaluate(
         typer.echo(f"{judged.left_out_sentence()}\n")
     show_answering(judged.router.facts.answering, when="when it was fitted")
     typer.echo(spelled(judged.figures()))
+    show_groups(judged.groups)
     show_notes(judged.notes)
     show_rivals(judged.against)

@@ -60,6 +60,11 @@ Ask = Annotated[
         "default), sequential (one after the other, as long as a question is worth its fee) or panel."
     ),
 ]
+Absent = Annotated[list[str] | None, typer.Option(help="Name of an expert who cannot be asked. Repeat for several.")]
+By = Annotated[
+    str | None,
+    typer.Option(help="Up to five columns, separated by commas: load, accuracy and recall are shown by their values."),
+]
 AllRowsNew = Annotated[
     bool,
     typer.Option(

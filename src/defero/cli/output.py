@@ -10,6 +10,7 @@ from defero.cli.options import spelling
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from defero.metrics.record.group_load import GroupTable
     from defero.router.facts import AnsweringFacts
     from defero.study.judging.comparison import Rival
 
@@ -50,6 +51,18 @@ def show_answering(facts: "AnsweringFacts | None", *, when: str) -> None:
     if facts is not None and facts.sentences:
         lines = [f"  {spelled(sentence)}" for sentence in facts.sentences]
         typer.echo("\n".join([f"Who answered what, {when}:", *lines]) + "\n")
+
+
+def show_groups(groups: "Sequence[GroupTable]") -> None:
+    """Print the team and the model by the values of each column."""
+    from defero.study.judging.summary import table, with_interval
+
+    for one in groups:
+        rows = [
+            [row.value, str(row.n_cases), with_interval(row.team), with_interval(row.model), str(int(row.load.sum()))]
+            for row in one.rows
+        ]
+        typer.echo("\n" + table([one.column, "cases", "team", "model alone", "asked about, if all could be"], rows))
 
 
 def show_rivals(rivals: "Sequence[Rival]") -> None:

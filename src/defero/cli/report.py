@@ -7,11 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from defero.cli.options import (
+    Absent,
     AllRowsNew,
     Answer,
     Answers,
     AsJson,
     Ask,
+    By,
     ControlName,
     CostMatrix,
     ErrorCost,
@@ -52,12 +54,8 @@ def report(
     fees: FeesFile = None,
     error_cost: ErrorCost = None,
     cost_matrix: CostMatrix = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="Up to five columns, separated by commas: the page shows load, accuracy and recall by their values."
-        ),
-    ] = None,
+    absent: Absent = None,
+    by: By = None,
     all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -89,11 +87,17 @@ def report(
     study, paid, columns = saved_study(model), fees_of(fee, fees), split_names(by) or ()
     money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}
     judged = study.evaluate(
-        study.read(table, **words), all_rows_new=all_rows_new, ask=ask or "one", random_state=seed, **money
+        study.read(table, **words),
+        all_rows_new=all_rows_new,
+        ask=ask or "one",
+        absent=absent or [],
+        by=columns,
+        random_state=seed,
+        **money,
     )
-    words |= {"ask": ask, "by": by, "all_rows_new": all_rows_new, **money}
+    words |= {"ask": ask, "absent": absent, "by": by, "all_rows_new": all_rows_new, **money}
     command = _command(model, table, out=out, words=words, seed=seed)
-    write_page(judged, out, command=command, by=columns, spell=spelling("report"))
+    write_page(judged, out, command=command, spell=spelling("report"))
     if as_json:
         values = judged.to_dict()
         del values["against"]
@@ -121,5 +125,6 @@ def _command(model: Path, table: Path, *, out: Path, words: dict[str, Any], seed
             if isinstance(value, dict):
                 line += [part for one, fee in value.items() for part in ("--fee", f"{one}={fee}")]
                 continue
-            line += [spell(Argument(name)), *([] if value is True else [str(value)])]
+            for one in value if isinstance(value, list) else [value]:
+                line += [spell(Argument(name)), *([] if one is True else [str(one)])]
     return shlex.join([*line, *([] if seed == 0 else ["--seed", str(seed)])])

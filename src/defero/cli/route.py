@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from defero.cli.options import (
+    Absent,
     Answer,
     AsJson,
     ControlName,
@@ -48,9 +49,7 @@ def route(
     fees: FeesFile = None,
     error_cost: ErrorCost = None,
     cost_matrix: CostMatrix = None,
-    absent: Annotated[
-        list[str] | None, typer.Option(help="Name of an expert who cannot be asked. Repeat for several.")
-    ] = None,
+    absent: Absent = None,
     uncertainty: Annotated[
         bool, typer.Option("--uncertainty", help="Add columns sd_<expert>: the standard deviation of p_<expert>.")
     ] = False,

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.core.checks.arrays import BoolArray
 from defero.core.checks.options import one_of
 from defero.core.labels import encode_labels
 from defero.core.results import Answer
@@ -79,10 +80,12 @@ def try_out(
     disjoint: bool = False,
     ask: str = "one",
     terms: Terms | None = None,
+    available: ArrayLike | None = None,
 ) -> Trial:
     """Let a router decide cases whose labels and recorded answers are known, asking only experts who answered.
 
-    Fees and costs of errors are `terms`, by default those of `conformalize`, as are absences. Panels that were
+    Fees and costs of errors are `terms`, by default those of `conformalize`. Experts who were absent there, and those
+    who are not `available` (J,), are not asked. Panels that were
     calibrated inside strata are tried where `strata` is given. `source` and `first_row` are what a message calls the
     table, and the number of its first row. Rows that an earlier stage has used are refused, unless the caller vouches
     with `disjoint` that there are none. `ask` is the way that the team's labels are taken from: "one", "sequential" or
@@ -98,8 +101,8 @@ def try_out(
     seen_after(router.seen, "judge", told_apart_by(X, router.recipe), label_idx, answer_idx, disjoint=disjoint)
     panel = router.panel
     terms = terms_of(router) if terms is None else terms
-    available = None if panel is None else panel.available
-    held = Held.of(features, scores, label_idx, answer_idx, terms=terms, available=available)
+    present = present_experts(router, available)
+    held = Held.of(features, scores, label_idx, answer_idx, terms=terms, available=present)
     decision = decide_under(router, features, scores, terms, available=held.present)
     tried, vote = None, None
     if panel is not None and (strata is not None or not panel.stratified):
@@ -122,6 +125,17 @@ def try_out(
     )
 
 
+def present_experts(router: Router, available: ArrayLike | None = None) -> BoolArray | None:
+    """Return who can be asked, (J,): neither absent in `conformalize` nor now; None where that is everybody."""
+    before = None if router.panel is None else router.panel.available
+    if before is None and available is None:
+        return None
+    everybody = np.ones(len(router.expert_names), dtype=np.bool_)
+    for one in (before, available):
+        everybody &= True if one is None else np.asarray(one, dtype=np.bool_)
+    return everybody
+
+
 def terms_of(router: Router) -> Terms:
     """Return the terms that a team was fitted with."""
     return Terms.of(n_classes=len(router.classes)) if router.panel is None else router.panel.terms
@@ -134,7 +148,7 @@ def _try_panel(router: Router, panel: Panel, held: Held, *, strata: ArrayLike | 
         sets=sets,
         deferred=decision.deferred,
         team_label_idx=encode_labels(vote.label, router.classes),
-        eligible=router.proven if panel.available is None else router.proven & np.array(panel.available),
+        eligible=router.proven if held.available is None else router.proven & held.available,
         promise=panel.promise(),
         target=panel.predictor.target,
         alpha=panel.predictor.alpha,

@@ -12,7 +12,7 @@ import pandas as pd
 
 from defero.core.checks.options import one_of
 from defero.core.errors import Argument, InputError, Message
-from defero.core.wording import count_of, did_you_mean, join_names
+from defero.core.wording import count_of, join_names
 from defero.data.case_file import TableSource, no_question
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
 from defero.data.exports.label_studio_results import Control
@@ -23,6 +23,7 @@ from defero.router.costs.under_terms import decide_under, model_labels
 from defero.router.deciding import UNUSUAL
 from defero.router.judge import terms_of
 from defero.router.panel import with_decider
+from defero.study.absent import available_without
 from defero.study.decisions import Columns, RepeatedKeys, decision_columns, decisions_to, is_tasks
 from defero.study.file_plan import SETTLED, FilePlan
 from defero.study.limits import FileLimits, assign_file
@@ -217,16 +218,7 @@ def _plan(router: Router, reading: Reading, out: Path | None, *, terms: _Terms, 
 
 def _terms(router: Router, money: Money, absent: Sequence[str], *, uncertainty: bool) -> _Terms:
     own = money.of_team(router.expert_names, router.classes, before=terms_of(router))
-    for name in absent:
-        if not router.expert_names:
-            raise InputError(Argument("absent", [name]), ": the model knows no experts; leave it out.")
-        if name not in router.expert_names:
-            hint = did_you_mean(name, router.expert_names)
-            raise InputError(
-                Argument("absent", [name]),
-                f": no such expert{hint} The model knows {join_names(router.expert_names)}.",
-            )
-    return _Terms(own, [name not in absent for name in router.expert_names], uncertainty, ask_unusual=False)
+    return _Terms(own, available_without(absent, router.expert_names), uncertainty, ask_unusual=False)
 
 
 def _arrivals(router: Router, reading: Reading, out: Path | None) -> _Arrivals:

@@ -1,6 +1,6 @@
 """Study: from past cases to a team that is fitted, calibrated, conformalized, tested, saved and used."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from defero.data.case_file import Cases
 from defero.router import Router, try_out
 from defero.router.judge import terms_of
 from defero.router.rows.seen import Fingerprints
+from defero.study.absent import available_without
 from defero.study.fitting.checks import check_test_share, checked_parts
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team
@@ -229,9 +230,9 @@ class Study(TeamAtWork):
             raise InputError(f"{method}: tells what fit did, but this study has not fitted its team; call fit first.")
         return self._choices
 
-    def _evaluate_test(self, *, ask: str, money: Money, random_state: int) -> Evaluation:
+    def _evaluate_test(self, *, ask: str, money: Money, absent: Sequence[str], random_state: int) -> Evaluation:
         if self.cases is None:
-            return super()._evaluate_test(ask=ask, money=money, random_state=random_state)
+            return super()._evaluate_test(ask=ask, money=money, absent=absent, random_state=random_state)
         router, cases, test = self._ready(), self.cases, self.parts[3]
         if set(router.expert_names) != set(test.expert_names):
             raise InputError(
@@ -259,10 +260,12 @@ class Study(TeamAtWork):
                 disjoint=router.seen is self._seen,
                 ask=ask,
                 terms=terms,
+                available=available_without(absent, router.expert_names),
             ),
             terms=terms,
             columns=rows,
+            absent=tuple(absent),
             random_state=random_state,
             majority=cases.majority_sentence(),
-            notes=other_terms(router, terms),
+            notes=other_terms(router, terms, absent),
         )

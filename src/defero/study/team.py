@@ -14,6 +14,7 @@ from defero.router.roster import check_name
 from defero.study.judging.comparison import compare_teams
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
+from defero.study.judging.groups import group_tables
 from defero.study.judging.page import check_page, write_page
 from defero.study.limits import FileLimits
 from defero.study.money.given import Fees, Money
@@ -86,6 +87,8 @@ class TeamAtWork:
         fees: Fees | None = None,
         error_cost: float | None = None,
         cost_matrix: Any = None,
+        absent: Sequence[str] = (),
+        by: Sequence[str] = (),
         random_state: int = 0,
     ) -> Evaluation:
         """Judge the team on cases that it has not seen.
@@ -109,6 +112,10 @@ class TeamAtWork:
             What an error costs, in the unit of the fees; by default as in `fit`, else 1.
         cost_matrix : (K, K), DataFrame or path, optional
             What each decision (column) costs for each true class (row), in place of `error_cost`.
+        absent : names
+            Experts who cannot be asked.
+        by : names
+            Up to five columns of the table: `groups` has load, accuracy and recall by their values.
         random_state : int
             Of the intervals that are drawn.
         """
@@ -117,12 +124,20 @@ class TeamAtWork:
         if table is None:
             if against:
                 raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
-            return self._evaluate_test(ask=ask, money=money, random_state=random_state)
+            judged = self._evaluate_test(ask=ask, money=money, absent=absent, random_state=random_state)
+            return replace(judged, groups=group_tables(judged, by))
         read = self._read(table)
         judged = evaluate_cases(
-            read, model=self.name, all_rows_new=all_rows_new, ask=ask, money=money, random_state=random_state
+            read,
+            model=self.name,
+            all_rows_new=all_rows_new,
+            ask=ask,
+            money=money,
+            absent=absent,
+            random_state=random_state,
         )
-        judged = replace(judged, notes=(*judged.notes, *rows_are_checked(read.router, all_rows_new=all_rows_new)))
+        notes = (*judged.notes, *rows_are_checked(read.router, all_rows_new=all_rows_new))
+        judged = replace(judged, notes=notes, groups=group_tables(judged, by))
         if not against:
             return judged
         others = [str(other) for other in against]
@@ -139,6 +154,7 @@ class TeamAtWork:
         fees: Fees | None = None,
         error_cost: float | None = None,
         cost_matrix: Any = None,
+        absent: Sequence[str] = (),
         by: Sequence[str] = (),
         random_state: int = 0,
     ) -> Evaluation:
@@ -148,10 +164,8 @@ class TeamAtWork:
         ----------
         out : path
             A name that ends in .html.
-        table, all_rows_new, ask, fees, error_cost, cost_matrix, random_state
-            As in `evaluate`.
-        by : names
-            Up to five columns of the table: the page shows load, accuracy and recall by their values.
+        table, all_rows_new, ask, fees, error_cost, cost_matrix, absent, by, random_state
+            As in `evaluate`; the page shows the groups of `by`.
         """
         page, saved = Path(out), Path(self.name).is_dir()
         cases, answers = (table.reading.table, table.reading.answers) if isinstance(table, TeamCases) else (table, None)
@@ -163,17 +177,20 @@ class TeamAtWork:
             fees=fees,
             error_cost=error_cost,
             cost_matrix=cost_matrix,
+            absent=absent,
+            by=by,
             random_state=random_state,
         )
         study = f"Study.load({self.name!r})" if saved and isinstance(table, str | PathLike) else "study"
         arguments = [repr(str(out)), *([] if table is None else [_as_written(table)])]
-        more = {"fees": fees, "error_cost": error_cost, "cost_matrix": cost_matrix, "by": tuple(by) or None}
+        more = {"fees": fees, "error_cost": error_cost, "cost_matrix": cost_matrix}
+        more |= {"absent": tuple(absent) or None, "by": tuple(by) or None}
         arguments += [
             f"{name}={value!r}" if isinstance(value, str | float | int | dict | tuple) else f"{name}={name}"
             for name, value in more.items()
             if value is not None
         ]
-        write_page(judged, page, command=f"{study}.report({', '.join(arguments)})", by=by)
+        write_page(judged, page, command=f"{study}.report({', '.join(arguments)})")
         return judged
 
     def route(
@@ -333,7 +350,7 @@ class TeamAtWork:
     def _read(self, table: Table | TeamCases) -> TeamCases:
         return table if isinstance(table, TeamCases) else self.read(table)
 
-    def _evaluate_test(self, *, ask: str, money: Money, random_state: int) -> Evaluation:
+    def _evaluate_test(self, *, ask: str, money: Money, absent: Sequence[str], random_state: int) -> Evaluation:
         """Judge the team on the cases that were kept for the test."""
         raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
 

@@ -105,6 +105,8 @@ class CostRecord:
         The vote of everybody that `against_everybody` is about.
     frontier : CostFrontier
         The total cost by the share of cases that one expert is asked about.
+    unequal : bool
+        Whether errors cost differently, so that accuracy does not say which way is best.
     """
 
     n_items: int
@@ -112,6 +114,7 @@ class CostRecord:
     ask: str
     everybody: str | None
     frontier: CostFrontier
+    unequal: bool = False
 
     @property
     def like(self) -> float:
@@ -148,7 +151,8 @@ def cost_record(trial: Trial) -> CostRecord | None:
     others = by_name["model"], None if everybody is None else by_name[everybody]
     team, level = by_name[trial.ask], 1 - 0.05 / max(1, len(by_name) - 1)
     ways = tuple(_way_cost(by_name[name], others, team, level=level) for name in WAYS if name in by_name)
-    return CostRecord(len(trial), ways, trial.ask, everybody, cost_frontier(trial))
+    unequal = trial.model_label_idx is not None
+    return CostRecord(len(trial), ways, trial.ask, everybody, cost_frontier(trial), unequal)
 
 
 def cheaper_way(costs: CostRecord) -> str | None:

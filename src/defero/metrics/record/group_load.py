@@ -1,6 +1,8 @@
 """Load, accuracy and recall of the cases with one value of a column."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from defero.core.checks.arrays import IntArray
 from defero.metrics.statistics.intervals import Share
@@ -35,6 +37,21 @@ class GroupRow:
         """How many cases there are."""
         return self.team.total
 
+    def to_dict(self, expert_names: Sequence[str], classes: Sequence[object]) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "value": self.value,
+            "cases": self.n_cases,
+            "team": self.team.to_dict(),
+            "model": self.model.to_dict(),
+            "recall": {str(label): one.to_dict() for label, one in zip(classes, self.recall, strict=True)},
+            "load": {
+                "model": self.n_cases - int(self.load.sum()),
+                **dict(zip(expert_names, self.load.tolist(), strict=True)),
+            },
+            "alone": {name: one.to_dict() for name, one in zip(expert_names, self.alone, strict=True)},
+        }
+
 
 @dataclass(frozen=True)
 class GroupTable:
@@ -42,3 +59,7 @@ class GroupTable:
 
     column: str
     rows: tuple[GroupRow, ...]
+
+    def to_dict(self, expert_names: Sequence[str], classes: Sequence[object]) -> dict[str, Any]:
+        """Return plain values for JSON; `load` and `alone` are by the experts' names, `recall` by class."""
+        return {"column": self.column, "rows": [row.to_dict(expert_names, classes) for row in self.rows]}

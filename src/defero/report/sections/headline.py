@@ -3,8 +3,9 @@
 import math
 from pathlib import PurePath
 
-from defero.core.wording import count_of
+from defero.core.wording import count_of, money
 from defero.metrics.record.cautions import no_better, nothing_deferred
+from defero.metrics.record.costs import CostRecord
 from defero.metrics.record.member import ExpertRecord
 from defero.metrics.record.promise import FEW
 from defero.metrics.record.team import TeamRecord
@@ -33,11 +34,28 @@ def sentence(record: TeamRecord) -> str:
     gain, cases = record.gain, count_of(record.team.total, "held-out case", "held-out cases")
     if not record.experts:
         return f"On {cases} the model is right on {percent(record.model.value)}."
+    if record.costs is not None and record.costs.unequal:
+        return f"On {cases} {_cost_sentence(record.costs)}"
     ends = points_interval(gain, before="95\u00a0% interval ")
     return (
         f"On {cases} the team is right on {percent(record.team.value)}, the model alone on "
         f"{percent(record.model.value)}: {points(gain.difference)} points{ends}."
     )
+
+
+def _cost_sentence(costs: CostRecord) -> str:
+    """Say what the team and the model alone cost, where errors cost differently."""
+    team, model = (money(one.total.mean, like=costs.like) for one in (costs.team, costs.of("model")))
+    saved = costs.team.against_model
+    if saved is None:
+        return f"the team costs {team} per case."
+    verb = "saves" if saved.mean >= 0 else "loses"
+    ends = ""
+    if not math.isnan(saved.low):
+        low, high = (money(one, like=costs.like).replace("-", "\u2212") for one in (saved.low, saved.high))
+        ends = f" (95\u00a0% interval of the savings {low} to {high})"
+    amount = money(abs(saved.mean), like=costs.like)
+    return f"the team costs {team} per case, the model alone {model}: it {verb} {amount}{ends}."
 
 
 def cautions(record: TeamRecord) -> Html:
@@ -95,6 +113,11 @@ def _meaning(record: TeamRecord) -> str:
     if gain.n and gain.only_first + gain.only_second == 0:
         return "The team and the model alone are right on exactly the same cases: nothing is gained or lost."
     chance = f"(McNemar's exact test, {by_chance(gain.p_value)})"
+    if record.costs is not None and record.costs.unequal:
+        return (
+            "Errors cost differently here, so the cost says which is better, not the accuracy. The team is right on "
+            f"{percent(record.team.value)}, the model alone on {percent(record.model.value)}."
+        )
     if gain.clear:
         how = "better" if gain.difference > 0 else "worse"
         return f"The team is {how} than the model alone: a difference this large is unlikely to be chance {chance}."
@@ -115,11 +138,17 @@ def _facts(record: TeamRecord) -> Html:
         ),
         ("Decided by the model", percent(record.coverage), _workload(record)),
     ]
+    if record.costs is not None and record.costs.unequal:
+        costs = record.costs
+        facts.insert(0, ("Model alone, cost", money(costs.of("model").total.mean, like=costs.like), "per case"))
+        spent, errors = (money(one, like=costs.like) for one in (costs.team.spent, costs.team.errors))
+        note = f"per case: {spent} for questions, {errors} for errors"
+        facts.insert(0, ("Team cost", money(costs.team.total.mean, like=costs.like), note))
     # By the lower end of the interval, and of those with enough answers: ten right of ten say little.
     answering_experts = [expert for expert in record.experts if expert.alone.total >= FEW]
     best = max(answering_experts, key=lambda expert: expert.alone.interval[0], default=None)
     if best is not None:
-        facts.insert(2, ("Best single expert", percent(best.alone.value), _team_beside(best)))
+        facts.insert(len(facts) - 2, ("Best single expert", percent(best.alone.value), _team_beside(best)))
     return tag("dl", joined(_fact(*fact) for fact in facts), attributes={"class": "facts"})
 
 

@@ -93,6 +93,7 @@ def _comparison(
             all_rows_new=all_rows_new,
             ask=ours.trial.ask,
             money=money,
+            absent=[name for name in ours.absent if name in router.expert_names],
             random_state=ours.random_state,
         )
     except InputError as error:

@@ -1,21 +1,25 @@
 """A team on cases that it has not seen."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from defero.core import ExpertTable
+from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
 from defero.core.trials.trial import Trial
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.decisions.terms import Terms
+from defero.metrics.record.group_load import GroupTable
 from defero.metrics.record.team import TeamRecord
 from defero.router import Router, record_of, try_out
-from defero.router.judge import terms_of
+from defero.router.judge import present_experts, terms_of
 from defero.router.roster import STAGE
 from defero.router.rows.fresh import Fresh
+from defero.study.absent import available_without
 from defero.study.judging.cautions import with_cautions
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
 from defero.study.judging.summary import record_text
@@ -61,6 +65,10 @@ class Evaluation:
         Whether it was checked that the cases are new to the team.
     against : tuple of Rival
         Comparisons with other teams.
+    absent : names
+        Experts who could not be asked.
+    groups : tuple of GroupTable
+        Load, accuracy and recall by the values of the columns that were named.
     """
 
     model: str
@@ -79,6 +87,13 @@ class Evaluation:
     renumbered: int = 0
     rows_checked: bool = True
     against: "tuple[Rival, ...]" = ()
+    absent: tuple[str, ...] = ()
+    groups: tuple[GroupTable, ...] = ()
+
+    @property
+    def available(self) -> BoolArray | None:
+        """Who could be asked, (J,): neither absent in `fit` nor here; None where that is everybody."""
+        return present_experts(self.router, available_without(self.absent, self.router.expert_names))
 
     @cached_property
     def record(self) -> TeamRecord:
@@ -176,6 +191,8 @@ class Evaluation:
             "shared_errors": None if facts.shared_errors is None else facts.shared_errors.to_dict(),
             "test": self.record_dict(),
             "against": [rival.to_dict() for rival in self.against],
+            "absent": list(self.absent),
+            "groups": [one.to_dict(self.router.expert_names, self.router.classes.tolist()) for one in self.groups],
         }
 
     def fingerprint(self) -> str:
@@ -195,10 +212,18 @@ class Evaluation:
 
 
 def evaluate_cases(
-    read: TeamCases, *, model: str, all_rows_new: bool, ask: str, money: Money, random_state: int
+    read: TeamCases,
+    *,
+    model: str,
+    all_rows_new: bool,
+    ask: str,
+    money: Money,
+    random_state: int,
+    absent: Sequence[str] = (),
 ) -> Evaluation:
     """Judge a team on the cases that it has not seen; refuse a table of nothing else."""
     router, cases = read.router, read.cases
+    available = available_without(absent, router.expert_names)
     whole = money.of_team(router.expert_names, router.classes, before=terms_of(router))
     terms = whole.on(cases.frame, source=cases.source, first_row=cases.first_row)
     fresh = fresh_cases(router, cases, key=read.key_column, all_rows_new=all_rows_new)
@@ -216,6 +241,7 @@ def evaluate_cases(
         disjoint=True,
         ask=ask,
         terms=terms,
+        available=available,
     )
     return Evaluation(
         model=model,
@@ -235,18 +261,21 @@ def evaluate_cases(
             *no_groups_sentence(router, cases),
             *_alike_sentence(router, fresh),
             *_gaps(router, test),
-            *other_terms(router, terms),
+            *other_terms(router, terms, absent),
         ),
         renumbered=fresh.renumbered,
         rows_checked=router.rows_key is None,
+        absent=tuple(absent),
     )
 
 
-def other_terms(router: Router, terms: Terms) -> tuple[str, ...]:
-    """Say that the panels were found under other fees or costs of errors."""
-    if router.panel is None or terms.same_as(terms_of(router)):
+def other_terms(router: Router, terms: Terms, absent: Sequence[str] = ()) -> tuple[str, ...]:
+    """Say that the panels were found under other fees or costs of errors, or with experts who are absent now."""
+    if router.panel is None:
         return ()
-    return ("the panels were found under other fees or costs of errors in fit: their promise does not hold here.",)
+    why = [] if terms.same_as(terms_of(router)) else ["under other fees or costs of errors"]
+    why += ["with experts who are absent here"] if absent else []
+    return (f"the panels were found {' and '.join(why)} in fit: their promise does not hold here.",) if why else ()
 
 
 def learners(router: Router) -> str:

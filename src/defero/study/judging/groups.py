@@ -37,7 +37,7 @@ def group_tables(evaluation: Evaluation, by: Sequence[str]) -> tuple[GroupTable,
         return ()
     router, trial = evaluation.router, evaluation.trial
     features = router.features(evaluation.cases.features)
-    whole = decisions_with_everybody(router, features, trial, evaluation.terms)
+    whole = decisions_with_everybody(router, features, trial, evaluation.terms, available=evaluation.available)
     tables = []
     for name in by:
         values, groups = group_values(evaluation.columns[name])

@@ -1,7 +1,6 @@
 """The report of an evaluation: one page to pass on."""
 
 import os
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from defero.data.case_file import Table, TableSource
 from defero.data.model_folder import library_versions
 from defero.data.tables.write import whole_file
 from defero.study.judging.evaluation import Evaluation
-from defero.study.judging.groups import group_tables
 from defero.study.judging.what_if import what_if
 
 if TYPE_CHECKING:
@@ -43,9 +41,7 @@ def check_page(out: Path, *, model: Path | None, tables: tuple[Table | None, ...
         )
 
 
-def write_page(
-    evaluation: Evaluation, out: Path, *, command: str, by: Sequence[str] = (), spell: Spelling = str
-) -> None:
+def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelling = str) -> None:
     """Write the page, whole or not at all.
 
     Parameters
@@ -55,8 +51,6 @@ def write_page(
         Checked by `check_page`.
     command : str
         The line that makes the page again.
-    by : names
-        Columns of the table by whose values load, accuracy and recall are shown.
     spell : callable
         Writes the arguments that the page mentions.
     """
@@ -67,7 +61,7 @@ def write_page(
         expert_sd=evaluation.expert_sd,
         min_answers=evaluation.router.min_answers,
         scenarios=what_if(evaluation),
-        groups=group_tables(evaluation, by),
+        groups=evaluation.groups,
     )
     provenance = _provenance(evaluation, command=command, spell=spell)
     page = report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence)
