@@ -32,7 +32,7 @@ from defero.metrics.record.costs import mean_cost
 from defero.router import try_out
 
 ERROR_COST, FEES = 100.0, (1.0, 5.0, 20.0)
-N_SPLITS = 3
+N_SPLITS = 10
 Judge = Callable[[Terms], Trial]
 
 
