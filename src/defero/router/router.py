@@ -275,6 +275,6 @@ class Router(Assigning):
         write_router(self, Path(folder))
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Router":
-        """Read a model folder; a damaged or older one gives a clear error."""
+    def load(cls, folder: str | Path) -> Any:
+        """Read a model folder: a `Router`, or the `PoolRouter` of a pool; a damaged one gives a clear error."""
         return read_router(Path(folder), cls)

@@ -17,6 +17,9 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
 from defero.data.rows_key import key_id, known_key_id, rows_key
 from defero.decisions.rules import rule_from_settings, rule_settings
+from defero.pools.router import PoolRouter
+from defero.pools.storage import KIND as POOL
+from defero.pools.storage import read_pool
 from defero.router.facts import FitFacts
 from defero.router.panel import Panel
 from defero.router.schema import check_manifest
@@ -58,9 +61,11 @@ def write_router(router: "Router", folder: Path) -> None:
     write_folder(folder, ModelFiles(manifest, arrays, dict(packed.files)))
 
 
-def read_router(folder: Path, build: "type[Router]") -> "Router":
+def read_router(folder: Path, build: "type[Router]") -> "Router | PoolRouter":
     """Read a model folder and build the router again; a damaged or older one gives a clear error."""
     model = read_folder(folder)
+    if model.manifest.get("kind") == POOL:
+        return read_pool(folder, model)
     manifest, arrays = model.manifest, model.arrays
     n_bytes = sum(array.nbytes for array in arrays.values()) + sum(map(len, model.files.values()))
     try:

@@ -1,0 +1,180 @@
+"""Choose a learner by what its choices are worth on items it was not fitted on; calibrate its expected scores there."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import nnls
+
+from defero.core.checks.arrays import FloatArray
+from defero.estimators.pool.learners import LEARNERS, Learner
+from defero.estimators.pool.pool_data import PoolData
+from defero.pools.models.score_model import Part, ScoreModel
+
+BLEND = "blend"
+FEW_SCORES = 200
+"""Up to so many scores of the median member, shrunk heads are tried."""
+ENOUGH_FOR_TREES, MOST_TREE_COLUMNS = 400, 64
+_PRIOR_SCORES = 50.0
+"""The calibration of a member starts at the identity with the weight of so many scores."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A model with its held-out expectations.
+
+    Attributes
+    ----------
+    name : str
+        The learner.
+    model : ScoreModel
+        Fitted on all items, and calibrated.
+    held_out : (n, J)
+        Expected scores of items that the model was not fitted on, calibrated.
+    values : dict
+        Mean held-out score of those whom each learner would choose.
+    """
+
+    name: str
+    model: ScoreModel
+    held_out: FloatArray
+    values: dict[str, float] = field(default_factory=dict)
+
+
+def candidates(data: PoolData) -> list[str]:
+    """Return the learners that "auto" tries on these data, the simplest first."""
+    n_scores = float(np.median(np.isfinite(data.scores).sum(axis=0)))
+    names = ["table"]
+    if len(data.others):
+        names += ["ridge", "knn"]
+    # On directions of texts, trees took 60 times the time of the others and chose no better.
+    few_columns = data.tree_columns.n_columns <= MOST_TREE_COLUMNS and not data.has_texts
+    if few_columns and n_scores >= ENOUGH_FOR_TREES:
+        names += ["trees"]
+    if n_scores < FEW_SCORES and data.n_members > 1:
+        names += ["heads"]
+    return names
+
+
+def choose(data: PoolData, name: str | Learner) -> Choice:
+    """Fit the learner of this name, or with "auto" the best one."""
+    if not isinstance(name, str):
+        learners: dict[str, Learner] = {getattr(name, "__name__", "own"): name}
+    else:
+        known = candidates(data) if name == "auto" else [name]
+        learners = {one: LEARNERS.find(one, also=("auto",)) for one in known}
+    held = {one: _held_out(data, learner) for one, learner in learners.items()}
+    parts_of: dict[str, list[tuple[str, float]]] = {one: [(one, 1.0)] for one in held}
+    if len(held) > 2:
+        weights = _blend_weights(held, data.scores)
+        held[BLEND] = sum((w * held[one] for one, w in weights.items()), np.zeros(data.scores.shape))
+        parts_of[BLEND] = [(one, w) for one, w in weights.items() if w > 0]
+    chosen, values = _best(held, data.scores)
+    parts: list[Part] = []
+    weights_of_parts: list[float] = []
+    for one, w in parts_of[chosen]:
+        fitted = learners[one](data)
+        parts += fitted
+        weights_of_parts += [w] * len(fitted)
+    slope, offset = calibration(held[chosen], data.scores)
+    model = ScoreModel.of(parts, weights_of_parts).calibrated(slope, offset)
+    return Choice(chosen, model, np.clip(held[chosen] * slope + offset, 0.0, 1.0), values)
+
+
+def _held_out(data: PoolData, learner: Learner) -> FloatArray:
+    """Return the expected scores (n, J) of each part from the other parts."""
+    expected = np.empty(data.scores.shape)
+    folds = np.unique(data.fold)
+    if len(folds) < 2:  # all items belong together: nothing can be held out
+        return ScoreModel.of(*_once(learner(data))).linear_values(data.features)
+    for f in folds:
+        out = data.fold == f
+        fitted = ScoreModel.of(*_once(learner(data.take(np.flatnonzero(~out)))))
+        expected[out] = fitted.linear_values(data.features[out])
+    return expected
+
+
+def _once(parts: list[Part]) -> tuple[list[Part], list[float]]:
+    return parts, [1.0] * len(parts)
+
+
+def gained(expected: FloatArray, scores: FloatArray) -> FloatArray:
+    """Return the score of the one with the highest expected score among those with a score, (n,); nan for nobody."""
+    seen = np.isfinite(scores)
+    best = np.where(seen, expected, -np.inf).argmax(axis=1)
+    return np.where(seen.any(axis=1), scores[np.arange(len(scores)), best], np.nan)
+
+
+def _best(held: dict[str, FloatArray], scores: FloatArray) -> tuple[str, dict[str, float]]:
+    """Return the learner to take, and the value of each.
+
+    The first is the simplest: another one must gain more than one standard error over it. Of those within one standard
+    error of the highest value, the one with the least squared error.
+    """
+    gains = {one: gained(expected, scores) for one, expected in held.items()}
+    values = {one: float(np.nanmean(gain)) for one, gain in gains.items()}
+    simplest = next(iter(held))
+    above = [
+        one for one in held if one != simplest and values[one] - values[simplest] > _error(gains[one] - gains[simplest])
+    ]
+    if not above:
+        return simplest, values
+    top = max(above, key=lambda one: values[one])
+    near = [one for one in above if values[top] - values[one] <= _error(gains[top] - gains[one])]
+    loss = {one: float(np.nanmean((scores - np.clip(held[one], 0.0, 1.0)) ** 2)) for one in near}
+    return min(near, key=lambda one: loss[one]), values
+
+
+def _error(difference: FloatArray) -> float:
+    known = difference[np.isfinite(difference)]
+    return float(known.std() / np.sqrt(max(len(known), 1)))
+
+
+def _blend_weights(held: dict[str, FloatArray], scores: FloatArray) -> dict[str, float]:
+    """Return weights of at least 0 with the least squared error of the differences between members."""
+    seen = np.isfinite(scores)
+    counts = np.maximum(seen.sum(axis=1, keepdims=True), 1)
+
+    def centered(values: FloatArray) -> FloatArray:
+        kept = np.where(seen, values, 0.0)
+        return (kept - np.where(seen, kept.sum(axis=1, keepdims=True) / counts, 0.0))[seen]
+
+    design = np.column_stack([centered(expected) for expected in held.values()])
+    weights, _ = nnls(design.T @ design, design.T @ centered(scores))
+    total = weights.sum()
+    weights = weights / total if total > 0 else np.full(len(held), 1.0 / len(held))
+    return dict(zip(held, weights.tolist(), strict=True))
+
+
+def calibration(expected: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return slope and offset (J,) with which expectations meet the scores; with few scores near 1 and 0."""
+    seen = np.isfinite(scores)
+    n = seen.sum(axis=0)
+    value = np.where(seen, expected, 0.0)
+    center = value.sum(axis=0) / np.maximum(n, 1)
+    gap = np.where(seen, scores - expected, 0.0)
+    spread = np.where(seen, expected - center, 0.0)
+    variance = max(float((spread**2).sum() / max(n.sum(), 1)), 1e-6)
+    slope = 1.0 + (spread * gap).sum(axis=0) / ((spread**2).sum(axis=0) + _PRIOR_SCORES * variance)
+    slope = np.maximum(slope, 0.0)  # a higher expectation never means less
+    shift = gap.sum(axis=0) / (n + _PRIOR_SCORES)
+    return slope, shift + center * (1.0 - slope)
+
+
+def chosen_map(expected: FloatArray, scores: FloatArray) -> tuple[float, float]:
+    """Return (a, b): the expected score of the one with the highest is a + b s, as the held-out scores say."""
+    if expected.shape[1] < 2:
+        return 0.0, 1.0
+    best = expected.argmax(axis=1)
+    rows = np.arange(len(best))
+    slope, offset = calibration(expected[rows, best][:, None], scores[rows, best][:, None])
+    return float(offset[0]), float(slope[0])
+
+
+def score_covariance(expected: FloatArray, scores: FloatArray) -> FloatArray:
+    """Return the covariance (J, J) of the scores around their expectations, pair by pair where both are known."""
+    seen = np.isfinite(scores).astype(np.float64)
+    gap = np.where(seen > 0, scores - expected, 0.0)
+    both = np.maximum(seen.T @ seen, 1.0)
+    covariance = gap.T @ gap / both
+    covariance[np.diag_indices_from(covariance)] = np.maximum(np.diag(covariance), 1e-4)
+    return covariance

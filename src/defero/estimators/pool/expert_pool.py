@@ -1,0 +1,227 @@
+"""ExpertPool: learn who of a pool should answer from scores and prices alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.errors import InputError
+from defero.data.fingerprint import row_fingerprints
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.decisions.assigning.limits import Capacity
+from defero.estimators.pool.choose_learner import choose, chosen_map, score_covariance
+from defero.estimators.pool.expected_prices import fit_prices
+from defero.estimators.pool.pool_data import PoolData
+from defero.estimators.pool.pool_recipe import pool_table
+from defero.pools.curve import PoolCurve, member_means
+from defero.pools.decision import PoolDecision
+from defero.pools.features import as_matrix
+from defero.pools.inputs import price_matrix, score_matrix
+from defero.pools.judge import Judge
+from defero.pools.router import PoolRouter
+
+N_FOLDS = 5
+
+
+class ExpertPool(BaseEstimator):
+    """A pool of experts of whom scores are known: language models, programs, people.
+
+    No classes and no model of its own: whether a member was right, 0, 1 or between, is all that is learned from. The
+    expected score of each member, E[score | x], is calibrated on items held out; prices decide later, in `route`.
+
+    Parameters
+    ----------
+    model : "auto", "table", "ridge", "knn", "trees", "heads" or a function
+        How expected scores are learned. "table": the mean by category, shrunk. "ridge", "knn": the table and a
+        regression, or nearest neighbours, on what it leaves over. "trees": boosted trees for each member. "heads":
+        logistic regressions shrunk toward the average member. "auto": whichever chooses best on held-out items, or a
+        blend of them; the table where no other gains more than one standard error.
+    text : name or names, optional
+        Columns of a table that are texts. They are read as words weighted by TF-IDF, in 64 directions.
+    judge : Judge, optional
+        The scores are the marks, 0 or 1, of a judge who errs: expected scores are corrected for it.
+    random_state : int
+        Deals the items to the folds.
+
+    Attributes
+    ----------
+    router_ : PoolRouter
+        What is saved and served.
+    learner_ : str
+        What "auto" chose.
+    held_out_values_ : dict
+        Mean held-out score of those whom each learner would choose.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2))
+    >>> small = (rng.random(400) < np.where(X[:, 0] > 0, 0.9, 0.3)).astype(float)
+    >>> large = (rng.random(400) < 0.85).astype(float)
+    >>> pool = ExpertPool(model="ridge").fit(
+    ...     X, np.column_stack([small, large]), prices=[0.1, 1.0], expert_names=["small", "large"]
+    ... )
+    >>> pool.route([[1.5, 0.0], [-1.5, 0.0]], trade_off=20.0).name.tolist()
+    ['small', 'large']
+    """
+
+    router_: PoolRouter
+
+    def __init__(
+        self,
+        model: str | Callable[..., Any] = "auto",
+        *,
+        text: str | Sequence[str] | None = None,
+        judge: Judge | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.model = model
+        self.text = text
+        self.judge = judge
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        scores: Any,
+        *,
+        prices: Any = None,
+        expert_names: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Learn the expected score of each member, and what a call costs.
+
+        Parameters
+        ----------
+        X : (n, d), DataFrame or texts
+            Items: numbers such as embeddings, a table, or a list of texts.
+        scores : (n, J) or DataFrame
+            In [0, 1]; NaN where a member was not scored.
+        prices : {name: price or (n,) prices}, DataFrame, (J,) or (n, J), optional
+            What each call costs; expected prices are learned from it. NaN or None is unknown.
+        expert_names : J names, optional
+            By default the columns of the scores.
+        groups : (n,), optional
+            Items that belong together are held out together; by default equal rows are.
+        facts : mapping, optional
+            What the router shall remember of its table.
+        """
+        matrix, who = score_matrix(scores, expert_names)
+        if not np.isfinite(matrix).any():
+            raise InputError("must hold some scores, got none.", argument="scores")
+        features, recipe, rows = self._features(X)
+        if len(features) != len(matrix):
+            raise InputError(f"must have {len(features)} rows like X, got {len(matrix)}.", argument="scores")
+        marks = row_fingerprints(rows)
+        fold = _folds(marks if groups is None else np.asarray(groups), len(matrix), seed=self.random_state)
+        learned = matrix if self.judge is None else _corrected(matrix, self.judge)
+        data = PoolData.of(features, learned, fold, recipe)
+        choice = choose(data, self.model)
+        price = None if prices is None else price_matrix(prices, who, n_items=len(matrix))
+        price_model, price_known = fit_prices(data, price)
+        cost, quality = member_means(np.full(matrix.shape, np.nan) if price is None else price, learned)
+        self.learner_, self.held_out_values_ = choice.name, choice.values
+        self.router_ = PoolRouter(
+            choice.model,
+            who,
+            np.isfinite(matrix).sum(axis=0),
+            np.clip(quality, 0.0, 1.0),
+            cost,
+            score_covariance(choice.held_out, learned),
+            chosen_map(choice.held_out, learned),
+            price_model,
+            price_known,
+            recipe,
+            marks,
+            facts={"learner": choice.name, "held_out": choice.values, "n_items": len(matrix), **(facts or {})},
+        )
+        return self
+
+    def _features(self, X: Any) -> tuple[FloatArray, FeatureRecipe | None, Any]:
+        """Return the features (n, d), the recipe of a table, and what tells rows apart."""
+        table, recipe = pool_table(X, text=self.text)
+        if recipe is not None:
+            return recipe.apply(table), recipe, table[list(recipe.inputs)]
+        matrix = as_matrix(X).astype(np.float64)
+        if not np.isfinite(matrix).all():
+            row, column = np.argwhere(~np.isfinite(matrix))[0]
+            raise InputError(f"must be finite, got {matrix[row, column]} at row {row}, column {column}.", argument="X")
+        return matrix, None, matrix
+
+    # What a fitted pool does is what its router does.
+
+    def scores(self, X: Any) -> FloatArray:
+        """Return the expected score of every member for n items, (n, J)."""
+        return self._router().scores(X)
+
+    def route(
+        self,
+        X: Any,
+        *,
+        prices: Any = None,
+        trade_off: float | None = None,
+        budget: float | None = None,
+        floor: float | None = None,
+        available: Mapping[str, bool] | ArrayLike | None = None,
+        capacity: Capacity | None = None,
+    ) -> PoolDecision:
+        """Choose who answers each item; the arguments are those of `PoolRouter.route`."""
+        return self._router().route(
+            X,
+            prices=prices,
+            trade_off=trade_off,
+            budget=budget,
+            floor=floor,
+            available=available,
+            capacity=capacity,
+        )
+
+    def curve(self, X: Any, scores: Any = None, *, prices: Any = None) -> PoolCurve:
+        """Return quality against cost at every trade-off, as `PoolRouter.curve`."""
+        return self._router().curve(X, scores, prices=prices)
+
+    def add_member(
+        self,
+        name: str,
+        X: Any = None,
+        scores: ArrayLike | None = None,
+        *,
+        price: float | None = None,
+        like: str | Sequence[str] | None = None,
+    ) -> Self:
+        """Add a member of whom few scores are known, or none, as `PoolRouter.add_member`."""
+        self._router().add_member(name, X, scores, price=price, like=like)
+        return self
+
+    def save(self, folder: str | Path) -> None:
+        """Write the router to a model folder; `Router.load` reads it."""
+        self._router().save(folder)
+
+    def _router(self) -> PoolRouter:
+        check_is_fitted(self, "router_")
+        return self.router_
+
+
+def _folds(groups: Any, n_items: int, *, seed: int) -> IntArray:
+    """Return the fold of each item: groups are dealt whole, and as evenly as they come."""
+    if len(groups) != n_items:
+        raise InputError(f"must have {n_items} items like X, got {len(groups)}.", argument="groups")
+    _, group = np.unique(groups, return_inverse=True)
+    n_groups = int(group.max()) + 1 if n_items else 0
+    deal = np.random.default_rng(seed).permutation(np.arange(n_groups) % min(N_FOLDS, max(n_groups, 1)))
+    return np.asarray(deal[group], dtype=np.int64)
+
+
+def _corrected(matrix: FloatArray, judge: Judge) -> FloatArray:
+    seen = np.isfinite(matrix)
+    if not np.isin(matrix[seen], (0, 1)).all():
+        raise InputError("corrects marks of 0 or 1, and some scores lie between.", argument="judge")
+    corrected = np.full(matrix.shape, np.nan)
+    corrected[seen] = judge.unbiased(matrix[seen])
+    return corrected

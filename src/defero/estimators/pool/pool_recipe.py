@@ -1,0 +1,55 @@
+"""How the table of a pool becomes features: texts as the main directions of their weighted words."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+from sklearn.decomposition import TruncatedSVD
+
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.text_column import TextColumn, learn_words
+from defero.data.tables.cells import texts
+from defero.pools.features import as_table
+
+DIRECTIONS = 64
+MOST_WORDS = 5_000
+MOST_CATEGORIES = 200
+_DIGITS = 6
+
+
+def pool_table(X: Any, *, text: str | Sequence[str] | None) -> tuple[Any, FeatureRecipe | None]:
+    """Return the table and its recipe; None for numbers. A list of texts is a table with the column `text`."""
+    if isinstance(X, Sequence) and not isinstance(X, str) and len(X) and all(isinstance(one, str) for one in X):
+        X, text = pd.DataFrame({"text": list(X)}), "text"
+    table = as_table(X)
+    if not hasattr(table, "columns"):
+        return table, None
+    if not isinstance(table, pd.DataFrame):
+        table = pd.DataFrame({name: table[name] for name in table.columns})
+    named = [text] if isinstance(text, str) else list(text or [])
+    # Words of a text get their directions below: here the column must only be known as a text.
+    recipe = FeatureRecipe.learn(table, text=named, max_categories=MOST_CATEGORIES)
+    columns = tuple(
+        with_directions(column, texts(table[column.name])) if isinstance(column, TextColumn) else column
+        for column in recipe.columns
+    )
+    return table, replace(recipe, columns=columns)
+
+
+def with_directions(column: TextColumn, cells: list[str | None]) -> TextColumn:
+    """Return the column of text with slopes: the main directions of its TF-IDF matrix (latent semantic analysis)."""
+    smaller = learn_words(column.name, cells, max_words=MOST_WORDS)
+    assert isinstance(smaller, TextColumn)
+    words = smaller.weigh(cells)
+    matrix = csr_array((words.weight, (words.row, words.word)), shape=(len(cells), len(smaller.words)))
+    n_directions = min(DIRECTIONS, *(size - 1 for size in matrix.shape))
+    if n_directions < 1:
+        slopes = np.ones((len(smaller.words), 1))
+    else:
+        slopes = TruncatedSVD(n_directions, random_state=0).fit(matrix).components_.T
+    rounded = tuple(tuple(row) for row in slopes.round(_DIGITS).tolist())
+    blanks = any(cell is None for cell in cells)
+    return replace(smaller, slopes=rounded, bias=(0.0,) * slopes.shape[1], missing=blanks)

@@ -1,0 +1,216 @@
+"""Cascades: ask a cheap member, look at a judge's mark of its answer, and go on if that pays.
+
+The rule of `decisions.look_ahead` for answers that are right or wrong: the state is P(right) of each member's answer
+given the marks so far. A mark moves P(right) of the marked answer by Bayes' rule, and that of
+the others by the covariance of the members' errors: where one member failed, the others are likelier to fail too.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.pools.frontier import NOBODY
+
+
+@dataclass(frozen=True)
+class Marking:
+    """How good a judge's marks are, and what one costs.
+
+    Attributes
+    ----------
+    sensitivity, specificity : float
+        P(marked right | right) and P(marked wrong | wrong).
+    price : float
+    """
+
+    sensitivity: float
+    specificity: float
+    price: float = 0.0
+
+    def share_right(self, right: FloatArray) -> FloatArray:
+        """Return P(marked right) of answers that are right with these probabilities."""
+        return self.sensitivity * right + (1 - self.specificity) * (1 - right)
+
+    def after(self, right: FloatArray, mark: int) -> FloatArray:
+        """Return P(right) after a mark of 1 or 0."""
+        hit = (self.sensitivity if mark else 1 - self.sensitivity) * right
+        miss = (1 - self.specificity if mark else self.specificity) * (1 - right)
+        total = hit + miss
+        return np.divide(hit, total, out=np.asarray(right, dtype=np.float64).copy(), where=total > 0)
+
+
+class CascadeStep(NamedTuple):
+    """What to do next with each of n items.
+
+    Attributes
+    ----------
+    ask : (n,) int
+        The member to ask, -1: stop.
+    judged : (n,) bool
+        Whether to have that answer judged.
+    answer : (n,) int
+        Whose answer stands if nobody else is asked; -1 where nobody was asked.
+    p_right : (n,)
+        Expected score of that answer; nan where there is none.
+    """
+
+    ask: IntArray
+    judged: BoolArray
+    answer: IntArray
+    p_right: FloatArray
+
+
+def moved(right: FloatArray, member: int, after: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return P(right) of all members' answers, (n, J), once that of one member has become `after` (n,)."""
+    pull = covariance[member] / max(covariance[member, member], 1e-12)
+    change = np.clip(right + np.outer(after - right[:, member], pull), 0.0, 1.0)
+    change[:, member] = after
+    return change
+
+
+def heard_marks(right: FloatArray, marks: FloatArray, marking: Marking, covariance: FloatArray) -> FloatArray:
+    """Return P(right) (n, J) after marks (n, J), NaN where an answer has none."""
+    for j in range(right.shape[1]):
+        for mark in (0, 1):
+            rows = np.flatnonzero(marks[:, j] == mark)
+            if rows.size:
+                right = right.copy()
+                right[rows] = moved(right[rows], j, marking.after(right[rows, j], mark), covariance)
+    return right
+
+
+def cascade_step(
+    right: FloatArray,
+    price: FloatArray,
+    asked: BoolArray,
+    can: BoolArray,
+    *,
+    marking: Marking,
+    covariance: FloatArray,
+    trade_off: float,
+) -> CascadeStep:
+    """Return the next step of each item, looking two questions ahead.
+
+    Parameters
+    ----------
+    right, price : (n, J)
+        P(right) of each member's answer given all marks so far, and what it costs to ask them.
+    asked, can : (n, J) bool
+        Whose answer there is; who can be asked.
+    marking : Marking
+    covariance : (J, J)
+        Of the members' scores around their expectations.
+    trade_off : float
+        Money that a point of quality is worth.
+    """
+    n, n_members = right.shape
+    best = np.where(asked, right, -np.inf)
+    answer = np.where(asked.any(axis=1), best.argmax(axis=1), NOBODY)
+    stop = np.where(answer == NOBODY, -np.inf, trade_off * best.max(axis=1, initial=-np.inf))
+    value = np.full((n, n_members, 2), -np.inf)
+    open_ = can & ~asked
+    for j in range(n_members):
+        rows = np.flatnonzero(open_[:, j])
+        if not rows.size:
+            continue
+        unjudged = np.maximum(best[rows].max(axis=1), right[rows, j])
+        value[rows, j, 0] = trade_off * unjudged - price[rows, j]
+        share, total = marking.share_right(right[rows, j]), np.zeros(len(rows))
+        for mark in (0, 1):
+            then = moved(right[rows], j, marking.after(right[rows, j], mark), covariance)
+            heard = asked[rows].copy()
+            heard[:, j] = True
+            total += (share if mark else 1 - share) * _last_question(
+                then, price[rows], heard, can[rows], marking=marking, covariance=covariance, trade_off=trade_off
+            )
+        value[rows, j, 1] = total - price[rows, j] - marking.price
+    flat = value.reshape(n, -1)
+    top = flat.argmax(axis=1)
+    go = flat[np.arange(n), top] > stop + 1e-12
+    p_right = np.where(answer == NOBODY, np.nan, best.max(axis=1, initial=-np.inf))
+    return CascadeStep(np.where(go, top // 2, NOBODY), go & (top % 2 == 1), answer, p_right)
+
+
+def _last_question(
+    right: FloatArray,
+    price: FloatArray,
+    asked: BoolArray,
+    can: BoolArray,
+    *,
+    marking: Marking,
+    covariance: FloatArray,
+    trade_off: float,
+) -> FloatArray:
+    """Return the value of stopping, or of one more question if that is more, (n,)."""
+    standing = np.where(asked, right, -np.inf).max(axis=1)
+    value = trade_off * standing
+    for k in range(right.shape[1]):
+        rows = np.flatnonzero(can[:, k] & ~asked[:, k])
+        if not rows.size:
+            continue
+        share, judged = marking.share_right(right[rows, k]), np.zeros(len(rows))
+        for mark in (0, 1):
+            then = moved(right[rows], k, marking.after(right[rows, k], mark), covariance)
+            best = np.maximum(np.where(asked[rows], then, -np.inf).max(axis=1), then[:, k])
+            judged += (share if mark else 1 - share) * best
+        plain = np.maximum(standing[rows], right[rows, k])
+        gain = trade_off * np.maximum(plain, judged - marking.price / max(trade_off, 1e-300)) - price[rows, k]
+        value[rows] = np.maximum(value[rows], gain)
+    return value
+
+
+class Cascaded(NamedTuple):
+    """How n items end: whose answer stands (n,), what all of it costs (n,), how many were asked (n,)."""
+
+    answer: IntArray
+    cost: FloatArray
+    n_asked: IntArray
+
+
+def run_cascade(
+    right: FloatArray,
+    price: FloatArray,
+    marks: FloatArray,
+    *,
+    marking: Marking,
+    covariance: FloatArray,
+    trade_off: float,
+    can: BoolArray | None = None,
+) -> Cascaded:
+    """Play cascades to their end where all marks are known, such as simulated ones.
+
+    Parameters
+    ----------
+    right, price : (n, J)
+        P(right) before anybody is asked, and prices.
+    marks : (n, J)
+        0 or 1: what the judge would say of each member's answer.
+    """
+    n, n_members = right.shape
+    allowed = np.ones((n, n_members), dtype=np.bool_) if can is None else can
+    asked, cost = np.zeros((n, n_members), dtype=np.bool_), np.zeros(n)
+    answer, live, belief = np.full(n, NOBODY), np.arange(n), right.copy()
+    for _ in range(n_members + 1):
+        step = cascade_step(
+            belief[live],
+            price[live],
+            asked[live],
+            allowed[live],
+            marking=marking,
+            covariance=covariance,
+            trade_off=trade_off,
+        )
+        answer[live] = step.answer
+        go = step.ask != NOBODY
+        live, ask, judged = live[go], step.ask[go], step.judged[go]
+        if not live.size:
+            break
+        asked[live, ask] = True
+        cost[live] += price[live, ask] + marking.price * judged
+        for j in range(n_members):
+            for mark in (0, 1):
+                rows = live[judged & (ask == j) & (marks[live, ask] == mark)]
+                belief[rows] = moved(belief[rows], j, marking.after(belief[rows, j], mark), covariance)
+    return Cascaded(answer, cost, asked.sum(axis=1))

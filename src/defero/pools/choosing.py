@@ -1,0 +1,162 @@
+"""Who answers each item: by a trade-off, a budget, a quality floor, or with a capacity of each member."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.errors import InputError
+from defero.core.labels import Labels
+from defero.core.wording import money
+from defero.decisions.assigning.assign import assign
+from defero.decisions.assigning.limits import Capacity
+from defero.pools.frontier import NOBODY, choices_at, frontier_steps, steps_within
+
+_ROWS_AT_ONCE = 4096
+"""The scores of so many rows stay in the processor's cache."""
+
+
+class Chosen(NamedTuple):
+    """Who is chosen (n,), by which rule, at which trade-off, and where another rule held (n,)."""
+
+    expert: IntArray
+    rule: str
+    trade_off: float
+    exception: Labels | None = None
+
+
+def by_trade_off(score: FloatArray, price: FloatArray, can: BoolArray, trade_off: float) -> Chosen:
+    """Choose the largest trade_off * score - price; of equals the cheapest, then the first.
+
+    Examples
+    --------
+    >>> score, price = np.array([[0.5, 0.9]]), np.array([[1.0, 2.0]])
+    >>> [by_trade_off(score, price, np.ones((1, 2), bool), v).expert.tolist() for v in (1.0, 10.0, np.inf)]
+    [[0], [1], [1]]
+    """
+    value = score if trade_off == np.inf else trade_off * score - price
+    value = np.where(can, value, -np.inf)
+    best = value.max(axis=1, keepdims=True, initial=-np.inf)
+    cost = np.where(value == best, np.nan_to_num(price, nan=np.inf), np.inf)
+    # Among equals without a known price the first: its cost is inf as that of everybody who is not among them.
+    tied = np.where(np.isfinite(cost).any(axis=1, keepdims=True), cost, np.where(value == best, 0.0, np.inf))
+    expert = np.where(can.any(axis=1), tied.argmin(axis=1), NOBODY) if score.shape[1] else np.full(len(score), NOBODY)
+    return Chosen(expert.astype(np.int64), rule_of(trade_off), trade_off)
+
+
+def rule_of(trade_off: float) -> str:
+    """Name the rule of a trade-off."""
+    return "highest score" if trade_off == np.inf else f"best at {money(trade_off)} a point"
+
+
+def by_floor(score: FloatArray, price: FloatArray, can: BoolArray, floor: float) -> Chosen:
+    """Choose the cheapest member whose expected score reaches the floor; where nobody does, the highest score."""
+    enough = can & (score >= floor)
+    cheapest = by_trade_off(score, price, enough, 0.0).expert
+    highest = by_trade_off(score, price, can, np.inf).expert
+    reached = enough.any(axis=1)
+    exception = np.where(reached, "", f"highest score, none reaches {floor:g}").astype(object)
+    return Chosen(np.where(reached, cheapest, highest), f"cheapest that reaches {floor:g}", np.nan, exception)
+
+
+def by_budget(score: FloatArray, price: FloatArray, can: BoolArray, budget: float) -> Chosen:
+    """Choose the highest expected scores in total that the budget can pay for all items together.
+
+    The steps of the frontier are taken in the order of their value for money until the next one cannot be paid: at most
+    one item away from the best there is.
+    """
+    steps = frontier_steps(score, price, can)
+    n_steps = steps_within(steps, price, budget)
+    if n_steps < 0:
+        asked = np.flatnonzero(steps.start != NOBODY)
+        least = float(price[asked, steps.start[asked]].sum())
+        raise InputError(
+            f"allows {budget:,.6g}, but the cheapest member for each of {len(asked):,} items costs {least:,.6g} in "
+            "total.",
+            argument="budget",
+        )
+    spent = float(steps.trade_off[n_steps - 1]) if n_steps else 0.0
+    trade_off = np.inf if n_steps == len(steps.item) else spent
+    return Chosen(choices_at(steps, n_steps), f"within a budget of {money(budget)}", trade_off)
+
+
+def by_capacity(
+    score: FloatArray,
+    price: FloatArray,
+    can: BoolArray,
+    trade_off: float,
+    *,
+    capacity: Capacity,
+    expert_names: tuple[str, ...],
+    budget: float | None = None,
+) -> Chosen:
+    """Choose the largest sum of trade_off * score - price that no member's limit forbids.
+
+    As many items as the limits allow are answered, whatever that costs; for the others nobody is left.
+    """
+    value = score if trade_off == np.inf else trade_off * score - price
+    known = value[can]
+    spread = float(known.max() - known.min()) if known.size else 0.0
+    # One more item answered is worth more than any exchange along a chain of members can lose.
+    least = float(known.min()) if known.size else 0.0
+    gain = np.where(can, value - least + (score.shape[1] + 1) * max(spread, 1e-9), -np.inf)
+    fees = None if budget is None else np.nan_to_num(price)
+    batch = assign(gain, capacity=capacity, budget=budget, fees=fees, expert_names=expert_names)
+    return Chosen(np.asarray(batch.expert), f"{rule_of(trade_off)}, within the members' limits", trade_off)
+
+
+def by_product(
+    features: NDArray[Any],
+    weights: NDArray[np.float32],
+    intercept: NDArray[np.float32],
+    price: FloatArray | None,
+    trade_off: float,
+) -> tuple[IntArray, FloatArray]:
+    """Choose by a linear model in blocks of rows: who is chosen (n,), and their score (n,) limited to [0, 1].
+
+    Parameters
+    ----------
+    features : (n, d) float32 or float64
+    weights, intercept : (d, J) and (J,)
+    price : (J,) or (n, J), optional
+        None, or a trade-off of inf: quality alone.
+    trade_off : float
+
+    Raises
+    ------
+    InputError
+        Where a feature is not finite.
+    """
+    n, n_members = len(features), weights.shape[1]
+    expert, best = np.zeros(n, dtype=np.int64), np.empty(n)
+    turned = np.ascontiguousarray(weights.T)
+    share = None if price is None or trade_off == np.inf else (price / trade_off).astype(np.float32)
+    for start in range(0, n, _ROWS_AT_ONCE):
+        rows = slice(start, min(start + _ROWS_AT_ONCE, n))
+        with np.errstate(invalid="ignore", over="ignore"):
+            score = turned @ np.asarray(features[rows], dtype=np.float32).T
+            score += intercept[:, None]
+        if not np.isfinite(score.sum()):
+            _refuse_not_finite(features, score, start)
+        np.clip(score, 0.0, 1.0, out=score)
+        paid = score if share is None else score - (share[:, None] if share.ndim == 1 else share[rows].T)
+        top, who = paid[0].copy(), np.zeros(rows.stop - start, dtype=np.int64)
+        for j in range(1, n_members):
+            better = paid[j] > top
+            np.copyto(top, paid[j], where=better)
+            who[better] = j
+        expert[rows] = who
+        best[rows] = top if share is None else score[who, np.arange(len(who))]
+    return expert, best
+
+
+def _refuse_not_finite(features: NDArray[Any], score: NDArray[np.float32], start: int) -> None:
+    """Raise for the first row with a number that is not finite; sums of finite ones may still be too large."""
+    row = start + int(np.argmax(~np.isfinite(score).all(axis=0)))
+    wrong = np.flatnonzero(~np.isfinite(features[row]))
+    column = int(wrong[0]) if wrong.size else int(np.abs(features[row]).argmax())
+    raise InputError(
+        f"must be finite and of moderate size, got {features[row, column]} at row {row}, column {column}.",
+        argument="X",
+    )

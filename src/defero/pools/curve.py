@@ -1,0 +1,160 @@
+"""PoolCurve: quality against cost at every trade-off, beside the members alone and their hull."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.display import Tabular
+from defero.core.errors import InputError
+from defero.core.wording import count_of, money
+from defero.pools.frontier import along, area_between, frontier_steps, quality_at, upper_hull
+
+MOST_POINTS = 200
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolCurve(Tabular):
+    """Mean quality and mean cost of an item along the trade-offs.
+
+    Attributes
+    ----------
+    trade_off : (p,)
+        Money per point of quality, rising from 0.
+    cost, quality : (p,)
+        Mean price and mean score of those who are chosen.
+    expert_names : J names
+    member_cost, member_quality : (J,)
+        Of each member alone; nan where not known.
+    hull : (h,) int
+        The members between whom the zero router mixes, cheapest first.
+
+    Examples
+    --------
+    >>> score, price = np.array([[0.2, 0.9], [0.8, 0.9]]), np.array([[1.0, 3.0], [1.0, 3.0]])
+    >>> curve = pool_curve(score, price, expert_names=("small", "large"))
+    >>> curve.cost.tolist(), curve.quality.round(2).tolist(), round(curve.area, 3)
+    ([1.0, 2.0, 3.0], [0.5, 0.85, 0.9], 0.075)
+    """
+
+    trade_off: FloatArray
+    cost: FloatArray
+    quality: FloatArray
+    expert_names: tuple[str, ...]
+    member_cost: FloatArray
+    member_quality: FloatArray
+    hull: IntArray
+
+    def __len__(self) -> int:
+        return len(self.cost)
+
+    @cached_property
+    def area(self) -> float:
+        """Mean gain in quality over the zero router, over the costs that both reach; nan where prices are all equal."""
+        hull = self.hull
+        if len(hull) < 2:
+            return float("nan")
+        return area_between(self.cost, self.quality, self.member_cost[hull], self.member_quality[hull])
+
+    def at_cost(self, cost: float) -> float:
+        """Return the quality at a mean cost; nan below the cheapest."""
+        return float(quality_at(self.cost, self.quality, cost))
+
+    def zero_at_cost(self, cost: float) -> float:
+        """Return the quality of the zero router at a mean cost; nan below the cheapest member."""
+        return float(quality_at(self.member_cost[self.hull], self.member_quality[self.hull], cost))
+
+    def trade_off_for(self, *, cost: float | None = None, quality: float | None = None) -> float:
+        """Return the trade-off that spends at most `cost` an item on average, or that reaches a mean `quality`.
+
+        Pass it to `route` for items that come one by one.
+        """
+        if cost is not None and quality is None:
+            inside = np.flatnonzero(self.cost <= cost * (1 + 1e-12))
+            if not inside.size:
+                raise InputError(
+                    f"must be at least {money(float(self.cost[0]))}, the cheapest way, got {cost:g}.", argument="cost"
+                )
+            return float(self.trade_off[inside[-1]])
+        if quality is None or cost is not None:
+            raise InputError("pass either cost or quality.")
+        reached = np.flatnonzero(self.quality >= quality - 1e-12)
+        if not reached.size:
+            raise InputError(
+                f"must be at most {self.quality.max():.4f}, the best that this pool reaches, got {quality:g}.",
+                argument="quality",
+            )
+        return float(self.trade_off[reached[0]])
+
+    def headline(self) -> str:
+        """Return the ends of the curve and the area over the zero router."""
+        area = "" if np.isnan(self.area) else f"; {self.area:+.4f} over the zero router on average"
+        ends = [f"{self.quality[k]:.3f} at {money(float(self.cost[k]))}" for k in (0, -1)]
+        return f"PoolCurve: {count_of(len(self), 'point')}, from {ends[0]} to {ends[1]}{area}."
+
+    def columns(self, most: int | None = None) -> dict[str, Any]:
+        """Return trade_off, cost, quality and the zero router's quality at the same cost."""
+        hull = self.hull
+        zero = quality_at(self.member_cost[hull], self.member_quality[hull], self.cost[:most])
+        return {
+            "trade_off": self.trade_off[:most],
+            "cost": self.cost[:most],
+            "quality": self.quality[:most],
+            "zero_router": zero,
+        }
+
+
+def pool_curve(
+    expected: FloatArray,
+    price: FloatArray,
+    *,
+    expert_names: tuple[str, ...],
+    scores: FloatArray | None = None,
+    can: BoolArray | None = None,
+    hull: IntArray | None = None,
+    most_points: int | None = MOST_POINTS,
+) -> PoolCurve:
+    """Return the curve of n items: decided by the expected scores, judged by the scores that came.
+
+    Parameters
+    ----------
+    expected, price : (n, J)
+    expert_names : J names
+    scores : (n, J), optional
+        What came; NaN where there is none, and then this member is not chosen there. By default the expected scores.
+    can : (n, J) bool, optional
+        Who can be asked.
+    hull : members, optional
+        The zero router's, from training rows; by default the best on these rows.
+    most_points : int, optional
+        Points spread evenly over the steps; None for every step.
+    """
+    real = expected if scores is None else scores
+    asked = np.isfinite(real) & np.isfinite(price)
+    asked = asked if can is None else asked & can
+    steps = frontier_steps(expected, price, asked)
+    cost, quality = along(steps, np.nan_to_num(price)), along(steps, np.nan_to_num(real))
+    trade_off = np.concatenate([[0.0], steps.trade_off])
+    # One point for each trade-off: the one after the last of equal steps.
+    last = np.append(trade_off[1:] > trade_off[:-1], True)
+    cost, quality, trade_off = cost[last], quality[last], trade_off[last]
+    if most_points is not None and len(cost) > most_points:
+        spread = np.unique(np.rint(np.linspace(0, len(cost) - 1, most_points)).astype(np.int64))
+        cost, quality, trade_off = cost[spread], quality[spread], trade_off[spread]
+    member_cost, member_quality = member_means(price, real)
+    known = np.flatnonzero(np.isfinite(member_cost) & np.isfinite(member_quality))
+    corners = known[upper_hull(member_cost[known], member_quality[known])] if hull is None else hull
+    corners = corners[np.argsort(member_cost[corners], kind="stable")]
+    return PoolCurve(trade_off, cost, quality, expert_names, member_cost, member_quality, corners)
+
+
+def member_means(price: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean price and the mean score of each member over the items with a score, (J,) each; nan for none."""
+    seen = np.isfinite(scores)
+    n = seen.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        quality = np.where(seen, scores, 0.0).sum(axis=0) / np.where(n, n, np.nan)
+        cost = np.where(seen, np.broadcast_to(price, seen.shape), 0.0).sum(axis=0) / np.where(n, n, np.nan)
+    return cost, quality

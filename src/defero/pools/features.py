@@ -1,0 +1,97 @@
+"""What a pool reads: a matrix, a table, one record, or texts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from defero.core.errors import InputError
+from defero.core.wording import join_names
+from defero.data.recipes.recipe import FeatureRecipe
+
+
+class Records:
+    """Columns by name, as a recipe reads them; a single value stands for one row.
+
+    >>> rows = Records({"task": "maths", "words": 12})
+    >>> rows.columns, rows["task"], len(rows)
+    (['task', 'words'], ['maths'], 1)
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        single = all(isinstance(value, str) or np.ndim(value) == 0 for value in columns.values())
+        self._values = {str(name): [value] if single else list(value) for name, value in columns.items()}
+        self.columns = list(self._values)
+        lengths = {len(value) for value in self._values.values()}
+        if len(lengths) > 1:
+            raise InputError("must have columns of the same length.", argument="X")
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self._values[name]
+
+    def __len__(self) -> int:
+        return len(next(iter(self._values.values()), []))
+
+
+def feature_matrix(X: Any, recipe: FeatureRecipe | None, n_features: int, **where: Any) -> NDArray[Any]:
+    """Return the features of n items, (n, d), float32 where they came so.
+
+    Parameters
+    ----------
+    X : (n, d), (d,), DataFrame, {column: value} or texts
+        A table, a record or texts where the pool was fitted on a table.
+    recipe : FeatureRecipe, optional
+    n_features : int
+        d.
+    where
+        `source` and `first_row` of messages.
+    """
+    if recipe is not None:
+        return recipe.apply(as_table(X, recipe), **where)
+    matrix = as_matrix(X)
+    if matrix.shape[1] != n_features:
+        raise InputError(
+            f"must have {n_features} columns as in fit, got shape {np.shape(X)}.",
+            argument="X",
+        )
+    return matrix
+
+
+def as_matrix(X: Any) -> NDArray[Any]:
+    """Return numbers (n, d) as float32 or float64; (d,) is one row."""
+    try:
+        matrix = np.asarray(X)
+        if matrix.dtype not in (np.float32, np.float64):
+            matrix = matrix.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"must be numbers of shape (n, d), or a table: {error}.", argument="X") from error
+    if matrix.ndim == 1:
+        matrix = matrix[None, :]
+    if matrix.ndim != 2:
+        raise InputError(f"must be numbers of shape (n, d), got {matrix.shape}.", argument="X")
+    return matrix
+
+
+def as_table(X: Any, recipe: FeatureRecipe | None = None) -> Any:
+    """Return a table with named columns: a frame as it is, a record, or texts under the only column of a recipe."""
+    if hasattr(X, "columns"):
+        return X
+    if isinstance(X, Mapping):
+        return Records(X)
+    texts = [X] if isinstance(X, str) else X
+    if recipe is not None and _are_texts(texts):
+        if len(recipe.inputs) != 1:
+            raise InputError(
+                f"must have the columns {join_names(recipe.inputs)}; pass a table or {{column: value}}.", argument="X"
+            )
+        return Records({recipe.inputs[0]: list(texts)})
+    if recipe is None:
+        return X
+    raise InputError(f"must be a table with the columns {join_names(recipe.inputs)}, as in fit.", argument="X")
+
+
+def _are_texts(values: Any) -> bool:
+    if isinstance(values, Sequence):
+        return len(values) > 0 and all(isinstance(one, str) for one in values)
+    return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "UO"

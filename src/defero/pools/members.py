@@ -1,0 +1,107 @@
+"""Members of a pool come and go: what changes in its parts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks.arrays import FloatArray, names
+from defero.core.errors import InputError
+from defero.core.wording import did_you_mean, join_names
+from defero.pools.inputs import price_matrix, score_matrix
+from defero.pools.models.linear import LinearPart
+from defero.pools.models.newcomer import newcomer_weights
+from defero.pools.parts import PoolParts
+
+Pool = TypeVar("Pool", bound=PoolParts)
+
+
+def with_member(
+    pool: Pool,
+    name: str,
+    features: FloatArray | None,
+    scores: ArrayLike | None,
+    *,
+    price: float | None,
+    like: str | Sequence[str] | None,
+) -> Pool:
+    """Return the pool with one more member at the end; the arguments are those of `PoolRouter.add_member`."""
+    n_others = len(pool.expert_names)
+    expert_names = names("expert_names", (*pool.expert_names, name), count=n_others + 1)
+    values, observed = np.empty((0, n_others)), np.empty(0)
+    if scores is not None:
+        column = score_matrix(np.asarray(scores, dtype=object).reshape(-1, 1), [name])[0][:, 0]
+        if features is None or len(features) != len(column):
+            n_items = "none" if features is None else len(features)
+            raise InputError(f"must be the {len(column)} items that were scored, got {n_items}.", argument="X")
+        rows = np.isfinite(column)
+        values, observed = pool.model.linear_values(features[rows]), column[rows]
+    known = pool.train_score[np.isfinite(pool.train_score)]
+    noise = max(float(np.diag(pool.covariance).mean()), 0.01)
+    weights, offset = newcomer_weights(
+        values,
+        observed,
+        like=None if like is None else _alike(like, pool.expert_names),
+        level_sd=float(known.std()) if len(known) > 1 else 0.2,
+        noise=noise,
+    )
+    spread = pool.covariance @ weights
+    own = np.array([[max(float(weights @ spread), noise)]])
+    return replace(
+        pool,
+        model=pool.model.with_member(weights, offset),
+        expert_names=expert_names,
+        n_scores=np.append(pool.n_scores, len(observed)),
+        train_score=np.append(pool.train_score, observed.mean() if len(observed) else np.nan),
+        covariance=np.block([[pool.covariance, spread[:, None]], [spread[None, :], own]]),
+        **_with_price(pool, name, price),
+    )
+
+
+def without_member(pool: Pool, name: str) -> Pool:
+    """Return the pool without a member."""
+    if name not in pool.expert_names:
+        raise InputError(f": no member {name}{did_you_mean(name, pool.expert_names)}", argument="name")
+    if len(pool.expert_names) == 1:
+        raise InputError(f": {name} is the only member; a pool needs one.", argument="name")
+    place, prices = pool.expert_names.index(name), pool.price_model
+    if prices is not None:
+        prices = LinearPart(np.delete(prices.weights, place, axis=1), np.delete(prices.intercept, place))
+    return replace(
+        pool,
+        model=pool.model.without_member(place),
+        expert_names=tuple(one for one in pool.expert_names if one != name),
+        n_scores=np.delete(pool.n_scores, place),
+        train_score=np.delete(pool.train_score, place),
+        train_price=np.delete(pool.train_price, place),
+        covariance=np.delete(np.delete(pool.covariance, place, axis=0), place, axis=1),
+        price_known=np.delete(pool.price_known, place),
+        price_model=prices,
+    )
+
+
+def _alike(like: str | Sequence[str], expert_names: tuple[str, ...]) -> FloatArray:
+    alike = [like] if isinstance(like, str) else list(like)
+    unknown = [one for one in alike if one not in expert_names]
+    if unknown or not alike:
+        hint = did_you_mean(str(unknown[0]), expert_names) if unknown else " was named."
+        raise InputError(f": no member {join_names(unknown)}{hint}", argument="like")
+    return np.isin(expert_names, alike) / len(alike)
+
+
+def _with_price(pool: PoolParts, name: str, price: float | None) -> dict[str, Any]:
+    money = np.nan if price is None else float(price_matrix([price], (name,), n_items=1)[0, 0])
+    model = pool.price_model
+    if model is None and price is not None:
+        n_others = len(pool.expert_names)
+        model = LinearPart(np.zeros((pool.model.n_features, n_others)), np.zeros(n_others))
+    if model is not None:
+        weights = np.column_stack([model.weights, np.zeros(len(model.weights))])
+        model = LinearPart(weights, np.append(model.intercept, np.nan_to_num(money)))
+    return {
+        "train_price": np.append(pool.train_price, money),
+        "price_known": np.append(pool.price_known, price is not None),
+        "price_model": model,
+    }

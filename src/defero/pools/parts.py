@@ -1,0 +1,71 @@
+"""PoolParts: what the router of a pool consists of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
+from defero.core.errors import InputError
+from defero.data.fingerprint import HashArray
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.pools.models.linear import LinearPart
+from defero.pools.models.score_model import ScoreModel
+
+
+@dataclass(eq=False, repr=False)
+class PoolParts:
+    """What the router of a pool consists of.
+
+    Attributes
+    ----------
+    model : ScoreModel
+        Expected scores.
+    expert_names : J names
+    n_scores : (J,) int
+        How many scores each member was learned from.
+    train_score, train_price : (J,)
+        Mean score and mean price of each member in training; nan where not known.
+    covariance : (J, J)
+        Of the members' scores around their expectations.
+    chosen_map : (a, b)
+        The expected score s of the one who is chosen is a + b s: the best of several estimates is too high.
+    price_model : LinearPart, optional
+        Expected prices; None where no price is known.
+    price_known : (J,) bool
+    recipe : FeatureRecipe, optional
+        How a table becomes features.
+    seen : (m,) uint64
+        Fingerprints of the training rows.
+    rows_key : str, optional
+        The key of the fingerprints, where it is not this user's.
+    facts : dict
+        What `fit` chose, and the columns of its table.
+    """
+
+    model: ScoreModel
+    expert_names: tuple[str, ...]
+    n_scores: IntArray
+    train_score: FloatArray
+    train_price: FloatArray
+    covariance: FloatArray
+    chosen_map: tuple[float, float] = (0.0, 1.0)
+    price_model: LinearPart | None = None
+    price_known: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    recipe: FeatureRecipe | None = None
+    seen: HashArray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    rows_key: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n_members = self.model.n_members
+        self.expert_names = names("expert_names", self.expert_names, count=n_members)
+        if not len(self.price_known):
+            self.price_known = np.zeros(n_members, dtype=np.bool_)
+        shapes = dict.fromkeys(("n_scores", "train_score", "train_price", "price_known"), (n_members,))
+        for name, shape in {**shapes, "covariance": (n_members, n_members)}.items():
+            if getattr(self, name).shape != shape:
+                raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
+        if self.price_model is not None and self.price_model.n_members != n_members:
+            raise InputError(f"must be of {n_members} members.", argument="price_model")

@@ -1,0 +1,334 @@
+"""PoolRouter: a fitted pool, what is saved, loaded and served. No torch, scikit-learn or pandas."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks.arrays import BoolArray, FloatArray, availability, by_name
+from defero.core.errors import Argument, InputError
+from defero.core.wording import join_names
+from defero.decisions.assigning.limits import Capacity
+from defero.pools.cascade import CascadeStep, Marking, cascade_step, heard_marks
+from defero.pools.choosing import Chosen, by_budget, by_capacity, by_floor, by_product, by_trade_off, rule_of
+from defero.pools.curve import PoolCurve, pool_curve
+from defero.pools.decision import PoolDecision
+from defero.pools.features import feature_matrix
+from defero.pools.frontier import NOBODY, upper_hull
+from defero.pools.inputs import price_matrix, score_matrix
+from defero.pools.members import with_member, without_member
+from defero.pools.parts import PoolParts
+
+
+class PoolRouter(PoolParts):
+    """Which member of a pool answers: features in, decisions out.
+
+    `ExpertPool.fit` builds one; `PoolRouter.load` and `Router.load` read one from a folder. Its parts are those of
+    `PoolParts`.
+    """
+
+    def __repr__(self) -> str:
+        learner = self.facts.get("learner", "given")
+        return f"PoolRouter: {join_names(self.expert_names, most=6)}; model {learner}."
+
+    def copy(self) -> "PoolRouter":
+        """Return a second router with the same parts; what changes one leaves the other as it is."""
+        return replace(self)
+
+    # What it believes.
+
+    def features(self, X: Any, **where: Any) -> Any:
+        """Return the features of n items as the model reads them, (n, d)."""
+        return feature_matrix(X, self.recipe, self.model.n_features, **where)
+
+    def scores(self, X: Any) -> FloatArray:
+        """Return the expected score of every member for n items, (n, J)."""
+        features = self.features(X)
+        _check_finite(features)
+        return self.model.predict(features.astype(np.float64, copy=False))
+
+    def prices(self, X: Any, prices: Any = None) -> FloatArray:
+        """Return the price of every member for n items, (n, J): as given, else as learned in `fit`; nan if unknown."""
+        return self._price_matrix(self.features(X), prices)
+
+    def _price_matrix(self, features: Any, prices: Any) -> FloatArray:
+        n_items = len(features)
+        given = None if prices is None else price_matrix(prices, self.expert_names, n_items=n_items)
+        if given is not None and not np.isnan(given).any():
+            return given
+        expected = np.full((n_items, len(self.expert_names)), np.nan)
+        if self.price_model is not None:
+            expected[:] = np.maximum(self.price_model.predict(features), 0.0)
+            expected[:, ~self.price_known] = np.nan
+        return expected if given is None else np.where(np.isnan(given), expected, given)
+
+    # What it does.
+
+    def route(
+        self,
+        X: Any,
+        *,
+        prices: Any = None,
+        trade_off: float | None = None,
+        budget: float | None = None,
+        floor: float | None = None,
+        available: Mapping[str, bool] | ArrayLike | None = None,
+        capacity: Capacity | None = None,
+    ) -> PoolDecision:
+        """Choose who answers each item.
+
+        Pass at most one of `trade_off`, `budget` and `floor`; with none of them the highest expected score is chosen.
+
+        Parameters
+        ----------
+        X : (n, d), (d,), DataFrame, {column: value} or texts
+            Items as in `fit`; a single embedding, record or text is one item.
+        prices : {name: price or (n,) prices}, DataFrame, (J,) or (n, J), optional
+            What a call costs. Unknown prices, NaN or None, and all of them by default, are those expected from `fit`.
+        trade_off : float, optional
+            Money that a point of quality is worth (a score of 1 in place of 0): the largest trade_off * score - price
+            is chosen.
+        budget : float, optional
+            The most that all items together may cost.
+        floor : float, optional
+            The cheapest member whose expected score reaches the floor is chosen; where nobody does, the highest score.
+        available : {name: bool}, (J,) or (n, J) bool, optional
+            Who can be asked; everybody by default.
+        capacity : {name: most} or {name: (fewest, most)}, optional
+            Limits on the items of each member in this batch.
+
+        Returns
+        -------
+        PoolDecision
+            A member without a known price is chosen only where money plays no part.
+        """
+        paid = _one_rule(trade_off=trade_off, budget=budget, floor=floor)
+        features = self.features(X)
+        can = self._can(available, len(features))
+        v = np.inf if trade_off is None else float(trade_off)
+        if can is None and not {"budget", "floor"} & set(paid) and capacity is None and v > 0:
+            fast = self._route_by_product(features, prices, v)
+            if fast is not None:
+                return fast
+        _check_finite(features)
+        features = features.astype(np.float64, copy=False)
+        score, price = self.model.predict(features), self._price_matrix(features, prices)
+        can = np.ones(score.shape, dtype=np.bool_) if can is None else can
+        if paid:
+            self._check_some_price(price, paid[0])
+            can = can & np.isfinite(price)
+        if capacity is not None:
+            chosen = by_capacity(score, price, can, v, capacity=capacity, expert_names=self.expert_names, budget=budget)
+        elif budget is not None:
+            chosen = by_budget(score, price, can, budget)
+        elif floor is not None:
+            chosen = by_floor(score, price, can, floor)
+        else:
+            chosen = by_trade_off(score, price, can, v)
+        return self._decision(chosen, score, price)
+
+    def _route_by_product(self, features: Any, prices: Any, trade_off: float) -> PoolDecision | None:
+        """Decide without a matrix of scores, where the model is linear and every price is known or plays no part."""
+        product = self.model.product
+        if product is None:
+            return None
+        fixed = prices is None and self.price_model is not None and not self.price_model.weights.any()
+        price: FloatArray | None
+        if prices is None and fixed and self.price_known.all():
+            assert self.price_model is not None
+            price = np.maximum(self.price_model.intercept, 0.0)
+        elif prices is None and not self.price_known.any():
+            price = None
+        else:
+            price = self._price_matrix(features, prices)
+        if trade_off < np.inf and (price is None or np.isnan(price).any()):
+            return None
+        expert, score = by_product(features, *product, price, trade_off)
+        rows = np.arange(len(expert))
+        cost = (
+            np.full(len(expert), np.nan)
+            if price is None
+            else (price[expert] if price.ndim == 1 else price[rows, expert])
+        )
+        return PoolDecision(expert, self.expert_names, self._promised(score), cost, rule_of(trade_off), trade_off)
+
+    def _decision(self, chosen: Chosen, score: FloatArray, price: FloatArray) -> PoolDecision:
+        rows, nobody = np.arange(len(score)), chosen.expert == NOBODY
+        promised = np.where(nobody, np.nan, self._promised(score[rows, chosen.expert]))
+        cost = np.where(nobody, 0.0, price[rows, chosen.expert])
+        return PoolDecision(
+            chosen.expert, self.expert_names, promised, cost, chosen.rule, chosen.trade_off, chosen.exception
+        )
+
+    def _promised(self, score: FloatArray) -> FloatArray:
+        a, b = self.chosen_map
+        return np.clip(a + b * np.clip(score, 0.0, 1.0), 0.0, 1.0)
+
+    def curve(
+        self, X: Any, scores: Any = None, *, prices: Any = None, available: Mapping[str, bool] | ArrayLike | None = None
+    ) -> PoolCurve:
+        """Return quality against cost at every trade-off, beside the zero router.
+
+        Parameters
+        ----------
+        X : as in `route`
+        scores : (n, J) or DataFrame, optional
+            The scores that came, NaN where there are none: the curve is what was kept. By default what is expected.
+        prices, available
+            As in `route`.
+        """
+        features = self.features(X)
+        expected, price = self.scores(X), self._price_matrix(features, prices)
+        self._check_some_price(price, "prices")
+        real = None if scores is None else score_matrix(scores, self.expert_names)[0]
+        if real is not None and real.shape != expected.shape:
+            raise InputError(f"must have shape {expected.shape}, got {real.shape}.", argument="scores")
+        known = np.flatnonzero(np.isfinite(self.train_price) & np.isfinite(self.train_score) & (self.n_scores > 0))
+        hull = known[upper_hull(self.train_price[known], self.train_score[known])] if known.size else None
+        can = self._can(available, len(features))
+        return pool_curve(expected, price, expert_names=self.expert_names, scores=real, can=can, hull=hull)
+
+    def next_step(
+        self,
+        X: Any,
+        *,
+        marks: ArrayLike | None = None,
+        judge: Any,
+        trade_off: float,
+        judge_price: float = 0.0,
+        prices: Any = None,
+        available: Mapping[str, bool] | ArrayLike | None = None,
+    ) -> CascadeStep:
+        """Return the next step of a cascade: whom to ask, or that the best answer so far stands.
+
+        Parameters
+        ----------
+        X : as in `route`
+        marks : (n, J), optional
+            The judge's marks of the answers so far, 1 or 0; NaN where a member was not asked.
+        judge : Judge
+            Anything with `sensitivity` and `specificity`.
+        trade_off : float
+            Money that a point of quality is worth.
+        judge_price : float
+            What a mark costs.
+        prices, available
+            As in `route`.
+        """
+        features, expected = self.features(X), self.scores(X)
+        marked = np.full(expected.shape, np.nan) if marks is None else np.asarray(marks, dtype=np.float64)
+        if marked.shape != expected.shape or not np.isin(marked[np.isfinite(marked)], (0, 1)).all():
+            raise InputError(f"must be 0, 1 or NaN of shape {expected.shape}.", argument="marks")
+        price = self._price_matrix(features, prices)
+        self._check_some_price(price, "trade_off")
+        can = self._can(available, len(features))
+        can = np.isfinite(price) if can is None else can & np.isfinite(price)
+        marking = Marking(float(judge.sensitivity), float(judge.specificity), judge_price)
+        right = heard_marks(expected, marked, marking, self.covariance)
+        return cascade_step(
+            right,
+            np.nan_to_num(price),
+            np.isfinite(marked),
+            can,
+            marking=marking,
+            covariance=self.covariance,
+            trade_off=trade_off,
+        )
+
+    def _can(self, available: Any, n_items: int) -> BoolArray | None:
+        if available is None:
+            return None
+        given = by_name("available", available, self.expert_names, default=True)
+        return availability(given, n_items=n_items, n_experts=len(self.expert_names))
+
+    def _check_some_price(self, price: FloatArray, argument: str) -> None:
+        if not np.isfinite(price).any():
+            raise InputError(
+                "needs ",
+                Argument("prices"),
+                ": no price of any member is known, neither from fit nor now.",
+                argument=argument,
+            )
+
+    # Members come and go.
+
+    def add_member(
+        self,
+        name: str,
+        X: Any = None,
+        scores: ArrayLike | None = None,
+        *,
+        price: float | None = None,
+        like: str | Sequence[str] | None = None,
+    ) -> Self:
+        """Add a member of whom few scores are known, or none.
+
+        They are predicted as a mix of the members who are there: with no scores the average member, or those named by
+        `like`; with each score more as the scores say. From a few hundred scores on, fit the pool again.
+
+        Parameters
+        ----------
+        name : str
+        X, scores : m items and (m,), optional
+            What they have been scored on.
+        price : float, optional
+            What a call costs; None: unknown.
+        like : name or names, optional
+            Members they are expected to resemble, such as an earlier version.
+
+        Returns
+        -------
+        self
+        """
+        features = None if X is None else self.features(X)
+        if features is not None:
+            _check_finite(features)
+            features = features.astype(np.float64, copy=False)
+        return self._become(with_member(self, name, features, scores, price=price, like=like))
+
+    def remove_member(self, name: str) -> Self:
+        """Remove a member and return the router."""
+        return self._become(without_member(self, name))
+
+    def _become(self, changed: "PoolParts") -> Self:
+        for part in fields(PoolParts):
+            setattr(self, part.name, getattr(changed, part.name))
+        return self
+
+    # On disk.
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model folder: model.json and weights.safetensors, no pickle."""
+        from defero.pools.storage import write_pool  # storage builds routers, so that it comes second
+
+        write_pool(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "PoolRouter":
+        """Read a model folder; a damaged or older one gives a clear error."""
+        from defero.pools.storage import load_pool
+
+        return load_pool(Path(folder))
+
+
+def _one_rule(**given: float | None) -> list[str]:
+    """Return which rule is given; raises for two of them, and for numbers that make no sense."""
+    rules = [name for name, value in given.items() if value is not None]
+    if len(rules) > 1:
+        raise InputError(f": pass one of {join_names(given)}, got {join_names(rules)}.", argument=rules[1])
+    for name in rules:
+        value = given[name]
+        highest = 1.0 if name == "floor" else np.inf
+        if value is None or not 0 <= value <= highest:
+            expected = "a score in [0, 1]" if name == "floor" else "a number of at least 0"
+            raise InputError(f"must be {expected}, got {value}.", argument=name)
+    return rules
+
+
+def _check_finite(features: Any) -> None:
+    if not np.isfinite(features.sum()) and not np.isfinite(features).all():
+        row, column = np.argwhere(~np.isfinite(features))[0]
+        raise InputError(f"must be finite, got {features[row, column]} at row {row}, column {column}.", argument="X")

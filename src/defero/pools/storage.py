@@ -1,0 +1,119 @@
+"""What a pool keeps on disk: its parts as a manifest and arrays, and back."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from defero.core.errors import ModelFolderError
+from defero.data.checked_values import integer, list_of, maybe, number, record, text
+from defero.data.fingerprint import combined
+from defero.data.model_folder import MANIFEST, ModelFiles, damaged, read_folder, write_folder
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.saved_recipe import recipe as recipe_check
+from defero.data.rows_key import key_id, known_key_id, rows_key
+from defero.pools.models.linear import LinearPart
+from defero.pools.models.score_model import ScoreModel
+from defero.pools.router import PoolRouter
+
+KIND = "pool"
+LEAST_BYTES = 1 << 16
+"""Even the smallest folder may speak of so many columns."""
+MOST_PARTS = 16
+
+
+def write_pool(router: PoolRouter, folder: Path) -> None:
+    """Write the model folder, whole or not at all."""
+    settings, arrays = router.model.pack()
+    if router.price_model is not None:
+        arrays |= {f"price.{name}": value for name, value in router.price_model.arrays().items()}
+    key = router.rows_key
+    if key is None and len(router.seen):
+        key = key_id(rows_key())
+    manifest = {
+        "kind": KIND,
+        "experts": list(router.expert_names),
+        "n_scores": router.n_scores.tolist(),
+        "model": settings,
+        "chosen_map": list(router.chosen_map),
+        "recipe": None if router.recipe is None else router.recipe.to_dict(),
+        "data_fingerprint": combined(router.seen) if len(router.seen) else None,
+        "rows_key": key,
+        "facts": dict(router.facts),
+    }
+    arrays |= {
+        "train_score": router.train_score,
+        "train_price": router.train_price,
+        "covariance": router.covariance,
+        "price_known": router.price_known.astype(np.uint8),
+        "seen": router.seen,
+    }
+    write_folder(folder, ModelFiles(manifest, arrays, {}))
+
+
+def load_pool(folder: Path) -> PoolRouter:
+    """Read a pool's folder; the folder of another model, or a damaged one, gives a clear error."""
+    model = read_folder(folder)
+    if model.manifest.get("kind") != KIND:
+        raise ModelFolderError(f"{folder}: is not a pool but a team with classes; load it with Router.load.")
+    return read_pool(folder, model)
+
+
+def read_pool(folder: Path, model: ModelFiles) -> PoolRouter:
+    """Build the router of a pool from what its folder holds."""
+    manifest, arrays = model.manifest, model.arrays
+    try:
+        n_bytes = sum(array.nbytes for array in arrays.values()) + len(str(manifest.get("recipe"))) + LEAST_BYTES
+        _check_manifest(manifest, n_bytes=n_bytes)
+        price = {name.removeprefix("price."): value for name, value in arrays.items() if name.startswith("price.")}
+        recipe, (a, b) = manifest["recipe"], manifest["chosen_map"]
+        router = PoolRouter(
+            ScoreModel.unpack(manifest["model"], arrays),
+            tuple(manifest["experts"]),
+            np.array(manifest["n_scores"], dtype=np.int64),
+            np.asarray(arrays["train_score"], dtype=np.float64),
+            np.asarray(arrays["train_price"], dtype=np.float64),
+            np.asarray(arrays["covariance"], dtype=np.float64),
+            (float(a), float(b)),
+            LinearPart.from_arrays(price) if price else None,
+            np.asarray(arrays["price_known"]).astype(np.bool_),
+            None if recipe is None else FeatureRecipe.from_dict(recipe),
+            np.asarray(arrays["seen"], dtype=np.uint64),
+            None if manifest["rows_key"] == known_key_id() else manifest["rows_key"],
+            manifest["facts"],
+        )
+        _check_parts(router)
+        return router
+    except ModelFolderError as error:
+        raise ModelFolderError(f"{folder}: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+        raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error
+
+
+def _check_manifest(manifest: dict[str, Any], *, n_bytes: int) -> None:
+    """Raise unless model.json has the values that a pool is built from."""
+    record(
+        experts=list_of(text, least=1),
+        n_scores=list_of(integer(0)),
+        model=record(parts=list_of(text, least=1, most=MOST_PARTS), weights=list_of(number(), least=1)),
+        recipe=maybe(recipe_check(n_bytes)),
+        chosen_map=list_of(number(), least=2, most=2),
+        data_fingerprint=maybe(text),
+        rows_key=maybe(text),
+        facts=record(),
+    )(manifest, "")
+
+
+def _check_parts(router: PoolRouter) -> None:
+    """Raise unless the parts fit together: one item of zeros goes through the router."""
+    width = router.model.n_features
+    if router.recipe is not None and len(router.recipe.names) != width:
+        raise ModelFolderError(f"{MANIFEST}: the recipe makes {len(router.recipe.names)} features, not {width}.")
+    if router.price_model is not None and router.price_model.n_features != width:
+        raise ModelFolderError(f"{MANIFEST}: prices need {router.price_model.n_features} features, not {width}.")
+    if not np.isfinite(router.covariance).all():
+        raise ModelFolderError(f"{MANIFEST}: the covariance must be finite.")
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        router.model.predict(np.zeros((1, width)))

@@ -1,0 +1,260 @@
+"""A pool from scores and prices: what it learns, its edges, and what it refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from defero import ExpertPool, InputError, ModelFolderError, PoolRouter, Router
+from defero.pools import Judge
+
+NAMES = ["small", "large", "odd"]
+
+
+def pool_of(n=600, seed=0, gaps=0.0):
+    """Two tasks: `small` is good at one, `odd` at the other, `large` at both, for more money."""
+    rng = np.random.default_rng(seed)
+    task = rng.choice(["maths", "poems"], n)
+    length = rng.integers(10, 100, n).astype(float)
+    right = np.column_stack(
+        [np.where(task == "maths", 0.8, 0.3), np.full(n, 0.85), np.where(task == "maths", 0.2, 0.95)]
+    )
+    scores = (rng.random(right.shape) < right).astype(float)
+    scores[rng.random(scores.shape) < gaps] = np.nan
+    table = pd.DataFrame({"task": task, "length": length})
+    return table, pd.DataFrame(scores, columns=NAMES), np.outer(length, [0.01, 0.1, 0.02]), right
+
+
+@pytest.mark.parametrize("model", ["auto", "table", "ridge", "knn", "trees", "heads"])
+def test_every_learner_knows_who_is_good_at_what(model, tmp_path):
+    table, scores, prices, right = pool_of()
+    pool = ExpertPool(model).fit(table, scores, prices=prices)
+    expected = pool.scores(table)
+    assert np.abs(expected - right).mean() < 0.06
+    assert pool.router_.expert_names == tuple(NAMES)
+    pool.save(tmp_path / "pool")
+    again = Router.load(tmp_path / "pool")
+    assert isinstance(again, PoolRouter)
+    np.testing.assert_array_equal(again.scores(table), expected)
+    np.testing.assert_array_equal(again.prices(table), pool.router_.prices(table))
+    first, second = pool.route(table, trade_off=3.0), again.route(table, trade_off=3.0)
+    assert first.name.tolist() == second.name.tolist()
+    assert first.reason == second.reason
+
+
+def test_prices_decide_later_and_expected_prices_are_learned():
+    table, scores, prices, _ = pool_of()
+    pool = ExpertPool("table").fit(table, scores, prices=prices)
+    assert set(pool.route(table, trade_off=0.0).name) == {"small"}
+    best = pool.route(table)
+    assert set(best.name[table.task == "poems"]) == {"odd"}
+    assert set(best.name[table.task == "maths"]) == {"large"}
+    assert np.abs(pool.router_.prices(table) - prices).max() < 0.3 * prices.max()
+    cheap = pool.route(table, prices={"small": 5.0, "large": 0.0, "odd": 5.0}, trade_off=1.0)
+    assert set(cheap.name) == {"large"}
+    assert cheap.price.tolist() == [0.0] * len(table)
+    curve = pool.curve(table, scores, prices=prices)
+    assert curve.area > 0.02
+    assert curve.quality[-1] == pytest.approx(scores.to_numpy()[np.arange(len(table)), best.expert].mean())
+
+
+def test_a_budget_a_floor_and_limits():
+    table, scores, prices, _ = pool_of()
+    pool = ExpertPool("table").fit(table, scores, prices=prices)
+    money = 1.5 * prices.min(axis=1).sum()
+    assert pool.route(table, prices=prices, budget=money).price.sum() <= money
+    floor = pool.route(table, prices=prices, floor=0.75)
+    assert set(floor.name) == {"small", "odd"}
+    limited = pool.route(table.iloc[:10], capacity={"large": 2, "odd": 3})
+    assert limited.load[1] <= 2
+    assert limited.load[2] <= 3
+    assert (limited.expert >= 0).all()
+
+
+def test_half_of_the_scores_may_be_missing():
+    table, scores, prices, right = pool_of(n=1200, gaps=0.5)
+    for model in ("auto", "ridge", "heads", "trees"):
+        expected = ExpertPool(model).fit(table, scores, prices=prices).scores(table)
+        assert np.abs(expected - right).mean() < 0.07
+
+
+def test_a_member_with_constant_scores_and_one_without_any():
+    table, scores, _, _ = pool_of()
+    scores["always"], scores["never_asked"] = 1.0, np.nan
+    pool = ExpertPool().fit(table, scores)
+    assert pool.router_.n_scores.tolist() == [600, 600, 600, 600, 0]
+    assert set(pool.route(table).name) == {"always"}
+    unknown = pool.scores(table)[:, 4]
+    assert ((unknown > 0.2) & (unknown < 0.9)).all()
+
+
+def test_a_price_of_zero_and_all_members_dear():
+    table, scores, _, _ = pool_of()
+    pool = ExpertPool("table").fit(table, scores, prices=[0.0, 1.0, 1.0])
+    assert set(pool.route(table, trade_off=0.01).name) == {"small"}
+    dear = pool.route(table, prices=[1e6, 2e6, 3e6], trade_off=1.0)
+    assert set(dear.name) == {"small"}  # somebody must answer: the cheapest
+
+
+def test_prices_that_are_not_known():
+    table, scores, _, _ = pool_of()
+    pool = ExpertPool("table").fit(table, scores, prices={"small": 1.0, "large": None, "odd": 2.0})
+    paid = pool.route(table, trade_off=1e9)
+    assert "large" not in set(paid.name)
+    free = pool.route(table)
+    assert np.isnan(free.price[free.name == "large"]).all()
+    now = pool.route(table, prices={"small": None, "large": 0.5, "odd": None}, trade_off=1e9)
+    assert "large" in set(now.name)
+    np.testing.assert_array_equal(
+        pool.router_.prices(table[:1], {"small": 9.0, "large": None, "odd": None}), [[9.0, np.nan, 2.0]]
+    )
+    without = ExpertPool("table").fit(table, scores)
+    with pytest.raises(InputError, match="no price of any member") as error:
+        without.route(table, trade_off=1.0)
+    assert error.value.argument == "trade_off"
+
+
+def test_a_pool_of_one():
+    table, scores, _, _ = pool_of()
+    pool = ExpertPool().fit(table, scores[["large"]], prices=[2.0])
+    decision = pool.route(table, trade_off=0.1)
+    assert set(decision.name) == {"large"}
+    assert abs(decision.score.mean() - scores["large"].mean()) < 0.02
+    assert np.isnan(pool.curve(table, scores[["large"]]).area)
+
+
+def test_who_cannot_be_asked_is_not():
+    table, scores, _, _ = pool_of()
+    pool = ExpertPool("table").fit(table, scores, prices=[1.0, 1.0, 1.0])
+    assert "large" not in set(pool.route(table, available={"large": False}).name)
+    nobody = pool.route(table[:2], available=np.zeros((2, 3), dtype=bool))
+    assert nobody.expert.tolist() == [-1, -1]
+    assert nobody.reason == ["nobody can be asked"] * 2
+    assert nobody.price.tolist() == [0.0, 0.0]
+
+
+def test_a_newcomer_from_none_few_and_many_scores():
+    table, scores, _, right = pool_of(n=3000)
+    scores_new = (np.random.default_rng(5).random(len(table)) < right[:, 2] - 0.1).astype(float)
+    pool = ExpertPool("table").fit(table, scores, prices=[1.0, 1.0, 1.0])
+    errors = []
+    for n in (0, 40, 1000):
+        router = pool.router_.copy()
+        router.add_member("new", table[:n] if n else None, scores_new[:n] if n else None, price=0.5)
+        assert router.expert_names[-1] == "new"
+        assert router.n_scores[-1] == n
+        errors.append(np.abs(router.scores(table)[:, 3] - (right[:, 2] - 0.1)).mean())
+        np.testing.assert_array_equal(router.scores(table)[:, :3], pool.scores(table))
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 0.05
+    same = pool.router_.copy().add_member("copy", like="odd")
+    np.testing.assert_allclose(same.scores(table)[:, 3], same.scores(table)[:, 2])
+    with pytest.raises(InputError, match="did you mean 'odd'"):
+        pool.router_.copy().add_member("copy", like="od")
+    gone = same.remove_member("large")
+    assert gone.expert_names == ("small", "odd", "copy")
+    np.testing.assert_array_equal(gone.scores(table), np.delete(pool.scores(table)[:, [0, 1, 2, 2]], 1, axis=1))
+
+
+def test_a_judge_who_errs_is_corrected():
+    table, scores, _, right = pool_of(n=6000)
+    rng = np.random.default_rng(1)
+    marks = np.where(scores == 1, rng.random(scores.shape) < 0.9, rng.random(scores.shape) < 0.2).astype(float)
+    raw = ExpertPool("table").fit(table, marks).scores(table)
+    corrected = ExpertPool("table", judge=Judge(0.9, 0.8)).fit(table, marks).scores(table)
+    assert np.abs(corrected - right).mean() < 0.03 < 0.05 < np.abs(raw - right).mean()
+
+
+def test_single_items_in_a_program():
+    table, scores, prices, _ = pool_of()
+    pool = ExpertPool("ridge").fit(table, scores, prices=prices)
+    one = pool.route({"task": "poems", "length": 20})
+    assert one.name.tolist() == ["odd"]
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(300, 8)).astype(np.float32)
+    right = (vectors[:, :3] > 0).astype(float)
+    numbers = ExpertPool("ridge").fit(vectors, right, prices=[1.0, 1.0, 1.0])
+    assert len(numbers.route(vectors[0])) == 1
+    batch = numbers.route(vectors, trade_off=5.0)
+    singly = [int(numbers.route(row, trade_off=5.0).expert[0]) for row in vectors[:20]]
+    assert singly == batch.expert[:20].tolist()
+    texts = [text for k in range(40) for text in (f"sum of {k} and 3", f"a poem on rain in year {k}")]
+    words = ExpertPool("ridge").fit(texts, np.tile([[1.0, 0.0], [0.0, 1.0]], (40, 1)))
+    assert words.route(["the sum of 7 and 2", "rain in a poem"]).expert.tolist() == [0, 1]
+    assert words.route("a poem").expert.tolist() == [1]
+
+
+def test_rows_far_apart_from_one_product_are_those_of_the_matrix():
+    rng = np.random.default_rng(3)
+    vectors, scores = rng.normal(size=(9000, 5)).astype(np.float32), rng.random((9000, 4))
+    pool = ExpertPool("ridge").fit(vectors[:500], scores[:500], prices=[0.1, 0.2, 0.3, 0.4])
+    whole = pool.router_.scores(vectors)
+    for trade_off in (None, 2.0):
+        value = whole if trade_off is None else trade_off * whole - [0.1, 0.2, 0.3, 0.4]
+        fast = pool.route(vectors, trade_off=trade_off)
+        picked = value[np.arange(9000), fast.expert]
+        np.testing.assert_allclose(picked, value.max(axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "argument", "words"),
+    [
+        ({"scores": [[1.5, 0.0]] * 4}, "scores", r"1\.5 for a in row 0"),
+        ({"scores": [[np.nan, np.nan]] * 4}, "scores", "some scores"),
+        ({"scores": [[1.0, 0.0]] * 3}, "scores", "4 rows"),
+        ({"prices": [-1.0, 2.0]}, "prices", "not negative, got -1 for a"),
+        ({"prices": {"a": 1.0}}, "prices", "no price for b"),
+        ({"prices": {"a": 1.0, "b": 1.0, "c": 1.0}}, "prices", "no member c"),
+        ({"prices": [1.0, 2.0, 3.0]}, "prices", r"shape \(2,\)"),
+        ({"prices": ["cheap", 1.0]}, "prices", "numbers"),
+        ({"expert_names": ["a"]}, "expert_names", "2 names"),
+        ({"X": [[np.nan]] * 4}, "X", "finite"),
+        ({"groups": [1, 2]}, "groups", "4 items"),
+        ({"model": "forest"}, "model", "one of table, ridge, knn, trees, heads, auto"),
+    ],
+)
+def test_bad_input_names_the_argument(change, argument, words):
+    given = {"X": np.arange(4.0)[:, None], "scores": [[1.0, 0.0]] * 4, "expert_names": ["a", "b"], "model": "table"}
+    given |= change
+    pool = ExpertPool(given.pop("model"))
+    with pytest.raises(InputError, match=words) as error:
+        pool.fit(given.pop("X"), given.pop("scores"), **given)
+    assert error.value.argument == argument
+
+
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        ({"trade_off": -1.0}, "trade_off"),
+        ({"trade_off": np.nan}, "trade_off"),
+        ({"floor": 2.0}, "floor"),
+        ({"budget": -1.0}, "budget"),
+        ({"budget": 1.0, "floor": 0.5}, "floor"),
+        ({"prices": {"a": 1.0, "b": -2.0}}, "prices"),
+        ({"available": {"c": False}}, "available"),
+        ({"capacity": {"c": 1}}, "capacity"),
+        ({"X": [[1.0, 2.0]]}, "X"),
+        ({"X": [[np.inf]]}, "X"),
+    ],
+)
+def test_route_refuses_what_makes_no_sense(change, argument):
+    pool = ExpertPool("ridge").fit(
+        np.arange(8.0)[:, None], [[1.0, 0.0]] * 8, expert_names=["a", "b"], prices=[1.0, 2.0]
+    )
+    with pytest.raises(InputError) as error:
+        pool.route(change.pop("X", [[1.0]]), **change)
+    assert error.value.argument == argument
+
+
+def test_a_folder_of_another_kind_or_damaged_is_refused(tmp_path):
+    pool = ExpertPool("table").fit(np.arange(8.0)[:, None], [[1.0, 0.0]] * 8)
+    pool.save(tmp_path / "pool")
+    team = Router.from_probabilities([[0.9, 0.1]], [[0.8]])
+    with pytest.raises(ModelFolderError, match="no such model folder"):
+        PoolRouter.load(tmp_path / "none")
+    assert "PoolRouter: expert_0, expert_1" in repr(Router.load(tmp_path / "pool"))
+    assert len(repr(pool.route([[1.0]] * 50))) < 800
+    assert team is not None
+    manifest = tmp_path / "pool" / "model.json"
+    manifest.write_text(manifest.read_text().replace('"expert_1"', '"expert_2"'))
+    with pytest.raises(ModelFolderError, match="checksum"):
+        Router.load(tmp_path / "pool")

@@ -1,0 +1,132 @@
+"""The frontier beside brute force, and its exact properties."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from defero.core.errors import InputError
+from defero.pools.choosing import by_budget, by_capacity, by_floor, by_trade_off
+from defero.pools.curve import pool_curve
+from defero.pools.frontier import along, area_between, choices_at, frontier_steps, upper_hull
+
+EVERYBODY = np.ones((6, 4), dtype=bool)
+tables = arrays(np.float64, (6, 4), elements=st.integers(0, 20).map(lambda k: k / 20))
+
+
+def best_value(score, price, can, trade_off):
+    value = np.where(can, trade_off * score - price, -np.inf)
+    return value.max(axis=1)
+
+
+@given(tables, tables, arrays(np.bool_, (6, 4)), st.floats(0.01, 100))
+def test_every_trade_off_is_on_the_frontier(score, price, can, trade_off):
+    steps = frontier_steps(score, price, can)
+    n_steps = int(np.searchsorted(steps.trade_off, trade_off, side="right"))
+    expert = choices_at(steps, n_steps)
+    assert ((expert == -1) == ~can.any(axis=1)).all()
+    asked = np.flatnonzero(expert >= 0)
+    assert can[asked, expert[asked]].all()
+    value = trade_off * score[asked, expert[asked]] - price[asked, expert[asked]]
+    np.testing.assert_allclose(value, best_value(score, price, can, trade_off)[asked], atol=1e-9)
+
+
+@given(tables, tables)
+def test_cost_and_quality_rise_along_the_frontier(score, price):
+    steps = frontier_steps(score, price, EVERYBODY)
+    assert (np.diff(steps.trade_off) >= 0).all()
+    assert (np.diff(along(steps, price)) >= -1e-12).all()
+    assert (np.diff(along(steps, score)) >= -1e-12).all()
+    assert along(steps, score)[-1] == pytest.approx(score.max(axis=1).mean())
+
+
+@given(tables, tables, st.floats(0, 6))
+def test_a_budget_is_kept_and_its_choice_is_on_the_frontier(score, price, budget):
+    least = price.min(axis=1).sum()
+    if budget < least:
+        with pytest.raises(InputError, match="budget allows") as error:
+            by_budget(score, price, EVERYBODY, budget)
+        assert error.value.argument == "budget"
+        return
+    expert = by_budget(score, price, EVERYBODY, budget).expert
+    rows = np.arange(6)
+    assert price[rows, expert].sum() <= budget + 1e-9
+    # No other choice of the same cost or less is better by more than the step that could not be paid.
+    largest = (score.max(axis=1) - score.min(axis=1)).max()
+    best = max(
+        (
+            score[rows, choices_at(steps, k)].sum()
+            for steps in [frontier_steps(score, price, EVERYBODY)]
+            for k in range(len(steps.item) + 1)
+            if price[rows, choices_at(steps, k)].sum() <= budget + 1e-9
+        ),
+    )
+    assert score[rows, expert].sum() >= best - largest - 1e-9
+
+
+@given(tables, tables, st.floats(0, 1))
+def test_the_floor_takes_the_cheapest_that_reaches_it(score, price, floor):
+    chosen = by_floor(score, price, EVERYBODY, floor)
+    for row, expert in enumerate(chosen.expert):
+        enough = score[row] >= floor
+        if enough.any():
+            assert enough[expert]
+            assert price[row, expert] == price[row][enough].min()
+        else:
+            assert score[row, expert] == score[row].max()
+            assert "none reaches" in chosen.exception[row]
+
+
+def test_of_equal_scores_the_cheaper_is_chosen_and_the_first_of_equals():
+    can = np.ones((1, 3), dtype=bool)
+    assert by_trade_off(np.array([[0.5, 0.7, 0.7]]), np.array([[0.0, 3.0, 2.0]]), can, np.inf).expert.tolist() == [2]
+    assert by_trade_off(np.array([[0.7, 0.7, 0.1]]), np.array([[1.0, 1.0, 0.0]]), can, np.inf).expert.tolist() == [0]
+    unknown = np.full((1, 3), np.nan)
+    assert by_trade_off(np.array([[0.2, 0.7, 0.7]]), unknown, can, np.inf).expert.tolist() == [1]
+
+
+def test_capacity_answers_as_many_items_as_it_can():
+    score, price = np.array([[0.9, 0.1], [0.8, 0.7], [0.9, 0.2]]), np.ones((3, 2))
+    limited = by_capacity(
+        score, price, np.ones((3, 2), bool), np.inf, capacity={"a": 1, "b": 1}, expert_names=("a", "b")
+    )
+    assert sorted(limited.expert.tolist()) == [-1, 0, 1]
+    assert limited.expert[1] == 1
+    enough = by_capacity(score, price, np.ones((3, 2), bool), np.inf, capacity={"a": 2}, expert_names=("a", "b"))
+    assert enough.expert.tolist() == [0, 1, 0]
+
+
+@given(arrays(np.float64, 5, elements=st.integers(0, 9).map(float)), arrays(np.float64, 5, elements=st.floats(0, 1)))
+def test_nobody_is_above_the_hull(cost, quality):
+    hull = upper_hull(cost, quality)
+    assert (np.diff(cost[hull]) > 0).all()
+    assert (np.diff(quality[hull]) > 0).all()
+    inside = np.interp(cost, cost[hull], quality[hull])
+    assert (quality <= inside + 1e-9).all()
+
+
+def test_area_of_two_lines():
+    line, flat = np.array([0.0, 1.0]), np.array([0.2, 0.2])
+    assert area_between(np.array([0.0, 2.0]), line, np.array([0.0, 2.0]), flat) == pytest.approx(0.3)
+    assert np.isnan(area_between(np.array([0.0, 1.0]), line, np.array([2.0, 3.0]), flat))
+
+
+def test_scores_that_are_missing_are_never_chosen_in_a_curve():
+    expected, price = np.array([[0.9, 0.1]]), np.array([[1.0, 0.0]])
+    curve = pool_curve(expected, price, scores=np.array([[np.nan, 0.4]]), expert_names=("a", "b"))
+    assert curve.quality.tolist() == [0.4]
+    assert curve.cost.tolist() == [0.0]
+
+
+def test_the_trade_off_for_a_cost_or_a_quality():
+    curve = pool_curve(
+        np.array([[0.2, 0.9], [0.8, 0.9]]), np.array([[1.0, 3.0], [1.0, 3.0]]), expert_names=("small", "large")
+    )
+    assert curve.trade_off_for(cost=2.5) == pytest.approx(2 / 0.7)
+    assert curve.trade_off_for(quality=0.9) == pytest.approx(20.0)
+    assert curve.zero_at_cost(2.0) == pytest.approx(0.7)
+    for wrong, argument in (({"cost": 0.5}, "cost"), ({"quality": 0.95}, "quality")):
+        with pytest.raises(InputError) as error:
+            curve.trade_off_for(**wrong)
+        assert error.value.argument == argument
