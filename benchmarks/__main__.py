@@ -19,6 +19,7 @@ from benchmarks import (
     start_up,
     table_speed,
     text_crowds,
+    text_encoders,
 )
 from defero.data.model_folder import library_versions
 
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "start_up": start_up,
     "table_speed": table_speed,
     "text_crowds": text_crowds,
+    "text_encoders": text_encoders,
 }
 RESULTS = Path(__file__).parent / "results"
 

@@ -73,7 +73,7 @@ def test_a_wrong_command_line_is_exit_status_2(arguments, said):
 
 @pytest.mark.parametrize("error", [RuntimeError("boom"), ValueError("boom"), KeyError("boom")])
 def test_a_defect_is_exit_status_1_with_its_trace(folder, monkeypatch, error):
-    def fails(*_):
+    def fails(*_, **__):
         raise error
 
     monkeypatch.setattr("defero.router.Router.load", fails)
@@ -86,7 +86,7 @@ def test_a_defect_is_exit_status_1_with_its_trace(folder, monkeypatch, error):
 
 @pytest.mark.parametrize("error", [InputError("mend this"), PermissionError("mend this"), ImportError("mend this")])
 def test_what_a_user_can_mend_is_exit_status_2_in_one_line(folder, monkeypatch, error):
-    def fails(*_):
+    def fails(*_, **__):
         raise error
 
     monkeypatch.setattr("defero.router.Router.load", fails)

@@ -6,12 +6,13 @@ import pytest
 
 from defero.aggregation import VOTES
 from defero.conformal import TARGETS
+from defero.data import TEXT_ENCODERS
 from defero.losses import LOSSES
 
 
 @pytest.fixture(autouse=True)
 def registries(monkeypatch):
-    for registry in (LOSSES, VOTES, TARGETS):
+    for registry in (LOSSES, VOTES, TARGETS, TEXT_ENCODERS):
         monkeypatch.setattr(registry, "_values", dict(registry._values))
         monkeypatch.setattr(registry, "_lazy", dict(registry._lazy))
         monkeypatch.setattr(registry, "_asked_others", False)

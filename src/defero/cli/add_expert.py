@@ -14,6 +14,7 @@ from defero.cli.options import (
     Item,
     Key,
     Label,
+    TextEncoder,
     UnusedSeed,
     saved_study,
 )
@@ -56,6 +57,7 @@ def add_expert(
         ),
     ] = False,
     seed: UnusedSeed = 0,
+    text_encoder: TextEncoder = None,
     as_json: AsJson = False,
 ) -> None:
     """Add an expert to a saved team without training it again.
@@ -71,7 +73,7 @@ def add_expert(
     from defero.core.errors import InputError
     from defero.study.team import writable
 
-    study = saved_study(model)
+    study = saved_study(model, text_encoder)
     study.check_name(expert)
     replaced = writable(out)
     if out.exists() and out.samefile(model):

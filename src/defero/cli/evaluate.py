@@ -26,6 +26,7 @@ from defero.cli.options import (
     Label,
     Majority,
     Seed,
+    TextEncoder,
     fees_of,
     saved_study,
     split_names,
@@ -58,6 +59,7 @@ def evaluate(
     by: By = None,
     all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
+    text_encoder: TextEncoder = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a saved team on cases with known labels and recorded answers.
@@ -74,7 +76,7 @@ def evaluate(
 
     defero evaluate model new_cases.csv --fee all=2.5 --error-cost 40
     """
-    study, paid = saved_study(model), fees_of(fee, fees)
+    study, paid = saved_study(model, text_encoder), fees_of(fee, fees)
     cases = study.read(
         table,
         label=label,

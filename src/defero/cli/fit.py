@@ -22,6 +22,7 @@ from defero.cli.options import (
     Key,
     Label,
     Majority,
+    TextEncoder,
     fees_of,
     split_names,
 )
@@ -54,6 +55,7 @@ def fit(
     expert: Expert = None,
     answer: Answer = None,
     text: Annotated[list[str] | None, typer.Option(help="Feature column of text. Repeat for several columns.")] = None,
+    text_encoder: TextEncoder = None,
     features: Annotated[
         str | None, typer.Option(help="Feature columns, separated by commas. Default: all other columns.")
     ] = None,
@@ -222,6 +224,7 @@ def fit(
         answer=answer,
         features=split_names(features),
         text=text or (),
+        text_encoder=text_encoder,
         key=key,
         majority_label=majority_label,
         format=file_format,

@@ -35,6 +35,13 @@ Images = Annotated[
     Path | None,
     typer.Option(help="Folder that the paths of the pictures are relative to. Default: the folder of the table."),
 ]
+TextEncoder = Annotated[
+    str | None,
+    typer.Option(
+        help="How --text columns are read: tfidf (the default), a model of sentence-transformers or fastembed, such as "
+        "all-MiniLM-L6-v2, or a folder with one. fit does not save it: give it again to the other commands."
+    ),
+]
 Fee = Annotated[
     list[str] | None,
     typer.Option(
@@ -198,11 +205,11 @@ def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] 
     return capacity or None
 
 
-def saved_study(model: Path) -> "Study":
+def saved_study(model: Path, text_encoder: str | None) -> "Study":
     """Load the team that a command names before its table; where that is a file, the two were swapped."""
     from defero.core.errors import InputError
     from defero.study import Study
 
     if model.is_file():
         raise InputError(f"{model}: is a file and not a model folder; the model comes first, then the table of cases.")
-    return Study.load(model)
+    return Study.load(model, text_encoder=text_encoder)

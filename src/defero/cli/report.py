@@ -27,6 +27,7 @@ from defero.cli.options import (
     Label,
     Majority,
     Seed,
+    TextEncoder,
     fees_of,
     saved_study,
     spelling,
@@ -58,6 +59,7 @@ def report(
     by: By = None,
     all_rows_new: AllRowsNew = False,
     seed: Seed = 0,
+    text_encoder: TextEncoder = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a saved team as `evaluate` does, and write the results with plots to one HTML file.
@@ -84,7 +86,7 @@ def report(
         "control": control,
         "images": images,
     }
-    study, paid, columns = saved_study(model), fees_of(fee, fees), split_names(by) or ()
+    study, paid, columns = saved_study(model, text_encoder), fees_of(fee, fees), split_names(by) or ()
     money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}
     judged = study.evaluate(
         study.read(table, **words),
@@ -95,7 +97,14 @@ def report(
         random_state=seed,
         **money,
     )
-    words |= {"ask": ask, "absent": absent, "by": by, "all_rows_new": all_rows_new, **money}
+    words |= {
+        "text_encoder": text_encoder,
+        "ask": ask,
+        "absent": absent,
+        "by": by,
+        "all_rows_new": all_rows_new,
+        **money,
+    }
     command = _command(model, table, out=out, words=words, seed=seed)
     write_page(judged, out, command=command, spell=spelling("report"))
     if as_json:

@@ -19,6 +19,7 @@ from defero.cli.options import (
     FileFormat,
     Images,
     Item,
+    TextEncoder,
     UnusedSeed,
     capacity_of,
     fees_of,
@@ -86,6 +87,7 @@ def route(
     control: ControlName = None,
     images: Images = None,
     seed: UnusedSeed = 0,
+    text_encoder: TextEncoder = None,
     as_json: AsJson = False,
 ) -> None:
     """Say for each case who should decide it, with probabilities and the reason.
@@ -96,7 +98,7 @@ def route(
 
     defero route model new_cases.csv --out decisions.csv --fee dr_a=0.05
     """
-    routing = saved_study(model).route(
+    routing = saved_study(model, text_encoder).route(
         table,
         out,
         key=key,

@@ -10,6 +10,7 @@ import pandas as pd
 from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.labels import Labels
 from defero.core.table import ExpertTable
+from defero.data.encoders.encoder import TextEncoder
 from defero.data.exports.export import EXPORTS, TABLE, Export
 from defero.data.exports.label_studio_results import Control
 from defero.data.recipes.pictures import PictureRecipe
@@ -90,6 +91,8 @@ class CaseFile:
         Columns of the long answers; else found by name.
     features, text : names
         Feature columns (else all that are left), and which of them are texts.
+    encoder : TextEncoder, optional
+        Reads the texts; TF-IDF by default.
     key : str, optional
         The column that names the cases.
     apart : (column, role) pairs
@@ -114,6 +117,7 @@ class CaseFile:
     answer: str | None = None
     features: tuple[str, ...] | None = None
     text: tuple[str, ...] = ()
+    encoder: TextEncoder | None = None
     key: str | None = None
     apart: tuple[tuple[str, str], ...] = ()
     beside: tuple[str, ...] = ()

@@ -58,6 +58,7 @@ class DeferralEstimator(AsksUnderCosts, ClassifierMixin, BaseEstimator, ABC):
     __metadata_request__score: ClassVar = {"experts": True}
 
     text: Any
+    text_encoder: Any
     min_answers: int = 1
     answer_weights: AnswerWeights | None = None
 
@@ -367,10 +368,11 @@ class DeferralEstimator(AsksUnderCosts, ClassifierMixin, BaseEstimator, ABC):
         self._ready().save(folder)
 
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Load a model folder that this class saved."""
-        router = Router.load(folder)
-        return cls(**parameters_for(cls, router.facts, folder))._adopt(router)
+    def load(cls, folder: str | Path, *, text_encoder: Any = None) -> Self:
+        """Load a model folder that this class saved; `text_encoder` is that of `Router.load`."""
+        router = Router.load(folder, text_encoder=text_encoder)
+        given = {} if text_encoder is None else {"text_encoder": text_encoder}
+        return cls(**parameters_for(cls, router.facts, folder) | given)._adopt(router)
 
     def _adopt(self, router: Router) -> Self:
         self.router_ = router

@@ -36,8 +36,8 @@ class ModelOnly(Baseline):
     ----------
     classifier : scikit-learn classifier, optional
         Logistic regression on standardised features by default.
-    text : str or list of str, optional
-        Columns of free text in a DataFrame, read as by `DeferralClassifier`.
+    text, text_encoder
+        Columns of free text in a DataFrame, and how they are read, as in `DeferralClassifier`.
 
     Examples
     --------
@@ -48,9 +48,10 @@ class ModelOnly(Baseline):
     1.0
     """
 
-    def __init__(self, classifier: Any = None, *, text: Any = None) -> None:
+    def __init__(self, classifier: Any = None, *, text: Any = None, text_encoder: Any = None) -> None:
         self.classifier = classifier
         self.text = text
+        self.text_encoder = text_encoder
 
     def _rule(self, data: TrainingData) -> Rule:
         return NeverAsk()
@@ -65,8 +66,8 @@ class BestExpert(Baseline):
     ----------
     classifier : scikit-learn classifier, optional
         For `predict`, and for items that no expert can answer.
-    text : str or list of str, optional
-        Columns of free text in a DataFrame, read as by `DeferralClassifier`.
+    text, text_encoder
+        Columns of free text in a DataFrame, and how they are read, as in `DeferralClassifier`.
 
     Examples
     --------
@@ -77,9 +78,10 @@ class BestExpert(Baseline):
     1
     """
 
-    def __init__(self, classifier: Any = None, *, text: Any = None) -> None:
+    def __init__(self, classifier: Any = None, *, text: Any = None, text_encoder: Any = None) -> None:
         self.classifier = classifier
         self.text = text
+        self.text_encoder = text_encoder
 
     def _rule(self, data: TrainingData) -> Rule:
         return AlwaysAskBest()
@@ -94,8 +96,8 @@ class RandomExpert(Baseline):
     share : float
         Share of the items that is deferred. Pass another system's deferral rate to compare both at the same rate.
     random_state : int, RandomState or None
-    text : str or list of str, optional
-        Columns of free text in a DataFrame, read as by `DeferralClassifier`.
+    text, text_encoder
+        Columns of free text in a DataFrame, and how they are read, as in `DeferralClassifier`.
 
     Examples
     --------
@@ -107,10 +109,17 @@ class RandomExpert(Baseline):
     """
 
     def __init__(
-        self, classifier: Any = None, *, share: float = 1.0, random_state: Any = None, text: Any = None
+        self,
+        classifier: Any = None,
+        *,
+        share: float = 1.0,
+        random_state: Any = None,
+        text: Any = None,
+        text_encoder: Any = None,
     ) -> None:
         self.classifier = classifier
         self.text = text
+        self.text_encoder = text_encoder
         self.share = share
         self.random_state = random_state
 
@@ -128,8 +137,8 @@ class ConfidenceThreshold(Baseline):
     classifier : scikit-learn classifier, optional
     threshold : float, optional
         By default the best expert's accuracy in training.
-    text : str or list of str, optional
-        Columns of free text in a DataFrame, read as by `DeferralClassifier`.
+    text, text_encoder
+        Columns of free text in a DataFrame, and how they are read, as in `DeferralClassifier`.
 
     Examples
     --------
@@ -140,9 +149,12 @@ class ConfidenceThreshold(Baseline):
     True
     """
 
-    def __init__(self, classifier: Any = None, *, threshold: float | None = None, text: Any = None) -> None:
+    def __init__(
+        self, classifier: Any = None, *, threshold: float | None = None, text: Any = None, text_encoder: Any = None
+    ) -> None:
         self.classifier = classifier
         self.text = text
+        self.text_encoder = text_encoder
         self.threshold = threshold
 
     def _rule(self, data: TrainingData) -> Rule:

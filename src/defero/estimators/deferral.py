@@ -59,6 +59,9 @@ class DeferralClassifier(DeferralEstimator):
         Columns of free text in a DataFrame. A ridge regression on TF-IDF, fitted across folds, turns them into scores
         for the classes, which are features of the network. Deep nets, such as "text-cnn", take mean word vectors (100
         numbers) instead, which are learned in `fit` without labels.
+    text_encoder : str, path or callable, optional
+        Reads the texts in place of TF-IDF: the name of a sentence-transformers or fastembed model, a folder with one,
+        or a function from a list of texts to an array (n, d). It is not trained, and not saved: pass it to `load` too.
     recipe : Recipe, optional
         Settings of the training: layers, epochs, batch size, learning rate and so on.
     checkpoints : path, optional
@@ -90,6 +93,7 @@ class DeferralClassifier(DeferralEstimator):
         min_answers: int = 5,
         answer_weights: AnswerWeights | None = None,
         text: Any = None,
+        text_encoder: Any = None,
         recipe: Recipe | None = None,
         checkpoints: str | Path | None = None,
         device: str | None = None,
@@ -102,6 +106,7 @@ class DeferralClassifier(DeferralEstimator):
         self.min_answers = min_answers
         self.answer_weights = answer_weights
         self.text = text
+        self.text_encoder = text_encoder
         self.recipe = recipe
         self.checkpoints = checkpoints
         self.device = device

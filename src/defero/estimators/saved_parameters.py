@@ -25,6 +25,8 @@ def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     scalars = (str, int, float, bool, type(None))
     recipe = parameters.get("recipe")
     flat = {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()}
+    if Path(str(flat.get("text_encoder"))).is_dir():  # where a model lies on this machine is nobody's business
+        del flat["text_encoder"]
     return ({"recipe": recipe.to_dict()} if isinstance(recipe, Recipe) else {}) | {
         key: value
         for key, value in flat.items()

@@ -16,6 +16,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, 
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
 from defero.core.wording import join_names
+from defero.data.encoders.find import find_encoder
 from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumericColumn
 from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.recipe import FeatureRecipe
@@ -227,7 +228,7 @@ def training_matrix(
     """
     if hasattr(X, "columns"):
         validate_data(estimator, X, y, skip_check_array=True)
-        recipe = FeatureRecipe.learn(X, text=text, source="X")
+        recipe = FeatureRecipe.learn(X, text=text, encoder=find_encoder(estimator.text_encoder), source="X")
         return (np.empty((len(X), 0)) if recipe.text else recipe.apply(X, source="X")), recipe
     if text is not None:
         raise InputError(f"names columns, but X is {type(X).__name__}; pass a DataFrame.", argument="text")

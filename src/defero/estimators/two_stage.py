@@ -61,8 +61,8 @@ class TwoStageDeferral(DeferralEstimator):
     answer_weights : "label" or "label+features", optional
         Weight answers by the inverse probability of being given, if that depends on the label: see
         `defero.answering.check_answering`. An `expert_model` must support sample weights.
-    text : str or list of str, optional
-        Columns of free text in a DataFrame, read as by `DeferralClassifier`.
+    text, text_encoder
+        Columns of free text in a DataFrame, and how they are read, as in `DeferralClassifier`.
 
     Examples
     --------
@@ -84,6 +84,7 @@ class TwoStageDeferral(DeferralEstimator):
         min_answers: int = 5,
         answer_weights: AnswerWeights | None = None,
         text: Any = None,
+        text_encoder: Any = None,
     ) -> None:
         self.classifier = classifier
         self.expert_model = expert_model
@@ -91,6 +92,7 @@ class TwoStageDeferral(DeferralEstimator):
         self.min_answers = min_answers
         self.answer_weights = answer_weights
         self.text = text
+        self.text_encoder = text_encoder
 
     def _known_classes(self, labels: Labels) -> Labels:
         return classes_of(self.classifier, labels)

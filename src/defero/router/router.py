@@ -23,6 +23,7 @@ from defero.core.answers import Answers
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, encode_labels
+from defero.data.encoders.find import Encoder
 from defero.decisions.class_order import in_class_order
 from defero.decisions.terms import Terms
 from defero.router import roster
@@ -31,7 +32,7 @@ from defero.router.costs.under_terms import decide_under
 from defero.router.panel import Panel
 from defero.router.parts import TeamParts
 from defero.router.rows.seen import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
-from defero.router.storage import read_router, write_router
+from defero.router.storage import read_router, with_encoder, write_router
 from defero.router.ways import Held, fit_ways
 from defero.scorers.given import given_scorer
 
@@ -275,6 +276,15 @@ class Router(Assigning):
         write_router(self, Path(folder))
 
     @classmethod
-    def load(cls, folder: str | Path) -> Any:
-        """Read a model folder: a `Router`, or the `PoolRouter` of a pool; a damaged one gives a clear error."""
-        return read_router(Path(folder), cls)
+    def load(cls, folder: str | Path, *, text_encoder: Encoder = None) -> Any:
+        """Read a model folder: a `Router`, or the `PoolRouter` of a pool; a damaged one gives a clear error.
+
+        Parameters
+        ----------
+        folder : path
+        text_encoder : str, path or callable, optional
+            The encoder of the texts, as it was given to `fit`; it is not saved. A folder only names it, and nothing
+            is downloaded or run because of that: an encoder of an installed package is found by its name, others
+            must be given again before texts can be read.
+        """
+        return with_encoder(read_router(Path(folder), cls), text_encoder)

@@ -1,15 +1,17 @@
 """What a router keeps on disk: its parts as a manifest and arrays, and back."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from defero.calibration import Calibrator
 from defero.calibration.after_selection import SelectionMap
-from defero.core.errors import ModelFolderError
+from defero.core.errors import InputError, ModelFolderError
 from defero.core.labels import find_classes
+from defero.data.encoders.find import Encoder, find_encoder, installed_encoder
 from defero.data.fingerprint import combined
 from defero.data.model_folder import MANIFEST, WEIGHTS, ModelFiles, damaged, read_folder, write_folder
 from defero.data.recipes.pictures import PictureRecipe
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from defero.router.router import Router
 
 
+Fitted = TypeVar("Fitted", bound="Router | PoolRouter")
 LEAST_BYTES = 1 << 16
 """Even the smallest folder may speak of so many columns."""
 
@@ -96,6 +99,27 @@ def read_router(folder: Path, build: "type[Router]") -> "Router | PoolRouter":
         raise ModelFolderError(f"{folder}: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
         raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error
+
+
+def with_encoder(router: Fitted, given: Encoder) -> Fitted:
+    """Return the router with the encoder of its texts, if it has one: as given, or that of an installed package."""
+    recipe = router.recipe
+    embedded = recipe.embedded if isinstance(recipe, FeatureRecipe) else ()
+    encoder = find_encoder(given)
+    if encoder is None and embedded:
+        if given is not None:
+            raise InputError(
+                f"must be {embedded[0].encoder!r}, which the model was fitted with, got {given!r}.",
+                argument="text_encoder",
+            )
+        encoder = installed_encoder(embedded[0].encoder) if embedded[0].origin == "package" else None
+    if encoder is None:
+        return router
+    if not isinstance(recipe, FeatureRecipe) or not embedded:
+        raise InputError(
+            "is not needed: this model reads no text by an encoder; leave it out.", argument="text_encoder"
+        )
+    return replace(router, recipe=recipe.with_encoder(encoder))
 
 
 def _check_parts(router: "Router") -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from defero.core.errors import Argument, InputError
 from defero.data.case_file import CaseFile, Cases, Table, TableSource
 from defero.data.cases import cases_in
+from defero.data.encoders.encoder import TextEncoder
+from defero.data.encoders.find import Encoder, find_encoder
 from defero.data.exports import export
 from defero.data.recipes.pictures import PictureRecipe, usual_size
 
@@ -25,6 +27,7 @@ def read_cases(
     answer: str | None = None,
     features: Sequence[str] | None = None,
     text: str | Sequence[str] = (),
+    text_encoder: Encoder = None,
     key: str | None = None,
     majority_label: bool = False,
     format: str | None = None,
@@ -54,6 +57,9 @@ def read_cases(
         Feature columns; else all that are left.
     text : name or names
         Feature columns that are texts.
+    text_encoder : str, path or callable, optional
+        How texts are read: "tfidf" (the default), the name of a sentence-transformers or fastembed model, which may
+        be downloaded, a folder with such a model, or a function from a list of texts to an array (n, d).
     key : str, optional
         The column that names the cases; never a feature.
     majority_label : bool
@@ -80,6 +86,7 @@ def read_cases(
     ('item', ('al', 'bo'), ['size'])
     """
     texts = (text,) if isinstance(text, str) else tuple(text)
+    encoder = _encoder(text_encoder, texts)
     _check_pictures(images, column=image_column, size=image_size, features=features, text=texts)
     source = TableSource.of(table)
     file = CaseFile(
@@ -94,6 +101,7 @@ def read_cases(
         answer=answer,
         features=_names(features, "features") if image_column is None else (image_column,),
         text=texts,
+        encoder=encoder,
         key=key,
         beside=() if key is None else (key,),
         control=control,
@@ -110,6 +118,14 @@ def format_of(source: TableSource, given: str | None, *, remembered: str | None 
     if source.path is None and given is None:
         return export.TABLE
     return export.format_of(source.path or Path(source.name), given, remembered=remembered)
+
+
+def _encoder(given: Encoder, texts: tuple[str, ...]) -> TextEncoder | None:
+    """Find the encoder before anything is read."""
+    encoder = find_encoder(given)
+    if encoder is not None and not texts:
+        raise InputError("reads columns of text; name them with ", Argument("text"), ".", argument="text_encoder")
+    return encoder
 
 
 def _names(names: Sequence[str] | None, argument: str) -> tuple[str, ...] | None:

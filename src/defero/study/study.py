@@ -9,6 +9,7 @@ from defero.core import ExpertTable
 from defero.core.errors import InputError
 from defero.core.wording import join_names
 from defero.data.case_file import Cases
+from defero.data.encoders.find import Encoder
 from defero.router import Router, try_out
 from defero.router.judge import terms_of
 from defero.router.rows.seen import Fingerprints
@@ -177,12 +178,12 @@ class Study(TeamAtWork):
         return self.team
 
     @classmethod
-    def load(cls, folder: str | PathLike[str]) -> "Study":
-        """Read the team in a model folder."""
+    def load(cls, folder: str | PathLike[str], *, text_encoder: Encoder = None) -> "Study":
+        """Read the team in a model folder; `text_encoder` is that of `Router.load`."""
         path = Path(folder)
         if path.is_file():
             raise InputError(f"{folder}: is a file and not a model folder; name the folder that save or fit wrote.")
-        return cls(team=Router.load(path), name=str(folder))
+        return cls(team=Router.load(path, text_encoder=text_encoder), name=str(folder))
 
     def describe(self, *, most_features: int = 12) -> list[str]:
         """Return what `fit` did: the parts, the classes, the features, the network, the calibration."""

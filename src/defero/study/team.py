@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 from defero.core.errors import Argument, InputError
 from defero.data.case_file import Table
 from defero.data.model_folder import check_writable
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.router import Router
 from defero.router.roster import check_name
+from defero.router.storage import with_encoder
 from defero.study.judging.comparison import compare_teams
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
@@ -141,7 +144,8 @@ class TeamAtWork:
         if not against:
             return judged
         others = [str(other) for other in against]
-        rivals = compare_teams(judged, read.reading, others, load=_load_rival, all_rows_new=all_rows_new, money=money)
+        load = partial(_load_rival, beside=read.router)
+        rivals = compare_teams(judged, read.reading, others, load=load, all_rows_new=all_rows_new, money=money)
         return replace(judged, against=rivals)
 
     def report(
@@ -372,12 +376,16 @@ def _as_written(table: Table | TeamCases) -> str:
     return f"study.read({read})" if words else _as_written(table.reading.table)
 
 
-def _load_rival(folder: str) -> Router:
+def _load_rival(folder: str, *, beside: Router) -> Router:
+    """Load another team; where the two read texts by one encoder, it gets that of the first."""
     if Path(folder).is_file():
         raise InputError(
             f"{folder}: is a file and not a model folder; ", Argument("against"), " takes a folder that fit wrote."
         )
-    return Router.load(folder)
+    rival = Router.load(folder)
+    ours, theirs = (one.embedded if isinstance(one, FeatureRecipe) else () for one in (beside.recipe, rival.recipe))
+    same = ours and theirs and ours[0].encoder == theirs[0].encoder
+    return with_encoder(rival, ours[0].source) if same else rival
 
 
 def writable(folder: str | PathLike[str]) -> list[str]:

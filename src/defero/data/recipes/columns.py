@@ -14,6 +14,7 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import TableError
 from defero.core.wording import join_names
+from defero.data.recipes.embedded_column import EmbeddedColumn
 from defero.data.recipes.text_column import TextColumn
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.recipes.usual import usual_bounds
@@ -144,7 +145,7 @@ class CategoricalColumn:
         return 0 if self.other else sum(cell is not None and cell not in known for cell in cells)
 
 
-Column = NumericColumn | CategoricalColumn | TextColumn | VectorColumn
+Column = NumericColumn | CategoricalColumn | TextColumn | VectorColumn | EmbeddedColumn
 
 
 def learn_numbers(name: str, values: FloatArray) -> NumericColumn | str:

@@ -7,7 +7,7 @@ dozen answers each. A ridge regression reads them well; classes and experts then
 import zlib
 from collections import Counter
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.optimize import minimize
@@ -15,10 +15,14 @@ from scipy.sparse import csr_matrix
 from scipy.special import log_softmax
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.data.recipes.embedded_column import EmbeddedColumn
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.text_column import TextColumn
+from defero.data.recipes.text_column import TextColumn, Texts
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.tables.cells import texts
+
+Features: TypeAlias = "csr_matrix | FloatArray"
+"""Weighted words (n, V) are sparse, vectors of an encoder (n, d) dense."""
 
 
 class Slopes(NamedTuple):
@@ -27,7 +31,7 @@ class Slopes(NamedTuple):
     weight: FloatArray
     bias: FloatArray
 
-    def scores(self, features: csr_matrix) -> FloatArray:
+    def scores(self, features: Features) -> FloatArray:
         """Return the (n, S) scores of (n, d) features."""
         scores: FloatArray = features @ self.weight + self.bias
         return scores
@@ -42,7 +46,7 @@ def n_scores(n_classes: int) -> int:
     return n_classes if n_classes > 2 else 1
 
 
-def fit_ridge(features: csr_matrix, label_idx: IntArray, *, n_classes: int, weight: FloatArray, ridge: float) -> Slopes:
+def fit_ridge(features: Features, label_idx: IntArray, *, n_classes: int, weight: FloatArray, ridge: float) -> Slopes:
     """Minimise sum of weight * cross entropy + ridge / 2 * (|W|^2 + |b - b0|^2), from zero slopes.
 
     b0 are the classes' log shares with one item of each class added, so that a class without items has a finite bias
@@ -50,7 +54,7 @@ def fit_ridge(features: csr_matrix, label_idx: IntArray, *, n_classes: int, weig
 
     Parameters
     ----------
-    features : (n, d) sparse
+    features : (n, d), sparse or dense
     label_idx : (n,) class numbers
     n_classes : int
     weight : (n,)
@@ -64,7 +68,7 @@ def fit_ridge(features: csr_matrix, label_idx: IntArray, *, n_classes: int, weig
         start = np.diff(start)
     if n_classes == 1 or not len(label_idx):
         return Slopes(np.zeros((n_columns, n_outputs)), start)
-    backwards = features.T.tocsr()
+    backwards = features.T if isinstance(features, np.ndarray) else features.T.tocsr()
     is_label = np.eye(n_classes)[label_idx]
 
     def objective(flat: FloatArray) -> tuple[float, FloatArray]:
@@ -112,12 +116,12 @@ def read_texts(
     weight: FloatArray,
     groups: IntArray | None = None,
 ) -> tuple[FloatArray, FeatureRecipe]:
-    """Learn what the words of each text column say about the classes.
+    """Learn what the words, or the vectors of an encoder, of each text column say about the classes.
 
     Parameters
     ----------
     recipe : FeatureRecipe
-        With text columns, whose words are still columns of their own.
+        With text columns, whose words or numbers are still columns of their own.
     frame : DataFrame of n training rows
     label_idx, weight : (n,)
     n_classes : int
@@ -138,7 +142,7 @@ def read_texts(
     columns = list(recipe.columns)
     across: dict[str, FloatArray] = {}
     for place, column in enumerate(columns):
-        if isinstance(column, TextColumn):
+        if isinstance(column, TextColumn | EmbeddedColumn):
             cells = texts(frame[keys[column.name]])
             filled = np.array([row for row, cell in enumerate(cells) if cell is not None], dtype=np.int64)
             slopes, scores = _read(
@@ -169,7 +173,7 @@ def summed_columns(recipe: FeatureRecipe) -> BoolArray | None:
     """Return which features are scores or coordinates of a text, (d,); None where no text is read."""
     if not recipe.text:
         return None
-    marks = [np.full(len(one.outputs), isinstance(one, TextColumn | VectorColumn)) for one in recipe.columns]
+    marks = [np.full(len(one.outputs), one.name in recipe.text) for one in recipe.columns]
     for mark, one in zip(marks, recipe.columns, strict=True):
         if isinstance(one, VectorColumn):
             mark[one.width :] = False
@@ -209,9 +213,17 @@ def folds_of(cells: list[str | None], label_idx: IntArray, *, groups: IntArray |
     return folds
 
 
+def _features(column: TextColumn | EmbeddedColumn, cells: Texts) -> Features:
+    """Return weighted words (n, V) or vectors (n, d)."""
+    if isinstance(column, EmbeddedColumn):
+        return column.vectors(cells)
+    words = column.weigh(cells)
+    return csr_matrix((words.weight, (words.row, words.word)), shape=(len(cells), len(column.words)))
+
+
 def _read(
-    column: TextColumn,
-    cells: list[str | None],
+    column: TextColumn | EmbeddedColumn,
+    cells: Texts,
     label_idx: IntArray,
     *,
     n_classes: int,
@@ -222,8 +234,7 @@ def _read(
 
     The ridge is the one with the least loss across folds; weaker ones are tried until they do harm.
     """
-    words = column.weigh(cells)
-    features = csr_matrix((words.weight, (words.row, words.word)), shape=(len(cells), len(column.words)))
+    features = _features(column, cells)
     folds = folds_of(cells, label_idx, groups=groups)
     best, best_loss, scores = RIDGES[0], np.inf, np.zeros((len(cells), n_scores(n_classes)))
     for ridge in RIDGES:

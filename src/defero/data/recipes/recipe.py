@@ -5,7 +5,7 @@ can prepare its input without pandas.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,9 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
+from defero.data.encoders.encoder import TextEncoder
 from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
+from defero.data.recipes.embedded_column import EmbeddedColumn, learn_embedded
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.tables.cells import column_kind, column_names, no_such_column, numbers, quote_cell, row_number, texts
@@ -33,7 +35,7 @@ class FeatureRecipe:
 
     Attributes
     ----------
-    columns : tuple of NumericColumn, CategoricalColumn, TextColumn and VectorColumn
+    columns : tuple of NumericColumn, CategoricalColumn, TextColumn, VectorColumn and EmbeddedColumn
         Those in use, in the order of the training table.
     dropped : dict
         Column name to the reason why it is not used.
@@ -58,6 +60,7 @@ class FeatureRecipe:
         frame: Any,
         *,
         text: str | Sequence[str] | None = None,
+        encoder: TextEncoder | None = None,
         max_categories: int = 20,
         source: str = "table",
         first_row: int = 0,
@@ -69,7 +72,9 @@ class FeatureRecipe:
         frame : DataFrame
             The raw feature columns of the training rows.
         text : str or list of str, optional
-            Columns of free text, to be read as words weighted by TF-IDF.
+            Columns of free text.
+        encoder : TextEncoder, optional
+            Reads these columns; by default they are words weighted by TF-IDF.
         max_categories : int
             The most frequent levels of a column get a 0/1 column each, the rest share one (ties: in
             alphabetical order).
@@ -89,7 +94,8 @@ class FeatureRecipe:
             column: Column | str
             if name in as_text:
                 _check_text(name, kind, source=source)
-                column = learn_words(name, texts(frame[column_key]))
+                cells = texts(frame[column_key])
+                column = learn_words(name, cells) if encoder is None else learn_embedded(name, cells, encoder)
             elif kind == "number":
                 values = _numbers(frame, name, column_key, source=source, first_row=first_row)
                 column = learn_numbers(name, values)
@@ -154,7 +160,22 @@ class FeatureRecipe:
     @property
     def text(self) -> tuple[str, ...]:
         """Names of the raw columns that are read as weighted words or as vectors."""
-        return tuple(column.name for column in self.columns if isinstance(column, TextColumn | VectorColumn))
+        kinds = TextColumn | VectorColumn | EmbeddedColumn
+        return tuple(column.name for column in self.columns if isinstance(column, kinds))
+
+    @property
+    def embedded(self) -> tuple[EmbeddedColumn, ...]:
+        """The columns that a text encoder reads."""
+        return tuple(column for column in self.columns if isinstance(column, EmbeddedColumn))
+
+    def with_encoder(self, encoder: TextEncoder) -> "FeatureRecipe":
+        """Return the recipe with the encoder of its texts, which is not saved; raise if it is another one."""
+        return replace(
+            self,
+            columns=tuple(
+                column.with_source(encoder) if isinstance(column, EmbeddedColumn) else column for column in self.columns
+            ),
+        )
 
     def apply(self, frame: Any, *, source: str = "table", first_row: int = 0) -> FloatArray:
         """Return the (n, d) matrix of new rows: no NaN, no infinity, whatever the order of the columns.
@@ -254,11 +275,7 @@ class FeatureRecipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; `from_dict` gives back the same recipe, bit for bit."""
-        columns = [{"kind": _KINDS[type(column)], **asdict(column)} for column in self.columns]
-        return {
-            "columns": [{key: _lists(value) for key, value in column.items()} for column in columns],
-            "dropped": dict(self.dropped),
-        }
+        return {"columns": [_saved(column) for column in self.columns], "dropped": dict(self.dropped)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "FeatureRecipe":
@@ -288,12 +305,12 @@ _REASONS = {
 _NEW: dict[type, str] = {
     NumericColumn: "far beyond the training range",
     CategoricalColumn: "a category never seen in training",
-    **dict.fromkeys((TextColumn, VectorColumn), "none of its words was seen in training"),
+    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "none of its words was seen in training"),
 }
 _FILLED: dict[type, str] = {
     NumericColumn: "blank, filled with the training median",
     CategoricalColumn: "blank, which no training row was",
-    **dict.fromkeys((TextColumn, VectorColumn), "blank, read as no words"),
+    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "blank, read as no words"),
 }
 _NO_TEXT = {"number": "holds numbers", "date": "holds dates", "other": "its cells are neither numbers nor text"}
 _KINDS: dict[type, str] = {
@@ -301,6 +318,7 @@ _KINDS: dict[type, str] = {
     CategoricalColumn: "category",
     TextColumn: "text",
     VectorColumn: "vector",
+    EmbeddedColumn: "embedding",
 }
 
 
@@ -316,6 +334,11 @@ def _check_text(name: str, kind: str, *, source: str) -> None:
         raise TableError(
             f"{source}: column {name} is named as text and {_NO_TEXT[kind]}; remove it from ", Argument("text"), "."
         )
+
+
+def _saved(column: Column) -> dict[str, Any]:
+    names = [one.name for one in fields(column) if one.metadata.get("saved", True)]
+    return {"kind": _KINDS[type(column)], **{name: _lists(getattr(column, name)) for name in names}}
 
 
 def _lists(value: Any) -> Any:

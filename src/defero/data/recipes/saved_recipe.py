@@ -27,6 +27,15 @@ def recipe(n_bytes: int) -> Check:
         "category": record(name=text, levels=list_of(text), other=flag, **flags),
         "text": record(idf=numbers, slopes=maybe(list_of(numbers)), bias=numbers, **words),
         "vector": record(width=integer(1, n_bytes), coordinates=text, **words),
+        "embedding": record(
+            width=integer(1, n_bytes),
+            scale=number(0.0, 1.8e308),
+            probe=numbers,
+            slopes=maybe(list_of(numbers)),
+            bias=numbers,
+            **dict.fromkeys(("name", "encoder", "version", "origin"), text),
+            **flags,
+        ),
     }
     columns = record(columns=list_of(by_kind("kind", kinds), least=1), dropped=mapping_of(text))
     pictures = record(pictures=text, size=list_of(side, least=2, most=2))

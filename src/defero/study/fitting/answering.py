@@ -74,7 +74,7 @@ def _matrix(learn: "ExpertTable", cases: Cases, router: Router, *, groups: Any) 
     if not cases.file.text:
         return router.features(learn.features)
     matrix, _ = read_texts(
-        FeatureRecipe.learn(learn.features, text=cases.file.text),
+        FeatureRecipe.learn(learn.features, text=cases.file.text, encoder=cases.file.encoder),
         learn.features,
         learn.label_idx,
         n_classes=learn.n_classes,

@@ -121,6 +121,7 @@ def _train(
         min_answers=choices.min_answers,
         answer_weights=choices.weights,
         text=list(cases.file.text) or None,
+        text_encoder=cases.file.encoder,
         recipe=choices.recipe,
         checkpoints=choices.checkpoints,
         random_state=random_state,
