@@ -132,7 +132,7 @@ def test_the_order_of_the_experts_columns_does_not_matter(router, cases):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["dr_a", "dr_b", "dr_x"], r"experts: expected the experts of fit \(dr_a, dr_b, dr_c\), got dr_a, dr_b, dr_x"),
+        (["dr_a", "dr_b", "dr_x"], r"experts: no expert 'dr_x'.*of fit \(dr_a, dr_b, dr_c\), got dr_a, dr_b, dr_x"),
         (
             ["dr_a", "dr_b"],
             r"experts: expected the experts of fit \(dr_a, dr_b, dr_c\), got dr_a, dr_b; leave a column",
@@ -149,7 +149,7 @@ def test_other_experts_than_at_fit_are_refused(router, cases, columns, message):
 @pytest.mark.parametrize("shape", [(120, 2), (120, 4), (119, 3)])
 def test_another_number_of_answers_is_refused(router, cases, shape):
     with pytest.raises(
-        InputError, match=r"experts must have shape \(120, 3\), one row per item and one column .*, got"
+        InputError, match=r"answers must have shape \(120, 3\), one row per item and one column .*, got"
     ):
         router.answer(cases.features, np.full(shape, "benign"))
 
@@ -157,7 +157,7 @@ def test_another_number_of_answers_is_refused(router, cases, shape):
 def test_an_unknown_label_or_answer_is_refused(router, cases):
     with pytest.raises(InputError, match="y: row 0: label 'unsure' is not one of benign, malign"):
         router.score(cases.features, ["unsure"] * 120)
-    with pytest.raises(InputError, match="experts: row 0, column dr_a: answer 'unsure' is not one of benign, malign"):
+    with pytest.raises(InputError, match="answers: row 0, column dr_a: answer 'unsure' is not one of benign, malign"):
         router.answer(cases.features, cases.answers.assign(dr_a="unsure"))
 
 

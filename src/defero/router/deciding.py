@@ -300,6 +300,7 @@ class Deciding(Scoring):
         label_idx = encode_labels(y, self.classes)
         if experts is None:
             experts = np.full((len(label_idx), len(self.expert_names)), None)
+        self.answer_numbers(experts, n_items=len(label_idx))  # an error names this argument, not that of `answer`
         right = self.answer(X, experts, vote="expert").label == self.classes[label_idx]
         return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
