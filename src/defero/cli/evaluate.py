@@ -28,10 +28,11 @@ from defero.cli.options import (
     Seed,
     TextEncoder,
     fees_of,
-    saved_study,
+    saved_model,
     split_names,
 )
 from defero.cli.output import emit, show_answering, show_groups, show_notes, show_rivals, spelled
+from defero.cli.pool import evaluate_pool, is_pool, refuse
 
 
 def evaluate(
@@ -76,7 +77,21 @@ def evaluate(
 
     defero evaluate model new_cases.csv --fee all=2.5 --error-cost 40
     """
-    study, paid = saved_study(model, text_encoder), fees_of(fee, fees)
+    study, paid = saved_model(model, text_encoder), fees_of(fee, fees)
+    if is_pool(study):
+        refuse(
+            {"label": label, "answers": answers, "against": against, "ask": ask, "by": by, "cost_matrix": cost_matrix}
+        )
+        evaluate_pool(
+            study,
+            table,
+            fees=paid,
+            error_cost=error_cost,
+            absent=absent or [],
+            all_rows_new=all_rows_new,
+            as_json=as_json,
+        )
+        return
     cases = study.read(
         table,
         label=label,

@@ -27,6 +27,7 @@ from defero.cli.options import (
     split_names,
 )
 from defero.cli.output import emit, show_answering, show_notes, spelled
+from defero.cli.pool import fit_pool, refuse
 
 if TYPE_CHECKING:
     from defero.estimators.recipe import Recipe
@@ -50,6 +51,15 @@ def fit(
             "A blank cell means that the expert was not asked. With --answers: the experts to use. Default: all."
         ),
     ] = None,
+    scores: Annotated[
+        bool,
+        typer.Option(
+            "--scores",
+            help="The cells of --experts say how good each answer was, from 0 (wrong) to 1 (right), not what was "
+            "answered: a pool of language models, programs or people. No label is needed. --fee is what a call costs, "
+            "--error-cost what a point of quality is worth, --net auto, table, ridge, knn, trees or heads.",
+        ),
+    ] = False,
     answers: Answers = None,
     item: Item = None,
     expert: Expert = None,
@@ -180,6 +190,10 @@ def fit(
 
     defero fit items.csv --answers log.csv --label gold --text text --out model
 
+    With scores of language models, and what a call costs:
+
+    defero fit prompts.csv --scores --experts gpt,llama --text prompt --fee gpt=@gpt_price --fee llama=0.1 --out pool
+
     With a folder of pictures, and a column of their paths:
 
     defero fit scans --table cases.csv --image-column file --net wrn-28-4 --label truth --experts a,b --out model
@@ -190,6 +204,34 @@ def fit(
     from defero.study.team import writable
 
     _check_folder(table, table_file, image_column)
+    if scores:
+        other: dict[str, Any] = {
+            "label": label,
+            "answers": answers,
+            "majority_label": majority_label,
+            "control": control,
+        }
+        other |= {"image_column": image_column, "onnx": onnx, "cost_matrix": cost_matrix, "time": time}
+        other |= {"answer_weights": answer_weights, "checkpoints": checkpoints, "epochs": epochs}
+        refuse(other, why="is for teams with labels, not for --scores")
+        fit_pool(
+            table,
+            out,
+            experts=experts,
+            features=features,
+            text=text,
+            key=key,
+            groups=group,
+            split=split,
+            test_share=test_share,
+            fees=fees_of(fee, fees),
+            error_cost=error_cost,
+            model=net,
+            seed=seed,
+            forget_rows=forget_rows,
+            as_json=as_json,
+        )
+        return
     deep: dict[str, Any] = {
         "max_epochs": epochs,
         "batch_size": batch_size,

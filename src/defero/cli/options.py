@@ -95,12 +95,13 @@ _SPELLINGS = {
     "fees": "--fee",
     "expert_names": "--experts",
     "groups": "--group",
+    "floor": "--quality-floor",
     "max_epochs": "--epochs",
     "random_state": "--seed",
 }
 _SPELLINGS_OF = {
     "add-expert": {"annotator": "--expert-column", "name": "--expert"},
-    "fit": {"images": "TABLE"},
+    "fit": {"images": "TABLE", "model": "--net", "prices": "--fee"},
 }
 
 
@@ -208,8 +209,20 @@ def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] 
 def saved_study(model: Path, text_encoder: str | None) -> "Study":
     """Load the team that a command names before its table; where that is a file, the two were swapped."""
     from defero.core.errors import InputError
+
+    study = saved_model(model, text_encoder)
+    if not hasattr(study, "team"):
+        raise InputError(f"{model}: is a pool, made with --scores; this command is for teams with labels.")
+    team: Study = study
+    return team
+
+
+def saved_model(model: Path, text_encoder: str | None = None) -> "Any":
+    """Load the team or the pool that a command names before its table: a `Study` or a `PoolStudy`."""
+    from defero.core.errors import InputError
     from defero.study import Study
+    from defero.study.pools.pool_study import load_study
 
     if model.is_file():
         raise InputError(f"{model}: is a file and not a model folder; the model comes first, then the table of cases.")
-    return Study.load(model, text_encoder=text_encoder)
+    return load_study(model, lambda folder: Study.load(folder, text_encoder=text_encoder))

@@ -29,11 +29,12 @@ from defero.cli.options import (
     Seed,
     TextEncoder,
     fees_of,
-    saved_study,
+    saved_model,
     spelling,
     split_names,
 )
 from defero.cli.output import emit, show_notes
+from defero.cli.pool import is_pool, refuse, report_pool
 
 
 def report(
@@ -74,6 +75,12 @@ def report(
     from defero.study.judging.page import check_page, write_page
 
     check_page(out, model=model, tables=(table, answers))
+    study, paid, columns = saved_model(model, text_encoder), fees_of(fee, fees), split_names(by) or ()
+    if is_pool(study):
+        refuse({"label": label, "answers": answers, "ask": ask, "by": by, "cost_matrix": cost_matrix})
+        terms: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "absent": absent or []}
+        report_pool(study, table, out, all_rows_new=all_rows_new, as_json=as_json, **terms)
+        return
     words: dict[str, Any] = {
         "label": label,
         "answers": answers,
@@ -86,7 +93,6 @@ def report(
         "control": control,
         "images": images,
     }
-    study, paid, columns = saved_study(model, text_encoder), fees_of(fee, fees), split_names(by) or ()
     money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}
     judged = study.evaluate(
         study.read(table, **words),

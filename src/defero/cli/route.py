@@ -23,9 +23,10 @@ from defero.cli.options import (
     UnusedSeed,
     capacity_of,
     fees_of,
-    saved_study,
+    saved_model,
 )
 from defero.cli.output import emit, show_lines, show_notes
+from defero.cli.pool import is_pool, refuse, route_pool
 
 if TYPE_CHECKING:
     from defero.study.routing import Routing
@@ -72,6 +73,10 @@ def route(
         float | None, typer.Option(help="Largest share of the cases that experts may be asked about, such as 0.3.")
     ] = None,
     budget: Annotated[float | None, typer.Option(help="The most that all questions may cost. Needs --fee.")] = None,
+    quality_floor: Annotated[
+        float | None,
+        typer.Option(help="For pools: the cheapest member whose expected score reaches this is chosen."),
+    ] = None,
     answers: Annotated[
         Path | None,
         typer.Option(
@@ -98,7 +103,30 @@ def route(
 
     defero route model new_cases.csv --out decisions.csv --fee dr_a=0.05
     """
-    routing = saved_study(model, text_encoder).route(
+    from defero.core.errors import InputError
+
+    study = saved_model(model, text_encoder)
+    if is_pool(study):
+        other = {"cost_matrix": cost_matrix, "uncertainty": uncertainty, "answers": answers, "control": control}
+        refuse(other | {"defer_at_most": defer_at_most})
+        route_pool(
+            study,
+            table,
+            out,
+            key=key,
+            fees=fees_of(fee, fees),
+            error_cost=error_cost,
+            budget=budget,
+            floor=quality_floor,
+            capacity=capacity_of(capacity),
+            absent=absent or [],
+            progress=_show_progress if sys.stderr.isatty() and not as_json else None,
+            as_json=as_json,
+        )
+        return
+    if quality_floor is not None:
+        raise InputError("--quality-floor: is for pools, made with --scores; leave it out.")
+    routing = study.route(
         table,
         out,
         key=key,

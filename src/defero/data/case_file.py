@@ -312,7 +312,9 @@ def check_case_file(file: CaseFile) -> None:
             Argument("label"),
             ", or pass ",
             Argument("majority_label", True),
-            " to take the most frequent answer for it.",
+            " to take the most frequent answer for it; where cells say how good each answer was, from 0 to 1, pass ",
+            Argument("scores", True),
+            ".",
         )
 
 

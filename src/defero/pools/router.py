@@ -105,8 +105,29 @@ class PoolRouter(PoolParts):
         PoolDecision
             A member without a known price is chosen only where money plays no part.
         """
+        return self.route_features(
+            self.features(X),
+            prices=prices,
+            trade_off=trade_off,
+            budget=budget,
+            floor=floor,
+            available=available,
+            capacity=capacity,
+        )
+
+    def route_features(
+        self,
+        features: Any,
+        *,
+        prices: Any = None,
+        trade_off: float | None = None,
+        budget: float | None = None,
+        floor: float | None = None,
+        available: Mapping[str, bool] | ArrayLike | None = None,
+        capacity: Capacity | None = None,
+    ) -> PoolDecision:
+        """Choose as `route` does, from what `features` returned."""
         paid = _one_rule(trade_off=trade_off, budget=budget, floor=floor)
-        features = self.features(X)
         can = self._can(available, len(features))
         v = np.inf if trade_off is None else float(trade_off)
         if can is None and not {"budget", "floor"} & set(paid) and capacity is None and v > 0:

@@ -1,5 +1,6 @@
 """What a pool keeps on disk: its parts as a manifest and arrays, and back."""
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,15 @@ def load_pool(folder: Path) -> PoolRouter:
     if model.manifest.get("kind") != KIND:
         raise ModelFolderError(f"{folder}: is not a pool but a team with classes; load it with Router.load.")
     return read_pool(folder, model)
+
+
+def is_pool_folder(folder: Path) -> bool:
+    """Tell whether a folder's model.json says that it is a pool; False for whatever cannot be read."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(manifest, dict) and manifest.get("kind") == KIND
 
 
 def read_pool(folder: Path, model: ModelFiles) -> PoolRouter:

@@ -21,7 +21,7 @@ from defero.estimators.pool.pool_recipe import pool_table
 from defero.pools.curve import PoolCurve, member_means
 from defero.pools.decision import PoolDecision
 from defero.pools.features import as_matrix
-from defero.pools.inputs import price_matrix, score_matrix
+from defero.pools.inputs import price_matrix, same_items, score_matrix
 from defero.pools.judge import Judge
 from defero.pools.router import PoolRouter
 
@@ -119,7 +119,7 @@ class ExpertPool(BaseEstimator):
         if len(features) != len(matrix):
             raise InputError(f"must have {len(features)} rows like X, got {len(matrix)}.", argument="scores")
         marks = row_fingerprints(rows)
-        fold = _folds(marks if groups is None else np.asarray(groups), len(matrix), seed=self.random_state)
+        fold = _folds(same_items(marks) if groups is None else np.asarray(groups), len(matrix), seed=self.random_state)
         learned = matrix if self.judge is None else _corrected(matrix, self.judge)
         data = PoolData.of(features, learned, fold, recipe)
         choice = choose(data, self.model)

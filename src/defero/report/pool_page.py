@@ -1,0 +1,207 @@
+"""The report of a pool: one HTML page without scripts that needs no network."""
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from defero.core.wording import count_of, money
+from defero.plotting.pool_frontier import PoolFrontierDisplay
+from defero.pools.record import PoolRecord, Way
+from defero.report.html import Html, bullet_list, joined, paragraph, section, tag
+from defero.report.numbers import NOTHING, count
+from defero.report.svg import figure
+from defero.report.tables import folded_rows, table
+
+MOST_KINDS = 30
+
+
+def pool_page(
+    record: PoolRecord, kinds: Mapping[str, Sequence[str]], facts: Mapping[str, str], *, notes: Sequence[str] = ()
+) -> str:
+    """Return the page as text.
+
+    Parameters
+    ----------
+    record : PoolRecord
+    kinds : {column: (n,) values}
+        Categorical columns of the items: who gets which kinds.
+    facts : {name: value}
+        Model, table, versions and the like, for the foot of the page.
+    notes : sentences
+    """
+    style = resources.files("defero.report").joinpath("style.css").read_text(encoding="utf-8")
+    head = tag(
+        "head",
+        tag("meta", attributes={"charset": "utf-8"}),
+        tag("meta", attributes={"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        tag("meta", attributes={"name": "description", "content": sentence(record)}),
+        tag("title", "defero report: who of the pool should answer?"),
+        tag("style", Html(style)),
+    )
+    sections = [_ways(record), _frontier(record), _members(record), *_kinds(record, kinds), _promises(record), _words()]
+    if notes:
+        sections.insert(0, bullet_list(notes))
+    header = tag("header", tag("h1", "Who of the pool should answer?"), paragraph(sentence(record)))
+    foot = tag("footer", bullet_list(f"{name}: {value}" for name, value in facts.items() if value))
+    page = tag("html", head, tag("body", header, tag("main", *sections), foot), attributes={"lang": "en"})
+    return f"<!doctype html>\n{page}\n"
+
+
+def sentence(record: PoolRecord) -> str:
+    """Return the main result in one sentence."""
+    gain, low, high = record.gain
+    verdict = "beyond chance" if low > 0 or high < 0 else "which may be chance"
+    return (
+        f"On {count_of(len(record.scores), 'item')} the pool has a mean score of {_score(record.pool.quality)}, the "
+        f"best single member, {record.best_single.name}, {_score(record.best_single.quality)}: {_signed(gain)} "
+        f"({_signed(low)} to {_signed(high)}), {verdict}."
+    )
+
+
+def _ways(record: PoolRecord) -> Html:
+    ways: list[tuple[str, Way | None]] = [
+        ("the pool", record.pool),
+        (f"best single member in training: {record.best_single.name}", record.best_single),
+        ("a member at random", record.random),
+        ("" if record.cheapest is None else f"cheapest: {record.cheapest.name}", record.cheapest),
+        ("oracle, who knows all scores", record.oracle),
+    ]
+    rows = [[name, _score(way.quality), _money(way.cost)] for name, way in ways if way is not None]
+    gap = record.gap_share
+    lines = [] if np.isnan(gap) else [f"The pool closes {100 * gap:.0f} % of the gap from best single to oracle."]
+    return section(
+        "ways",
+        "What does the pool gain?",
+        table("Mean score and mean price of an item.", ["", "score", "price of an item"], rows),
+        *(paragraph(line) for line in lines),
+    )
+
+
+def _frontier(record: PoolRecord) -> Html:
+    curve = record.curve
+    if curve is None:
+        return section("frontier", "What does quality cost?", paragraph("No prices are known: quality alone counts."))
+    area = (
+        "The members' prices are equal, so that there is no zero router to compare with."
+        if np.isnan(record.area)
+        else f"Averaged over the costs that both reach, the pool's score is {_signed(record.area)} above the zero "
+        "router's, which mixes the best members at random at the same cost."
+    )
+    return section(
+        "frontier",
+        "What does quality cost?",
+        paragraph(area),
+        figure(
+            "frontier-picture",
+            "Mean score against the mean price of an item at every trade-off, judged by the scores that came. The "
+            "dashed line is the zero router, the dotted one the oracle.",
+            lambda ax: PoolFrontierDisplay.from_curve(
+                curve,
+                ax=ax,
+                chosen=(record.pool.cost, record.pool.quality),
+                oracle=record.oracle.quality,
+                random=(record.random.cost, record.random.quality),
+            ),
+            size=(5.2, 3.6),
+        ),
+    )
+
+
+def _members(record: PoolRecord) -> Html:
+    rows = sorted(record.members(), key=lambda row: -row["items"])
+    cells = [
+        [
+            row["name"],
+            count(row["items"]),
+            _maybe(row["promised"], _score),
+            _maybe(row["kept"], _score),
+            _maybe(row["quality"], _score),
+            _maybe(row["cost"], _money),
+        ]
+        for row in rows
+    ]
+    head = ["member", "items", "promised there", "kept there", "score on all items", "price of an item"]
+    shown = folded_rows(cells, lambda part: table("Items that each member gets.", head, part), rest="Show {n} others")
+    return section("members", "Who is asked?", shown)
+
+
+def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]:
+    parts = []
+    for column, values in kinds.items():
+        cells = np.asarray(values, dtype=object)
+        names, counts = np.unique(cells.astype(str), return_counts=True)
+        rows = []
+        for name in names[np.argsort(-counts, kind="stable")][:MOST_KINDS]:
+            own = cells.astype(str) == name
+            load = np.bincount(record.decision.expert[own], minlength=len(record.decision.expert_names))
+            best = np.argsort(-load, kind="stable")[:3]
+            who = ", ".join(
+                f"{record.decision.expert_names[j]} {100 * load[j] / own.sum():.0f} %" for j in best if load[j]
+            )
+            kept, promised = record.kept[own].mean(), record.decision.score[own].mean()
+            rows.append([name, count(int(own.sum())), who, _score(promised), _score(kept)])
+        more = f" The {MOST_KINDS} most frequent of {len(names)}." if len(names) > MOST_KINDS else ""
+        caption = f"Items by {column}, and the members that get most of them.{more}"
+        parts.append(joined([tag("h3", column), table(caption, [column, "items", "who", "promised", "kept"], rows)]))
+    return [section("kinds", "Who gets which kinds of items?", *parts)] if parts else []
+
+
+def _promises(record: PoolRecord) -> Html:
+    score = record.decision.score
+    order = np.array_split(np.argsort(score, kind="stable"), min(10, max(1, len(score) // 20)))
+    rows = []
+    for part in order:
+        kept = record.kept[part]
+        half = 1.96 * kept.std() / np.sqrt(len(part))
+        spread = f"{_score(kept.mean())} ({_score(kept.mean() - half)} to {_score(kept.mean() + half)})"
+        ends = f"{_score(score[part].min())} to {_score(score[part].max())}"
+        rows.append([ends, count(len(part)), _score(score[part].mean()), spread])
+    total = f"Over all items the chosen members promised {_score(score.mean())} and kept {_score(record.kept.mean())}."
+    return section(
+        "promises",
+        "Are promises kept?",
+        paragraph(total),
+        table(
+            "Expected score of the chosen members, in parts of equal size, and the mean score that came, with 95 % "
+            "intervals.",
+            ["expected score", "items", "promised", "kept"],
+            rows,
+        ),
+    )
+
+
+def _words() -> Html:
+    return section(
+        "glossary",
+        "How to read this report",
+        bullet_list(
+            [
+                "Score: how good an answer was, from 0 (wrong) to 1 (right).",
+                "Trade-off: the money that a point of quality is worth. The pool asks the member with the highest "
+                "expected score times trade-off minus price.",
+                "Zero router: two members mixed at random, so that any cost between theirs can be reached without "
+                "looking at the items. A pool must be above it to be worth anything. Its members are chosen on the "
+                "training rows.",
+                "Oracle: knows the scores beforehand. Nobody can reach it.",
+                "Who has no score for an item is not asked about it in this report.",
+            ]
+        ),
+    )
+
+
+def _score(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _signed(value: float) -> str:
+    return NOTHING if np.isnan(value) else f"{value + 0.0:+.3f}".replace("-", "\u2212")
+
+
+def _money(value: float) -> str:
+    return NOTHING if np.isnan(value) else money(value)
+
+
+def _maybe(value: float | None, write: Any) -> str:
+    return NOTHING if value is None else str(write(value))

@@ -1,0 +1,1 @@
+"""Studies of pools: experts of whom scores are known, and no classes."""

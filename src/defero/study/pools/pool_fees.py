@@ -1,0 +1,80 @@
+"""Fees of a pool's members as somebody gives them: money, or a column of the table with a price for each case."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from defero.core.checks.arrays import FloatArray
+from defero.core.errors import Argument, InputError, TableError
+from defero.core.wording import did_you_mean, join_names
+from defero.data.tables.cells import no_such_column, numbers, quote_cell, row_number
+
+Fees = Mapping[str, float | str]
+"""By member: money, or "@column"; the name "all" stands for everybody who is not named."""
+
+
+def member_fees(fees: Fees | None, expert_names: tuple[str, ...]) -> dict[str, float | str] | None:
+    """Return a fee for every member; None where no fee is given.
+
+    >>> member_fees({"all": 0.5, "large": "@cost"}, ("small", "large"))
+    {'small': 0.5, 'large': '@cost'}
+    """
+    if not fees:
+        return None
+    unknown = [name for name in fees if name not in (*expert_names, "all")]
+    if unknown:
+        hint = did_you_mean(unknown[0], expert_names)
+        raise InputError(
+            f": no expert {join_names(unknown)}{hint} There are {join_names(expert_names)}.", argument="fees"
+        )
+    missing = [name for name in expert_names if name not in fees and "all" not in fees]
+    if missing:
+        raise InputError(
+            f": no price for {join_names(missing)}; every member needs one, such as ",
+            Argument("fees", {missing[0]: 0.5}),
+            " or ",
+            Argument("fees", {"all": 0.5}),
+            ".",
+            argument="fees",
+        )
+    given = {name: fees.get(name, fees.get("all", 0.0)) for name in expert_names}
+    for name, fee in given.items():
+        if not isinstance(fee, str) and not (np.isfinite(fee) and fee >= 0):
+            raise InputError(f": {name} must cost a finite amount of at least 0, got {fee:g}.", argument="fees")
+    return given
+
+
+def fee_columns(fees: Fees | None) -> list[str]:
+    """Return the columns that fees are read from."""
+    return [fee.removeprefix("@") for fee in (fees or {}).values() if isinstance(fee, str)]
+
+
+def prices_of(
+    fees: Fees | None, frame: pd.DataFrame, expert_names: tuple[str, ...], *, source: str, first_row: int
+) -> FloatArray | None:
+    """Return the prices (n, J) of the rows of a table, NaN where a cell is blank; None without fees."""
+    if fees is None:
+        return None
+    columns: dict[str, Any] = {}
+    for name in expert_names:
+        fee = fees[name]
+        if isinstance(fee, str):
+            columns[name] = _column(frame, fee.removeprefix("@"), name, source=source, first_row=first_row)
+        else:
+            columns[name] = np.full(len(frame), fee)
+    return np.column_stack([columns[name] for name in expert_names])
+
+
+def _column(frame: pd.DataFrame, column: str, name: str, *, source: str, first_row: int) -> FloatArray:
+    if column not in frame.columns:
+        raise no_such_column(column, list(map(str, frame.columns)), source=source, role=f"the price of {name}")
+    values, wrong = numbers(frame[column])
+    wrong |= np.isinf(values) | (values < 0)
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        row = row_number(frame, place, first_row=first_row)
+        cell = quote_cell(np.asarray(frame[column]).astype(object)[place])
+        raise TableError(f"{source}: row {row}, column {column}: got {cell}; a price is a number of at least 0.")
+    return values

@@ -1,0 +1,246 @@
+"""Who of a pool answers each item of a file; tables are read, decided and written piece by piece."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from defero.core.errors import Argument, InputError
+from defero.core.wording import count_of, did_you_mean, join_names, money
+from defero.data.case_file import Table, TableSource
+from defero.data.tables.cells import no_such_column
+from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.write import write_decisions
+from defero.pools.decision import PoolDecision
+from defero.pools.frontier import NOBODY
+from defero.pools.router import PoolRouter
+from defero.study.pools.pool_fees import Fees, fee_columns, prices_of
+
+if TYPE_CHECKING:
+    from defero.study.pools.pool_study import PoolStudy
+
+ROWS_AT_ONCE = 50_000
+
+
+@dataclass(eq=False, repr=False)
+class PoolRouting:
+    """What was decided for the items of a file.
+
+    Attributes
+    ----------
+    out : Path or None
+    expert_names : J names
+    load : Counter
+        How many items each member gets; under "" those that nobody gets.
+    score, price : float
+        Sums of the expected scores and of the prices.
+    notes : sentences
+    decisions : DataFrame, optional
+        The decisions, where there is no file.
+    """
+
+    out: Path | None
+    expert_names: tuple[str, ...]
+    load: Counter[str] = field(default_factory=Counter)
+    score: float = 0.0
+    price: float = 0.0
+    notes: list[str] = field(default_factory=list)
+    decisions: pd.DataFrame | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many items were decided."""
+        return self.load.total()
+
+    def __repr__(self) -> str:
+        shown = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
+        return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(shown, most=6)}); to_frame() has them."
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the decisions, a row for each item."""
+        return self.decisions if self.decisions is not None else read_frame(str(self.out))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: what `defero route --json` prints."""
+        answered = max(self.rows - self.load[""], 1)
+        return {
+            "decisions": None if self.out is None else str(self.out),
+            "rows": self.rows,
+            "load": {name: self.load[name] for name in self.expert_names},
+            "nobody": self.load[""],
+            "expected_score": round(self.score / answered, 6),
+            "price": None if np.isnan(self.price) else self.price,
+            "notes": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        """Return the figures in words."""
+        lines = [f"{count_of(self.rows, 'item')} decided:"]
+        for name, count in self.load.most_common():
+            lines.append(f"  {name or 'nobody'}: {count:,}")
+        price = "" if np.isnan(self.price) or self.price == 0 else f", price {money(self.price)} in total"
+        lines.append(f"Expected score {self.score / max(self.rows - self.load[''], 1):.4f}{price}.")
+        return lines
+
+
+def route_pool(
+    study: "PoolStudy",
+    table: Table,
+    out: Path | None,
+    *,
+    key: str | None = None,
+    fees: Fees | None = None,
+    error_cost: float | None = None,
+    budget: float | None = None,
+    floor: float | None = None,
+    capacity: Mapping[str, Any] | None = None,
+    absent: Sequence[str] = (),
+    progress: Callable[[int], None] | None = None,
+) -> PoolRouting:
+    """Decide the items of a file.
+
+    Parameters
+    ----------
+    study : PoolStudy
+    table : path or DataFrame
+    out : Path, optional
+        The file of decisions; by default they are returned.
+    key : str, optional
+        Column that is copied to the decisions; by default that of `fit`.
+    fees, error_cost
+        As in `PoolStudy.fit`; by default those of `fit`.
+    budget, floor, capacity
+        As in `PoolRouter.route`, for the whole file.
+    absent : names
+        Members who cannot be asked.
+    progress : callable, optional
+        Called with the number of rows decided.
+    """
+    router, source = study.router, TableSource.of(table)
+    if router.recipe is None:
+        raise InputError(f"{study.name}: was fitted on a matrix, not on a table; call its route in Python.")
+    if out is not None and source.path is not None and out.exists() and out.samefile(source.path):
+        raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
+    columns = source.columns()
+    key = _key(router, key, columns, source=source.name)
+    available = _present(router, absent)
+    given, routing = study.fees(fees), PoolRouting(out, router.expert_names)
+    if not fees and any(column not in columns for column in fee_columns(given)):
+        routing.notes.append("the table has no prices: expected prices, learned in fit, are used.")
+        given = None
+    limited = budget is not None or capacity is not None
+    trade_off = None if budget is not None or floor is not None else study.trade_off(error_cost)
+    rule = {"trade_off": trade_off, "floor": floor, "available": available}
+    where = {"source": source.name, "first_row": source.first_row}
+    pieces = _pieces(router, source, key)
+    decided: list[pd.DataFrame] = []
+
+    def write_all(write: Callable[[dict[str, Any]], None]) -> None:
+        limits = {"budget": budget, "capacity": capacity}
+        decide = _whole if limited else _each
+        for piece, features, decision in decide(router, pieces, given, {**rule, **limits}, where):
+            write(_columns(router, piece, features, decision, key=key, first_row=source.first_row))
+            _count(routing, decision)
+            if progress is not None:
+                progress(routing.rows)
+
+    if out is None:
+        write_all(lambda cells: decided.append(pd.DataFrame(cells)))
+        routing.decisions = pd.concat(decided, ignore_index=True)
+    else:
+        with write_decisions(out) as decisions:
+            write_all(decisions.write)
+    return routing
+
+
+Decided = Iterator[tuple[pd.DataFrame, Any, PoolDecision]]
+
+
+def _each(router: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: dict[str, Any], where: Any) -> Decided:
+    """Decide piece by piece."""
+    for piece in pieces:
+        features = router.features(piece, **where)
+        prices = prices_of(fees, piece, router.expert_names, **where)
+        yield piece, features, router.route_features(features, prices=prices, **rule)
+
+
+def _whole(router: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: dict[str, Any], where: Any) -> Decided:
+    """Decide all items together, and give them piece by piece."""
+    frames = list(pieces)
+    parts = [router.features(piece, **where) for piece in frames]
+    prices = [prices_of(fees, piece, router.expert_names, **where) for piece in frames]
+    stacked = None if fees is None else np.concatenate([one for one in prices if one is not None])
+    decision = router.route_features(np.concatenate(parts), prices=stacked, **rule)
+    start = 0
+    for piece, features in zip(frames, parts, strict=True):
+        rows = slice(start, start + len(piece))
+        start += len(piece)
+        own = PoolDecision(
+            decision.expert[rows],
+            decision.expert_names,
+            decision.score[rows],
+            decision.price[rows],
+            decision.rule,
+            decision.trade_off,
+            None if decision.exception is None else decision.exception[rows],
+        )
+        yield piece, features, own
+
+
+def _columns(
+    router: PoolRouter, piece: pd.DataFrame, features: Any, decision: PoolDecision, *, key: str | None, first_row: int
+) -> dict[str, Any]:
+    """Lay out the decisions: who, expected score, price, the rule, and every member's expected score."""
+    first = {key: piece[key].tolist()} if key else {"row": np.asarray(piece.index + first_row)}
+    expected = router.model.predict(features)
+    rule = np.full(len(decision), decision.rule, dtype=object)
+    if decision.exception is not None:
+        rule = np.where(decision.exception == "", rule, decision.exception)
+    rule[decision.expert == NOBODY] = "nobody can be asked"
+    return {
+        **first,
+        "route": decision.name,
+        "score": decision.score.round(6),
+        "price": decision.price,
+        "reason": rule,
+        **{f"score_{name}": expected[:, j].round(6) for j, name in enumerate(router.expert_names)},
+    }
+
+
+def _count(routing: PoolRouting, decision: PoolDecision) -> None:
+    counts = dict(zip(routing.expert_names, decision.load.tolist(), strict=True))
+    routing.load.update({name: count for name, count in counts.items() if count})
+    nobody = int((decision.expert == NOBODY).sum())
+    if nobody:
+        routing.load[""] += nobody
+    routing.score += float(np.nansum(decision.score))
+    routing.price += float(decision.price.sum())
+
+
+def _pieces(router: PoolRouter, source: TableSource, key: str | None) -> Iterator[pd.DataFrame]:
+    assert router.recipe is not None
+    if source.path is None:
+        return iter([source.read(as_text=[])])
+    texts = [*router.recipe.categorical, *([] if key is None else [key])]
+    return read_chunks(source.path, rows=ROWS_AT_ONCE, as_text=texts)
+
+
+def _key(router: PoolRouter, key: str | None, columns: list[str], *, source: str) -> str | None:
+    if key is not None and key not in columns:
+        raise no_such_column(key, columns, source=source, role="the key")
+    known = router.facts.get("key")
+    return key or (known if known in columns else None)
+
+
+def _present(router: PoolRouter, absent: Sequence[str]) -> Any:
+    unknown = [name for name in absent if name not in router.expert_names]
+    if unknown:
+        hint = did_you_mean(unknown[0], router.expert_names)
+        raise InputError(
+            Argument("absent", unknown), f": no such expert{hint} The pool has {join_names(router.expert_names)}."
+        )
+    return np.array([name not in absent for name in router.expert_names]) if absent else None

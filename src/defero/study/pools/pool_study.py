@@ -1,0 +1,360 @@
+"""PoolStudy: from a table of scores to a pool that is fitted, tested, saved and used."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks.arrays import IntArray
+from defero.core.errors import InputError
+from defero.core.splits.split import split_groups
+from defero.core.wording import count_of, join_names, money
+from defero.data.case_file import Table
+from defero.data.fingerprint import held_out, row_fingerprints
+from defero.data.tables.roles import part_named
+from defero.pools.inputs import same_items
+from defero.pools.record import PoolRecord, judge_pool
+from defero.pools.router import PoolRouter
+from defero.pools.storage import is_pool_folder
+from defero.router.rows.seen import FORGOTTEN, check_rows_known
+from defero.study.pools.pool_cases import PoolCases, read_pool
+from defero.study.pools.pool_fees import Fees, fee_columns, member_fees, prices_of
+
+TEST_SHARE = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class PoolEvaluation:
+    """A pool on items that it has not seen.
+
+    Attributes
+    ----------
+    model, table : str
+    rows : int
+        Rows of the table with a score.
+    seen_by_fit : int
+        Of these, those that the pool was fitted on; they are left out.
+    cases : PoolCases
+        The items that are judged.
+    record : PoolRecord
+    notes : sentences
+    """
+
+    model: str
+    table: str
+    rows: int
+    seen_by_fit: int
+    cases: PoolCases
+    record: PoolRecord
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: what `defero evaluate --json` prints."""
+        return {
+            "model": self.model,
+            "table": self.table,
+            "rows": self.rows,
+            "seen_by_fit": self.seen_by_fit,
+            "test": self.record.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def lines(self) -> list[str]:
+        """Return the figures in words."""
+        record = self.record
+        ways = [record.pool, record.best_single, record.random, record.cheapest, record.oracle]
+        names = ["the pool", f"best single, {record.best_single.name}", "random", "", "oracle"]
+        if record.cheapest is not None:
+            names[3] = f"cheapest, {record.cheapest.name}"
+        width = max(map(len, names))
+        lines = [f"On {count_of(len(record.scores), 'item')} that the pool has not seen:", ""]
+        for name, way in zip(names, ways, strict=True):
+            if way is not None:
+                cost = "" if np.isnan(way.cost) else f"  {money(way.cost)} an item"
+                lines.append(f"  {name:<{width}}  score {way.quality:.4f}{cost}")
+        gain, low, high = record.gain
+        lines += ["", f"The pool minus the best single member: {gain:+.4f} [{low:+.4f}, {high:+.4f}]."]
+        if not np.isnan(record.area):
+            lines.append(f"Over the zero router, averaged over costs: {record.area:+.4f}.")
+        promised = float(record.decision.score.mean())
+        lines.append(f"Promised {promised:.4f}, kept {record.pool.quality:.4f}.")
+        return lines
+
+
+class PoolStudy:
+    """Items with the scores of a pool's members, and the pool that is made of them.
+
+    Parameters
+    ----------
+    router : PoolRouter
+    name : str
+        What messages call the pool.
+    test : PoolCases, optional
+        The test part, after `fit`.
+    n_train : int
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> task = rng.choice(["maths", "poems"], 300)
+    >>> right = {"small": rng.random(300) < 0.6, "large": rng.random(300) < 0.8}
+    >>> table = pd.DataFrame({"task": task, **{name: values.astype(int) for name, values in right.items()}})
+    >>> study = PoolStudy.fit(table, expert_names=["small", "large"], fees={"small": 1, "large": 10})
+    >>> study.evaluate().record.best_single.name
+    'large'
+    """
+
+    def __init__(
+        self, router: PoolRouter, *, name: str = "pool", test: PoolCases | None = None, n_train: int = 0
+    ) -> None:
+        self.router, self.name, self.test, self.n_train = router, name, test, n_train
+        self.notes: list[str] = []
+
+    def __repr__(self) -> str:
+        return f"PoolStudy: a pool of {join_names(self.router.expert_names)}."
+
+    @classmethod
+    def fit(
+        cls,
+        table: Table,
+        *,
+        expert_names: Sequence[str] | None,
+        features: Sequence[str] | None = None,
+        text: str | Sequence[str] = (),
+        key: str | None = None,
+        groups: str | None = None,
+        split: str | None = None,
+        test_share: float | None = None,
+        fees: Fees | None = None,
+        error_cost: float | None = None,
+        model: str = "auto",
+        random_state: int = 0,
+    ) -> "PoolStudy":
+        """Learn from four fifths of a table of scores; the rest is the test part.
+
+        Parameters
+        ----------
+        table : path or DataFrame
+            One row per item, one column of scores in [0, 1] per member.
+        expert_names : names
+            The columns of the scores.
+        features, text, key
+            As in `read_cases`.
+        groups : str, optional
+            Column of group ids: all rows of a group go to the same part. By default equal rows stay together.
+        split : str, optional
+            Column that says train or test.
+        test_share : float, optional
+            0.2 by default.
+        fees : {name: money or "@column"}, optional
+            What a call costs; the name "all" stands for everybody who is not named.
+        error_cost : float, optional
+            What a score of 0 in place of 1 costs, in the same unit: the trade-off of `route` if none is given there.
+        model : str
+            The learner, as in `ExpertPool`.
+        random_state : int
+        """
+        from defero.estimators.pool.expert_pool import ExpertPool
+
+        texts = (text,) if isinstance(text, str) else tuple(text)
+        given = member_fees(fees, tuple(expert_names or ()))
+        apart = [(one, "the price") for one in dict.fromkeys(fee_columns(given))]
+        apart += [(one, role) for one, role in ((key, "the key"), (groups, "the groups"), (split, "the split")) if one]
+        cases = read_pool(table, expert_names=expert_names, features=features, text=texts, apart=apart)
+        train, test = _parts(cases, groups=groups, split=split, test_share=test_share, seed=random_state)
+        prices = prices_of(given, cases.frame, cases.expert_names, source=cases.source, first_row=cases.first_row)
+        pool = ExpertPool(model, text=list(texts), random_state=random_state)
+        pool.fit(
+            cases.items.iloc[train],
+            cases.scores[train],
+            prices=None if prices is None else prices[train],
+            expert_names=cases.expert_names,
+            groups=None if groups is None else cases.frame[groups].astype(str).to_numpy()[train],
+            facts={"fees": given, "error_cost": error_cost, "key": key, "groups": groups, "split": split},
+        )
+        study = cls(pool.router_, test=_take(cases, test), n_train=len(train))
+        study.notes += cases.notes
+        return study
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> "PoolStudy":
+        """Read the pool in a model folder."""
+        return cls(PoolRouter.load(Path(folder)), name=str(folder))
+
+    def save(self, folder: str | PathLike[str], *, forget_rows: bool = False) -> None:
+        """Write the pool to a model folder; with `forget_rows` without fingerprints of its rows."""
+        router = self.router
+        if forget_rows:
+            router = replace(router, seen=np.zeros(0, dtype=np.uint64), rows_key=FORGOTTEN)
+        router.save(Path(folder))
+        self.name = str(folder)
+
+    def evaluate(
+        self,
+        table: Table | None = None,
+        *,
+        fees: Fees | None = None,
+        error_cost: float | None = None,
+        absent: Sequence[str] = (),
+        all_rows_new: bool = False,
+    ) -> PoolEvaluation:
+        """Judge the pool on items that it has not seen; by default on the test part.
+
+        Parameters
+        ----------
+        table : path or DataFrame, optional
+            Items with scores; rows that the pool was fitted on are left out.
+        fees, error_cost
+            As in `fit`; by default those of `fit`.
+        absent : names
+            Members who cannot be asked.
+        all_rows_new : bool
+            You vouch that no row was used to fit the pool; needed where nobody can check that.
+        """
+        given = self.fees(fees)
+        cases, n_seen = self.test, 0
+        if table is not None:
+            apart = [(one, "the price") for one in dict.fromkeys(fee_columns(given))]
+            recipe = self.router.recipe
+            used = None if recipe is None else list(recipe.inputs)
+            cases = read_pool(table, expert_names=self.router.expert_names, features=used, apart=_present(table, apart))
+            cases, n_seen = self._fresh(cases, all_rows_new=all_rows_new)
+        if cases is None:
+            raise InputError("evaluate: this pool was loaded without cases; pass a table with scores.")
+        prices, notes = self.prices(cases, fees, given)
+        available = np.array([name not in absent for name in self.router.expert_names])
+        keep = (np.isfinite(cases.scores) & available).any(axis=1)
+        record = judge_pool(
+            self.router,
+            cases.items[keep],
+            cases.scores[keep],
+            prices=None if prices is None else prices[keep],
+            trade_off=self.trade_off(error_cost),
+            available=available,
+        )
+        judged = _take(cases, np.flatnonzero(keep))
+        return PoolEvaluation(
+            self.name, cases.source, len(cases) + n_seen, n_seen, judged, record, (*cases.notes, *notes)
+        )
+
+    def fees(self, fees: Fees | None) -> dict[str, float | str] | None:
+        """Return the fee of every member: as given, else those of `fit`."""
+        return member_fees(fees or self.router.facts.get("fees"), self.router.expert_names)
+
+    def trade_off(self, error_cost: float | None) -> float | None:
+        """Return money per point of quality: as given, else that of `fit`; None where quality alone counts."""
+        value = self.router.facts.get("error_cost") if error_cost is None else error_cost
+        if value is not None and not (np.isfinite(value) and value >= 0):
+            raise InputError(f"must be a number of at least 0, got {value}.", argument="error_cost")
+        return value
+
+    def prices(
+        self, cases: PoolCases, fees: Fees | None, given: dict[str, float | str] | None
+    ) -> tuple[Any, list[str]]:
+        """Return prices (n, J) of the items; where columns of `fit` are not in the table, those that are expected."""
+        missing = [column for column in fee_columns(given) if column not in cases.frame.columns]
+        if missing and not fees:
+            note = f"no column {join_names(missing)} with prices: expected prices, learned in fit, are used."
+            return None, [note]
+        where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
+        return prices_of(given, cases.frame, cases.expert_names, **where), []
+
+    def report(self, out: str | PathLike[str], table: Table | None = None, **terms: Any) -> PoolEvaluation:
+        """Write the page of an evaluation; the other arguments are those of `evaluate`, and `command`."""
+        from defero.study.judging.page import check_page
+        from defero.study.pools.pool_page import write_pool_page
+
+        command, path = terms.pop("command", ""), Path(out)
+        check_page(path, model=None, tables=(table,))
+        evaluation = self.evaluate(table, **terms)
+        write_pool_page(evaluation, self.router, path, command=command)
+        return evaluation
+
+    def route(self, table: Table, out: str | PathLike[str] | None = None, **terms: Any) -> Any:
+        """Decide the items of a file; the arguments are those of `pool_routing.route_pool`."""
+        from defero.study.pools.pool_routing import route_pool
+
+        return route_pool(self, table, None if out is None else Path(out), **terms)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: what `defero fit --scores --json` prints."""
+        facts, judged = self.router.facts, self.evaluate()
+        return {
+            "model": self.name,
+            "rows": {"train": self.n_train, "test": len(judged.record.scores)},
+            "features": [] if self.router.recipe is None else self.router.recipe.describe(),
+            "learner": facts.get("learner"),
+            "held_out": facts.get("held_out"),
+            "notes": list(self.notes),
+            "test": judged.record.to_dict(),
+        }
+
+    def describe(self) -> list[str]:
+        """Return what `fit` did, a sentence each."""
+        facts = self.router.facts
+        held = {name: f"{value:.4f}" for name, value in facts.get("held_out", {}).items()}
+        tried = ", ".join(f"{name} {value}" for name, value in held.items())
+        n_test = 0 if self.test is None else len(self.test)
+        return [
+            f"{self.n_train:,} items to learn from, {n_test:,} for the test.",
+            *([] if self.router.recipe is None else [f"  {line}" for line in self.router.recipe.describe()[:12]]),
+            f"Expected scores by {facts.get('learner')} (mean held-out score of those chosen: {tried}).",
+        ]
+
+    def _fresh(self, cases: PoolCases, *, all_rows_new: bool) -> tuple[PoolCases, int]:
+        if not all_rows_new:
+            check_rows_known(self.router.rows_key)
+        seen = self.router.seen
+        fresh = held_out(seen, row_fingerprints(cases.items))
+        if all_rows_new or 2 * len(np.unique(seen)) < len(seen):  # equal rows are of a kind: no row can be recognised
+            fresh[:] = True
+        if not fresh.any():
+            raise InputError(
+                f"{cases.source}: every row was used to fit this pool; pass other items.", argument="table"
+            )
+        return _take(cases, np.flatnonzero(fresh)), int((~fresh).sum())
+
+
+def load_study(folder: Path, load: Callable[[Path], Any]) -> Any:
+    """Return a `PoolStudy` of a pool's folder, else what `load` reads from it."""
+    return PoolStudy.load(folder) if is_pool_folder(folder) else load(folder)
+
+
+def _present(table: Table, apart: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the roles of columns that the table has."""
+    from defero.data.case_file import TableSource
+
+    columns = TableSource.of(table).columns()
+    return [(name, role) for name, role in apart if name in columns]
+
+
+def _take(cases: PoolCases, rows: IntArray) -> PoolCases:
+    return replace(cases, frame=cases.frame.iloc[rows], scores=cases.scores[rows])
+
+
+def _parts(
+    cases: PoolCases, *, groups: str | None, split: str | None, test_share: float | None, seed: int
+) -> tuple[IntArray, IntArray]:
+    """Return the rows to learn from and the test part."""
+    if split is not None:
+        parts = [part_named(cell) for cell in cases.frame[split]]
+        odd = [cell for cell, part in zip(cases.frame[split], parts, strict=True) if part is None]
+        if odd:
+            raise InputError(f": {odd[0]!r} names no part; write train or test.", argument="split")
+        test = np.array([part == "test" for part in parts])
+        if test.all() or not test.any():
+            raise InputError(f": column {split} must have rows to learn from and rows to test.", argument="split")
+        return np.flatnonzero(~test), np.flatnonzero(test)
+    share = TEST_SHARE if test_share is None else test_share
+    if not 0 < share < 1:
+        raise InputError(f"must lie in (0, 1), got {share}.", argument="test_share")
+    marks: Any = (
+        same_items(row_fingerprints(cases.items)) if groups is None else cases.frame[groups].astype(str).to_numpy()
+    )
+    strata = np.zeros(len(cases), dtype=np.int64)
+    train, test_rows = split_groups(marks, strata, (1 - share, share), rng=np.random.default_rng(seed))
+    return train, test_rows

@@ -1,0 +1,162 @@
+"""Pools on the command line: fit --scores, evaluate, report, route, and what they refuse."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from defero.cli.main import app
+
+RUN = CliRunner()
+MEMBERS = ["small", "large", "odd"]
+
+
+def write_table(path, n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    task = rng.choice(["maths", "poems"], n)
+    right = {"small": np.where(task == "maths", 0.8, 0.3), "large": 0.85, "odd": np.where(task == "maths", 0.2, 0.95)}
+    table = pd.DataFrame({"id": np.arange(n) + seed * 10_000, "task": task, "length": rng.uniform(5, 10_000, n)})
+    for name in MEMBERS:
+        table[name] = (rng.random(n) < right[name]).astype(int)
+    table["large_price"] = table["length"] * 0.01
+    table.loc[rng.random(n) < 0.1, "small"] = np.nan
+    table.to_csv(path, index=False)
+    return table
+
+
+def call(*arguments, code=0):
+    from defero.cli.main import main
+
+    result = RUN.invoke(app, [str(one) for one in arguments])
+    assert main is not None
+    assert result.exit_code == code, (result.output, result.exception)
+    return result
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pool")
+    write_table(folder / "past.csv")
+    write_table(folder / "new.csv", n=200, seed=1)
+    fees = ["--fee", "large=@large_price", "--fee", "all=1"]
+    fitted = call(
+        "fit", folder / "past.csv", "--scores", "--experts", ",".join(MEMBERS), "--key", "id", *fees,
+        "--out", folder / "pool", "--json",
+    )  # fmt: skip
+    return folder, json.loads(fitted.stdout)
+
+
+def test_fit_tells_quality_cost_and_area(pool):
+    values = pool[1]
+    record = values["test"]["pool"]
+    assert values["rows"]["train"] + values["rows"]["test"] == 400
+    assert 0.7 < record["quality"] <= 1
+    assert record["cost"] > 0
+    assert record["area"] > 0
+    assert abs(values["test"]["promised"] - values["test"]["kept"]) < 0.12
+
+
+def test_evaluate_leaves_out_rows_of_fit(pool):
+    folder, _ = pool
+    new = json.loads(call("evaluate", folder / "pool", folder / "new.csv", "--json").stdout)
+    assert (new["rows"], new["seen_by_fit"]) == (200, 0)
+    assert set(new["test"]["pool"]) >= {"quality", "cost", "area", "frontier", "members"}
+    old = json.loads(call("evaluate", folder / "pool", folder / "past.csv", "--json").stdout)
+    assert old["seen_by_fit"] == pool[1]["rows"]["train"]
+    cheap = json.loads(call("evaluate", folder / "pool", folder / "new.csv", "--json", "--error-cost", "0.01").stdout)
+    assert cheap["test"]["pool"]["cost"] < new["test"]["pool"]["cost"]
+    assert "Promised" in call("evaluate", folder / "pool", folder / "new.csv").stdout
+
+
+def test_route_writes_decisions_with_prices_of_each_case(pool, tmp_path):
+    folder, _ = pool
+    out = tmp_path / "decisions.csv"
+    call("route", folder / "pool", folder / "new.csv", "--out", out, "--error-cost", "20")
+    decisions, new = pd.read_csv(out), pd.read_csv(folder / "new.csv")
+    assert decisions["id"].tolist() == new["id"].tolist()
+    large = decisions["route"] == "large"
+    np.testing.assert_allclose(decisions["price"][large], new["large_price"][large])
+    assert {"score_small", "score_large", "score_odd", "reason"} <= set(decisions)
+    total = json.loads(
+        call("route", folder / "pool", folder / "new.csv", "--out", out, "--budget", "400", "--json").stdout
+    )
+    assert total["price"] <= 400
+    floor = call("route", folder / "pool", folder / "new.csv", "--out", out, "--quality-floor", "0.75")
+    assert "small" in floor.stdout
+    limited = call("route", folder / "pool", folder / "new.csv", "--out", out, "--capacity", "odd=7", "--json")
+    assert json.loads(limited.stdout)["load"]["odd"] == 7
+    call("route", folder / "pool", folder / "new.csv", "--out", out, "--absent", "odd")
+    assert "odd" not in set(pd.read_csv(out)["route"])
+
+
+def test_prices_that_new_prompts_do_not_have_are_expected(pool, tmp_path):
+    folder, _ = pool
+    pd.read_csv(folder / "new.csv")[["id", "task", "length"]].to_csv(tmp_path / "bare.csv", index=False)
+    result = call("route", folder / "pool", tmp_path / "bare.csv", "--out", tmp_path / "d.csv", "--error-cost", "20")
+    assert "expected prices" in result.output
+    assert pd.read_csv(tmp_path / "d.csv")["price"].notna().all()
+
+
+def test_the_page_shows_the_frontier_and_who_gets_what(pool, tmp_path):
+    folder, _ = pool
+    call("report", folder / "pool", folder / "new.csv", "--out", tmp_path / "pool.html")
+    page = (tmp_path / "pool.html").read_text()
+    for words in ("zero router", "oracle", "poems", "promised", "best single member", "<svg"):
+        assert words in page
+    assert "<script" not in page
+
+
+def refused(*arguments):
+    from defero.core.errors import InputError
+
+    result = RUN.invoke(app, [str(one) for one in arguments])
+    assert isinstance(result.exception, InputError), (result.output, result.exception)
+    from defero.cli.options import spelling
+
+    return result.exception.message(spelling(str(arguments[0])))
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [(["2", "0"], "got '2'"), (["yes", "0"], "got 'yes'"), (["-1", "0"], "got '-1'")],
+)
+def test_scores_outside_their_range_name_row_and_column(tmp_path, cells, words):
+    pd.DataFrame({"x": [1.5, 2.5, 3], "a": [*cells, "1"], "b": [1, 0, 1]}).to_csv(tmp_path / "t.csv", index=False)
+    message = refused("fit", tmp_path / "t.csv", "--scores", "--experts", "a,b", "--out", tmp_path / "m")
+    assert words in message
+    assert "row 2, column a" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--fee", "small=-1", "--fee", "all=1"], "at least 0"),
+        (["--fee", "small=1"], "no price for large, odd"),
+        (["--fee", "smal=1", "--fee", "all=1"], "did you mean 'small'"),
+        (["--fee", "small=@nowhere", "--fee", "all=1"], "nowhere"),
+        (["--label", "task"], "--label"),
+        (["--net", "forest"], "--net"),
+        (["--test-share", "2"], "--test-share"),
+    ],
+)
+def test_fit_refuses_in_one_sentence(pool, tmp_path, options, words):
+    table = pool[0] / "past.csv"
+    message = refused("fit", table, "--scores", "--experts", "small,large,odd", "--out", tmp_path / "m", *options)
+    assert words in message
+    assert "\n" not in message
+    assert not (tmp_path / "m").exists()
+
+
+def test_right_or_wrong_without_scores_is_pointed_to_the_option(pool, tmp_path):
+    message = refused("fit", pool[0] / "past.csv", "--experts", "small,large,odd", "--out", tmp_path / "m")
+    assert "--scores" in message
+
+
+def test_a_pool_is_no_team(pool, tmp_path):
+    folder, _ = pool
+    assert "--against" in refused("evaluate", folder / "pool", folder / "new.csv", "--against", folder / "pool")
+    assert "a pool" in refused(
+        "add-expert", folder / "pool", folder / "new.csv", "--expert", "x", "--answer", "odd", "--out", tmp_path / "m"
+    )
