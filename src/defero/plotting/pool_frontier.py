@@ -65,5 +65,5 @@ class PoolFrontierDisplay:
         ax.grid(color=style.GRID, linewidth=0.6)
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
-        ax.legend(frameon=False, fontsize=7, loc="lower right")
+        ax.legend(frameon=False, fontsize=7, loc="best")
         return cls(ax)
