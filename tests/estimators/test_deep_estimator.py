@@ -11,6 +11,7 @@ from PIL import Image
 from sklearn.base import clone
 from tiny_pictures import Pooled, pictures, small_team
 
+from defero import Router
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
 from defero.scorers.team import TeamScorer
@@ -119,6 +120,19 @@ def test_branches_few_answers_and_nobody():
     assert small_team(Pooled(), max_epochs=1).fit(X, Y, experts=some).router_.answer_counts.sum() == (some >= 0).sum()
     alone = small_team(Pooled(), max_epochs=1).fit(X, Y)
     assert alone.predict_expert_proba(X).shape == (200, 0)
+
+
+@pytest.mark.parametrize("net", [Pooled(), "wrn-10-1"])
+def test_heads_of_their_own_leave_the_classifier_as_it_is_alone(net, tmp_path):
+    settings = {"loss": "decoupled", "max_epochs": 2, "validation_fraction": 0.0}
+    with_experts = small_team(net, branches="heads", **settings).fit(X, Y, experts=M)
+    alone = small_team(net, **settings).fit(X, Y)
+    np.testing.assert_allclose(with_experts.predict_proba(X), alone.predict_proba(X), atol=1e-6)
+    assert with_experts.predict_expert_proba(X).shape == (200, 4)
+    if isinstance(net, str):
+        with_experts.router_.save(tmp_path / "team")
+        again = Router.load(tmp_path / "team")
+        np.testing.assert_allclose(again.scores(X).expert_proba, with_experts.predict_expert_proba(X), atol=1e-6)
 
 
 def test_floats_vectors_and_frames():

@@ -62,6 +62,18 @@ def test_neither_loss_reaches_the_other_branch():
     assert not touched(net.trunk)
 
 
+def test_a_head_of_their_own_reads_the_trunk_and_leaves_it_alone():
+    net = DeferralNet.build(trunk(), torch.zeros(2, 5), n_classes=3, n_experts=4, detached=True)
+    batch = torch.randn(7, 5)
+    torch.nn.init.normal_(net.expert_head.weight)
+    net(batch).experts.square().sum().backward()
+    assert touched(net.expert_head)
+    assert not touched(net.trunk)
+    assert not touched(net.head)
+    torch.testing.assert_close(net.with_features(batch)[1], net.trunk(batch))
+    assert (net.n_classes, net.n_experts) == (3, 4)
+
+
 def test_the_whole_loss_reaches_every_weight():
     net, batch = two_branches(), torch.randn(64, 5)
     logits = net(batch)
@@ -82,7 +94,7 @@ def test_permuting_experts_permutes_their_logits_alone():
 
 def test_heads_and_trunks_that_do_not_go_together():
     one, head, classes, experts = trunk(), DeferralHead(8, 3, 4), DeferralHead(8, 3, 0), DeferralHead(8, 0, 4)
-    with pytest.raises(InputError, match="go together"):
+    with pytest.raises(InputError, match="expert_trunk needs expert_head"):
         DeferralNet(one, classes, trunk())
     with pytest.raises(InputError, match="at least one class"):
         DeferralNet(one, experts)

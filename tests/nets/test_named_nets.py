@@ -94,7 +94,7 @@ def test_learned_weights_that_there_are_not():
 
 
 def test_branches_are_one_or_two():
-    with pytest.raises(InputError, match="branches must be one of one, two, got 'three'"):
+    with pytest.raises(InputError, match="branches must be one of one, heads, two, got 'three'"):
         named("wrn-10-1", branches="three")
 
 

@@ -50,6 +50,27 @@ def test_every_case_is_in_one_part(n, seed, kind):
         assert all(first.max() < second.min() for first, second in pairwise(when))
 
 
+@pytest.mark.parametrize(
+    ("n_answers", "n_panels"),
+    [(5, 9), (20, 15), (50, 38), (150, 75)],  # of 400 cases that are not for the test, 75 are the usual part
+)
+@pytest.mark.parametrize("by_column", [False, True])
+def test_where_few_cells_are_filled_fewer_cases_are_kept_apart_for_panels(n_answers, n_panels, by_column):
+    n, column = 500, ["train"] * 400 + ["test"] * 100
+    labels = np.arange(n) % 2
+    answers = np.full((n, 3), -1)
+    answers[:n_answers] = labels[:n_answers, None]
+    table = ExpertTable(labels, answers, features=pd.DataFrame({"number": np.arange(n)}))
+    cases = replace(cases_of(n, part=column), table=table)
+    answers[n_answers : n_answers * 5 // 4] = 0  # those of the test do not count
+    if not by_column:
+        cases = replace(cases, table=ExpertTable(labels, answers, features=table.features))
+    parts = numbers_of(cut(cases, **({"split": "part"} if by_column else {})))
+    assert sorted(row for part in parts for row in part) == list(range(n))
+    assert abs(len(parts[2]) - n_panels) <= 2
+    assert abs(len(parts[1]) - 75) <= 2
+
+
 @given(st.lists(st.sampled_from([word for words in PARTS.values() for word in words]), min_size=30, max_size=90))
 def test_a_column_is_followed(words):
     words = ["train"] * 12 + ["test"] * 2 + words

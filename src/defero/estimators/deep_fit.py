@@ -112,8 +112,10 @@ def fit_deep_net(
         raise InputError(
             ": deep nets do not support weights; repeat rows, or use net='mlp' on features.", argument="sample_weight"
         )
-    if options.recipe.branches == "two" and data.n_experts == 0:
-        raise InputError(Argument("branches", "two"), " needs experts, and there are none; leave it out.")
+    if options.recipe.branches != "one" and data.n_experts == 0:
+        raise InputError(
+            Argument("branches", options.recipe.branches), " needs experts, and there are none; leave it out."
+        )
     generator = torch.Generator().manual_seed(seed)
     held_out_mask = _held_out(data, options.recipe.validation_fraction, rng=np.random.default_rng(seed))
     train, held_out, inputs = _feeds(data, held_out_mask, options, seed=seed)
@@ -228,8 +230,10 @@ def _built(
     }
     if isinstance(net, str):
         return net_by_name(net, example, branches=options.recipe.branches, **heads)
-    trunks = [copy.deepcopy(net).cpu() for _ in range(1 if options.recipe.branches == "one" else 2)]
-    return DeferralNet.build(trunks[0], example, expert_trunk=trunks[1] if len(trunks) == 2 else None, **heads)
+    branches = options.recipe.branches
+    trunks = [copy.deepcopy(net).cpu() for _ in range(2 if branches == "two" else 1)]
+    expert_trunk = trunks[1] if branches == "two" else None
+    return DeferralNet.build(trunks[0], example, expert_trunk=expert_trunk, detached=branches == "heads", **heads)
 
 
 def _loop_settings(options: DeepOptions, net: str | nn.Module, *, n_items: int, shape: tuple[int, ...]) -> LoopSettings:

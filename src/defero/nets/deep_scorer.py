@@ -74,7 +74,7 @@ class DeepScorer:
         Of one item: (d,) of a vector, (height, width, channels) of a picture.
     name : str, optional
         The net's name, from which it can be built again; None for somebody's own module.
-    branches : "one" or "two"
+    branches : "one", "heads" or "two"
     """
 
     kind: ClassVar[str] = "deep"

@@ -1,4 +1,4 @@
-"""A trunk and a head; or two trunks, one for the classes and one for the experts."""
+"""A trunk and a head; a trunk and two heads; or two trunks, one for the classes and one for the experts."""
 
 from typing import Any
 
@@ -83,8 +83,9 @@ class DeferralHead(nn.Module):
 class DeferralNet(nn.Module):
     """Any module that maps a batch to (n, f) features, with a head on top.
 
-    With many experts their noisy targets can crowd out the classes in a trunk that both share. Given a second trunk
-    and head, the experts have weights of their own: neither loss reaches the other's trunk.
+    With many experts their noisy targets can crowd out the classes in a trunk that both share. Given a head of their
+    own, the experts read the trunk's features and send no gradient into it: the trunk learns as that of one classifier
+    does. Given a second trunk as well, neither loss reaches the other's trunk.
 
     Parameters
     ----------
@@ -93,9 +94,10 @@ class DeferralNet(nn.Module):
     head : DeferralHead
         Of K classes and J experts; of K classes alone where the experts have their own.
     expert_trunk : nn.Module, optional
-        From the same batch to (n, f').
+        From the same batch to (n, f'); goes with `expert_head`.
     expert_head : DeferralHead, optional
-        Of no class and J experts, with the model's column where there is one.
+        Of no class and J experts, with the model's column where there is one. Without `expert_trunk` it reads the
+        features of `trunk`, without gradient.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class DeferralNet(nn.Module):
         n_classes: int,
         n_experts: int,
         expert_trunk: nn.Module | None = None,
+        detached: bool = False,
         model_column: bool = False,
         generator: torch.Generator | None = None,
     ) -> "DeferralNet":
@@ -139,6 +142,8 @@ class DeferralNet(nn.Module):
         n_classes, n_experts : int
         expert_trunk : nn.Module, optional
             The experts' own trunk.
+        detached : bool
+            Give the experts a head of their own on the one trunk, without gradient into it.
         model_column : bool
             For a mixture of experts.
         generator : torch.Generator, optional
@@ -149,10 +154,10 @@ class DeferralNet(nn.Module):
         DeferralHead(12, n_classes=3, n_experts=2)
         """
         width = feature_width(trunk, example)
-        if expert_trunk is None:
+        if expert_trunk is None and not detached:
             head = DeferralHead(width, n_classes, n_experts, model_column=model_column, generator=generator)
             return cls(trunk, head)
-        expert_width = feature_width(expert_trunk, example)
+        expert_width = width if expert_trunk is None else feature_width(expert_trunk, example)
         head = DeferralHead(width, n_classes, 0, generator=generator)
         expert_head = DeferralHead(expert_width, 0, n_experts, model_column=model_column, generator=generator)
         return cls(trunk, head, expert_trunk, expert_head)
@@ -175,9 +180,9 @@ class DeferralNet(nn.Module):
         """Return the logits of a batch, and the features that the experts' head reads, (n, f)."""
         features: Tensor = self.trunk(batch)
         logits: Logits = self.head(features)
-        if self.expert_trunk is None or self.expert_head is None:
+        if self.expert_head is None:
             return logits, features
-        of_items: Tensor = self.expert_trunk(batch)
+        of_items: Tensor = features.detach() if self.expert_trunk is None else self.expert_trunk(batch)
         of_experts: Logits = self.expert_head(of_items)
         return Logits(logits.classes, of_experts.experts, of_experts.model), of_items
 
@@ -185,13 +190,11 @@ class DeferralNet(nn.Module):
 def _check_branches(
     trunk: nn.Module, head: DeferralHead, expert_trunk: nn.Module | None, expert_head: DeferralHead | None
 ) -> None:
-    if (expert_trunk is None) != (expert_head is None):
-        raise InputError(
-            "expert_trunk and expert_head go together: pass both or neither, or let DeferralNet.build do it."
-        )
+    if expert_trunk is not None and expert_head is None:
+        raise InputError("expert_trunk needs expert_head: pass both, or let DeferralNet.build do it.")
     if head.n_classes == 0:
         raise InputError("must have at least one class, got none.", argument="head")
-    if expert_trunk is None or expert_head is None:
+    if expert_head is None:
         return
     if head.n_experts or head.model_column:
         raise InputError(
@@ -203,6 +206,8 @@ def _check_branches(
         raise InputError(
             f"must have no class, got {expert_head.n_classes}; the classes belong to head.", argument="expert_head"
         )
+    if expert_trunk is None:
+        return
     shared = {id(weight) for weight in trunk.parameters()} & {id(weight) for weight in expert_trunk.parameters()}
     if shared or trunk is expert_trunk:
         raise InputError("trunk and expert_trunk share weights; make the second trunk anew, or leave it out.")

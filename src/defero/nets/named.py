@@ -32,6 +32,8 @@ _PLAIN = (
     "text-cnn",
     *(f"efficientnet-lite{variant}" for variant in EFFICIENTNET_VARIANTS),
 )
+BRANCHES = ("one", "heads", "two")
+"""What classes and experts share: trunk and head, the trunk, nothing."""
 NET_NAMES = ("wrn-<depth>-<width>", *_PLAIN, *(f"{package}:<model>" for package in _FOREIGN))
 
 
@@ -106,8 +108,9 @@ def net_by_name(
     example : (n, channels, height, width) pictures, or (n, d) vectors for "text-cnn"
         Tells the number of channels, and the width of other packages' nets.
     n_classes, n_experts : int
-    branches : "one" or "two"
-        Two: the experts have a second trunk of the same shape and with weights of its own.
+    branches : "one", "heads" or "two"
+        Heads: the experts have a head of their own that sends no gradient into the trunk. Two: they have a second trunk
+        of the same shape and with weights of its own.
     model_column : bool
         For a mixture of experts.
     pretrained : bool, optional
@@ -123,10 +126,10 @@ def net_by_name(
     >>> net(torch.zeros(2, 3, 32, 32)).experts.shape
     torch.Size([2, 4])
     """
-    one_of("branches", branches, ("one", "two"))
+    one_of("branches", branches, BRANCHES)
     trunks = [
         trunk_by_name(name, example, pretrained=pretrained, generator=generator)
-        for _ in range(1 if branches == "one" else 2)
+        for _ in range(2 if branches == "two" else 1)
     ]
     return DeferralNet.build(
         trunks[0],
@@ -134,6 +137,7 @@ def net_by_name(
         n_classes=n_classes,
         n_experts=n_experts,
         expert_trunk=trunks[1] if branches == "two" else None,
+        detached=branches == "heads",
         model_column=model_column,
         generator=generator,
     )

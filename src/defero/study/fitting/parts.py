@@ -21,6 +21,8 @@ OTHER = 0.1875
 """Of the cases that are not for the test: the share of each of the parts to calibrate and to conformalize."""
 MOST_OTHER = 2_000
 """Each of these parts has at most about so many cases: more make neither better, but learning."""
+FEW_ANSWERS = 100
+"""Where most cells are empty and experts gave fewer answers, fewer cases are kept apart for panels."""
 TEST = 0.2
 
 
@@ -68,10 +70,11 @@ def four_parts(
         if split is None:
             rest = 1 - test_share
             other = _other_share(rest * len(cases.table))
-            sizes = ((1 - 2 * other) * rest, other * rest, other * rest, test_share)
+            panels = other * _share_for_panels(cases.table, rest)
+            sizes = ((1 - other - panels) * rest, other * rest, panels * rest, test_share)
             rows = cutter.cut(np.arange(len(cases.table)), sizes)
         else:
-            rows = _as_the_column_says(_roles(cases, split, source=source), cutter, source=source, column=split)
+            rows = _as_the_column_says(_roles(cases, split, source=source), cutter, cases=cases, column=split)
             if cutter.groups is not None:
                 refuse_shared_groups(cutter.groups, rows)
     except SplitError as error:
@@ -109,7 +112,8 @@ class _Cutter:
         return tuple(rows[part] for part in parts)
 
 
-def _as_the_column_says(role: NDArray[Any], cutter: _Cutter, *, source: str, column: str) -> Parts:
+def _as_the_column_says(role: NDArray[Any], cutter: _Cutter, *, cases: Cases, column: str) -> Parts:
+    source = cases.source
     rows = {name: np.flatnonzero(role == name) for name in PARTS}
     for name, what in (("test", "for the test"), ("learn", "to learn from")):
         if not len(rows[name]):
@@ -125,7 +129,9 @@ def _as_the_column_says(role: NDArray[Any], cutter: _Cutter, *, source: str, col
     lacking = [name for name in ("calibrate", "conformalize") if not len(rows[name])]
     if lacking:
         other = _other_share(len(rows["learn"]))
-        rows["learn"], *cut = cutter.cut(rows["learn"], (1 - 2 * other, *(other for _ in lacking)))
+        panels = other * _share_for_panels(cases.table.take(rows["learn"]))
+        shares = [panels if name == "conformalize" else other for name in lacking]
+        rows["learn"], *cut = cutter.cut(rows["learn"], (1 - 2 * other + (other - panels), *shares))
         rows.update(zip(lacking, cut, strict=True))
     return tuple(np.sort(rows[name]) for name in ("learn", "calibrate", "conformalize", "test"))
 
@@ -133,6 +139,18 @@ def _as_the_column_says(role: NDArray[Any], cutter: _Cutter, *, source: str, col
 def _other_share(n_cases: float) -> float:
     """Return the share of each of the parts to calibrate and to conformalize, of so many cases."""
     return min(OTHER, MOST_OTHER / n_cases)
+
+
+def _share_for_panels(table: ExpertTable, share: float = 1.0) -> float:
+    """Return how much of the usual part for panels is cut from a share of the cases.
+
+    Where most cells are empty, a case says little about panels but has some of the few answers to learn an expert's
+    skill from: below `FEW_ANSWERS` answers of the median expert the part shrinks in proportion.
+    """
+    n_answers = share * float(np.median(table.answer_counts)) if len(table.answer_counts) else 0.0
+    if n_answers >= 0.5 * share * len(table):
+        return 1.0
+    return min(1.0, max(n_answers, 10.0) / FEW_ANSWERS)
 
 
 def _roles(cases: Cases, column: str, *, source: str) -> NDArray[Any]:

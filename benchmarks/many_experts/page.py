@@ -1,0 +1,77 @@
+"""The page: each method beside one classifier of the same seed."""
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from benchmarks.many_experts.methods import METHODS
+
+Record = dict[str, Any]
+
+
+def page(records: list[Record]) -> str:
+    """Return the page in Markdown."""
+    lines = [
+        "# Many experts, one network",
+        "",
+        "Written by `python -m benchmarks.many_experts`; do not edit. CIFAR-10 (45,000 pictures to learn from, 5,000 "
+        "to calibrate, 10,000 for the test), experts of the paper's simulation 1 as published, answers drawn anew in "
+        "every epoch. Mean over the seeds; in brackets the difference to one classifier of the same seeds and the same "
+        "training with its 95 % interval (t), in points. ECE: mean over the experts, 20 bins, after the training and "
+        "after calibration.",
+        "",
+    ]
+    for n_experts in sorted({record["n_experts"] for record in records if record["n_experts"]}):
+        lines += [*_table(records, n_experts), ""]
+    return "\n".join(lines)
+
+
+def _table(records: list[Record], n_experts: int) -> list[str]:
+    alone = {record["seed"]: record for record in records if record["method"] == "classifier"}
+    by_method: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        if record["n_experts"] == n_experts:
+            by_method[record["method"]].append(record)
+    lines = [
+        f"## {n_experts} experts",
+        "",
+        "| method | seeds | classifier % | team % | team, calibrated % | ECE % | calibrated ECE % | s a run |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    if alone:
+        accuracy = 100 * np.mean([record["class_accuracy"] for record in alone.values()])
+        seconds = np.median([record["wall_seconds"] for record in alone.values()])
+        lines.append(f"| one classifier | {len(alone)} | {accuracy:.2f} | | | | | {seconds:.1f} |")
+    for name, method in METHODS.items():
+        rows = by_method.get(name)
+        if not rows:
+            continue
+        cells = [
+            name,
+            str(len(rows)),
+            f"{_mean(rows, 'class_accuracy')} {_beside(rows, alone)}",
+            _mean(rows, "system_accuracy"),
+            _mean(rows, "calibrated.system_accuracy") if method.probabilities else "",
+            _mean(rows, "ece") if method.probabilities else "",
+            _mean(rows, "calibrated.ece") if method.probabilities else "",
+            f"{np.median([row['wall_seconds'] for row in rows]):.1f}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _mean(rows: list[Record], figure: str) -> str:
+    return f"{100 * np.mean([row[figure] for row in rows]):.2f}"
+
+
+def _beside(rows: list[Record], alone: dict[int, Record]) -> str:
+    """Return the mean difference of the classifier to that of one classifier, with its interval."""
+    gaps = [
+        100 * (row["class_accuracy"] - alone[row["seed"]]["class_accuracy"]) for row in rows if row["seed"] in alone
+    ]
+    if len(gaps) < 2:
+        return ""
+    half = float(stats.t.ppf(0.975, len(gaps) - 1) * np.std(gaps, ddof=1) / len(gaps) ** 0.5)
+    return f"({np.mean(gaps):+.2f} ± {half:.2f})"
