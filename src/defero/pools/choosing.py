@@ -141,11 +141,10 @@ def by_product(
             _refuse_not_finite(features, score, start)
         np.clip(score, 0.0, 1.0, out=score)
         paid = score if share is None else score - (share[:, None] if share.ndim == 1 else share[rows].T)
-        top, who = paid[0].copy(), np.zeros(rows.stop - start, dtype=np.int64)
+        top, who = paid[0].copy(), np.zeros(rows.stop - start, dtype=np.int32)
         for j in range(1, n_members):
-            better = paid[j] > top
-            np.copyto(top, paid[j], where=better)
-            who[better] = j
+            np.copyto(who, j, where=paid[j] > top)
+            np.maximum(top, paid[j], out=top)
         expert[rows] = who
         best[rows] = top if share is None else score[who, np.arange(len(who))]
     return expert, best

@@ -1,0 +1,192 @@
+"""The page of the benchmark: tables of means over splits, with paired intervals."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from defero.metrics.statistics.resampled import nadeau_bengio
+
+Line = dict[str, Any]
+OURS = "ExpertPool"
+HEAD = """# Pools of language models
+
+Who is asked: the member with the highest expected score, learned from scores of right or wrong alone. Questions come
+from two public sets; equal questions are on one side of a split, a fifth is the test part. `llm_routing_9` has 6,108
+questions of 14 tasks, nine models and a price per token (input tokens alone are counted, as no others are recorded);
+`llm_routing_7` has 20,600 questions of 16 tasks and seven models, multiple choice counted as right or wrong, and no
+prices. Features are words weighted by TF-IDF in a few directions. Differences are ours minus theirs on the same splits,
+with 95 % intervals corrected for splits that share questions (Nadeau and Bengio 2003).
+
+With the task given nothing is measurably better than the table of means by task, and `ExpertPool` mostly takes that
+table. Without the task a table of means by task is still shown, as what knowing it would be worth. Where an interval
+holds 0 the difference may be chance: so it is for plain nearest neighbours on `llm_routing_9` without the task, whose
+mean is above ours.
+
+Run `python -m benchmarks.pools`; `pools.jsonl` has every trial with the versions. CPU seconds are of one thread, fit
+and decisions together.
+"""
+
+
+def page(lines: Sequence[Line]) -> str:
+    """Return the page."""
+    parts = [HEAD]
+    for name in dict.fromkeys(line["set"] for line in lines if line["study"] == "choice"):
+        for task in (True, False):
+            rows = [line for line in lines if line["study"] == "choice" and line["set"] == name]
+            parts.append(_choice(name, task, rows))
+    parts += [_cold_start(lines), _cascade(lines)]
+    return "\n".join(part for part in parts if part)
+
+
+def _choice(name: str, task: bool, lines: Sequence[Line]) -> str:
+    # Systems that do not read the task, or that are the task's table, stand in both tables.
+    anyway = ("best single", "random", "best of the task")
+    use = [line for line in lines if line["task"] == task or line["system"] in anyway]
+    systems = list(dict.fromkeys(line["system"] for line in use))
+    by = {system: {line["split"]: line for line in use if line["system"] == system} for system in systems}
+    if OURS not in by:
+        return ""
+    splits = len(by[OURS])
+    first = next(iter(by[OURS].values()))
+    priced = "area" in first
+    head = ["system", "quality", "ours minus theirs", "gap recovered", "calibration error", "CPU s"]
+    table = [head, ["---"] * len(head)]
+    for system in systems:
+        own = by[system]
+        table.append(
+            [
+                system,
+                _mean(own, "quality"),
+                "" if system.startswith(OURS) else _difference(by[OURS], own, "quality"),
+                _mean(own, "gap_share", digits=2),
+                _mean(own, "calibration_error"),
+                _mean(own, "cpu_s", digits=1),
+            ]
+        )
+    table.append(["oracle", _mean(by[OURS], "oracle"), "", "1.00", "", ""])
+    given = "with the task given" if task else "without the task"
+    text = f"\n## {name}, {given} ({splits} splits)\n\n{_table(table)}"
+    chosen = [str(line["chosen"]) for line in by[OURS].values()]
+    counts = ", ".join(f"{one} {chosen.count(one)}" for one in dict.fromkeys(chosen))
+    promised = (
+        f"Promised {_mean(by[OURS], 'promised')}, kept {_mean(by[OURS], 'quality')}; learners chosen: {counts}.\n"
+    )
+    return text + "\n" + promised + (_prices(by) if priced else "")
+
+
+def _prices(by: dict[str, dict[int, Line]]) -> str:
+    head = [
+        "system",
+        "area over the zero router",
+        "at the best single's cost",
+        "half way to the cheapest",
+        "cost at full quality",
+    ]
+    table = [head, ["---"] * len(head)]
+    for system, own in by.items():
+        if system == "random":
+            continue
+        table.append(
+            [
+                system,
+                _mean(own, "area", digits=4),
+                _mean(own, "quality_at_best_cost"),
+                _mean(own, "quality_at_half_cost"),
+                _mean(own, "cost", digits=1),
+            ]
+        )
+    zero = ["zero router", "0", _mean(by[OURS], "best_single"), _mean(by[OURS], "zero_at_half_cost"), ""]
+    cheapest = ["cheapest", "", "", "", ""]
+    cheapest[2] = f"({_mean(by[OURS], 'cheapest')} at its own cost)"
+    return (
+        "\nQuality at equal cost (dollars per million questions), along the trade-offs:\n\n"
+        + _table([*table, zero, cheapest])
+        + "\n"
+    )
+
+
+def _cold_start(lines: Sequence[Line]) -> str:
+    use = [line for line in lines if line["study"] == "cold start"]
+    if not use:
+        return ""
+    head = ["set", "scores", "quality", "minus full training", "newcomer's squared error", "newcomer's bias, mean size"]
+    table = [head, ["---"] * len(head)]
+    for name in dict.fromkeys(line["set"] for line in use):
+        own = [line for line in use if line["set"] == name]
+        full = {(line["split"], line["member"]): line for line in own if line["n_scores"] == "all"}
+        for n in dict.fromkeys(line["n_scores"] for line in own):
+            some = [line for line in own if line["n_scores"] == n]
+            gap = [line["quality"] - full[line["split"], line["member"]]["quality"] for line in some]
+            table.append(
+                [
+                    name,
+                    str(n),
+                    f"{np.mean([line['quality'] for line in some]):.4f}",
+                    f"{np.mean(gap):+.4f}",
+                    f"{np.mean([line['squared_error'] for line in some]):.4f}",
+                    f"{np.mean([abs(line['bias']) for line in some]):.3f}",
+                ]
+            )
+    n_splits = len({line["split"] for line in use})
+    return (
+        f"\n## Cold start ({n_splits} splits, each member left out in turn)\n\nThe member joins with so many scores by "
+        "`add_member`; the last row is full training. The task is given, the learner is ridge.\n\n"
+        + _table(table)
+        + "\n"
+    )
+
+
+def _cascade(lines: Sequence[Line]) -> str:
+    use = [line for line in lines if line["study"] == "cascade"]
+    if not use:
+        return ""
+    head = ["judge", "a mark costs", "trade-off", "cost", "cascade minus single shot", "minus the best single shot"]
+    table = [head, ["---"] * len(head)]
+    for judge, price in dict.fromkeys((line["judge"], line["judge_price"]) for line in use):
+        own = [line for line in use if (line["judge"], line["judge_price"]) == (judge, price)]
+        best: tuple[float, list[Line]] | None = None
+        for trade_off in dict.fromkeys(line["trade_off"] for line in own):
+            some = [line for line in own if line["trade_off"] == trade_off]
+            gain = float(np.mean([line["quality"] - line["single_shot"] for line in some]))
+            if best is None or gain > best[0]:
+                best = gain, some
+        assert best is not None
+        some = best[1]
+        table.append(
+            [
+                judge,
+                price,
+                f"{some[0]['trade_off']:,.0f}",
+                f"{np.mean([line['cost'] for line in some]):.1f}",
+                _interval([line["quality"] - line["single_shot"] for line in some]),
+                _interval([line["quality"] - line["best_single_shot"] for line in some]),
+            ]
+        )
+    splits = len({line["split"] for line in use})
+    return (
+        f"\n## Cascades with a simulated judge, llm_routing_9 ({splits} splits)\n\nOne member is asked, the judge "
+        "marks the answer, and another is asked if that pays. Shown is the trade-off at which the cascade gains most "
+        "over single-shot routing (`ExpertPool`, task given) at the same cost; the last column compares with the "
+        "highest quality of single-shot routing at any cost. Scores from 0.5 on are right.\n\n" + _table(table) + "\n"
+    )
+
+
+def _mean(own: dict[int, Line], key: str, digits: int = 4) -> str:
+    values = [line[key] for line in own.values() if line.get(key) is not None]
+    return f"{np.mean(values):.{digits}f}" if values else ""
+
+
+def _difference(ours: dict[int, Line], theirs: dict[int, Line], key: str) -> str:
+    return _interval([ours[split][key] - theirs[split][key] for split in ours if split in theirs])
+
+
+def _interval(values: list[float]) -> str:
+    if len(values) < 2:
+        return f"{np.mean(values):+.4f}" if values else ""
+    result = nadeau_bengio(values, n_train=4, n_test=1)
+    return f"{result.mean:+.4f} [{result.low:+.4f}, {result.high:+.4f}]"
+
+
+def _table(rows: list[list[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

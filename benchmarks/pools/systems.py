@@ -1,0 +1,118 @@
+"""Ways of choosing: each returns the expected score of every member for the test rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, hstack
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.preprocessing import OneHotEncoder
+
+from defero import ExpertPool
+from defero.core.checks.arrays import FloatArray
+
+Expected = Callable[[pd.DataFrame, FloatArray, pd.DataFrame], tuple[FloatArray, str]]
+"""Training table and scores, and the test table: expected scores (n, J), and what was chosen."""
+
+
+@dataclass(frozen=True)
+class PoolSystem:
+    """A way of choosing; `ours` may change with the library."""
+
+    name: str
+    expected: Expected
+    ours: bool = False
+    needs_task: bool = False
+
+
+def _constant(train: FloatArray, n_test: int) -> FloatArray:
+    return np.tile(np.nanmean(train, axis=0), (n_test, 1))
+
+
+def best_single(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+    """Return each member's mean."""
+    return _constant(scores, len(test)), ""
+
+
+def random_member(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+    """Return random numbers."""
+    return np.random.default_rng(len(table)).random((len(test), scores.shape[1])), ""
+
+
+def best_of_task(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+    """Return each member's mean on the task."""
+    means = pd.DataFrame(scores).groupby(table["task"].to_numpy()).mean()
+    expected = means.reindex(test["task"]).to_numpy(copy=True)
+    missing = np.isnan(expected).any(axis=1)
+    expected[missing] = scores.mean(axis=0)
+    return expected, ""
+
+
+def features(table: pd.DataFrame, test: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
+    """Return 128 directions of TF-IDF words, of unit length, and the task as 0/1 columns where it is given."""
+    words = TfidfVectorizer(min_df=2, max_features=20_000, sublinear_tf=True, token_pattern=r"(?u)\w+")
+    directions = TruncatedSVD(128, random_state=0)
+    first = directions.fit_transform(words.fit_transform(table["question"]))
+    second = directions.transform(words.transform(test["question"]))
+    unit = [one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-9) for one in (first, second)]
+    if "task" not in table:
+        return unit[0], unit[1]
+    encoder = OneHotEncoder(handle_unknown="ignore").fit(table[["task"]])
+    both = [
+        hstack([csr_array(one), encoder.transform(frame[["task"]])]).toarray()
+        for one, frame in zip(unit, (table, test), strict=True)
+    ]
+    return both[0], both[1]
+
+
+def ridge(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+    """Return scikit-learn's ridge regression with a penalty by cross-validation."""
+    first, second = features(table, test)
+    model = RidgeCV(alphas=(0.1, 1.0, 10.0, 100.0)).fit(first, scores)
+    return model.predict(second), f"alpha {model.alpha_:g}"
+
+
+def neighbours(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+    """Return the mean of the 100 nearest, by cosine."""
+    first, second = features(table, test)
+    return KNeighborsRegressor(100, algorithm="brute").fit(first, scores).predict(second), "k 100"
+
+
+def classifier(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+    """Return the probabilities of a logistic regression of the best member; of several best the best overall."""
+    first, second = features(table, test)
+    best = np.where(scores == scores.max(axis=1, keepdims=True), scores.mean(axis=0), -1.0).argmax(axis=1)
+    model = LogisticRegression(max_iter=300).fit(first, best)
+    proba = np.zeros((len(test), scores.shape[1]))
+    proba[:, model.classes_] = model.predict_proba(second)
+    return proba, ""
+
+
+def pool(model: str) -> Expected:
+    """Return our estimator with a learner."""
+
+    def expected(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+        fitted = ExpertPool(model, text="question").fit(table, scores)
+        return fitted.scores(test), fitted.learner_
+
+    return expected
+
+
+SYSTEMS = {
+    system.name: system
+    for system in (
+        PoolSystem("best single", best_single),
+        PoolSystem("random", random_member),
+        PoolSystem("best of the task", best_of_task, needs_task=True),
+        PoolSystem("ridge", ridge),
+        PoolSystem("k nearest neighbours", neighbours),
+        PoolSystem("classifier of the best", classifier),
+        PoolSystem("ExpertPool", pool("auto"), ours=True),
+        PoolSystem("ExpertPool, ridge", pool("ridge"), ours=True),
+        PoolSystem("ExpertPool, knn", pool("knn"), ours=True),
+    )
+}
