@@ -33,7 +33,7 @@ def seen_rows(folder):
 def test_the_table_of_fit_is_judged_on_its_held_out_part(folder, tmp_path_factory):
     outcome = run("evaluate", "model", "cases.csv")
     assert outcome.code == 0
-    assert outcome.err == "note: size_mm: blank, filled with the training median, in 1 rows.\n"
+    assert outcome.err == "note: blank cells, filled with the training median: size_mm in 1 row.\n"
     note, _, record = outcome.out.partition("\n\n")
     assert note == "128 of 160 rows were seen by fit and are left out."
     assert record.strip() in trained(tmp_path_factory)[1]

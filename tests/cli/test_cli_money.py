@@ -278,3 +278,11 @@ def test_groups_are_in_the_json(folder):
         assert right == pytest.approx(values["test"]["team"]["accuracy"] * values["test"]["items"])
     text = run("evaluate", "model", "new.csv", "--by", "site").out
     assert "trunk" in text
+
+
+def test_experts_without_a_fee_are_said_to_be_free(folder):
+    for command in (["route", "model", "new.csv", "--out", "d.csv"], ["evaluate", "model", "new.csv"]):
+        some = run(*command, "--fee", "dr_a=2").err
+        assert all(fact in some for fact in ("dr_b, dr_c have no fee", "free", "--fee all="))
+        for whole in (["--fee", "all=2"], [f"--fee={name}=0" for name in DOCTORS], []):
+            assert "have no fee" not in run(*command, *whole).err

@@ -32,7 +32,7 @@ def made(tmp_path_factory):
 def test_it_writes_one_page_and_says_where(made):
     outcome, page, _ = made
     assert outcome.code == 0
-    assert outcome.err == "note: size_mm: blank, filled with the training median, in 1 rows.\n"
+    assert outcome.err == "note: blank cells, filled with the training median: size_mm in 1 row.\n"
     assert outcome.out.startswith(
         "128 of 160 rows were seen by fit and are left out.\nOn 32 held-out cases the team is"
     )

@@ -58,7 +58,7 @@ def test_every_row_gets_a_decision(new):
         n = int((decision.name == name).sum())
         assert f"  {name}: {n} ({100 * (n / 160):.1f} %)\n" in outcome.out
     blank = int(new.size_mm.isna().sum())
-    assert outcome.err == f"note: size_mm: blank, filled with the training median, in {blank} rows.\n"
+    assert outcome.err == f"note: blank cells, filled with the training median: size_mm in {blank} rows.\n"
 
 
 def test_json_says_what_the_table_says(new):

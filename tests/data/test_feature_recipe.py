@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError, TableError
-from defero.data.recipes.recipe import LARGEST_NUMBER, FeatureRecipe
+from defero.data.recipes.recipe import LARGEST_NUMBER, FeatureRecipe, remark_sentences
 from defero.data.tables.formats import first_row
 from defero.data.tables.read import read_chunks, read_frame
 
@@ -372,3 +372,12 @@ def test_the_check_raises_what_learning_would_and_reads_no_text(monkeypatch):
             FeatureRecipe.check(bad, text="letter", source="a.csv", first_row=2)
     with pytest.raises(TableError, match=r"no column can be used as a feature \(age: the same in every row\)"):
         FeatureRecipe.check(pd.DataFrame({"age": [1, 1]}))
+
+
+def test_filled_cells_of_many_columns_are_one_sentence_after_the_others():
+    train = pd.DataFrame({f"x{i}": [1.0, 2.0, 3.0] for i in range(9)} | {"site": ["a", "b", "a"]})
+    recipe = FeatureRecipe.learn(train)
+    new = train.assign(site="c", **{f"x{i}": [None, 1.0, 2.0] for i in range(9)})
+    first, last = remark_sentences(recipe.remarks(new))
+    assert all(fact in first for fact in ("site", "never seen", "3 rows"))
+    assert all(fact in last for fact in ("blank", "median", "x0 in 1 row", "9 in all"))

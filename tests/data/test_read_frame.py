@@ -13,7 +13,7 @@ import pytest
 import defero.data
 from defero.core.errors import InputError, TableError
 from defero.data.tables.formats import first_row
-from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.read import NoRowsError, read_chunks, read_frame
 from defero.data.tables.wide import read_table
 
 FRAME = pd.DataFrame(
@@ -160,7 +160,7 @@ def test_parquet_keeps_a_named_index_and_whole_numbers_with_gaps(tmp_path):
         ("t.csv", b"\n1,2\n", r"t\.csv: row 1 is blank; it must hold the column names\."),
         ("t.csv", b"x,y,x\n1,2,3\n", r"t\.csv: row 1 has 'x' more than once; rename one of them\."),
         ("t.csv", b"x, x\n1,2\n", r"t\.csv: row 1 has 'x' more than once; rename one of them\."),
-        ("t.csv", b"x;y\n1;2\n", r"t\.csv: the cells seem to be separated by semicolons; save the file with commas\."),
+        ("t.csv", b"x;y\na;2\nb;3,5\n", r"t\.csv: row 3, column y: '3,5' has a decimal comma; .* decimal points"),
         ("t.csv", b"x\ty\n1\t2\n", r"t\.csv: the cells seem to be separated by tabs; save the file with commas\."),
         ("t.csv", b"age, years;x;y\n1;2;3\n4,5;6,5;7\n", r"row 3 has 3 cells .* separated by semicolons"),
         ("t.csv", b"age, years;x;y\n1,5;2,5;3\n", r"row 2 has 3 cells .* separated by semicolons; save .* with commas"),
@@ -287,3 +287,16 @@ def test_a_missing_header_row_is_suspected(tmp_path):
     path.write_text("0,1,2,label\n4.9,3.0,1.3,virginica\n", encoding="utf-8")
     with pytest.raises(TableError, match=r"no column 'lable'.*did you mean 'label'\?.*label\.$"):
         read_table(path, label="lable", expert_names=[])
+
+
+def test_semicolons_of_a_spreadsheet_are_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'name;size;note\n"Chen; Li";2.5;a, b\nBo;;\n')
+    frame = read_frame(path)
+    assert list(frame) == ["name", "size", "note"]
+    assert frame["name"].tolist() == ["Chen; Li", "Bo"]
+    assert frame["size"].iloc[0] == 2.5
+    assert frame["note"].iloc[0] == "a, b"
+    path.write_bytes(b"x;y\n")
+    with pytest.raises(NoRowsError):
+        read_frame(path)

@@ -183,3 +183,22 @@ def test_columns_may_be_picked_by_number():
     for columns in ([0], slice(0, 2), lambda X: [0]):
         team = TwoStageDeferral(picking([0]), picking(columns)).fit(FRAME, LABELS, ANSWERS)
         assert team.score(FRAME, LABELS, ANSWERS) > 0.8
+
+
+@pytest.mark.parametrize("make", [lambda: DeferralClassifier("linear"), lambda: ModelOnly(LogisticRegression())])
+def test_a_text_in_an_array_is_named_by_row_column_and_value(make):
+    rng = np.random.default_rng(0)
+    numbers = rng.random((60, 3))
+    labels = (numbers[:, 0] > 0.5).astype(int)
+    texts = numbers.astype(object)
+    texts[7, 1] = "abc"
+    team = make().fit(numbers, labels, experts=labels[:, None])
+    for call in (
+        lambda: make().fit(texts, labels, experts=labels[:, None]),
+        lambda: team.predict(texts),
+        lambda: team.router_.decide(texts),
+    ):
+        with pytest.raises(InputError) as error:
+            call()
+        assert error.value.argument == "X"
+        assert all(fact in str(error.value) for fact in ("row 7", "column 1", "'abc'", "DataFrame"))

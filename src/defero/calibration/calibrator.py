@@ -40,7 +40,7 @@ _KINDS = {kind.method: kind for kind in (ChosenMaps, PlattMaps, IsotonicMaps, Un
 _WORDS = {
     "platt": "Platt's map for {}",
     "isotonic": "isotonic steps for {}",
-    "none": "{} left alone",
+    "none": "{} not corrected",
 }
 
 
@@ -258,23 +258,25 @@ def calibration_sentences(
     n_answers : J ints, optional
 
     >>> calibration_sentences(1.0, ["platt", "none"], ["ann", "bob"], n_labels=90, n_answers=[90, 40])
-    ['Looked at 90 cases. The model: left alone.',
-     "Experts: Platt's map for ann; bob left alone; 40 to 90 answers each."]
+    ['Looked at 90 cases. The model: not corrected.',
+     "Experts: Platt's map for ann; bob not corrected; 40 to 90 answers each."]
     >>> calibration_sentences(1.0, ["none"], ["ann"], n_labels=9, n_answers=[5])
-    ['Looked at 9 cases, too few to judge by. The model: left alone.',
-     'Experts: ann left alone, for want of answers to judge by; 5 answers.']
+    ['Looked at 9 cases, too few to judge by. The model: not corrected.',
+     'Experts: ann not corrected, as there are too few answers to judge by; 5 answers.']
     """
     begin = "" if n_labels is None else f"Looked at {n_labels} cases. "
     if n_labels is not None and n_labels < FEWEST_LABELS and temperature == 1:
         begin = f"Looked at {n_labels} cases, too few to judge by. "
     why = "it claimed too much" if temperature > 1 else "it claimed too little"
-    model = "left alone" if temperature == 1 else f"its class probabilities get temperature {temperature:.2f} ({why})"
+    model = (
+        "not corrected" if temperature == 1 else f"its class probabilities get temperature {temperature:.2f} ({why})"
+    )
     sentences = [f"{begin}The model: {model}."]
     if expert_names:
         parts = [_part(method, methods, expert_names) for method in _WORDS if method in methods]
         if n_answers is not None:
             if sum(n_answers) < FEWEST_ANSWERS and set(methods) == {"none"}:
-                parts[-1] += ", for want of answers to judge by"
+                parts[-1] += ", as there are too few answers to judge by"
             parts.append(_range(n_answers))
         sentences.append(f"Experts: {'; '.join(parts)}.")
     return sentences

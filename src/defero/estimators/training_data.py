@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from defero.answering import answer_weights
 from defero.answering.weights import By
 from defero.core.answers import Answers, Triplets, group_by_expert
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, fee_matrix, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, fee_matrix, names, refuse_text
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
 from defero.core.wording import join_names
@@ -232,6 +232,7 @@ def training_matrix(
         return (np.empty((len(X), 0)) if recipe.text else recipe.apply(X, source="X")), recipe
     if text is not None:
         raise InputError(f"names columns, but X is {type(X).__name__}; pass a DataFrame.", argument="text")
+    _refuse_text(X)
     matrix, _ = validate_data(estimator, X, y, dtype=np.float64, ensure_all_finite=False)
     if not fills_gaps or not np.isnan(matrix).any():
         return check_finite(matrix), None
@@ -259,9 +260,16 @@ def checked_rows(estimator: Any, X: Any, router: Router) -> Any:
     if hasattr(X, "columns"):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         return X if router.recipe is not None else np.asarray(X, dtype=np.float64)
+    _refuse_text(X)
     if router.recipe is None:
         return check_finite(validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False))
     return X
+
+
+def _refuse_text(X: Any) -> None:
+    """Name the cell of an array of objects or texts that is not a number; scikit-learn's error does not."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
+        refuse_text("X", X)
 
 
 def check_finite(matrix: FloatArray) -> FloatArray:

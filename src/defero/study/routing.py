@@ -16,6 +16,7 @@ from defero.core.wording import count_of, join_names
 from defero.data.case_file import TableSource, no_question
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
 from defero.data.exports.label_studio_results import Control
+from defero.data.recipes.recipe import remark_sentences
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_chunks, read_frame
 from defero.router import Router
@@ -96,8 +97,7 @@ class Routing:
         """Everything a reader should know, a sentence each."""
         columns = ", ".join(self.ignored_columns)
         ignored = [f"columns that the model does not know are ignored: {columns}."] if columns else []
-        remarks = [f"{clause}, in {count} rows." for clause, count in self.remarks.items()]
-        return [*ignored, *remarks, *self.cautions]
+        return [*ignored, *remark_sentences(self.remarks), *self.cautions]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero route --json` prints."""
@@ -177,6 +177,7 @@ def route_cases(
         *voided,
         *_no_doubt(router, routing, terms),
         *([] if plan is None else plan.cautions),
+        *terms.money.notes,
     )
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
     if out is None:

@@ -268,5 +268,5 @@ class Study(TeamAtWork):
             absent=tuple(absent),
             random_state=random_state,
             majority=cases.majority_sentence(),
-            notes=other_terms(router, terms, absent),
+            notes=(*other_terms(router, terms, absent), *own.notes),
         )

@@ -23,11 +23,32 @@ def frozen(array: Array) -> Array:
     return view
 
 
+def refuse_text(name: str, value: Any) -> None:
+    """Raise where a cell of an array (n, d) holds a text that is not a number.
+
+    >>> refuse_text("X", np.array([[1.5, "2"]], dtype=object))
+    """
+    cells = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
+    if cells.ndim != 2 or cells.dtype.kind not in "OUS":
+        return
+    for (row, column), cell in np.ndenumerate(cells):
+        if isinstance(cell, str | bytes):
+            try:
+                float(cell)
+            except ValueError:
+                raise InputError(
+                    f": row {row}, column {column}: {cell!r} is not a number; pass a DataFrame, whose columns of text "
+                    "are read as categories.",
+                    argument=name,
+                ) from None
+
+
 def float_matrix(name: str, value: ArrayLike, *, gaps: bool = False) -> FloatArray:
     """Return a two-dimensional float array without infinity, and without NaN unless there may be `gaps`."""
     try:
         matrix = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
+        refuse_text(name, value)
         raise InputError(f"must be numbers of shape (n, columns): {error}.", argument=name) from error
     if matrix.ndim != 2:
         raise InputError(f"must have two axes (n, columns), got shape {matrix.shape}.", argument=name)

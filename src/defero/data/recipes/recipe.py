@@ -12,7 +12,7 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError, TableError
-from defero.core.wording import did_you_mean, join_names
+from defero.core.wording import count_of, did_you_mean, join_names
 from defero.data.encoders.encoder import TextEncoder
 from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
 from defero.data.recipes.embedded_column import EmbeddedColumn, learn_embedded
@@ -312,6 +312,22 @@ _FILLED: dict[type, str] = {
     CategoricalColumn: "blank, which no training row was",
     **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "blank, read as no words"),
 }
+
+
+def remark_sentences(remarks: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each remark on new rows; all columns with filled cells share one, the last.
+
+    >>> remark_sentences({"age: blank, filled with the training median": 3, "size: far beyond the training range": 1})
+    ['size: far beyond the training range, in 1 row.', 'blank cells, filled with the training median: age in 3 rows.']
+    """
+    routine = f": {_FILLED[NumericColumn]}"
+    others = {clause: count for clause, count in remarks.items() if not clause.endswith(routine)}
+    blanks = {clause.removesuffix(routine): count for clause, count in remarks.items() if clause.endswith(routine)}
+    sentences = [f"{clause}, in {count_of(count, 'row')}." for clause, count in others.items()]
+    listing = join_names((f"{name} in {count_of(count, 'row')}" for name, count in blanks.items()), most=6)
+    return [*sentences, *([f"blank cells, filled with the training median: {listing}."] if blanks else [])]
+
+
 _NO_TEXT = {"number": "holds numbers", "date": "holds dates", "other": "its cells are neither numbers nor text"}
 _KINDS: dict[type, str] = {
     NumericColumn: "number",

@@ -26,6 +26,7 @@ from defero.data.tables.formats import (
 
 _TOO_MANY = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 _SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "commas", "|": "vertical bars"}
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 
 
@@ -53,13 +54,14 @@ class Delimited(TableFormat):
             raise TableError(f"{path}: {parser_sentence(str(error))}{hint}.") from error
 
     def _frames(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
-        names = read_header(path, separator=self.separator)
+        separator = _used_separator(path, separator=self.separator)
+        names = read_header(path, separator=separator)
         # pandas wants a name for each column; a nameless one is dropped again below.
         handles = [name or f"\0{place}" for place, name in enumerate(names)]
         wanted = set(names)
         with pd.read_csv(
             path,
-            sep=self.separator,
+            sep=separator,
             compression="gzip" if is_compressed(path) else None,
             encoding="utf-8-sig",
             header=0,
@@ -80,6 +82,8 @@ class Delimited(TableFormat):
                     return
                 named = frame if all(names) else frame[[name for name in names if name]]  # a copy, where needed
                 frame = strip_cells(named, as_text=as_text)
+                if separator != self.separator:
+                    _refuse_decimal_commas(frame, path, first_row=self.first_row)
                 blank = _blank_rows(frame)
                 yield _whole_numbers(frame[~blank]) if blank.any() else frame
                 if rows is None:
@@ -147,6 +151,31 @@ def _first_rows(path: Path, *, separator: str) -> tuple[list[str], list[str]]:
     with open_text(path) as file:
         records = csv.reader(file, delimiter=separator, skipinitialspace=True)
         return [name.strip() for name in next(records, [])], next(records, [])
+
+
+def _used_separator(path: Path, *, separator: str) -> str:
+    """Return what separates the cells: semicolons in a .csv file of many spreadsheets, where header and row agree."""
+    if separator != ",":
+        return separator
+    try:
+        plain, cells = (_first_rows(path, separator=mark) for mark in (separator, ";"))
+    except csv.Error:
+        return separator
+    names, first = cells
+    return ";" if len(plain[0]) == 1 and len(names) > 1 and len(first) in (0, len(names)) else separator
+
+
+def _refuse_decimal_commas(frame: pd.DataFrame, path: Path, *, first_row: int) -> None:
+    """Refuse 3,5 for 3.5, which would be read as a text: files with semicolons often have it."""
+    for name in frame.columns:
+        if frame[name].dtype.kind in "iufb":
+            continue
+        for label, cell in frame[name].items():
+            if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell):
+                raise TableError(
+                    f"{path}: row {int(str(label)) + first_row}, column {name}: {cell!r} has a decimal comma; save the "
+                    "file with decimal points, such as 3.5."
+                )
 
 
 def _separator_hint(path: Path, *, separator: str) -> str:

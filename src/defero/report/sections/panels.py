@@ -36,6 +36,10 @@ def panels(trial: Trial, record: TeamRecord) -> Html:
         ),
         paragraph(_verdict(panel)),
         table(f"Promise of the panels ({panel.target}) and what was kept, with 95 % intervals.", ["", "value"], rows),
+        paragraph(
+            "The interval of what was kept covers two kinds of chance: which cases are tested here, and which cases "
+            "the panels were calibrated on. With few calibration cases it is wide."
+        ),
     ]
     if panel.deferred:
         caption = "Number of experts per panel, over the deferred cases."

@@ -1,5 +1,6 @@
 """What `Study.fit` tells of a table: its parts, its columns, and what looks like a mistake."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -23,6 +24,8 @@ FEW_GROUPS = 5
 MANY_ROWS = 50
 COPY = 0.99
 """A feature that equals the label in this share of the rows looks like a copy of it."""
+_ID = re.compile(r"(^|[_\W])([iI][dD]s?|[kK]ey|uuid|UUID|nr|no)$|[a-z]I[dD]s?$")
+"""Names of columns of ids, such as patient_id, PatientID or id."""
 LEAST_COPIES, COPIED = 2, 0.01
 """From so many rows, and from this share of all, rows that equal an earlier one are told."""
 
@@ -141,13 +144,26 @@ def _odd_cells(cases: Cases, router: Router) -> list[str]:
 
 
 def _like_ids(table: ExpertTable) -> list[str]:
-    """Return a sentence for each column of whole numbers in which no two rows are equal."""
+    """Return a sentence for each column of whole numbers that differs in every row, or is called an id."""
     frame = table.features
     columns = [name for name in frame.columns if frame[name].dtype.kind in "iu" and len(frame) >= MANY_ROWS]
     same = [name for name in columns if frame[name].nunique() == len(frame)]
+    repeated = [name for name in columns if name not in same and _ID.search(str(name))]
     return [
-        Message(f"{name} differs in every row; if it names the cases, pass ", Argument("key", name), ".")
-        for name in same
+        *(
+            Message(f"{name} differs in every row; if it names the cases, pass ", Argument("key", name), ".")
+            for name in same
+        ),
+        *(
+            Message(
+                f"{name} looks like an id and is used as a number; if its rows belong together, pass ",
+                Argument("groups", name),
+                ", else leave it out with ",
+                Argument("features"),
+                ".",
+            )
+            for name in repeated
+        ),
     ]
 
 

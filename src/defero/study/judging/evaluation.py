@@ -12,6 +12,7 @@ from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
 from defero.core.trials.trial import Trial
 from defero.data.fingerprint import combined, row_fingerprints
+from defero.data.recipes.recipe import remark_sentences
 from defero.decisions.terms import Terms
 from defero.metrics.record.group_load import GroupTable
 from defero.metrics.record.team import TeamRecord
@@ -262,6 +263,7 @@ def evaluate_cases(
             *_alike_sentence(router, fresh),
             *_gaps(router, test),
             *other_terms(router, terms, absent),
+            *whole.notes,
         ),
         renumbered=fresh.renumbered,
         rows_checked=router.rows_key is None,
@@ -306,4 +308,4 @@ def _alike_sentence(router: Router, fresh: Fresh) -> tuple[str, ...]:
 def _gaps(router: Router, test: ExpertTable) -> tuple[str, ...]:
     """Say where cells are blank, or hold something that training has not seen."""
     remarks = {} if router.recipe is None else router.recipe.remarks(test.features)
-    return tuple(f"{clause}, in {count} rows." for clause, count in remarks.items())
+    return tuple(remark_sentences(remarks))

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.errors import Argument, InputError, TableError
+from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.labels import Labels
+from defero.core.wording import join_names
 from defero.data.tables.cells import is_blank, no_such_column, number_of
 from defero.decisions.terms import Terms
 from defero.study.fitting.choices import fees_by_name
@@ -57,7 +58,7 @@ class Money:
         if before is not None:
             own = terms if terms.costs_given else before
             terms = Terms(before.fees if terms.fees is None else terms.fees, own.costs, own.costs_given)
-        return TeamTerms(terms, expert_names, columns)
+        return TeamTerms(terms, expert_names, columns, _unnamed(self.fees, expert_names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +72,28 @@ class TeamTerms:
     expert_names : J names
     columns : mapping
         From an expert's index to the column of their prices.
+    unnamed : names
+        Experts without a fee, where others have one.
     """
 
     terms: Terms
     expert_names: tuple[str, ...]
     columns: Mapping[int, str] = field(default_factory=dict)
+    unnamed: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        """Say who is free because nobody named their fee."""
+        if not self.unnamed:
+            return ()
+        have = "has" if len(self.unnamed) == 1 else "have"
+        return (
+            Message(
+                f"{join_names(self.unnamed, most=6)} {have} no fee, so questions to them are free; ",
+                Argument("fees", {"all": 1.0}),
+                " would be a fee of 1 for everybody who is not named.",
+            ),
+        )
 
     def on(self, frame: pd.DataFrame, *, source: str, first_row: int) -> Terms:
         """Return the terms of the cases of a table; its index plus `first_row` is the row in the file."""
@@ -104,6 +122,18 @@ class TeamTerms:
             )
         fees = self.terms.fees_in_errors
         return [0.0] * len(self.expert_names) if fees is None else fees.tolist()
+
+
+def _unnamed(fees: Fees | None, expert_names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return who has no fee, where fees are by name and some have one.
+
+    >>> _unnamed({"ann": 2.5}, ("ann", "bob")), _unnamed({"ann": 2.5, "all": 1.0}, ("ann", "bob"))
+    (('bob',), ())
+    """
+    fees = read_fees(fees) if isinstance(fees, str | PathLike) else fees
+    if not isinstance(fees, Mapping) or not fees or ("all" in fees and "all" not in expert_names):
+        return ()
+    return tuple(name for name in expert_names if name not in fees)
 
 
 def _split(fees: Fees | None, expert_names: tuple[str, ...]) -> tuple[FloatArray | None, dict[int, str]]:
