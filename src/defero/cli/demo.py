@@ -3,7 +3,7 @@
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -32,58 +32,87 @@ def demo(
 
     defero demo --seeds 5
     """
-    from defero import DeferralClassifier
     from defero.core.errors import InputError
-    from defero.core.wording import percent
-    from defero.datasets.digits import digits_team
-    from defero.study.judging.summary import table
 
     if seed + seeds - 1 > MOST_SEED:
         raise InputError(f"--seed must be at most {MOST_SEED - seeds + 1} with --seeds {seeds}, got {seed}.")
-    teams, models, experts, coverages = [], [], [], []
+    runs = []
     for repetition in range(seeds):
-        train, test = digits_team(random_state=seed + repetition).split(1 / 3, 2 / 3, random_state=seed + repetition)
-        team = DeferralClassifier(random_state=seed + repetition)
-        team.fit(train.features, train.labels, experts=train.answers)
-        teams.append(team.score(test.features, test.labels, experts=test.answers))
-        models.append(float((team.predict(test.features) == test.labels).mean()))
-        experts.append(test.correct.mean(axis=0).tolist())
-        coverages.append(team.decide(test.features).coverage)
+        runs.append(_repetition(seed + repetition))
         if sys.stderr.isatty() and not as_json:
             typer.echo(f"\rrepetition {repetition + 1} of {seeds} ", nl=repetition + 1 == seeds, err=True)
-    gain, half_width = mean_and_half_width([t - m for t, m in zip(teams, models, strict=True)])
-    each = [sum(column) / seeds for column in zip(*experts, strict=True)]
-    fresh = _leave(team.router_, test, out=out, seed=seed)
+    fresh = _leave(runs[-1].router, runs[-1].test, out=out, seed=seed)
     page = _report(out, seed=seed)
-    result = {
-        "seeds": seeds,
-        "cases": len(test),
-        "team": sum(teams) / seeds,
-        "model": sum(models) / seeds,
+    result = {**_means(runs), "left_cases": fresh, "report": str(page)}
+    if as_json:
+        emit(result)
+    else:
+        _show(result, out=out)
+
+
+class _Run(NamedTuple):
+    """A repetition: the team and its test cases, how often team, model and experts are right, and the model's share."""
+
+    router: "Router"
+    test: "ExpertTable"
+    team: float
+    model: float
+    experts: list[float]
+    coverage: float
+
+
+def _repetition(seed: int) -> _Run:
+    from defero import DeferralClassifier
+    from defero.datasets.digits import digits_team
+
+    train, test = digits_team(random_state=seed).split(1 / 3, 2 / 3, random_state=seed)
+    team = DeferralClassifier(random_state=seed)
+    team.fit(train.features, train.labels, experts=train.answers)
+    return _Run(
+        team.router_,
+        test,
+        team=team.score(test.features, test.labels, experts=test.answers),
+        model=float((team.predict(test.features) == test.labels).mean()),
+        experts=test.correct.mean(axis=0).tolist(),
+        coverage=team.decide(test.features).coverage,
+    )
+
+
+def _means(runs: list[_Run]) -> dict[str, Any]:
+    """Return the means over the repetitions, and the gain of the team with its interval."""
+    gain, half_width = mean_and_half_width([run.team - run.model for run in runs])
+    each = [sum(column) / len(runs) for column in zip(*(run.experts for run in runs), strict=True)]
+    return {
+        "seeds": len(runs),
+        "cases": len(runs[-1].test),
+        "team": sum(run.team for run in runs) / len(runs),
+        "model": sum(run.model for run in runs) / len(runs),
         "gain": gain,
         "gain_low": gain - half_width,
         "gain_high": gain + half_width,
-        "experts": dict(zip(test.expert_names, each, strict=True)),
-        "team_above_every_expert": min(teams) > max(max(row) for row in experts),
-        "coverage": sum(coverages) / seeds,
-        "left_cases": fresh,
-        "report": str(page),
+        "experts": dict(zip(runs[-1].test.expert_names, each, strict=True)),
+        "team_above_every_expert": min(run.team for run in runs) > max(max(run.experts) for run in runs),
+        "coverage": sum(run.coverage for run in runs) / len(runs),
     }
-    if as_json:
-        emit(result)
-        return
+
+
+def _show(result: dict[str, Any], *, out: Path) -> None:
+    """Print the result, and what can be done with the folder."""
+    from defero.core.wording import percent
+    from defero.study.judging.summary import table
+
     rows = [["the team", percent(result["team"])], ["the model alone", percent(result["model"])]]
     rows += [[name, percent(share)] for name, share in result["experts"].items()]
-    typer.echo(f"Right answers on {len(test)} held-out digits, mean of {seeds} repetitions:\n")
+    typer.echo(f"Right answers on {result['cases']} held-out digits, mean of {result['seeds']} repetitions:\n")
     typer.echo(table(["", "right"], rows))
     typer.echo(
-        f"\nTeam minus model: {100 * gain:+.2f} points (95 % interval {100 * (gain - half_width):+.2f} to "
-        f"{100 * (gain + half_width):+.2f}, paired over the repetitions)."
+        f"\nTeam minus model: {100 * result['gain']:+.2f} points (95 % interval {100 * result['gain_low']:+.2f} to "
+        f"{100 * result['gain_high']:+.2f}, paired over the repetitions)."
     )
     typer.echo(f"The model decides {percent(result['coverage'])} of the cases itself and asks for the rest.")
-    typer.echo(f"\nThe last team as a page to read in a browser: {page}")
+    typer.echo(f"\nThe last team as a page to read in a browser: {result['report']}")
     typer.echo(f"Left in {out}/: that team as model/, calibrated and with panels on half of its held-out digits, and")
-    typer.echo(f"the other {fresh} as cases.csv. Who should decide each of them?")
+    typer.echo(f"the other {result['left_cases']} as cases.csv. Who should decide each of them?")
     typer.echo(f"  defero route {out}/model {out}/cases.csv --out {out}/decisions.csv")
 
 

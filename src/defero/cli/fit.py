@@ -200,7 +200,6 @@ def fit(
     """
     from defero.study import Study, read_cases
     from defero.study.fitting.checks import check_test_share
-    from defero.study.fitting.choices import FitChoices
     from defero.study.team import writable
 
     _check_folder(table, table_file, image_column)
@@ -232,67 +231,58 @@ def fit(
             as_json=as_json,
         )
         return
-    deep: dict[str, Any] = {
-        "max_epochs": epochs,
-        "batch_size": batch_size,
-        "learning_rate": learning_rate,
-        "branches": branches,
-        "augmentation": augmentation,
-    }
-    choices: dict[str, Any] = {
-        "net": net,
-        "loss": loss,
-        "heads": heads,
-        "min_answers": min_answers,
-        "answer_weights": answer_weights,
-        "alpha": alpha,
-        "target": target,
-        "recipe": _recipe(deep),
-        "checkpoints": None if checkpoints is None else str(checkpoints),
-    }
-    checked = FitChoices(**choices)
-    for name in [*(name for name, value in deep.items() if value is not None), *(["onnx"] if onnx else [])]:
-        checked.check_deep(name)
-    checked.check_reads(pictures=image_column is not None)
+    deep: dict[str, Any] = {"max_epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    deep |= {"branches": branches, "augmentation": augmentation}
+    choices: dict[str, Any] = {"net": net, "loss": loss, "heads": heads, "min_answers": min_answers}
+    choices |= {"answer_weights": answer_weights, "alpha": alpha, "target": target, "recipe": _recipe(deep)}
+    choices |= {"checkpoints": None if checkpoints is None else str(checkpoints)}
+    only_deep = [*(name for name, value in deep.items() if value is not None), *(["onnx"] if onnx else [])]
+    _check_choices(choices, only_deep, pictures=image_column is not None)
     check_test_share(test_share, split=split)
     paid, replaced = fees_of(fee, fees), writable(out)
+    columns: dict[str, Any] = {"label": label, "key": key, "text": text or (), "features": split_names(features)}
+    log: dict[str, Any] = {"answers": answers, "item": item, "annotator": expert, "answer": answer}
+    pictures: dict[str, Any] = {"image_column": image_column, "image_size": _size(image_size)}
     cases = read_cases(
         table_file or table,
-        label=label,
         expert_names=split_names(experts),
-        answers=answers,
-        item=item,
-        annotator=expert,
-        answer=answer,
-        features=split_names(features),
-        text=text or (),
-        text_encoder=text_encoder,
-        key=key,
         majority_label=majority_label,
+        text_encoder=text_encoder,
         format=file_format,
         control=control,
         images=table if table_file is not None else None,
-        image_column=image_column,
-        image_size=_size(image_size),
+        **columns,
+        **log,
+        **pictures,
     )
     study = Study(cases, groups=group, time=time, split=split, test_share=test_share, random_state=seed)
-    try:
-        study.fit(
-            **choices,
-            fees=paid,
-            error_cost=error_cost,
-            cost_matrix=cost_matrix,
-            progress=sys.stderr.isatty() and not as_json,
-        )
-    except KeyboardInterrupt as stopped:  # the exit status is the shell's own, 130
-        typer.echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
-        raise
+    money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}
+    _learn(study, **choices, **money, progress=sys.stderr.isatty() and not as_json)
     study.save(out, onnx=onnx, forget_rows=forget_rows)
     study.notes += replaced
     if as_json:
         emit(study.to_dict())
     else:
         _show(study)
+
+
+def _check_choices(choices: dict[str, Any], only_deep: list[str], *, pictures: bool) -> None:
+    """Refuse choices that do not fit together, before a table is read."""
+    from defero.study.fitting.choices import FitChoices
+
+    checked = FitChoices(**choices)
+    for name in only_deep:
+        checked.check_deep(name)
+    checked.check_reads(pictures=pictures)
+
+
+def _learn(study: "Study", **choices: Any) -> None:
+    """Fit the team; on Ctrl-C say what is left."""
+    try:
+        study.fit(**choices)
+    except KeyboardInterrupt as stopped:  # the exit status is the shell's own, 130
+        typer.echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
+        raise
 
 
 def _show(study: "Study") -> None:

@@ -10,32 +10,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils import column_or_1d
 
 from defero.calibration import Method
 from defero.calibration.after_selection import HeldOut, fit_selection
 from defero.core.checks.arrays import FloatArray
-from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
+from defero.core.labels import Labels, find_classes, refuse_gaps
 from defero.core.results import Answer, Decision, ExpertSets
-from defero.data.recipes.learn_vectors import vectors_for_texts
-from defero.data.recipes.read_texts import read_texts, summed_columns
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.estimators.asking import AsksUnderCosts
+from defero.estimators.encode import Encoded, encode
 from defero.estimators.expert_heads import with_population
 from defero.estimators.saved_parameters import parameters_for, plain_parameters
-from defero.estimators.tables.tree_columns import columns_of
 from defero.estimators.training_data import (
     AnswerWeights,
     TrainingData,
     checked_rows,
-    coded_experts,
-    fees_of_items,
-    group_numbers,
-    raw_columns,
     training_matrix,
     warn_about_silent_experts,
     warn_about_unused_columns,
@@ -130,62 +122,50 @@ class DeferralEstimator(AsksUnderCosts, ClassifierMixin, BaseEstimator, ABC):
         refuse_gaps(y)
         matrix, recipe = self._training_matrix(X, y)
         warn_about_unused_columns(recipe)
-        labels = column_or_1d(y, warn=True)
-        check_consistent_length(X, labels)
-        check_classification_targets(labels)
-        classes = self._known_classes(labels)
-        label_idx = encode_labels(labels, classes)
-        answers, names = coded_experts(experts, classes, n_items=len(labels))
-        weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
-        group_idx = None if groups is None else group_numbers(groups, n_items=len(labels))
-        if recipe is not None and recipe.text:
-            if self._is_deep():
-                recipe = vectors_for_texts(recipe, X)
-                matrix = recipe.apply(X, source="X")
-            else:
-                matrix, recipe = read_texts(
-                    recipe, X, label_idx, n_classes=len(classes), weight=weight, groups=group_idx
-                )
-                self._text_features = matrix  # out of fold, for checks that must not use a text's own label
-        data = TrainingData(
-            features=matrix,
-            labels=labels,
-            label_idx=label_idx,
-            n_classes=len(classes),
-            answers=answers,
-            weight=weight,
-            weighted=sample_weight is not None,
-            groups=group_idx,
-            summed=None if recipe is None else summed_columns(recipe),
-            columns=None if recipe is None else columns_of(recipe),
-            raw=None if recipe is None else raw_columns(recipe),
-            fees=fees_of_items(fees, names, n_items=len(labels)),
-        )
-        data = with_answer_weights(data, self.answer_weights)
-        counts = answers.per_expert()
-        warn_about_silent_experts(counts, names)
-        router = Router(
-            scorer=self._with_population(self._learn(data), data),
-            classes=classes,
-            expert_names=names,
-            answer_counts=counts,
-            rule=self._rule(data),
-            min_answers=int(self.min_answers),
+        encoded = encode(
+            X,
+            y,
+            experts,
+            matrix=matrix,
             recipe=recipe,
-            n_features=matrix.shape[1] if matrix.ndim == 2 else None,
-            usual=UsualRanges.learn(matrix) if recipe is None and matrix.ndim == 2 else None,
-            item_shape=None if matrix.ndim == 2 else tuple(matrix.shape[1:]),
-            facts=FitFacts(
-                estimator=type(self).__name__,
-                parameters=plain_parameters(self.get_params(deep=False)),
-                columns=tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None,
-                choice=self._choice(),
-            ),
+            known_classes=self._known_classes,
+            deep=self._is_deep(),
+            sample_weight=sample_weight,
+            groups=groups,
+            fees=fees,
         )
+        if encoded.text_features is not None:
+            self._text_features = encoded.text_features
+        data = with_answer_weights(encoded.data, self.answer_weights)
+        warn_about_silent_experts(data.answers.per_expert(), encoded.expert_names)
+        columns = tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None
+        router = self._fitted_router(encoded, data, columns)
         router.held_out = self._held_out(data)
         if router.held_out is not None:
             router.selection = fit_selection(router.held_out)
-        return self._adopt(router.mark_seen("fit", X, label_idx, answers))
+        return self._adopt(router.mark_seen("fit", X, data.label_idx, data.answers))
+
+    def _fitted_router(self, encoded: Encoded, data: TrainingData, columns: tuple[str, ...] | None) -> Router:
+        """Learn a scorer, and return the router that holds it; `columns` are those of the raw table."""
+        flat = data.features.ndim == 2
+        return Router(
+            scorer=self._with_population(self._learn(data), data),
+            classes=encoded.classes,
+            expert_names=encoded.expert_names,
+            answer_counts=data.answers.per_expert(),
+            rule=self._rule(data),
+            min_answers=int(self.min_answers),
+            recipe=encoded.recipe,
+            n_features=data.features.shape[1] if flat else None,
+            usual=UsualRanges.learn(data.features) if encoded.recipe is None and flat else None,
+            item_shape=None if flat else tuple(data.features.shape[1:]),
+            facts=FitFacts(
+                estimator=type(self).__name__,
+                parameters=plain_parameters(self.get_params(deep=False)),
+                columns=columns,
+                choice=self._choice(),
+            ),
+        )
 
     def predict(self, X: Any) -> Labels:
         """Return the model's label for each item, (n,)."""

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from defero.core.checks.arrays import BoolArray
 from defero.core.checks.options import one_of
 from defero.core.errors import Argument, InputError, Message
+from defero.core.results import Decision
+from defero.core.scores import Scores
 from defero.core.wording import count_of, join_names
 from defero.data.case_file import TableSource, no_question
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
@@ -19,6 +22,7 @@ from defero.data.exports.label_studio_results import Control
 from defero.data.recipes.recipe import remark_sentences
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_chunks, read_frame
+from defero.decisions.terms import Terms
 from defero.router import Router
 from defero.router.costs.under_terms import decide_under, model_labels
 from defero.router.deciding import UNUSUAL
@@ -292,14 +296,8 @@ def _decided(
         unusual=unusual,
         ask_unusual=terms.ask_unusual,
     )
-    panels, start = None, routing.rows
-    if plan is None and router.panel is not None and not router.panel.stratified and not router.panel.useless:
-        with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
-            warnings.filterwarnings("ignore", "the panel's promise does not hold")
-            sets = router.sets_of(scores, fees=money.fees_in_errors, available=terms.available)
-        panels = with_decider(sets, decision)
-    if router.panel is not None and router.panel.useless:
-        panels = np.zeros((len(scores), scores.n_experts), dtype=np.bool_)
+    start = routing.rows
+    panels = _panels(router, scores, decision, money, available=terms.available) if plan is None else None
     sd = router.sd_of_features(features) if terms.uncertainty else None
     routing.any_doubt |= sd is not None and bool((sd == sd).any())
     columns = decision_columns(scores, decision, panels, router.classes, sd=sd, model_idx=model_labels(scores, money))
@@ -325,6 +323,20 @@ def _decided(
     routing.ignored_columns = tuple(name for name in router.recipe.extra(piece) if name not in ours)
     first = {key: piece[key].tolist()} if key else {"row": np.asarray(piece.index + arrivals.first_row)}
     return {**first, **columns}
+
+
+def _panels(
+    router: Router, scores: Scores, decision: Decision, money: Terms, *, available: list[bool]
+) -> BoolArray | None:
+    """Return who is on each panel, (n, J): nobody where panels are useless; None where there are none."""
+    if router.panel is None or (router.panel.stratified and not router.panel.useless):
+        return None
+    if router.panel.useless:
+        return np.zeros((len(scores), scores.n_experts), dtype=np.bool_)
+    with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
+        warnings.filterwarnings("ignore", "the panel's promise does not hold")
+        sets = router.sets_of(scores, fees=money.fees_in_errors, available=available)
+    return with_decider(sets, decision)
 
 
 def _unusual_sentence(router: Router, routing: Routing, terms: _Terms) -> list[str]:
