@@ -7,6 +7,7 @@ import pytest
 
 from defero import Router
 from defero.calibration.sequences import VerdictMap, fit_verdicts
+from defero.calibration.stopping import gain_of_asking
 from defero.core import InputError
 from defero.router import try_out
 
@@ -87,3 +88,15 @@ def test_a_team_that_loses_by_asking_does_not_ask():
     assert not team.asks_in_turn
     settled = team.answer(rows[1_000:], said[1_000:], vote="sequential")
     assert not settled.heard.any()
+
+
+def test_asking_stops_by_one_rule_here_and_after_selection():
+    """Equal weights give the mean and the standard error of the sample; weights of 2 count as two halves."""
+    gain = np.random.default_rng(0).normal(-0.1, 1.0, 200)
+    plain, weighted = gain_of_asking(gain), gain_of_asking(gain, np.full(200, 2.0))
+    assert plain == pytest.approx(weighted)
+    assert plain.standard_error == pytest.approx(gain.std(ddof=1) / np.sqrt(200))
+    for shift in (-0.2, 0.0, 0.2):
+        moved = gain - gain.mean() + shift
+        verdict = fit_verdicts(np.full(200, 0.8), np.ones(200), np.ones(200), moved)
+        assert verdict.asks == gain_of_asking(moved).asks == (shift >= 0)

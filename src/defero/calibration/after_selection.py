@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from defero.calibration.logistic import fit_logistic
+from defero.calibration.stopping import gain_of_asking
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, sigmoid
@@ -29,10 +30,6 @@ FEWEST_ITEMS = 30
 """With fewer held-out answers of chosen experts nothing is changed."""
 ENOUGH_ITEMS = 300
 """Up to so many items are filled up by other experts' answers."""
-HARM = 1.0
-"""Asking stops where it lost more than so many standard errors against the model on held-out items."""
-FEWEST_TO_STOP = 100
-"""With fewer items asking never stops: too few to tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,12 +178,9 @@ def fit_selection(held_out: HeldOut) -> SelectionMap:
         others = _fit_map(columns[rest], right[rest], weight[rest])
         asked = sigmoid(columns[inside] @ others) >= scores.model_proba[used][inside]
         gain[inside] = np.where(asked, right[inside] - held_out.model_right[used][inside], 0.0)
-    n_counted = float(weight.sum() ** 2 / (weight**2).sum())
-    mean = float(np.average(gain, weights=weight))
-    error = float(np.sqrt(np.average((gain - mean) ** 2, weights=weight) / max(n_counted - 1, 1)))
+    asking = gain_of_asking(gain, weight)
     shifts = _expert_shifts(columns @ weights, right, weight, chosen.expert[used], n_experts)
-    asks = n_counted < FEWEST_TO_STOP or mean >= -HARM * error
-    return SelectionMap(weights, shifts, asks, round(n_counted), mean, error)
+    return SelectionMap(weights, shifts, asking.asks, round(asking.n_cases), asking.mean, asking.standard_error)
 
 
 def _fit_map(columns: FloatArray, right: FloatArray, weight: FloatArray) -> FloatArray:

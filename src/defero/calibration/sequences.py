@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from defero.calibration.logistic import fit_logistic
+from defero.calibration.stopping import gain_of_asking
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import InputError
 from defero.core.scores import logit, sigmoid
@@ -16,8 +17,6 @@ MOST_LOG_ODDS = 7.0
 _GUESS = np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 _STRENGTH = np.array([5.0, 10.0, 10.0, 20.0, 10.0, 20.0])
 """How firmly the map stays the identity where few cases speak: in units of one certain coin toss each."""
-HARM, FEWEST_TO_STOP = 1.0, 100
-"""Asking stops where it cost more than the model by so many standard errors, on so many held-out cases."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +86,7 @@ def fit_verdicts(
     weights = fit_logistic(
         _columns(stated, n_heard), np.asarray(right, dtype=np.float64), guess=_GUESS, strength=_STRENGTH
     )
-    asks = True
-    if gain is not None and len(gain) >= FEWEST_TO_STOP:
-        asks = bool(gain.mean() >= -HARM * gain.std(ddof=1) / np.sqrt(len(gain)))
+    asks = gain is None or gain_of_asking(gain).asks
     return VerdictMap(weights, asks, len(stated))
 
 

@@ -50,6 +50,8 @@ class DeferralClassifier(DeferralEstimator):
         experts with few answers toward the average expert, so that hundreds of experts with dozens of answers can be
         used; the heads use the features (the principal components of more than 32), hidden units, and the class
         probabilities. "auto" is "shrunk" if at least half of the experts gave fewer than 200 answers.
+        With trees "auto" combines a shrunk head and, from 150 answers on, trees of each expert; "shrunk" takes the
+        heads alone, and "separate" the trees alone where an expert has some.
     min_answers : int
         Experts with fewer answers are never asked alone.
     answer_weights : "label" or "label+features", optional
