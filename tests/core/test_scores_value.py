@@ -51,7 +51,7 @@ def test_nothing_can_be_assigned_or_written():
     ("change", "message"),
     [
         ({"class_proba": [0.5, 0.5]}, r"class_proba must have two axes \(n, columns\), got shape \(2,\)"),
-        ({"class_proba": [["a"], ["b"]]}, "class_proba must be numbers of shape .n, columns."),
+        ({"class_proba": [["a"], ["b"]]}, "class_proba: row 0, column 0: 'a' is not a number; pass numbers"),
         (
             {"class_proba": [[np.nan, 1], [0, 1]]},
             "class_proba must be finite, got nan at row 0, column 0; fill or drop",

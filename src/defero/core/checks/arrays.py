@@ -23,8 +23,8 @@ def frozen(array: Array) -> Array:
     return view
 
 
-def refuse_text(name: str, value: Any) -> None:
-    """Raise where a cell of an array (n, d) holds a text that is not a number.
+def refuse_text(name: str, value: Any, *, advice: str = "pass numbers.") -> None:
+    """Raise where a cell of an array (n, d) holds a text that is not a number, and say what to do.
 
     >>> refuse_text("X", np.array([[1.5, "2"]], dtype=object))
     """
@@ -37,9 +37,7 @@ def refuse_text(name: str, value: Any) -> None:
                 float(cell)
             except ValueError:
                 raise InputError(
-                    f": row {row}, column {column}: {cell!r} is not a number; pass a DataFrame, whose columns of text "
-                    "are read as categories.",
-                    argument=name,
+                    f": row {row}, column {column}: {cell!r} is not a number; {advice}", argument=name
                 ) from None
 
 
