@@ -175,7 +175,7 @@ def test_blank_lines_do_not_shift_the_row_in_a_message(cases):
         ({"key": "site"}, r"cases\.csv: column site: the key 'x' .*rows 2 and 4"),
         ({"key": "age"}, r"cases\.csv: row 4, column age: the key is blank; every row needs one\."),
         ({"label": "age"}, r"cases\.csv: row 4, column age: the label is blank; fill it in or drop the row\."),
-        ({"label": "dr_a", "expert_names": ["site"]}, r"cases\.csv: row 2, column site: answer 'x'"),
+        ({"label": "dr_a", "expert_names": ["site"]}, r"'x': 2 answers, first in row 2, column site"),
         ({"classes": ["benign", "unsure"]}, r"cases\.csv: row 3, column truth: label 'malign' is not one of benign"),
         ({"expert_names": ["dr_a", "dr_b", "model"]}, r"cases\.csv: no column 'model' for an expert\."),
     ],

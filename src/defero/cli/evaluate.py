@@ -12,6 +12,7 @@ from defero.cli.options import (
     Answers,
     AsJson,
     Ask,
+    Blank,
     By,
     ControlName,
     CostMatrix,
@@ -25,6 +26,7 @@ from defero.cli.options import (
     Key,
     Label,
     Majority,
+    Rename,
     Seed,
     TextEncoder,
     fees_of,
@@ -47,6 +49,8 @@ def evaluate(
     majority_label: Majority = False,
     file_format: FileFormat = None,
     control: ControlName = None,
+    rename: Rename = None,
+    blank: Blank = None,
     images: Images = None,
     against: Annotated[
         list[Path] | None, typer.Option(help="Another model folder to compare with. Repeat for several.")
@@ -79,9 +83,8 @@ def evaluate(
     """
     study, paid = saved_model(model, text_encoder), fees_of(fee, fees)
     if is_pool(study):
-        refuse(
-            {"label": label, "answers": answers, "against": against, "ask": ask, "by": by, "cost_matrix": cost_matrix}
-        )
+        other = {"label": label, "answers": answers, "against": against, "ask": ask, "by": by}
+        refuse(other | {"cost_matrix": cost_matrix, "rename": rename, "blank": blank})
         evaluate_pool(
             study,
             table,
@@ -104,6 +107,8 @@ def evaluate(
         format=file_format,
         control=control,
         images=images,
+        rename=rename,
+        blank=blank or (),
     )
     judged = study.evaluate(
         cases,

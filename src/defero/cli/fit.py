@@ -11,6 +11,7 @@ from defero.cli.options import (
     Answer,
     Answers,
     AsJson,
+    Blank,
     ControlName,
     CostMatrix,
     ErrorCost,
@@ -22,6 +23,7 @@ from defero.cli.options import (
     Key,
     Label,
     Majority,
+    Rename,
     TextEncoder,
     fees_of,
     split_names,
@@ -86,6 +88,8 @@ def fit(
     ] = None,
     file_format: FileFormat = None,
     control: ControlName = None,
+    rename: Rename = None,
+    blank: Blank = None,
     table_file: Annotated[
         Path | None, typer.Option("--table", help="Table of the cases, if TABLE is a folder of pictures.")
     ] = None,
@@ -212,6 +216,7 @@ def fit(
         }
         other |= {"image_column": image_column, "onnx": onnx, "cost_matrix": cost_matrix, "time": time}
         other |= {"answer_weights": answer_weights, "checkpoints": checkpoints, "epochs": epochs}
+        other |= {"rename": rename, "blank": blank}
         refuse(other, why="is for teams with labels, not for --scores")
         fit_pool(
             table,
@@ -251,6 +256,8 @@ def fit(
         format=file_format,
         control=control,
         images=table if table_file is not None else None,
+        rename=rename,
+        blank=blank or (),
         **columns,
         **log,
         **pictures,

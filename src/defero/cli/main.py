@@ -13,7 +13,7 @@ from defero.cli.datasets import app as datasets_app
 from defero.cli.demo import demo
 from defero.cli.evaluate import evaluate
 from defero.cli.fit import fit
-from defero.cli.output import running, spelled
+from defero.cli.output import running, show_rename, spelled
 from defero.cli.plugins import add_plugins
 from defero.cli.report import report
 from defero.cli.route import route
@@ -65,6 +65,7 @@ def main() -> None:
         if not isinstance(error, InputError | OSError | ImportError):
             _defect()
         typer.echo(f"defero: {spelled(error) if isinstance(error, InputError) else error}", err=True)
+        show_rename(error)
         sys.exit(2)
     except Exception:
         _defect()

@@ -82,6 +82,18 @@ AllRowsNew = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+Rename = Annotated[
+    Path | None,
+    typer.Option(
+        help="File with the columns from and to: how answers and labels are spelled, and the class that is meant. "
+        "An empty cell in to means no answer. If answers are no class, such a file is written for you to complete."
+    ),
+]
+Blank = Annotated[
+    list[str] | None,
+    typer.Option(help="Answer or label that means none, such as n/a. Features stay as they are. Repeat for several."),
+]
+
 MOST_SEED = 2**32 - 1
 """What NumPy's older generators take, which scikit-learn draws from."""
 Seed = Annotated[int, typer.Option(help="Random seed of the bootstrap intervals.", min=0, max=MOST_SEED)]

@@ -1,6 +1,7 @@
 """What commands print: sentences for people, JSON for machines."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 running: dict[str, str | None] = {"command": None}
 """Which command runs: some have options of their own for the same argument."""
+
+
+WITH_RENAME = ("fit", "evaluate", "report", "route")
+"""Commands that take a mapping of spellings."""
 
 
 def spelled(value: Any) -> Any:
@@ -36,6 +41,21 @@ def show_notes(notes: "Iterable[str]") -> None:
     """Print notes to standard error."""
     for note in notes:
         typer.echo(f"note: {spelled(note)}", err=True)
+
+
+def show_rename(error: Exception) -> None:
+    """Write a mapping of answers that are no class for the reader to complete, and say where; else do nothing."""
+    if not hasattr(error, "renamed") or running["command"] not in WITH_RENAME:
+        return
+    from defero.core.errors import InputError
+    from defero.data.answers.spellings import write_rename
+
+    table = Path(error.answers[0].source)  # type: ignore[attr-defined]  # core is imported only when it is needed
+    try:
+        path = write_rename(error.mapping(), table)  # type: ignore[attr-defined]  # as above
+    except (InputError, OSError):  # a folder where nothing can be written: the message has it all
+        return
+    typer.echo(f"{path} has these spellings: complete its column to and pass --rename {path}.", err=True)
 
 
 def show_lines(lines: "Sequence[str]", *, most: int, what: str) -> None:

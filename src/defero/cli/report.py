@@ -13,6 +13,7 @@ from defero.cli.options import (
     Answers,
     AsJson,
     Ask,
+    Blank,
     By,
     ControlName,
     CostMatrix,
@@ -26,6 +27,7 @@ from defero.cli.options import (
     Key,
     Label,
     Majority,
+    Rename,
     Seed,
     TextEncoder,
     fees_of,
@@ -50,6 +52,8 @@ def report(
     majority_label: Majority = False,
     file_format: FileFormat = None,
     control: ControlName = None,
+    rename: Rename = None,
+    blank: Blank = None,
     images: Images = None,
     ask: Ask = None,
     fee: Fee = None,
@@ -77,7 +81,8 @@ def report(
     check_page(out, model=model, tables=(table, answers))
     study, paid, columns = saved_model(model, text_encoder), fees_of(fee, fees), split_names(by) or ()
     if is_pool(study):
-        refuse({"label": label, "answers": answers, "ask": ask, "by": by, "cost_matrix": cost_matrix})
+        other = {"label": label, "answers": answers, "ask": ask, "by": by, "cost_matrix": cost_matrix}
+        refuse(other | {"rename": rename, "blank": blank})
         terms: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "absent": absent or []}
         report_pool(study, table, out, all_rows_new=all_rows_new, as_json=as_json, **terms)
         return
@@ -92,6 +97,8 @@ def report(
         "format": file_format,
         "control": control,
         "images": images,
+        "rename": rename,
+        "blank": blank or [],
     }
     money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}
     judged = study.evaluate(

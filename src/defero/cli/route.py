@@ -10,6 +10,7 @@ from defero.cli.options import (
     Absent,
     Answer,
     AsJson,
+    Blank,
     ControlName,
     CostMatrix,
     ErrorCost,
@@ -19,6 +20,7 @@ from defero.cli.options import (
     FileFormat,
     Images,
     Item,
+    Rename,
     TextEncoder,
     UnusedSeed,
     capacity_of,
@@ -90,6 +92,8 @@ def route(
     answer: Answer = None,
     file_format: FileFormat = None,
     control: ControlName = None,
+    rename: Rename = None,
+    blank: Blank = None,
     images: Images = None,
     seed: UnusedSeed = 0,
     text_encoder: TextEncoder = None,
@@ -108,7 +112,7 @@ def route(
     study = saved_model(model, text_encoder)
     if is_pool(study):
         other = {"cost_matrix": cost_matrix, "uncertainty": uncertainty, "answers": answers, "control": control}
-        refuse(other | {"defer_at_most": defer_at_most})
+        refuse(other | {"defer_at_most": defer_at_most, "rename": rename, "blank": blank})
         route_pool(
             study,
             table,
@@ -146,6 +150,8 @@ def route(
         format=file_format,
         control=control,
         images=images,
+        rename=rename,
+        blank=blank or (),
         progress=_show_progress if sys.stderr.isatty() and not as_json else None,
     )
     if as_json:

@@ -108,10 +108,20 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     >>> did_you_mean("Truth", ["truths", "TRUTH"])  # the same name, but for the case
     "; did you mean 'TRUTH'?"
     """
+    near = nearest_name(name, candidates)
+    return "." if near is None else f"; did you mean {near!r}?"
+
+
+def nearest_name(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that was probably meant; None where no one is near.
+
+    >>> nearest_name("Beningn", ["benign", "malign"]), nearest_name("x", ["age"])
+    ('benign', None)
+    """
     lowered = {candidate.casefold(): candidate for candidate in candidates}
     asked = name.casefold()
     near = [asked] if asked in lowered else difflib.get_close_matches(asked, list(lowered), n=1, cutoff=0.6)
-    return f"; did you mean {lowered[near[0]]!r}?" if near else "."
+    return lowered[near[0]] if near else None
 
 
 def count_of(number: int, noun: str, plural: str | None = None) -> str:

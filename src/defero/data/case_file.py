@@ -10,6 +10,7 @@ import pandas as pd
 from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.labels import Labels
 from defero.core.table import ExpertTable
+from defero.data.answers.spellings import Spellings
 from defero.data.encoders.encoder import TextEncoder
 from defero.data.exports.export import EXPORTS, TABLE, Export
 from defero.data.exports.label_studio_results import Control
@@ -103,6 +104,8 @@ class CaseFile:
         The question of a Label Studio export.
     classes : (K,), optional
         All classes, where they are known already.
+    spellings : Spellings
+        Answers and labels that mean none, or another spelling.
     """
 
     source: TableSource
@@ -123,6 +126,7 @@ class CaseFile:
     beside: tuple[str, ...] = ()
     control: str | None = None
     classes: Labels | None = None
+    spellings: Spellings = field(default_factory=Spellings)
 
     @property
     def name(self) -> str:

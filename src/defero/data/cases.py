@@ -10,7 +10,8 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.answers.class_codes import class_codes, parse_labels
+from defero.data.answers.bad_answers import bad_answers
+from defero.data.answers.class_codes import NO_CLASS, class_codes, matching_codes, parse_labels
 from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
 from defero.data.answers.log import AnswerLog, log_from_columns, table_from_long
 from defero.data.answers.read_log import join_answers, key_column, long_columns
@@ -41,11 +42,12 @@ def cases_in(file: CaseFile) -> Cases:
     Cases without a label are left out, and the notes say how many.
     """
     check_case_file(file)
-    if file.format != "table":
-        return _joined(file, _from_export(file))
-    if file.answers is not None:
-        return _joined(file, _from_long(file))
-    return _from_wide(file)
+    with file.spellings.in_errors():
+        if file.format != "table":
+            return _joined(file, _from_export(file))
+        if file.answers is not None:
+            return _joined(file, _from_long(file))
+        return _from_wide(file)
 
 
 def _from_wide(file: CaseFile) -> Cases:
@@ -53,6 +55,7 @@ def _from_wide(file: CaseFile) -> Cases:
     assert experts is not None  # check_case_file
     source, first = file.name, file.source.first_row
     frame = file.source.read(as_text=[file.label, *experts, file.key, *file.apart_columns, *file.beside])
+    frame = file.spellings.apply_to(frame, [file.label, *experts])
     named = _named(file, label=file.label, key=file.key, experts=experts)
     chosen, left_out = file.choose(frame, named)
     label, filled = file.label, None
@@ -98,8 +101,7 @@ def _with_majority(
     """Return the rows that have a label once blank ones are filled, the label's column, and all labels (n,)."""
     source, first = file.name, file.source.first_row
     if file.classes is not None:  # an answer that is no class is told with its own column
-        for name in experts:
-            class_codes(frame, name, file.classes, source=source, what="answer", first_row=first)
+        class_codes(frame, dict.fromkeys(experts, "answer"), file.classes, source=source, first_row=first)
     known = _labels(log_from_columns(frame, experts, source=source), frame, file)
     has_label = _labelled(known)
     label = "label"
@@ -136,6 +138,7 @@ def _from_long(file: CaseFile) -> _Record:
     key = key_column(file.source.head(), file.key, item=columns.item, source=source)
     items = file.source.read(as_text=[file.label, key, *file.apart_columns, *file.beside])
     log = file.answers.read(as_text=[columns.item, columns.annotator, columns.answer])
+    items, log = file.spellings.apply_to(items, [file.label]), file.spellings.apply_to(log, [columns.answer])
     if file.label is not None and file.label not in items.columns:
         raise no_such_column(file.label, list(map(str, items.columns)), source=source, role="the label")
 
@@ -165,8 +168,11 @@ def _from_export(file: CaseFile) -> _Record:
     without: LabelChoice = "majority" if file.majority else "leave out"
     export = EXPORTS.find(file.format)
     cases = export.read(path, label=file.label, without_label=without, key=file.key, control=file.control)
-    known = KnownLabels(cases.labels, cases.label_sources, cases.n_tied)
-    record = _Record(cases.items, cases.answers, known, cases.key, 1, None, cases.control, cases.notes)
+    answers, known = cases.answers, KnownLabels(cases.labels, cases.label_sources, cases.n_tied)
+    if file.spellings:
+        answers = answers.respelled(file.spellings)
+        known = _respelled(known, answers, file, without_label=without)
+    record = _Record(cases.items, answers, known, cases.key, 1, None, cases.control, cases.notes)
     if not file.majority and MAJORITY in known.sources.tolist():
         ground = f"{export.way_to_label}, " if export.way_to_label else ""
         raise TableError(
@@ -177,6 +183,17 @@ def _from_export(file: CaseFile) -> _Record:
             " to take the most frequent answer.",
         )
     return record
+
+
+def _respelled(known: KnownLabels, answers: AnswerLog, file: CaseFile, *, without_label: LabelChoice) -> KnownLabels:
+    """Return the labels of an export spelled as they are meant; a majority is that of the respelled answers."""
+    labels = file.spellings.apply(pd.Series(known.labels, dtype=object)).tolist()
+    origin = known.sources.tolist()
+    names = [name for name in dict.fromkeys(origin) if name not in (None, MAJORITY)]
+    sources = [
+        (name, [label if one == name else None for label, one in zip(labels, origin, strict=True)]) for name in names
+    ]
+    return known_labels(answers, *sources, without_label=without_label)
 
 
 def _labels(answers: AnswerLog, items: pd.DataFrame, file: CaseFile) -> KnownLabels:
@@ -206,10 +223,9 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
     has_label = _labelled(record.known)
     items = record.items[has_label]
     labels = parse_labels(pd.Series(record.known.labels[has_label], index=items.index, dtype=object))
-    if file.classes is not None:  # a label that is no class is told with its own row
-        name, source = record.label_column or "label", file.name
-        class_codes(labels.to_frame(name), name, file.classes, source=source, what="label", first_row=record.first_row)
     answers, strangers = _of_experts(file, record.answers)
+    if file.classes is not None:  # a label that is no class is told with its own row
+        _check_classes(labels, answers.take(has_label), record, file)
     table = table_from_long(
         items,
         answers.take(has_label),
@@ -233,6 +249,16 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
         first_row=record.first_row,
         remarks=(*record.notes, *strangers, *(_left_out(has_label, file.name))),
     )
+
+
+def _check_classes(labels: "pd.Series[Any]", answers: AnswerLog, record: _Record, file: CaseFile) -> None:
+    """Refuse labels and answers that are none of the known classes, all of them at once."""
+    name = record.label_column or "label"
+    assert file.classes is not None
+    where: dict[str, Any] = {"source": file.name, "first_row": record.first_row}
+    wrong = np.flatnonzero(matching_codes(labels, file.classes) == NO_CLASS)
+    bad = bad_answers(labels.to_frame(name), name, wrong, file.classes, what="label", **where)
+    answers.class_idx(file.classes, others=bad)
 
 
 def _of_experts(file: CaseFile, answers: AnswerLog) -> tuple[AnswerLog, tuple[str, ...]]:

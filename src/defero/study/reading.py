@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from defero.core.errors import Argument, InputError
+from defero.data.answers.spellings import Rename, Spellings
 from defero.data.case_file import CaseFile, Cases, Table, TableSource
 from defero.data.cases import cases_in
 from defero.data.encoders.encoder import TextEncoder
@@ -35,6 +36,8 @@ def read_cases(
     images: str | PathLike[str] | None = None,
     image_column: str | None = None,
     image_size: int | tuple[int, int] | None = None,
+    rename: Rename | None = None,
+    blank: Sequence[str] = (),
 ) -> Cases:
     r"""Read past cases with their labels and what each expert answered.
 
@@ -74,6 +77,11 @@ def read_cases(
         The column with the paths of pictures, which are then the only feature.
     image_size : int or (height, width), optional
         Pixels; by default those of the first picture, at most 224 x 224.
+    rename : mapping or path, optional
+        From a spelling of an answer or a label to the class that is meant, "" for none; or a file with the columns
+        from and to.
+    blank : values
+        Answers and labels that mean none, such as "n/a". Features are not changed.
 
     Examples
     --------
@@ -105,6 +113,7 @@ def read_cases(
         key=key,
         beside=() if key is None else (key,),
         control=control,
+        spellings=Spellings.of(rename=rename, blank=blank),
     )
     cases = cases_in(file)
     if image_column is None:

@@ -62,6 +62,7 @@ def answers_so_far(
         pd.DataFrame(columns=head), item=item, annotator=annotator, answer=answer, time=None, source=log.name
     )
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
+    frame = reading.spellings.apply_to(frame, [columns.answer])
     joined = join_answers(
         keys,
         frame,
@@ -83,5 +84,6 @@ def answers_so_far(
         )
     place = np.array([router.expert_names.index(name) for name in joined.expert_names], dtype=np.int64)
     if len(joined):
-        answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(router.classes)
+        with reading.spellings.in_errors():
+            answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(router.classes)
     return AnswersSoFar(answer_idx, joined.notes())

@@ -160,6 +160,13 @@ def route_cases(
     if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
     one_of("unusual", unusual, UNUSUAL)
+    if reading.answers is None and reading.spellings:
+        raise InputError(
+            Argument("rename" if reading.rename else "blank"),
+            ": is about the answers so far, and there are none; leave it out, or pass ",
+            Argument("answers"),
+            ".",
+        )
     terms = replace(_terms(router, money, absent, uncertainty=uncertainty), ask_unusual=unusual == "ask")
     plan = _plan(router, reading, out, terms=terms, limits=limits)
     arrivals = _arrivals(router, reading, out)

@@ -1,13 +1,14 @@
 """A fitted team at work: other cases are read, judged, reported and routed, and experts join."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from defero.core.errors import Argument, InputError
+from defero.data.answers.spellings import Rename
 from defero.data.case_file import Table
 from defero.data.model_folder import check_writable
 from defero.data.recipes.recipe import FeatureRecipe
@@ -23,7 +24,7 @@ from defero.study.limits import FileLimits
 from defero.study.money.given import Fees, Money
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing import Routing, route_cases
-from defero.study.team_cases import Reading, TeamCases, read_for_team
+from defero.study.team_cases import Reading, TeamCases, as_written, read_for_team
 
 
 class TeamAtWork:
@@ -54,6 +55,8 @@ class TeamAtWork:
         format: str | None = None,
         control: str | None = None,
         images: str | PathLike[str] | None = None,
+        rename: Rename | None = None,
+        blank: Sequence[str] = (),
     ) -> TeamCases:
         """Read other cases for this team: whatever is not said here is as in the table of `fit`.
 
@@ -62,7 +65,7 @@ class TeamAtWork:
         table : path or DataFrame
         newcomer : str, optional
             Read the answers of this person alone, for `add_expert`; `answer` is then their column in a wide table.
-        label, answers, item, annotator, answer, key, majority_label, format, control, images
+        label, answers, item, annotator, answer, key, majority_label, format, control, images, rename, blank
             As in `read_cases`.
         """
         reading = Reading(
@@ -77,6 +80,8 @@ class TeamAtWork:
             format=format,
             control=control,
             images=images,
+            rename=rename,
+            blank=blank,
         )
         return read_for_team(self._ready(), reading, model=self.name, newcomer=newcomer)
 
@@ -186,7 +191,7 @@ class TeamAtWork:
             random_state=random_state,
         )
         study = f"Study.load({self.name!r})" if saved and isinstance(table, str | PathLike) else "study"
-        arguments = [repr(str(out)), *([] if table is None else [_as_written(table)])]
+        arguments = [repr(str(out)), *([] if table is None else [as_written(table)])]
         more = {"fees": fees, "error_cost": error_cost, "cost_matrix": cost_matrix}
         more |= {"absent": tuple(absent) or None, "by": tuple(by) or None}
         arguments += [
@@ -219,6 +224,8 @@ class TeamAtWork:
         format: str | None = None,
         control: str | None = None,
         images: str | PathLike[str] | None = None,
+        rename: Rename | None = None,
+        blank: Sequence[str] = (),
         progress: Callable[[int], None] | None = None,
     ) -> Routing:
         """Say for each case who should decide it, with probabilities and the reason.
@@ -253,6 +260,8 @@ class TeamAtWork:
             Columns of that log; by default as in `fit`, else found by name.
         format, control, images
             As in `read_cases`.
+        rename, blank
+            As in `read_cases`, for the answers so far.
         progress : callable, optional
             Called with the number of rows decided so far.
 
@@ -271,6 +280,8 @@ class TeamAtWork:
             format=format,
             control=control,
             images=images,
+            rename=rename,
+            blank=blank,
         )
         return route_cases(
             self._ready(),
@@ -357,23 +368,6 @@ class TeamAtWork:
     def _evaluate_test(self, *, ask: str, money: Money, absent: Sequence[str], random_state: int) -> Evaluation:
         """Judge the team on the cases that were kept for the test."""
         raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
-
-
-def _as_written(table: Table | TeamCases) -> str:
-    """Return a table as an argument in Python.
-
-    >>> import pandas as pd
-    >>> _as_written("cases.csv"), _as_written(pd.DataFrame())
-    ("'cases.csv'", 'table')
-    """
-    if not isinstance(table, TeamCases):
-        return repr(str(table)) if isinstance(table, str | PathLike) else "table"
-    given = {one.name: getattr(table.reading, one.name) for one in fields(Reading) if one.name != "table"}
-    words = [
-        f"{name}={_as_written(value) if name == 'answers' else repr(value)}" for name, value in given.items() if value
-    ]
-    read = ", ".join([_as_written(table.reading.table), *words])
-    return f"study.read({read})" if words else _as_written(table.reading.table)
 
 
 def _load_rival(folder: str, *, beside: Router) -> Router:

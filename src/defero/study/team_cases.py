@@ -1,12 +1,14 @@
 """Cases read for a team: as its own table was read, where nothing else is said."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 
 from defero.core import ExpertTable
 from defero.core.errors import Argument, InputError
 from defero.core.wording import join_names
+from defero.data.answers.spellings import Rename, Spellings
 from defero.data.case_file import CaseFile, Cases, Table, TableSource
 from defero.data.cases import cases_in
 from defero.data.exports.export import takes_control
@@ -30,6 +32,13 @@ class Reading:
     format: str | None = None
     control: str | None = None
     images: str | PathLike[str] | None = None
+    rename: Rename | None = None
+    blank: Sequence[str] = ()
+
+    @property
+    def spellings(self) -> Spellings:
+        """Answers and labels that mean none, or another spelling."""
+        return Spellings.of(rename=self.rename, blank=self.blank)
 
     @property
     def source(self) -> TableSource:
@@ -138,6 +147,7 @@ def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | 
         beside=tuple(name for name in named if name is not None),
         control=control,
         classes=router.classes,
+        spellings=reading.spellings,
     )
 
 
@@ -191,3 +201,20 @@ def _with_silent(cases: Cases, router: Router, silent: tuple[str, ...]) -> Cases
     who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"
     remark = f"{cases.source}: no {who}; joined after fit, so read as no answers of theirs."
     return replace(cases, table=whole, remarks=(*cases.remarks, remark))
+
+
+def as_written(table: Table | TeamCases) -> str:
+    """Return a table as an argument in Python.
+
+    >>> import pandas as pd
+    >>> as_written("cases.csv"), as_written(pd.DataFrame())
+    ("'cases.csv'", 'table')
+    """
+    if not isinstance(table, TeamCases):
+        return repr(str(table)) if isinstance(table, str | PathLike) else "table"
+    given = {one.name: getattr(table.reading, one.name) for one in fields(Reading) if one.name != "table"}
+    words = [
+        f"{name}={as_written(value) if name == 'answers' else repr(value)}" for name, value in given.items() if value
+    ]
+    read = ", ".join([as_written(table.reading.table), *words])
+    return f"study.read({read})" if words else as_written(table.reading.table)

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,8 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError, TableError
 from defero.core.labels import MISSING, Labels, find_classes
-from defero.core.wording import did_you_mean, join_names
-from defero.data.tables.cells import is_blank, number_of, quote_cell, row_number, text_of
+from defero.data.answers.bad_answers import BadAnswer, BadAnswersError, What, bad_answers
+from defero.data.tables.cells import is_blank, number_of, text_of
 
 _EXACT = 2**53  # integers beyond this are rounded as floats
 NO_CLASS = -2
@@ -55,21 +56,28 @@ def classes_of(labels: "pd.Series[Any]", given: ArrayLike | None, *, source: str
 
 
 def class_codes(
-    frame: pd.DataFrame, name: str, classes: Labels, *, source: str, what: Literal["label", "answer"], first_row: int
-) -> IntArray:
-    """Return (n,) class numbers, -1 where the cell is blank. Each distinct cell is looked up once."""
-    column = frame[name]
-    codes = matching_codes(column, classes)
-    wrong = np.flatnonzero(codes == NO_CLASS)
-    if wrong.size:
-        position = int(wrong[0])
-        row = row_number(frame, position, first_row=first_row)
-        cell = column.iloc[position]
-        offer = did_you_mean(str(cell), map(str, classes.tolist()))
-        raise TableError(
-            f"{source}: row {row}, column {name}: {what} {quote_cell(cell)} is not one of "
-            f"{join_names(classes.tolist())}{offer}"
-        )
+    frame: pd.DataFrame,
+    columns: Mapping[str, What],
+    classes: Labels,
+    *,
+    source: str,
+    first_row: int,
+    unit: str = "row",
+    others: Sequence[BadAnswer] = (),
+) -> dict[str, IntArray]:
+    """Return (n,) class numbers of each column, -1 where the cell is blank. Each distinct cell is looked up once.
+
+    Cells that are none of the classes are an error that lists those of all columns, and `others` from elsewhere.
+    """
+    codes = {name: matching_codes(frame[name], classes) for name in columns}
+    where: dict[str, Any] = {"source": source, "first_row": first_row, "unit": unit}
+    bad = list(others)
+    for name, what in columns.items():
+        wrong = np.flatnonzero(codes[name] == NO_CLASS)
+        if wrong.size:
+            bad += bad_answers(frame, name, wrong, classes, what=what, **where)
+    if bad:
+        raise BadAnswersError.of(bad, classes)
     return codes
 
 

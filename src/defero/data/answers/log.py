@@ -17,7 +17,9 @@ from defero.core.labels import MISSING, Labels, as_column, find_classes
 from defero.core.lookup import code_type
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names
+from defero.data.answers.bad_answers import BadAnswer
 from defero.data.answers.class_codes import as_answers, class_codes, classes_of, distinct_cells
+from defero.data.answers.spellings import Spellings
 from defero.data.tables.cells import is_blank, no_such_column
 
 
@@ -66,14 +68,24 @@ class AnswerLog:
         """J."""
         return len(self.expert_names)
 
-    def class_idx(self, classes: ArrayLike) -> IntArray:
-        """Return the class number of each answer, (m,); an answer that is no class is an error naming its row."""
+    def class_idx(self, classes: ArrayLike, *, others: Sequence[BadAnswer] = ()) -> IntArray:
+        """Return the class number of each answer, (m,).
+
+        Answers that are no class are an error that lists them, and the `others` that are bad elsewhere.
+        """
         frame = pd.DataFrame({self.column: self.answers}, index=self.rows, dtype=object)
         known = find_classes(classes, name="classes")
-        try:
-            return class_codes(frame, self.column, known, source=self.source, what="answer", first_row=0)
-        except TableError as error:
-            raise TableError(str(error).replace(f"{self.source}: row ", f"{self.source}: {self.unit} ", 1)) from error
+        where: dict[str, Any] = {"source": self.source, "first_row": 0, "unit": self.unit}
+        return class_codes(frame, {self.column: "answer"}, known, others=others, **where)[self.column]
+
+    def respelled(self, spellings: Spellings) -> "AnswerLog":
+        """Return the log with every answer spelled as it is meant; those that mean none are dropped."""
+        if not spellings:
+            return self
+        answers = spellings.apply(pd.Series(self.answers, dtype=object)).to_numpy(dtype=object)
+        blank = np.array([is_blank(cell) for cell in answers.tolist()], dtype=np.bool_)
+        respelled = replace(self, answers=answers, n_blank=self.n_blank + int(blank.sum()))
+        return respelled._renumbered(np.where(blank, -1, self.item_idx), self.expert_idx)
 
     def among(self, classes: ArrayLike) -> Answers:
         """Return the answers as class numbers.
@@ -264,7 +276,7 @@ def table_from_long(
         raise TableError(f"{answers.source}: no item has a label.")
     label_frame = given[labelled].to_frame()
     known = classes_of(label_frame["label"], None, source=answers.source) if classes is None else find_classes(classes)
-    label_idx = class_codes(label_frame, "label", known, source=answers.source, what="label", first_row=0)
+    label_idx = class_codes(label_frame, {"label": "label"}, known, source=answers.source, first_row=0)["label"]
     log = answers.take(labelled)
     return ExpertTable(
         labels=known[label_idx],

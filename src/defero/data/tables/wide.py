@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from defero.core.errors import InputError, TableError
 from defero.core.labels import MISSING
 from defero.core.table import ExpertTable
-from defero.data.answers.class_codes import as_answers, class_codes, classes_of, parse_labels
+from defero.data.answers.bad_answers import What
+from defero.data.answers.class_codes import as_answers, class_codes, classes_of, matching_codes, parse_labels
 from defero.data.tables.cells import column_names, row_number
 from defero.data.tables.formats import first_row as first_row_of
 from defero.data.tables.formats import table_format
@@ -97,16 +98,15 @@ def table_from_frame(
     if key is not None:
         row_keys(frame, key, source=source, first_row=first_row)
     known = classes_of(frame[label], classes, source=source)
-    label_idx = class_codes(frame, label, known, source=source, what="label", first_row=first_row)
-    if (label_idx == MISSING).any():
-        row = row_number(frame, int(np.argmin(label_idx)), first_row=first_row)
+    blank = matching_codes(frame[label], known) == MISSING
+    if blank.any():
+        row = row_number(frame, int(np.argmax(blank)), first_row=first_row)
         raise TableError(f"{source}: row {row}, column {label}: the label is blank; fill it in or drop the row.")
-    answers = {
-        name: as_answers(class_codes(frame, name, known, source=source, what="answer", first_row=first_row), known)
-        for name in expert_names
-    }
+    columns: dict[str, What] = {label: "label", **dict.fromkeys(expert_names, "answer")}
+    codes = class_codes(frame, columns, known, source=source, first_row=first_row)
+    answers = {name: as_answers(codes[name], known) for name in expert_names}
     return ExpertTable(
-        labels=known[label_idx],
+        labels=known[codes[label]],
         answers=pd.DataFrame(answers, index=range(len(frame))).set_axis(frame.index, axis=0),
         features=frame[chosen],
         classes=known,

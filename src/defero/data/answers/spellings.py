@@ -1,0 +1,136 @@
+"""Other spellings of answers: values that mean none, and a mapping from what is written to what is meant."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from defero.core.errors import Argument, InputError
+from defero.data.answers.bad_answers import BadAnswersError
+from defero.data.answers.class_codes import distinct_cells
+from defero.data.tables.cells import is_blank, text_of
+from defero.data.tables.read import read_frame
+from defero.data.tables.write import write_decisions
+
+FROM, TO = "from", "to"
+Rename = Mapping[str, str] | str | PathLike[str]
+"""From a spelling to the class that is meant, "" for none; or a file with the columns from and to."""
+
+
+@dataclass(frozen=True)
+class Spellings:
+    """How answers and labels are spelled in a file.
+
+    Attributes
+    ----------
+    meant : mapping
+        From a text as written to the text that is meant; "" means none.
+    """
+
+    meant: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *, rename: Rename | None = None, blank: Sequence[str] = ()) -> "Spellings":
+        """Check what somebody passed.
+
+        >>> Spellings.of(rename={"Benign": "benign"}, blank=["n/a"]).meant
+        {'Benign': 'benign', 'n/a': ''}
+        """
+        if isinstance(blank, str):
+            raise InputError(f"must be a list of values, got the text {blank!r}.", argument="blank")
+        renamed = read_rename(rename) if isinstance(rename, str | PathLike) else dict(rename or {})
+        named = {_written(cell): "" if is_blank(text) else _written(text) for cell, text in renamed.items()}
+        both = next((value for value in map(_written, blank) if named.get(value)), None)
+        if both is not None:
+            raise InputError(
+                Argument("blank", both), f": is renamed to {named[both]!r} by ", Argument("rename"), "; choose one."
+            )
+        return cls(named | dict.fromkeys(map(_written, blank), ""))
+
+    def __bool__(self) -> bool:
+        return bool(self.meant)
+
+    def apply(self, column: "pd.Series[Any]") -> "pd.Series[Any]":
+        """Return a column (n,) with every cell spelled as it is meant, None where that is none.
+
+        >>> Spellings.of(rename={"2": "b"}, blank=["-"]).apply(pd.Series(["a", "2", "-"])).tolist()
+        ['a', 'b', None]
+        """
+        cell_idx, distinct = distinct_cells(column)
+        meant = [self._meant(cell) for cell in distinct]
+        if all(new is old for new, old in zip(meant, distinct, strict=True)):
+            return column
+        cells = np.empty(len(meant) + 1, dtype=object)  # a missing cell has the index -1: the last
+        cells[:-1] = meant
+        return pd.Series(cells[cell_idx], index=column.index, name=column.name, dtype=object)
+
+    def apply_to(self, frame: pd.DataFrame, columns: Iterable[str | None]) -> pd.DataFrame:
+        """Return a frame with these columns respelled; names that it does not have are passed over."""
+        if not self:
+            return frame
+        result = frame.copy(deep=False)
+        for name in columns:
+            if name is not None and name in frame.columns:
+                result[name] = self.apply(frame[name])
+        return result
+
+    @contextmanager
+    def in_errors(self) -> Iterator[None]:
+        """Let an error about bad answers remember what was renamed."""
+        try:
+            yield
+        except BadAnswersError as error:
+            error.renamed = self.meant
+            raise
+
+    def _meant(self, cell: Any) -> Any:
+        if is_blank(cell):
+            return cell
+        text = self.meant.get(_written(cell), self.meant.get(text_of(cell)))
+        return cell if text is None else text or None
+
+
+def _written(cell: object) -> str:
+    return cell.strip() if isinstance(cell, str) else text_of(cell)
+
+
+def read_rename(path: str | PathLike[str]) -> dict[str, str]:
+    """Read a table with the columns from and to; a blank cell in to means none."""
+    head = read_frame(path, columns=[FROM, TO], as_text=[FROM, TO])
+    mapping: dict[str, str] = {}
+    for written, meant in zip(head[FROM].tolist(), head[TO].tolist(), strict=True):
+        if is_blank(written):
+            raise InputError(Argument("rename", str(path)), f": a cell of the column {FROM} is blank; fill it in.")
+        text = "" if is_blank(meant) else _written(meant)
+        if mapping.setdefault(_written(written), text) != text:
+            raise InputError(
+                Argument("rename", str(path)), f": {_written(written)!r} is renamed in two ways; choose one."
+            )
+    return mapping
+
+
+def write_rename(mapping: Mapping[str, str], beside: Path) -> Path:
+    """Write a mapping next to a table, as <name>.rename.csv; a file that exists is left alone and another name taken.
+
+    Parameters
+    ----------
+    mapping : from a spelling to the class that is probably meant, "" where nobody knows
+    beside : the table
+
+    Returns
+    -------
+    The path of the file.
+    """
+    stem, number = beside.name.split(".")[0] or "table", 1
+    path = beside.with_name(f"{stem}.rename.csv")
+    while path.exists():
+        number += 1
+        path = beside.with_name(f"{stem}.rename-{number}.csv")
+    with write_decisions(path) as table:
+        table.write({FROM: list(mapping), TO: list(mapping.values())})
+    return path
