@@ -224,6 +224,7 @@ def fit(
             experts=experts,
             features=features,
             text=text,
+            text_encoder=text_encoder,
             key=key,
             groups=group,
             split=split,

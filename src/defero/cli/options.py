@@ -237,4 +237,4 @@ def saved_model(model: Path, text_encoder: str | None = None) -> "Any":
 
     if model.is_file():
         raise InputError(f"{model}: is a file and not a model folder; the model comes first, then the table of cases.")
-    return load_study(model, lambda folder: Study.load(folder, text_encoder=text_encoder))
+    return load_study(model, Study.load, text_encoder=text_encoder)

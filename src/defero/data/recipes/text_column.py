@@ -68,7 +68,7 @@ class TextColumn:
         sentence = f"{self.name}: {len(self.words):,} words of text, weighted by TF-IDF"
         if self.slopes is None:
             return f"{sentence}."
-        count = "one score" if len(self.bias) == 1 else f"{len(self.bias)} scores, one per class"
+        count = "one score" if len(self.bias) == 1 else f"{len(self.bias)} numbers"
         marked = "; blanks are marked" if self.missing else ""
         return f"{sentence} and summed up in {count}{marked}."
 

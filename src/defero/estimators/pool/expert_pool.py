@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
+from defero.data.encoders.find import find_encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.decisions.assigning.limits import Capacity
@@ -43,6 +44,9 @@ class ExpertPool(BaseEstimator):
         blend of them; the table where no other gains more than one standard error.
     text : name or names, optional
         Columns of a table that are texts. They are read as words weighted by TF-IDF, in 64 directions.
+    text_encoder : str, path or callable, optional
+        Reads the texts in place of TF-IDF: a model's name, its folder, or a function from texts to vectors. It is not
+        saved; pass it again to `Router.load`.
     judge : Judge, optional
         The scores are the marks, 0 or 1, of a judge who errs: expected scores are corrected for it.
     random_state : int
@@ -77,11 +81,13 @@ class ExpertPool(BaseEstimator):
         model: str | Callable[..., Any] = "auto",
         *,
         text: str | Sequence[str] | None = None,
+        text_encoder: Any = None,
         judge: Judge | None = None,
         random_state: int = 0,
     ) -> None:
         self.model = model
         self.text = text
+        self.text_encoder = text_encoder
         self.judge = judge
         self.random_state = random_state
 
@@ -145,7 +151,7 @@ class ExpertPool(BaseEstimator):
 
     def _features(self, X: Any) -> tuple[FloatArray, FeatureRecipe | None, Any]:
         """Return the features (n, d), the recipe of a table, and what tells rows apart."""
-        table, recipe = pool_table(X, text=self.text)
+        table, recipe = pool_table(X, text=self.text, encoder=find_encoder(self.text_encoder))
         if recipe is not None:
             return recipe.apply(table), recipe, table[list(recipe.inputs)]
         matrix = as_matrix(X).astype(np.float64)

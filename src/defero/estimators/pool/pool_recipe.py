@@ -1,4 +1,4 @@
-"""How the table of a pool becomes features: texts as the main directions of their weighted words."""
+"""How the table of a pool becomes features: texts as the main directions of their words, or as an encoder's vectors."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +9,8 @@ import pandas as pd
 from scipy.sparse import csr_array
 from sklearn.decomposition import TruncatedSVD
 
+from defero.core.errors import Argument, InputError
+from defero.data.encoders.encoder import TextEncoder
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.tables.cells import texts
@@ -20,10 +22,14 @@ MOST_CATEGORIES = 200
 _DIGITS = 6
 
 
-def pool_table(X: Any, *, text: str | Sequence[str] | None) -> tuple[Any, FeatureRecipe | None]:
+def pool_table(
+    X: Any, *, text: str | Sequence[str] | None, encoder: TextEncoder | None = None
+) -> tuple[Any, FeatureRecipe | None]:
     """Return the table and its recipe; None for numbers. A list of texts is a table with the column `text`."""
     if isinstance(X, Sequence) and not isinstance(X, str) and len(X) and all(isinstance(one, str) for one in X):
         X, text = pd.DataFrame({"text": list(X)}), "text"
+    if encoder is not None and not text:
+        raise InputError("reads columns of text; name them with ", Argument("text"), ".", argument="text_encoder")
     table = as_table(X)
     if not hasattr(table, "columns"):
         return table, None
@@ -31,7 +37,7 @@ def pool_table(X: Any, *, text: str | Sequence[str] | None) -> tuple[Any, Featur
         table = pd.DataFrame({name: table[name] for name in table.columns})
     named = [text] if isinstance(text, str) else list(text or [])
     # Words of a text get their directions below: here the column must only be known as a text.
-    recipe = FeatureRecipe.learn(table, text=named, max_categories=MOST_CATEGORIES)
+    recipe = FeatureRecipe.learn(table, text=named, encoder=encoder, max_categories=MOST_CATEGORIES)
     columns = tuple(
         with_directions(column, texts(table[column.name])) if isinstance(column, TextColumn) else column
         for column in recipe.columns

@@ -13,6 +13,7 @@ from defero.core.errors import InputError
 from defero.core.splits.split import split_groups
 from defero.core.wording import count_of, join_names, money
 from defero.data.case_file import Table
+from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import held_out, row_fingerprints
 from defero.data.tables.roles import part_named
 from defero.pools.inputs import same_items
@@ -20,6 +21,7 @@ from defero.pools.record import PoolRecord, judge_pool
 from defero.pools.router import PoolRouter
 from defero.pools.storage import is_pool_folder
 from defero.router.rows.seen import FORGOTTEN, check_rows_known
+from defero.router.storage import with_encoder
 from defero.study.pools.pool_cases import PoolCases, read_pool
 from defero.study.pools.pool_fees import Fees, fee_columns, member_fees, prices_of
 
@@ -125,6 +127,7 @@ class PoolStudy:
         expert_names: Sequence[str] | None,
         features: Sequence[str] | None = None,
         text: str | Sequence[str] = (),
+        text_encoder: Encoder = None,
         key: str | None = None,
         groups: str | None = None,
         split: str | None = None,
@@ -142,7 +145,7 @@ class PoolStudy:
             One row per item, one column of scores in [0, 1] per member.
         expert_names : names
             The columns of the scores.
-        features, text, key
+        features, text, text_encoder, key
             As in `read_cases`.
         groups : str, optional
             Column of group ids: all rows of a group go to the same part. By default equal rows stay together.
@@ -167,7 +170,7 @@ class PoolStudy:
         cases = read_pool(table, expert_names=expert_names, features=features, text=texts, apart=apart)
         train, test = _parts(cases, groups=groups, split=split, test_share=test_share, seed=random_state)
         prices = prices_of(given, cases.frame, cases.expert_names, source=cases.source, first_row=cases.first_row)
-        pool = ExpertPool(model, text=list(texts), random_state=random_state)
+        pool = ExpertPool(model, text=list(texts), text_encoder=text_encoder, random_state=random_state)
         pool.fit(
             cases.items.iloc[train],
             cases.scores[train],
@@ -181,9 +184,9 @@ class PoolStudy:
         return study
 
     @classmethod
-    def load(cls, folder: str | PathLike[str]) -> "PoolStudy":
-        """Read the pool in a model folder."""
-        return cls(PoolRouter.load(Path(folder)), name=str(folder))
+    def load(cls, folder: str | PathLike[str], *, text_encoder: Encoder = None) -> "PoolStudy":
+        """Read the pool in a model folder; `text_encoder` is that of `Router.load`."""
+        return cls(with_encoder(PoolRouter.load(Path(folder)), text_encoder), name=str(folder))
 
     def save(self, folder: str | PathLike[str], *, forget_rows: bool = False) -> None:
         """Write the pool to a model folder; with `forget_rows` without fingerprints of its rows."""
@@ -319,9 +322,9 @@ class PoolStudy:
         return _take(cases, np.flatnonzero(fresh)), int((~fresh).sum())
 
 
-def load_study(folder: Path, load: Callable[[Path], Any]) -> Any:
+def load_study(folder: Path, load: Callable[..., Any], *, text_encoder: Encoder = None) -> Any:
     """Return a `PoolStudy` of a pool's folder, else what `load` reads from it."""
-    return PoolStudy.load(folder) if is_pool_folder(folder) else load(folder)
+    return (PoolStudy.load if is_pool_folder(folder) else load)(folder, text_encoder=text_encoder)
 
 
 def _present(table: Table, apart: list[tuple[str, str]]) -> list[tuple[str, str]]:
