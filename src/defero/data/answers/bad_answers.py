@@ -135,11 +135,11 @@ def _several(answers: Sequence[BadAnswer], classes: Labels) -> str:
         f"{join_names(sorted(sources))}: {count_of(cells, 'cell')} with {count_of(len(answers), 'spelling')} hold none "
         f"of {join_names(classes.tolist())}:"
     )
-    lines = []
+    sentences = []
     for one in answers[:MOST_LISTED]:
         where = f"{one.source}, " if len(sources) > 1 else ""
         times = f"{count_of(one.count, one.what)}, first in {where}{one.unit} {one.row}, column {one.column}"
-        lines.append(f"  {quote_cell(one.value)}: {times}{one.offer}")
+        sentences.append(f"{quote_cell(one.value)}: {times}{one.offer}")
     if len(answers) > MOST_LISTED:
-        lines.append(f"  ... and {len(answers) - MOST_LISTED} more.")
-    return "\n".join([head, *lines])
+        sentences.append(f"... and {len(answers) - MOST_LISTED} more.")
+    return " ".join([head, *sentences])
