@@ -128,31 +128,27 @@ def by_product(
     InputError
         Where a feature is not finite.
     """
-    n, n_members = len(features), weights.shape[1]
-    expert, best = np.zeros(n, dtype=np.int64), np.empty(n)
-    turned = np.ascontiguousarray(weights.T)
+    n = len(features)
+    expert, best = np.empty(n, dtype=np.int64), np.empty(n)
     share = None if price is None or trade_off == np.inf else (price / trade_off).astype(np.float32)
     for start in range(0, n, _ROWS_AT_ONCE):
         rows = slice(start, min(start + _ROWS_AT_ONCE, n))
         with np.errstate(invalid="ignore", over="ignore"):
-            score = turned @ np.asarray(features[rows], dtype=np.float32).T
-            score += intercept[:, None]
+            score = np.asarray(features[rows], dtype=np.float32) @ weights
+            score += intercept
         if not np.isfinite(score.sum()):
             _refuse_not_finite(features, score, start)
         np.clip(score, 0.0, 1.0, out=score)
-        paid = score if share is None else score - (share[:, None] if share.ndim == 1 else share[rows].T)
-        top, who = paid[0].copy(), np.zeros(rows.stop - start, dtype=np.int32)
-        for j in range(1, n_members):
-            np.copyto(who, j, where=paid[j] > top)
-            np.maximum(top, paid[j], out=top)
+        paid = score if share is None else score - (share if share.ndim == 1 else share[rows])
+        who = paid.argmax(axis=1)
         expert[rows] = who
-        best[rows] = top if share is None else score[who, np.arange(len(who))]
+        best[rows] = score[np.arange(len(who)), who]
     return expert, best
 
 
 def _refuse_not_finite(features: NDArray[Any], score: NDArray[np.float32], start: int) -> None:
     """Raise for the first row with a number that is not finite; sums of finite ones may still be too large."""
-    row = start + int(np.argmax(~np.isfinite(score).all(axis=0)))
+    row = start + int(np.argmax(~np.isfinite(score).all(axis=1)))
     wrong = np.flatnonzero(~np.isfinite(features[row]))
     column = int(wrong[0]) if wrong.size else int(np.abs(features[row]).argmax())
     raise InputError(
