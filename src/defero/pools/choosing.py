@@ -112,8 +112,17 @@ def by_product(
     intercept: NDArray[np.float32],
     price: FloatArray | None,
     trade_off: float,
-) -> tuple[IntArray, FloatArray]:
-    """Choose by a linear model in blocks of rows: who is chosen (n,), and their score (n,) limited to [0, 1].
+) -> tuple[IntArray, FloatArray, BoolArray]:
+    """Choose by a linear model in blocks of rows.
+
+    Returns
+    -------
+    expert : (n,)
+        Who is chosen; the cheaper one where two are equal and prices are the same for every row.
+    score : (n,)
+        Their score, limited to [0, 1].
+    highest : (n,) bool
+        Is it the highest of all scores of the row?
 
     Parameters
     ----------
@@ -129,7 +138,11 @@ def by_product(
         Where a feature is not finite.
     """
     n = len(features)
-    expert, best = np.empty(n, dtype=np.int64), np.empty(n)
+    expert, best, highest = np.empty(n, dtype=np.int64), np.empty(n), np.ones(n, dtype=np.bool_)
+    cheapest_first: IntArray | None = None
+    if price is not None and price.ndim == 1:
+        cheapest_first = np.argsort(price, kind="stable")
+        weights, intercept, price = weights[:, cheapest_first], intercept[cheapest_first], price[cheapest_first]
     share = None if price is None or trade_off == np.inf else (price / trade_off).astype(np.float32)
     for start in range(0, n, _ROWS_AT_ONCE):
         rows = slice(start, min(start + _ROWS_AT_ONCE, n))
@@ -141,9 +154,11 @@ def by_product(
         np.clip(score, 0.0, 1.0, out=score)
         paid = score if share is None else score - (share if share.ndim == 1 else share[rows])
         who = paid.argmax(axis=1)
-        expert[rows] = who
+        expert[rows] = who if cheapest_first is None else cheapest_first[who]
         best[rows] = score[np.arange(len(who)), who]
-    return expert, best
+        if share is not None:
+            highest[rows] = best[rows] >= score.max(axis=1)
+    return expert, best, highest
 
 
 def _refuse_not_finite(features: NDArray[Any], score: NDArray[np.float32], start: int) -> None:

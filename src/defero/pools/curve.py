@@ -151,10 +151,15 @@ def pool_curve(
 
 
 def member_means(price: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean price and the mean score of each member over the items with a score, (J,) each; nan for none."""
+    """Return the mean price and the mean score of each member over the items with a score, (J,) each; nan for none.
+
+    A price that is not known does not count.
+    """
     seen = np.isfinite(scores)
     n = seen.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         quality = np.where(seen, scores, 0.0).sum(axis=0) / np.where(n, n, np.nan)
-        cost = np.where(seen, np.broadcast_to(price, seen.shape), 0.0).sum(axis=0) / np.where(n, n, np.nan)
+        paid = seen & np.isfinite(price)
+        n_paid = paid.sum(axis=0)
+        cost = np.where(paid, price, 0.0).sum(axis=0) / np.where(n_paid, n_paid, np.nan)
     return cost, quality

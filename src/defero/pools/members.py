@@ -94,7 +94,7 @@ def _alike(like: str | Sequence[str], expert_names: tuple[str, ...]) -> FloatArr
 def _with_price(pool: PoolParts, name: str, price: float | None) -> dict[str, Any]:
     money = np.nan if price is None else float(price_matrix([price], (name,), n_items=1)[0, 0])
     model = pool.price_model
-    if model is None and price is not None:
+    if model is None and np.isfinite(money):
         n_others = len(pool.expert_names)
         model = LinearPart(np.zeros((pool.model.n_features, n_others)), np.zeros(n_others))
     if model is not None:
@@ -102,6 +102,6 @@ def _with_price(pool: PoolParts, name: str, price: float | None) -> dict[str, An
         model = LinearPart(weights, np.append(model.intercept, np.nan_to_num(money)))
     return {
         "train_price": np.append(pool.train_price, money),
-        "price_known": np.append(pool.price_known, price is not None),
+        "price_known": np.append(pool.price_known, bool(np.isfinite(money))),
         "price_model": model,
     }

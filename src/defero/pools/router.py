@@ -167,26 +167,30 @@ class PoolRouter(PoolParts):
             price = self._price_matrix(features, prices)
         if trade_off < np.inf and (price is None or np.isnan(price).any()):
             return None
-        expert, score = by_product(features, *product, price, trade_off)
+        expert, score, highest = by_product(features, *product, price, trade_off)
         rows = np.arange(len(expert))
         cost = (
             np.full(len(expert), np.nan)
             if price is None
             else (price[expert] if price.ndim == 1 else price[rows, expert])
         )
-        return PoolDecision(expert, self.expert_names, self._promised(score), cost, rule_of(trade_off), trade_off)
+        promised = self._promised(score, highest)
+        return PoolDecision(expert, self.expert_names, promised, cost, rule_of(trade_off), trade_off)
 
     def _decision(self, chosen: Chosen, score: FloatArray, price: FloatArray) -> PoolDecision:
         rows, nobody = np.arange(len(score)), chosen.expert == NOBODY
-        promised = np.where(nobody, np.nan, self._promised(score[rows, chosen.expert]))
+        own = score[rows, chosen.expert]
+        promised = np.where(nobody, np.nan, self._promised(own, own >= score.max(axis=1)))
         cost = np.where(nobody, 0.0, price[rows, chosen.expert])
         return PoolDecision(
             chosen.expert, self.expert_names, promised, cost, chosen.rule, chosen.trade_off, chosen.exception
         )
 
-    def _promised(self, score: FloatArray) -> FloatArray:
+    def _promised(self, score: FloatArray, highest: BoolArray) -> FloatArray:
+        """Return what is promised: corrected for the choice where the highest of all expectations was chosen."""
         a, b = self.chosen_map
-        return np.clip(a + b * np.clip(score, 0.0, 1.0), 0.0, 1.0)
+        score = np.clip(score, 0.0, 1.0)
+        return np.clip(np.where(highest, a + b * score, score), 0.0, 1.0)
 
     def curve(
         self, X: Any, scores: Any = None, *, prices: Any = None, available: Mapping[str, bool] | ArrayLike | None = None

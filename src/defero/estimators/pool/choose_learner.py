@@ -139,7 +139,9 @@ def _blend_weights(held: dict[str, FloatArray], scores: FloatArray) -> dict[str,
         return (kept - np.where(seen, kept.sum(axis=1, keepdims=True) / counts, 0.0))[seen]
 
     design = np.column_stack([centered(expected) for expected in held.values()])
-    weights, _ = nnls(design.T @ design, design.T @ centered(scores))
+    # The triangle R of a QR decomposition has R'R = A'A: the same squared error in as many rows as there are learners.
+    half, triangle = np.linalg.qr(design)
+    weights, _ = nnls(triangle, half.T @ centered(scores))
     total = weights.sum()
     weights = weights / total if total > 0 else np.full(len(held), 1.0 / len(held))
     return dict(zip(held, weights.tolist(), strict=True))

@@ -1,0 +1,71 @@
+"""Ties, promises under a trade-off, blank prices: both ways of choosing agree, and nothing counts what is unknown."""
+
+import numpy as np
+import pytest
+
+from defero import ExpertPool
+from defero.estimators.pool.choose_learner import _blend_weights
+from defero.pools.choosing import by_product, by_trade_off
+from defero.pools.curve import member_means
+
+FEATURES = np.zeros((3, 1))
+WEIGHTS = np.zeros((1, 3), dtype=np.float32)
+
+
+def test_the_cheaper_one_of_two_equal_members_is_chosen_by_both_ways():
+    intercept, price = np.array([1.0, 1.0, 0.2], dtype=np.float32), np.array([10.0, 1.0, 0.5])
+    for trade_off in (np.inf, 1e9):
+        expert, score, _ = by_product(FEATURES, WEIGHTS, intercept, price, trade_off)
+        everybody = np.ones((3, 3), dtype=np.bool_)
+        slow = by_trade_off(np.tile(intercept, (3, 1)).astype(float), np.tile(price, (3, 1)), everybody, trade_off)
+        assert expert.tolist() == slow.expert.tolist() == [1, 1, 1]
+        assert score.tolist() == [1, 1, 1]
+
+
+def test_only_the_highest_expectation_counts_as_chosen_for_its_height():
+    intercept, price = np.array([0.5, 0.9], dtype=np.float32), np.array([0.0, 100.0])
+    expert, _, highest = by_product(FEATURES, WEIGHTS[:, :2], intercept, price, 1.0)
+    assert expert.tolist() == [0, 0, 0]
+    assert not highest.any()
+    assert by_product(FEATURES, WEIGHTS[:, :2], intercept, price, np.inf)[2].all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_promise_under_a_trade_off_is_what_is_expected_of_the_one_who_is_chosen(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(240, 4))
+    scores = (rng.random((240, 3)) < [0.6, 0.65, 0.7]).astype(float)
+    pool = ExpertPool(random_state=0).fit(x, scores, prices=[1.0, 2.0, 50.0])
+    cheap = pool.route(x, trade_off=0.001)
+    expected = pool.scores(x)
+    lowest = expected[np.arange(240), cheap.expert] < expected.max(axis=1)
+    np.testing.assert_allclose(cheap.score[lowest], expected[lowest, cheap.expert[lowest]], atol=1e-5)
+
+
+def test_a_blank_price_leaves_the_other_prices_of_a_member_alone():
+    price = np.array([[1.0, 4.0], [3.0, np.nan], [5.0, 8.0]])
+    scores = np.array([[1.0, 0.0], [0.0, 1.0], [np.nan, 1.0]])
+    cost, quality = member_means(price, scores)
+    assert cost.tolist() == [2.0, 6.0]
+    assert quality.tolist() == pytest.approx([0.5, 2 / 3])
+    assert np.isnan(member_means(np.array([[np.nan]]), np.array([[1.0]]))[0]).all()
+
+
+def test_a_newcomer_without_a_number_for_its_price_has_none():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    pool = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1)), prices=[1.0, 2.0]).router_
+    newcomer = pool.add_member("new", price=float("nan"))
+    assert not newcomer.price_known[-1]
+
+
+def test_weights_of_a_blend_minimise_the_squared_error():
+    from scipy.optimize import nnls
+
+    rng = np.random.default_rng(1)
+    scores = rng.random((80, 3))
+    held = {
+        name: scores + rng.normal(size=scores.shape) * spread for name, spread in (("a", 0.2), ("b", 0.4), ("c", 0.9))
+    }
+    flat = [(one - one.mean(axis=1, keepdims=True)).ravel() for one in (*held.values(), scores)]
+    best, _ = nnls(np.column_stack(flat[:-1]), flat[-1])
+    np.testing.assert_allclose(list(_blend_weights(held, scores).values()), best / best.sum(), atol=1e-8)
