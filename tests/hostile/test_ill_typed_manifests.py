@@ -13,6 +13,7 @@ from defero import DeferralClassifier, Recipe, Router, TwoStageDeferral
 from defero.core.errors import ModelFolderError
 from defero.data.model_folder import MANIFEST
 from defero.scorers.blend import BlendScorer
+from defero.study.pools.pool_study import PoolStudy
 
 WRONG = [
     None,
@@ -85,10 +86,13 @@ def saved(tmp_path_factory):
     trees.router_.scorer = replace(trees.router_.scorer, base=blend)
     trees.save(folder / "blend")
     TwoStageDeferral().fit(x[:, None], y, experts=experts).save(folder / "two-stage")
+    scored = frame.assign(a=experts[:, 0] == y, b=experts[:, 1] == y).astype({"a": float, "b": float})
+    terms = {"fees": {"a": 0.1, "b": 1.0}, "error_cost": 3.0}
+    PoolStudy.fit(scored, expert_names=["a", "b"], model="ridge", **terms).save(folder / "pool")
     return folder
 
 
-@pytest.mark.parametrize(("kind", "least"), [("linear", 400), ("two-stage", 100), ("blend", 200)])
+@pytest.mark.parametrize(("kind", "least"), [("linear", 400), ("two-stage", 100), ("blend", 200), ("pool", 100)])
 def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
     folder = saved / kind
     manifest = json.loads((folder / MANIFEST).read_text())
@@ -137,6 +141,30 @@ def test_the_place_and_the_value_are_told(saved, path, value, fact):
     try:
         with pytest.raises(ModelFolderError, match=fact):
             Router.load(folder)
+    finally:
+        seal(folder, manifest)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "fact"),
+    [
+        (("facts", "fees"), True, "facts.fees must be an object"),
+        (("facts", "fees", "a"), [], "facts.fees.a must be a number"),
+        (("facts", "error_cost"), "nan", "facts.error_cost must be a number"),
+        (("facts", "held_out", "ridge"), None, "facts.held_out.ridge must be a number"),
+        (("facts", "key"), 3, "facts.key must be a text"),
+        (("chosen_map",), [1.0], "chosen_map"),
+        (("n_scores",), [1], r"n_scores must have shape \(2,\)"),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else None,
+)
+def test_what_a_pool_remembers_is_checked(saved, path, value, fact):
+    folder = saved / "pool"
+    manifest = json.loads((folder / MANIFEST).read_text())
+    seal(folder, put(manifest, path, value))
+    try:
+        with pytest.raises(ModelFolderError, match=fact):
+            PoolStudy.load(folder)
     finally:
         seal(folder, manifest)
 

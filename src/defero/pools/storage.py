@@ -2,13 +2,14 @@
 
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from defero.core.errors import ModelFolderError
-from defero.data.checked_values import integer, list_of, maybe, number, record, text
+from defero.data.checked_values import integer, list_of, mapping_of, maybe, number, record, text
 from defero.data.fingerprint import combined
 from defero.data.model_folder import MANIFEST, ModelFiles, damaged, read_folder, write_folder
 from defero.data.recipes.recipe import FeatureRecipe
@@ -111,8 +112,31 @@ def _check_manifest(manifest: dict[str, Any], *, n_bytes: int) -> None:
         chosen_map=list_of(number(), least=2, most=2),
         data_fingerprint=maybe(text),
         rows_key=maybe(text),
-        facts=record(),
+        facts=_check_facts,
     )(manifest, "")
+
+
+def _check_facts(value: Any, place: str) -> None:
+    """Raise unless what `fit` remembered has the types with which it is used later."""
+    record()(value, place)
+    for name, check in _FACTS.items():
+        if name in value:
+            check(value[name], f"{place}.{name}")
+
+
+def _fee(value: Any, place: str) -> None:
+    """Check a fee: money, or "@column"."""
+    (text if isinstance(value, str) else number(0.0))(value, place)
+
+
+_FACTS: dict[str, Callable[[Any, str], None]] = {
+    "learner": text,
+    "held_out": mapping_of(number()),
+    "n_items": integer(0),
+    "fees": maybe(mapping_of(_fee)),
+    "error_cost": maybe(number(0.0)),
+    **dict.fromkeys(("key", "groups", "split"), maybe(text)),
+}
 
 
 def _check_parts(router: PoolRouter) -> None:
