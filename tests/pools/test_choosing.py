@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from defero import ExpertPool
+from defero import ExpertPool, InputError
 from defero.estimators.pool.choose_learner import _blend_weights
 from defero.pools.choosing import by_product, by_trade_off
 from defero.pools.curve import member_means
+from defero.study.pools.absent import present_members
 
 FEATURES = np.zeros((3, 1))
 WEIGHTS = np.zeros((1, 3), dtype=np.float32)
@@ -69,3 +70,22 @@ def test_weights_of_a_blend_minimise_the_squared_error():
     flat = [(one - one.mean(axis=1, keepdims=True)).ravel() for one in (*held.values(), scores)]
     best, _ = nnls(np.column_stack(flat[:-1]), flat[-1])
     np.testing.assert_allclose(list(_blend_weights(held, scores).values()), best / best.sum(), atol=1e-8)
+
+
+def test_a_floor_and_limits_of_members_are_not_dropped_silently():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    pool = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1)), prices=[1.0, 2.0])
+    with pytest.raises(InputError, match="floor"):
+        pool.route(x, floor=0.5, capacity={"expert_0": 10})
+
+
+def test_absent_members_are_members_and_somebody_is_left():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    router = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1))).router_
+    first, second = router.expert_names
+    assert present_members(router, ()) is None
+    assert present_members(router, [first]).tolist() == [False, True]
+    with pytest.raises(InputError, match="did you mean"):
+        present_members(router, [first + "x"])
+    with pytest.raises(InputError, match="nobody of the pool is left"):
+        present_members(router, [first, second])

@@ -128,6 +128,11 @@ class PoolRouter(PoolParts):
     ) -> PoolDecision:
         """Choose as `route` does, from what `features` returned."""
         paid = _one_rule(trade_off=trade_off, budget=budget, floor=floor)
+        if floor is not None and capacity is not None:
+            raise InputError(
+                ": a floor for each item and limits of the members cannot be kept together; pass one of them.",
+                argument="floor",
+            )
         can = self._can(available, len(features))
         v = np.inf if trade_off is None else float(trade_off)
         if can is None and not {"budget", "floor"} & set(paid) and capacity is None and v > 0:

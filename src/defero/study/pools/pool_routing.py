@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import Argument, InputError
-from defero.core.wording import count_of, did_you_mean, join_names, money
+from defero.core.wording import count_of, join_names, money
 from defero.data.case_file import Table, TableSource
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_chunks, read_frame
@@ -18,6 +18,7 @@ from defero.data.tables.write import write_decisions
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
+from defero.study.pools.absent import present_members
 from defero.study.pools.pool_fees import Fees, fee_columns, prices_of
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def route_pool(
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
     columns = source.columns()
     key = _key(router, key, columns, source=source.name)
-    available = _present(router, absent)
+    available = present_members(router, absent)
     given, routing = study.fees(fees), PoolRouting(out, router.expert_names)
     if not fees and any(column not in columns for column in fee_columns(given)):
         routing.notes.append("the table has no prices: expected prices, learned in fit, are used.")
@@ -234,13 +235,3 @@ def _key(router: PoolRouter, key: str | None, columns: list[str], *, source: str
         raise no_such_column(key, columns, source=source, role="the key")
     known = router.facts.get("key")
     return key or (known if known in columns else None)
-
-
-def _present(router: PoolRouter, absent: Sequence[str]) -> Any:
-    unknown = [name for name in absent if name not in router.expert_names]
-    if unknown:
-        hint = did_you_mean(unknown[0], router.expert_names)
-        raise InputError(
-            Argument("absent", unknown), f": no such expert{hint} The pool has {join_names(router.expert_names)}."
-        )
-    return np.array([name not in absent for name in router.expert_names]) if absent else None

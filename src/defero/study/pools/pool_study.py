@@ -22,6 +22,7 @@ from defero.pools.router import PoolRouter
 from defero.pools.storage import is_pool_folder
 from defero.router.rows.seen import FORGOTTEN, check_rows_known
 from defero.router.storage import with_encoder
+from defero.study.pools.absent import present_members
 from defero.study.pools.pool_cases import PoolCases, read_pool
 from defero.study.pools.pool_fees import Fees, fee_columns, member_fees, prices_of
 
@@ -229,8 +230,9 @@ class PoolStudy:
         if cases is None:
             raise InputError("evaluate: this pool was loaded without cases; pass a table with scores.")
         prices, notes = self.prices(cases, fees, given)
-        available = np.array([name not in absent for name in self.router.expert_names])
-        keep = (np.isfinite(cases.scores) & available).any(axis=1)
+        available = present_members(self.router, absent)
+        scored = np.isfinite(cases.scores)
+        keep = (scored if available is None else scored & available).any(axis=1)
         record = judge_pool(
             self.router,
             cases.items[keep],
