@@ -160,3 +160,14 @@ def test_a_pool_is_no_team(pool, tmp_path):
     assert "a pool" in refused(
         "add-expert", folder / "pool", folder / "new.csv", "--expert", "x", "--answer", "odd", "--out", tmp_path / "m"
     )
+
+
+def test_rows_that_cannot_be_told_apart_are_not_called_new(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"kind": rng.choice(["law", "maths"], 200), "a": rng.integers(0, 2, 200), "b": 1})
+    table.to_csv(tmp_path / "kinds.csv", index=False)
+    pool = tmp_path / "pool"
+    call("fit", tmp_path / "kinds.csv", "--scores", "--experts", "a,b", "--features", "kind", "--out", pool)
+    refused = call("evaluate", pool, tmp_path / "kinds.csv", code=1)
+    assert "cannot be told from new ones" in str(refused.exception)
+    call("evaluate", pool, tmp_path / "kinds.csv", "--all-rows-new")

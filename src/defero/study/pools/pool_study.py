@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks.arrays import IntArray
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.core.splits.split import split_groups
 from defero.core.wording import count_of, join_names, money
 from defero.data.case_file import Table
@@ -315,8 +315,15 @@ class PoolStudy:
             check_rows_known(self.router.rows_key)
         seen = self.router.seen
         fresh = held_out(seen, row_fingerprints(cases.items))
-        if all_rows_new or 2 * len(np.unique(seen)) < len(seen):  # equal rows are of a kind: no row can be recognised
+        if all_rows_new:
             fresh[:] = True
+        elif 2 * len(np.unique(seen)) < len(seen) and not fresh.all():  # equal rows are of a kind, such as a category
+            raise InputError(
+                f"{cases.source}: most rows that this pool was fitted on are equal in the columns that it reads, so "
+                "that rows it has seen cannot be told from new ones; pass ",
+                Argument("all_rows_new", True),
+                " where none of these rows was used to fit it, or fit with more columns.",
+            )
         if not fresh.any():
             raise InputError(
                 f"{cases.source}: every row was used to fit this pool; pass other items.", argument="table"
