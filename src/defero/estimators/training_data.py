@@ -269,7 +269,7 @@ def checked_rows(estimator: Any, X: Any, router: Router) -> Any:
 def _refuse_text(X: Any) -> None:
     """Name the cell of an array of objects or texts that is not a number; scikit-learn's error does not."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
-        refuse_text("X", X, advice="pass a DataFrame, whose columns of text are read as categories.")
+        refuse_text("X", X)
 
 
 def check_finite(matrix: FloatArray) -> FloatArray:

@@ -23,14 +23,15 @@ def frozen(array: Array) -> Array:
     return view
 
 
-def refuse_text(name: str, value: Any, *, advice: str = "pass numbers.") -> None:
-    """Raise where a cell of an array (n, d) holds a text that is not a number, and say what to do.
+def refuse_text(name: str, value: Any) -> None:
+    """Raise where a cell of an array (n, d) holds a text that is not a number; features X may be a DataFrame instead.
 
     >>> refuse_text("X", np.array([[1.5, "2"]], dtype=object))
     """
     cells = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
     if cells.ndim != 2 or cells.dtype.kind not in "OUS":
         return
+    advice = "pass a DataFrame, whose columns of text are read as categories." if name == "X" else "pass numbers."
     for (row, column), cell in np.ndenumerate(cells):
         if isinstance(cell, str | bytes):
             try:
