@@ -48,11 +48,13 @@ def show_rename(error: Exception) -> None:
     if not hasattr(error, "renamed") or running["command"] not in WITH_RENAME:
         return
     from defero.core.errors import InputError
+    from defero.data.answers.bad_answers import BadAnswersError
     from defero.data.answers.spellings import write_rename
 
-    table = Path(error.answers[0].source)  # type: ignore[attr-defined]  # core is imported only when it is needed
+    if not isinstance(error, BadAnswersError):
+        return
     try:
-        path = write_rename(error.mapping(), table)  # type: ignore[attr-defined]  # as above
+        path = write_rename(error.mapping(), Path(error.answers[0].source))
     except (InputError, OSError):  # a folder where nothing can be written: the message has it all
         return
     typer.echo(f"{path} has these spellings: complete its column to and pass --rename {path}.", err=True)

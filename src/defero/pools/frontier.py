@@ -55,7 +55,7 @@ def frontier_steps(score: FloatArray, price: FloatArray, can: BoolArray) -> Step
     here = np.where(price == least, score, -np.inf).argmax(axis=1) if score.shape[1] else np.zeros(n, np.int64)
     start = np.where(can.any(axis=1), here, NOBODY)
     rows, now = np.flatnonzero(start != NOBODY), start[start != NOBODY]
-    found: list[tuple[IntArray, IntArray, IntArray, FloatArray]] = []
+    moves_so_far: list[tuple[IntArray, IntArray, IntArray, FloatArray]] = []
     while len(rows):
         gain = score[rows] - score[rows, now][:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -65,13 +65,13 @@ def frontier_steps(score: FloatArray, price: FloatArray, can: BoolArray) -> Step
         after = np.where(at == best[:, None], gain, -np.inf).argmax(axis=1)
         moves = np.isfinite(best)
         rows, best, after, now = rows[moves], best[moves], after[moves], now[moves]
-        found.append((rows, now, after, best))
+        moves_so_far.append((rows, now, after, best))
         now = after
-    if not found:
+    if not moves_so_far:
         none = np.empty(0, dtype=np.int64)
         return Steps(start, none, none, none, np.empty(0))
-    item, before, after = (np.concatenate([one[k] for one in found]).astype(np.int64) for k in range(3))
-    trade_off = np.concatenate([one[3] for one in found])
+    item, before, after = (np.concatenate([one[k] for one in moves_so_far]).astype(np.int64) for k in range(3))
+    trade_off = np.concatenate([one[3] for one in moves_so_far])
     order = np.argsort(trade_off, kind="stable")
     return Steps(start, item[order], before[order], after[order], trade_off[order])
 

@@ -141,10 +141,10 @@ def judge_pool(router: PoolRouter, X: Any, scores: FloatArray, *, prices: Any = 
     decision = router.route(X, prices=prices, available=can, **rule)
     expected, price = router.scores(X), router.prices(X, prices)
     rows = np.arange(len(scores))
-    kept = scores[rows, decision.expert]
+    achieved = scores[rows, decision.expert]
     best = _best_in_training(router)
     alone = np.where(seen[:, best], scores[:, best], np.nan)
-    difference = (kept - alone)[np.isfinite(alone)]
+    difference = (achieved - alone)[np.isfinite(alone)]
     half = Z95 * float(difference.std(ddof=1)) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
     mean = _mean(difference)
     cost, quality = member_means(price, scores)
@@ -156,7 +156,7 @@ def judge_pool(router: PoolRouter, X: Any, scores: FloatArray, *, prices: Any = 
         expected,
         scores,
         price,
-        Way("pool", _mean(kept), _mean(price[rows, decision.expert])),
+        Way("pool", _mean(achieved), _mean(price[rows, decision.expert])),
         Way(names[best], _mean(alone[np.isfinite(alone)]), float(cost[best])),
         Way("random", _mean(_row_means(scores, seen)), _mean(_row_means(price, seen))),
         None if cheapest is None else Way(names[cheapest], float(quality[cheapest]), float(cost[cheapest])),

@@ -140,8 +140,8 @@ def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]
             who = ", ".join(
                 f"{record.decision.expert_names[j]} {100 * load[j] / own.sum():.0f} %" for j in best if load[j]
             )
-            kept, promised = record.kept[own].mean(), record.decision.score[own].mean()
-            rows.append([name, count(int(own.sum())), who, _score(promised), _score(kept)])
+            achieved, promised = record.kept[own].mean(), record.decision.score[own].mean()
+            rows.append([name, count(int(own.sum())), who, _score(promised), _score(achieved)])
         more = f" The {MOST_KINDS} most frequent of {len(names)}." if len(names) > MOST_KINDS else ""
         caption = f"Items by {column}, and the members that get most of them.{more}"
         parts.append(joined([tag("h3", column), table(caption, [column, "items", "who", "promised", "kept"], rows)]))
@@ -153,9 +153,9 @@ def _promises(record: PoolRecord) -> Html:
     order = np.array_split(np.argsort(score, kind="stable"), min(10, max(1, len(score) // 20)))
     rows = []
     for part in order:
-        kept = record.kept[part]
-        half = 1.96 * kept.std() / np.sqrt(len(part))
-        spread = f"{_score(kept.mean())} ({_score(kept.mean() - half)} to {_score(kept.mean() + half)})"
+        achieved = record.kept[part]
+        half = 1.96 * achieved.std() / np.sqrt(len(part))
+        spread = f"{_score(achieved.mean())} ({_score(achieved.mean() - half)} to {_score(achieved.mean() + half)})"
         ends = f"{_score(score[part].min())} to {_score(score[part].max())}"
         rows.append([ends, count(len(part)), _score(score[part].mean()), spread])
     total = f"Over all items the chosen members promised {_score(score.mean())} and kept {_score(record.kept.mean())}."

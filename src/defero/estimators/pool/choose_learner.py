@@ -135,8 +135,8 @@ def _blend_weights(held: dict[str, FloatArray], scores: FloatArray) -> dict[str,
     counts = np.maximum(seen.sum(axis=1, keepdims=True), 1)
 
     def centered(values: FloatArray) -> FloatArray:
-        kept = np.where(seen, values, 0.0)
-        return (kept - np.where(seen, kept.sum(axis=1, keepdims=True) / counts, 0.0))[seen]
+        known = np.where(seen, values, 0.0)
+        return (known - np.where(seen, known.sum(axis=1, keepdims=True) / counts, 0.0))[seen]
 
     design = np.column_stack([centered(expected) for expected in held.values()])
     # The triangle R of a QR decomposition has R'R = A'A: the same squared error in as many rows as there are learners.
