@@ -12,10 +12,10 @@ from sklearn.preprocessing import StandardScaler
 from defero import DeferralClassifier, Recipe
 from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.core.splits.sample import sample_rows
-from defero.estimators import choose_network as room
-from defero.estimators.choose_network import STRENGTHS, Choice, choose_network, enough_items
 from defero.estimators.expert_heads import fold_of_items
-from defero.estimators.network_fit import NetworkOptions, train_network
+from defero.estimators.networks import choose_network as room
+from defero.estimators.networks.choose_network import STRENGTHS, Choice, choose_network, enough_items
+from defero.estimators.networks.network_fit import NetworkOptions, train_network
 from defero.losses import DeferralLoss
 
 X, Y, M = crowd(n_features=12)
@@ -158,7 +158,7 @@ def test_of_many_items_enough_are_drawn(monkeypatch):
 def warm(monkeypatch):
     """Have a linear network with a temperature of 2 chosen, whatever the data say."""
     choice = Choice("linear", 16.0, 2.0, np.full((len(Y), 2), 0.5), 0.0)
-    monkeypatch.setattr("defero.estimators.surrogate_fit.choose_network", lambda *_, **__: choice)
+    monkeypatch.setattr("defero.estimators.networks.surrogate_fit.choose_network", lambda *_, **__: choice)
 
 
 def both(loss):

@@ -351,7 +351,7 @@ class TeamAtWork:
         """
         router = self._ready().copy().forget_rows() if forget_rows else self._ready()
         if onnx:
-            from defero.estimators.deep_nets import as_onnx
+            from defero.estimators.networks.deep_nets import as_onnx
 
             router = replace(router, scorer=as_onnx(router.scorer))
         router.save(Path(folder))

@@ -12,7 +12,7 @@ from defero.core.scores import Scores
 from defero.core.splits.sample import sample_rows
 from defero.core.wording import join_names
 from defero.estimators.expert_heads import HeadsOption, fold_of_items
-from defero.estimators.needs_torch import has_torch
+from defero.estimators.networks.needs_torch import has_torch
 from defero.estimators.tables.class_models import ClassModel, class_blend, class_linear, class_mlp, class_trees
 from defero.estimators.tables.expert_stack import grow_own_trees, stack_experts
 from defero.estimators.tables.tree_columns import Grove

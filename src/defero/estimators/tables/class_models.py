@@ -99,7 +99,7 @@ def class_linear(data: TrainingData, fold: IntArray) -> ClassModel:
 
 def class_mlp(data: TrainingData, options: Any, *, seed: int) -> ClassModel:
     """Train a network of dense layers on the labels; needs torch."""
-    from defero.estimators.choose_network import choose_network  # loads torch
+    from defero.estimators.networks.choose_network import choose_network  # loads torch
     from defero.losses import DeferralLoss
 
     loss = DeferralLoss("decoupled")

@@ -11,7 +11,7 @@ from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.core.checks.arrays import FloatArray
 from defero.core.splits.sample import sample_rows
 from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
-from defero.estimators.network_fit import Net, train_network
+from defero.estimators.networks.network_fit import Net, train_network
 from defero.estimators.recipe import NetworkOptions
 from defero.estimators.training_data import TrainingData
 from defero.losses import DeferralLoss

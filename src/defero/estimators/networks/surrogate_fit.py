@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Literal
 
 from defero.core.errors import Argument, InputError
-from defero.estimators.choose_network import Choice, choose_network, enough_items
 from defero.estimators.expert_heads import HeadsOption, answers_are_few, with_shrunk_heads
-from defero.estimators.network_fit import train_network
+from defero.estimators.networks.choose_network import Choice, choose_network, enough_items
+from defero.estimators.networks.network_fit import train_network
 from defero.estimators.recipe import NetworkOptions
 from defero.estimators.training_data import TrainingData
 from defero.losses import LOSSES, DeferralLoss

@@ -9,7 +9,7 @@ import numpy as np
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
-from defero.estimators.needs_torch import check_torch, has_torch
+from defero.estimators.networks.needs_torch import check_torch, has_torch
 from defero.router.scoring import items_of_shape
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer

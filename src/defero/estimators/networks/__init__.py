@@ -1,0 +1,1 @@
+"""Networks: which one is chosen, and how small and deep ones are fitted."""
