@@ -1,7 +1,6 @@
 """Who decides: rules that turn `Scores` into a `Decision`, and the next step of a case. Fees enter here, not in fit."""
 
-from defero.core.assignment import Assignment
-from defero.core.steps import InTurn, Steps
+from defero.core.results import Assignment, InTurn, Steps
 from defero.decisions.asking import DEFAULT_FEE, ask_in_turn, next_step
 from defero.decisions.assigning.assign import assign
 from defero.decisions.rules import (

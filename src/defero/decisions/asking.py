@@ -11,9 +11,8 @@ from defero.core.checks.options import whole_number
 from defero.core.class_skill import ClassSkill
 from defero.core.labels import MISSING, named
 from defero.core.posterior import EPS, AnswerLaw, at, first_best
-from defero.core.results import MODEL
+from defero.core.results import MODEL, InTurn, Steps
 from defero.core.scores import softmax
-from defero.core.steps import InTurn, Steps
 from defero.decisions.costs import ErrorCosts, after_one_answer
 from defero.decisions.look_ahead import costs_to_go, n_candidates
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from defero.core.assignment import Assignment
-from defero.core.steps import Steps
+from defero.core.results import Assignment, Steps
 from defero.decisions.assigning.limits import Capacity
 from defero.router import Router
 from defero.router.costs.assigning import Gains

@@ -11,9 +11,8 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availabil
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
-from defero.core.results import Answer, Decision, ExpertSets
+from defero.core.results import Answer, Decision, ExpertSets, InTurn
 from defero.core.scores import Scores
-from defero.core.steps import InTurn
 from defero.decisions.asking import ask_in_turn
 from defero.decisions.costs import ErrorCosts
 from defero.decisions.rules import MostLikelyRight, NeverAsk, decide

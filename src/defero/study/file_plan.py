@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.assignment import Assignment
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import Labels, encode_labels
-from defero.core.results import MODEL
+from defero.core.results import MODEL, Assignment, Steps
 from defero.core.scores import Scores
-from defero.core.steps import Steps
 from defero.router import Router
 from defero.study.rounds import AnswersSoFar
 

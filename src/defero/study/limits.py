@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.assignment import Assignment
 from defero.core.checks.arrays import FloatArray, IntArray, fee_matrix
 from defero.core.checks.options import probability
 from defero.core.labels import MISSING
-from defero.core.results import MODEL
+from defero.core.results import MODEL, Assignment
 from defero.decisions.assigning.limits import capacity_of
 from defero.router import Router
 from defero.router.costs.assigning import Gains

@@ -3,11 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.assignment import Assignment
 from defero.core.checks.arrays import FloatArray, names, numbers
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.core.results import MODEL
+from defero.core.results import MODEL, Assignment
 from defero.decisions.assigning.binding import limit_that_binds, with_marginal_money
 from defero.decisions.assigning.by_prices import SAME, node_bounds, solve_by_prices
 from defero.decisions.assigning.chains import Chains, least_prices

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import FloatArray, IntArray, availability, by_name, fee_matrix, price_matrix
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
-from defero.core.results import MODEL
+from defero.core.results import MODEL, Steps
 from defero.core.scores import Scores
-from defero.core.steps import Steps
 from defero.decisions.asking import next_step
 from defero.decisions.class_order import in_class_order
 from defero.decisions.costs import ErrorCosts

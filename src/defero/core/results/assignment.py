@@ -8,7 +8,7 @@ import numpy as np
 from defero.core.checks.arrays import FloatArray, IntArray, frozen, names
 from defero.core.errors import InputError
 from defero.core.labels import Labels
-from defero.core.results import Deciders
+from defero.core.results.decision import Deciders
 
 _NO_PRICE = 1e-9
 """A price below this share of the largest one is rounding."""
