@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from clinic import run
 
-from defero.cli.demo import mean_and_half_width
 from defero.estimators.deferral import DeferralClassifier
 from defero.estimators.recipe import Recipe
 
@@ -59,10 +58,3 @@ def test_a_seed_that_would_grow_too_large_is_told(quick):
     assert outcome.code == 2
     assert outcome.err == "defero: --seed must be at most 4294967294 with --seeds 2, got 4294967295.\n"
     assert list(quick.iterdir()) == []
-
-
-def test_the_interval_is_students():
-    """By hand: 0, 2 and 4 have the standard deviation 2, and t(0.975, 2) is 4.3027."""
-    mean, half_width = mean_and_half_width([0.0, 2.0, 4.0])
-    assert mean == 2
-    assert half_width == pytest.approx(4.302653 * 2 / 3**0.5)

@@ -233,8 +233,12 @@ def test_a_report_and_a_comparison(clinic, tmp_path):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"{len(study.parts[3])} rows" in page
     assert judged.record.to_dict() == study.evaluate().record.to_dict()
-    rivals = study.evaluate(folder / "new.csv", against=[folder / "model"]).against
-    assert rivals[0].comparison.difference == 0
+    judged = study.evaluate(folder / "new.csv", against=[folder / "model"], by=["size_mm"])
+    assert judged.against[0].comparison.difference == 0
+    by_size, beside = judged.tables()
+    assert by_size.splitlines()[0].split()[:3] == ["size_mm", "cases", "team"]
+    assert beside.splitlines()[-1].split()[0] == str(folder / "model")
+    assert judged.summary().endswith(f"\n\n{by_size}\n\n{beside}")
 
 
 def test_a_page_shows_the_line_that_makes_it_again(clinic, tmp_path, monkeypatch):

@@ -1,11 +1,13 @@
 """`defero datasets`: which named data sets there are, what is known of one, and how it gets here."""
 
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from defero.cli.options import AsJson
 from defero.cli.output import emit
 
 if TYPE_CHECKING:
@@ -24,18 +26,10 @@ Name = Annotated[str, typer.Argument(help="A data set, as `defero datasets list`
 Folder = Annotated[
     Path | None, typer.Option(help="The data folder. Default: DEFERO_DATA, else the user's cache folder.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-_LABELS = {
-    "truth": "the truth",
-    "majority": "no truth: the annotators' own majority, so agreement, not accuracy",
-    "scores": "scores of each expert as the source gives them; no answers",
-    "none": "none of its own",
-}
 
 
 @app.command(name="list")
-def list_datasets(folder: Folder = None, as_json: Json = False) -> None:
+def list_datasets(folder: Folder = None, as_json: AsJson = False) -> None:
     """List the data sets, and whether each is on this machine.
 
     Example:
@@ -43,13 +37,14 @@ def list_datasets(folder: Folder = None, as_json: Json = False) -> None:
     defero datasets list
     """
     from defero.datasets.catalog import DATASETS
+    from defero.datasets.description import summary
     from defero.datasets.files import form_here
     from defero.datasets.storage.cache import data_folder
 
     root = data_folder(folder)
     here = {name: form_here(root, entry) for name, entry in DATASETS.items()}
     if as_json:
-        rows = [_summary(entry) | {"here": here[name]} for name, entry in DATASETS.items()]
+        rows = [summary(entry) | {"here": here[name]} for name, entry in DATASETS.items()]
         emit({"folder": str(root), "datasets": rows})
         return
     typer.echo(f"In {root}:\n")
@@ -60,7 +55,7 @@ def list_datasets(folder: Folder = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def info(name: Name, folder: Folder = None, as_json: Json = False) -> None:
+def info(name: Name, folder: Folder = None, as_json: AsJson = False) -> None:
     """Show the source, licence, citation, files and checksums of a data set.
 
     Example:
@@ -68,40 +63,14 @@ def info(name: Name, folder: Folder = None, as_json: Json = False) -> None:
     defero datasets info cifar10
     """
     from defero.datasets.catalog import find_dataset
-    from defero.datasets.files import form_here, how_to_get
-    from defero.datasets.storage.cache import data_folder, read_records
+    from defero.datasets.description import dataset_facts, describe_dataset
+    from defero.datasets.storage.cache import data_folder
 
     entry, root = find_dataset(name), data_folder(folder)
-    form, recorded = form_here(root, entry), read_records(root).sha256
     if as_json:
-        files = [
-            {
-                "path": file.path,
-                "form": file.form,
-                "url": file.url,
-                "sha256": file.sha256,
-                "recorded_sha256": recorded.get(file.path),
-                "members": list(file.members),
-            }
-            for file in entry.files
-        ]
-        extra = {"citation": entry.citation, "labels": entry.labels, "loader": entry.loader_name, "files": files}
-        emit(_summary(entry) | {"here": form, "folder": str(root), "arrays": dict(entry.arrays)} | extra)
-        return
-    typer.echo(f"{entry.title}: {entry.what}.\n")
-    for title, text in _about(entry):
-        typer.echo(f"{title:9} {text}")
-    typer.echo(f"{'here':9} {_here(form)}\n")
-    for file in entry.files:
-        typer.echo(f"{file.path}  ({'our compact form' if file.form == 'compact' else 'as the source gives it'})")
-        if file.url:
-            typer.echo(f"  from    {file.url}")
-        if "*" not in file.path:
-            typer.echo(f"  sha256  {_hash_line(file.sha256, recorded.get(file.path))}")
-    if entry.tree_sha256:
-        typer.echo(f"{entry.tree}/ as a whole\n  sha256  {entry.tree_sha256}")
-    if form is None:
-        typer.echo(f"\n{how_to_get(root, entry)}")
+        emit(dataset_facts(root, entry))
+    else:
+        typer.echo("\n".join(describe_dataset(root, entry)))
 
 
 @app.command()
@@ -109,7 +78,7 @@ def get(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Accept the licence without being asked.")] = False,
     folder: Folder = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the licence of a data set, then download, check and unpack it. Files that are here are only checked.
 
@@ -121,13 +90,13 @@ def get(
     defero datasets get hatespeech --yes
     """
     from defero.datasets.catalog import find_dataset
+    from defero.datasets.description import about
     from defero.datasets.files import asks_for_licence, get_dataset
     from defero.datasets.storage.cache import data_folder
 
     entry, root = find_dataset(name), data_folder(folder)
     if not as_json:
-        for title, text in _about(entry)[:3]:
-            typer.echo(f"{title:9} {text}")
+        typer.echo("\n".join(about(entry)[:3]))
     asked = asks_for_licence(root, entry)
     if asked:
         _ask(entry, yes=yes)
@@ -136,7 +105,8 @@ def get(
         files = [{"path": f.path, "sha256": f.sha256, "sha256_is": f.standing} for f in fetched.files]
         emit({"name": name, "folder": str(root), "downloaded": list(fetched.downloaded), "files": files})
         return
-    counts = [f"{sum(f.standing == kind for f in fetched.files)} {kind}" for kind in _standings(fetched.files)]
+    standings = Counter(sorted(file.standing for file in fetched.files))
+    counts = [f"{count} {standing}" for standing, count in standings.items()]
     verb = "Downloaded to" if fetched.downloaded else "It is in"
     typer.echo(f"\n{verb} {root}. Checksums: {', '.join(counts) or 'none to compare'}.")
 
@@ -165,32 +135,3 @@ def _progress() -> "FileProgress | None":
         typer.echo(f"\r{name}  {share} ", nl=done == total, err=True)
 
     return draw
-
-
-def _summary(entry: "Dataset") -> dict[str, Any]:
-    names = ("name", "title", "what", "licence", "homepage")
-    return {name: getattr(entry, name) for name in names}
-
-
-def _about(entry: "Dataset") -> list[tuple[str, str]]:
-    return [
-        ("licence", entry.licence),
-        ("cite", entry.citation),
-        ("source", entry.homepage),
-        ("labels", _LABELS[entry.labels]),
-        ("loader", entry.loader_name),
-    ]
-
-
-def _here(form: str | None) -> str:
-    return {"compact": "yes, in our compact form", "source": "yes, as the source gives it"}.get(form or "", "no")
-
-
-def _hash_line(registered: str | None, recorded: str | None) -> str:
-    if registered:
-        return registered
-    return f"{recorded} (recorded at the first download)" if recorded else "recorded at the first download"
-
-
-def _standings(files: Any) -> list[str]:
-    return sorted({file.standing for file in files})

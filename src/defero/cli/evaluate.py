@@ -33,7 +33,7 @@ from defero.cli.options import (
     saved_model,
     split_names,
 )
-from defero.cli.output import emit, show_answering, show_groups, show_notes, show_rivals, spelled
+from defero.cli.output import emit, show_answering, show_notes, spelled
 from defero.cli.pool import evaluate_pool, is_pool, refuse
 
 
@@ -129,6 +129,6 @@ def evaluate(
         typer.echo(f"{judged.left_out_sentence()}\n")
     show_answering(judged.router.facts.answering, when="when it was fitted")
     typer.echo(spelled(judged.figures()))
-    show_groups(judged.groups)
+    for text in judged.tables():
+        typer.echo(f"\n{text}")
     show_notes(judged.notes)
-    show_rivals(judged.against)

@@ -11,9 +11,7 @@ from defero.cli.options import spelling
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from defero.metrics.record.group_load import GroupTable
     from defero.router.facts import AnsweringFacts
-    from defero.study.judging.comparison import Rival
 
 running: dict[str, str | None] = {"command": None}
 """Which command runs: some have options of their own for the same argument."""
@@ -73,36 +71,3 @@ def show_answering(facts: "AnsweringFacts | None", *, when: str) -> None:
     if facts is not None and facts.sentences:
         lines = [f"  {spelled(sentence)}" for sentence in facts.sentences]
         typer.echo("\n".join([f"Who answered what, {when}:", *lines]) + "\n")
-
-
-def show_groups(groups: "Sequence[GroupTable]") -> None:
-    """Print the team and the model by the values of each column."""
-    from defero.study.judging.summary import table, with_interval
-
-    for one in groups:
-        rows = [
-            [row.value, str(row.n_cases), with_interval(row.team), with_interval(row.model), str(int(row.load.sum()))]
-            for row in one.rows
-        ]
-        typer.echo("\n" + table([one.column, "cases", "team", "model alone", "asked about, if all could be"], rows))
-
-
-def show_rivals(rivals: "Sequence[Rival]") -> None:
-    """Print comparisons with other teams."""
-    from defero.core.wording import percent
-    from defero.study.judging.summary import points, table
-
-    if not rivals:
-        return
-    several = len(rivals) > 1
-    rows = []
-    for rival in rivals:
-        one = rival.comparison
-        cells = [rival.model, str(one.n), percent(one.first), percent(one.second), points(one), f"{one.p_value:.3g}"]
-        rows.append([*cells, *([f"{rival.adjusted:.3g}"] if several else [])])
-    head = ["against", "cases", "this team", "the other", "difference, in points", "p"]
-    level = f"{100 * rivals[0].comparison.level:g} %"
-    typer.echo(f"\nOn the cases that neither team saw ({level} paired score intervals; McNemar's exact p):\n")
-    typer.echo(table([*head, *(["p, adjusted"] if several else [])], rows))
-    if several:
-        typer.echo(f"\nThe p values are adjusted for being {len(rivals)} (Holm).")

@@ -21,6 +21,7 @@ from defero.router.judge import present_experts, terms_of
 from defero.router.roster import STAGE
 from defero.router.rows.fresh import Fresh
 from defero.study.absent import available_without
+from defero.study.judging.beside import groups_text, rivals_text
 from defero.study.judging.cautions import with_cautions
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
 from defero.study.judging.summary import record_text
@@ -143,9 +144,13 @@ class Evaluation:
         return record_text(self.record)
 
     def summary(self) -> str:
-        """Return which rows were left out, the figures, and a line for each note."""
+        """Return which rows were left out, the figures, a line for each note, and the tables beside the figures."""
         parts = [self.left_out_sentence(), self.figures(), *(f"note: {note}" for note in self.notes)]
-        return "\n".join(part for part in parts if part)
+        return "\n".join([*(part for part in parts if part), *(f"\n{text}" for text in self.tables())])
+
+    def tables(self) -> list[str]:
+        """Return the team by the values of the columns in `by`, and beside the teams in `against`, as text."""
+        return [text for text in (groups_text(self.groups), rivals_text(self.against)) if text]
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for the team, the model and each expert: shares of right answers, with intervals."""

@@ -1,0 +1,105 @@
+"""What `defero demo` does: teams of a model and ten simulated specialists on digits, and the last one as a folder."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from defero.core import ExpertTable
+from defero.metrics.record.costs import mean_cost
+from defero.router import Router
+from defero.study.judging.page import write_page
+from defero.study.study import Study
+
+
+class _Run(NamedTuple):
+    """A repetition: the team and its test cases, how often team, model and experts are right, and the model's share."""
+
+    router: Router
+    test: ExpertTable
+    team: float
+    model: float
+    experts: list[float]
+    coverage: float
+
+
+def run_demo(
+    out: Path, *, seeds: int, first_seed: int, progress: Callable[[int], None] | None = None
+) -> dict[str, Any]:
+    """Fit a team for each seed, and leave the last one in a folder with cases and a report; return the figures.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for `model/`, `cases.csv` and `report.html`.
+    seeds : int
+        Number of repetitions, at least 2.
+    first_seed : int
+    progress : callable, optional
+        Called with the number of repetitions that are done.
+    """
+    runs = []
+    for repetition in range(seeds):
+        runs.append(_repetition(first_seed + repetition))
+        if progress is not None:
+            progress(repetition + 1)
+    fresh = _leave(runs[-1].router, runs[-1].test, out=out, seed=first_seed)
+    page = _report(out, seed=first_seed)
+    return {**_means(runs), "left_cases": fresh, "report": str(page)}
+
+
+def _repetition(seed: int) -> _Run:
+    from defero import DeferralClassifier
+    from defero.datasets.digits import digits_team
+
+    train, test = digits_team(random_state=seed).split(1 / 3, 2 / 3, random_state=seed)
+    team = DeferralClassifier(random_state=seed)
+    team.fit(train.features, train.labels, experts=train.answers)
+    return _Run(
+        team.router_,
+        test,
+        team=team.score(test.features, test.labels, experts=test.answers),
+        model=float((team.predict(test.features) == test.labels).mean()),
+        experts=test.correct.mean(axis=0).tolist(),
+        coverage=team.decide(test.features).coverage,
+    )
+
+
+def _means(runs: list[_Run]) -> dict[str, Any]:
+    """Return the means over the repetitions, and the gain of the team with its interval."""
+    gain = mean_cost(np.array([run.team - run.model for run in runs]))
+    each = [sum(column) / len(runs) for column in zip(*(run.experts for run in runs), strict=True)]
+    return {
+        "seeds": len(runs),
+        "cases": len(runs[-1].test),
+        "team": sum(run.team for run in runs) / len(runs),
+        "model": sum(run.model for run in runs) / len(runs),
+        "gain": gain.mean,
+        "gain_low": gain.low,
+        "gain_high": gain.high,
+        "experts": dict(zip(runs[-1].test.expert_names, each, strict=True)),
+        "team_above_every_expert": min(run.team for run in runs) > max(max(run.experts) for run in runs),
+        "coverage": sum(run.coverage for run in runs) / len(runs),
+    }
+
+
+def _leave(router: Router, test: ExpertTable, *, out: Path, seed: int) -> int:
+    """Finish a team on half of its held-out cases, save it, and write the other half; return how many those are."""
+    held, panels, fresh = test.split(0.25, 0.25, 0.5, random_state=seed)
+    router = router.copy().calibrate(held.features, held.labels, held.answers, disjoint=True)
+    router = router.conformalize(panels.features, panels.labels, panels.answers, disjoint=True)
+    out.mkdir(parents=True, exist_ok=True)
+    replace(router, facts=replace(router.facts, label="digit")).save(out / "model")
+    fresh.features.assign(digit=fresh.labels).join(fresh.answers).to_csv(out / "cases.csv", index=False)
+    return len(fresh)
+
+
+def _report(out: Path, *, seed: int) -> Path:
+    """Write the report of what was left in a folder."""
+    page = out / "report.html"
+    command = f"defero report {out}/model {out}/cases.csv --out {page}" + ("" if seed == 0 else f" --seed {seed}")
+    judged = Study.load(out / "model").evaluate(out / "cases.csv", random_state=seed)
+    write_page(judged, page, command=command)
+    return page
