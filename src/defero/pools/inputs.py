@@ -84,19 +84,6 @@ def price_matrix(prices: Any, expert_names: tuple[str, ...], *, n_items: int) ->
     return np.asarray(matrix, dtype=np.float64)
 
 
-def same_items(marks: Any) -> Any:
-    """Return groups (n,) of rows that are copies of each other, from one mark per row.
-
-    Where most rows have an equal, such as rows of a category alone, equal rows are of a kind and no copies: each is a
-    group of its own.
-
-    >>> same_items(np.array([5, 7, 5])).tolist(), same_items(np.array([5, 5, 5, 7, 7])).tolist()
-    ([0, 1, 0], [0, 1, 2, 3, 4])
-    """
-    distinct, group = np.unique(marks, return_inverse=True)
-    return group if 2 * len(distinct) >= len(group) else np.arange(len(group))
-
-
 def _named_prices(prices: Any, expert_names: tuple[str, ...], n_items: int) -> FloatArray:
     given = [str(name) for name in (prices.columns if hasattr(prices, "columns") else prices)]
     missing = [name for name in expert_names if name not in given]

@@ -19,10 +19,11 @@ from defero.estimators.pool.choose_learner import choose, chosen_map, score_cova
 from defero.estimators.pool.expected_prices import fit_prices
 from defero.estimators.pool.pool_data import PoolData
 from defero.estimators.pool.pool_recipe import pool_table
+from defero.pools.copies import equal_rows
 from defero.pools.curve import PoolCurve, member_means
 from defero.pools.decision import PoolDecision
 from defero.pools.features import as_matrix
-from defero.pools.inputs import price_matrix, same_items, score_matrix
+from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge
 from defero.pools.router import PoolRouter
 
@@ -124,8 +125,10 @@ class ExpertPool(BaseEstimator):
         features, recipe, rows = self._features(X)
         if len(features) != len(matrix):
             raise InputError(f"must have {len(features)} rows like X, got {len(matrix)}.", argument="scores")
-        marks = row_fingerprints(rows)
-        fold = _folds(same_items(marks) if groups is None else np.asarray(groups), len(matrix), seed=self.random_state)
+        together = (
+            equal_rows(rows, text=() if recipe is None else recipe.text) if groups is None else np.asarray(groups)
+        )
+        fold = _folds(together, len(matrix), seed=self.random_state)
         learned = matrix if self.judge is None else _corrected(matrix, self.judge)
         data = PoolData.of(features, learned, fold, recipe)
         choice = choose(data, self.model)
@@ -144,7 +147,7 @@ class ExpertPool(BaseEstimator):
             price_model,
             price_known,
             recipe,
-            marks,
+            row_fingerprints(rows),
             facts={"learner": choice.name, "held_out": choice.values, "n_items": len(matrix), **(facts or {})},
         )
         return self

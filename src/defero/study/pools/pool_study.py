@@ -14,9 +14,9 @@ from defero.core.splits.split import split_groups
 from defero.core.wording import count_of, join_names, money
 from defero.data.case_file import Table
 from defero.data.encoders.find import Encoder
-from defero.data.fingerprint import held_out, row_fingerprints
+from defero.data.fingerprint import row_fingerprints
 from defero.data.tables.roles import part_named
-from defero.pools.inputs import same_items
+from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
 from defero.pools.record import PoolRecord, judge_pool
 from defero.pools.router import PoolRouter
 from defero.pools.storage import is_pool_folder
@@ -169,7 +169,7 @@ class PoolStudy:
         apart = [(one, "the price") for one in dict.fromkeys(fee_columns(given))]
         apart += [(one, role) for one, role in ((key, "the key"), (groups, "the groups"), (split, "the split")) if one]
         cases = read_pool(table, expert_names=expert_names, features=features, text=texts, apart=apart)
-        train, test = _parts(cases, groups=groups, split=split, test_share=test_share, seed=random_state)
+        train, test = _parts(cases, text=texts, groups=groups, split=split, test_share=test_share, seed=random_state)
         prices = prices_of(given, cases.frame, cases.expert_names, source=cases.source, first_row=cases.first_row)
         pool = ExpertPool(model, text=list(texts), text_encoder=text_encoder, random_state=random_state)
         pool.fit(
@@ -313,11 +313,12 @@ class PoolStudy:
     def _fresh(self, cases: PoolCases, *, all_rows_new: bool) -> tuple[PoolCases, int]:
         if not all_rows_new:
             check_rows_known(self.router.rows_key)
-        seen = self.router.seen
-        fresh = held_out(seen, row_fingerprints(cases.items))
-        if all_rows_new:
-            fresh[:] = True
-        elif 2 * len(np.unique(seen)) < len(seen) and not fresh.all():  # equal rows are of a kind, such as a category
+        fresh = np.ones(len(cases), dtype=np.bool_)
+        if not all_rows_new:
+            fresh = ~np.isin(row_fingerprints(cases.items), self.router.seen)
+        text = () if self.router.recipe is None else self.router.recipe.text
+        kinds = mostly_equal(self.router.seen) and not tells_items_apart(cases.items, text=text)
+        if kinds and not fresh.all():
             raise InputError(
                 f"{cases.source}: most rows that this pool was fitted on are equal in the columns that it reads, so "
                 "that rows it has seen cannot be told from new ones; pass ",
@@ -349,7 +350,13 @@ def _take(cases: PoolCases, rows: IntArray) -> PoolCases:
 
 
 def _parts(
-    cases: PoolCases, *, groups: str | None, split: str | None, test_share: float | None, seed: int
+    cases: PoolCases,
+    *,
+    text: Sequence[str],
+    groups: str | None,
+    split: str | None,
+    test_share: float | None,
+    seed: int,
 ) -> tuple[IntArray, IntArray]:
     """Return the rows to learn from and the test part."""
     if split is not None:
@@ -364,9 +371,7 @@ def _parts(
     share = TEST_SHARE if test_share is None else test_share
     if not 0 < share < 1:
         raise InputError(f"must lie in (0, 1), got {share}.", argument="test_share")
-    marks: Any = (
-        same_items(row_fingerprints(cases.items)) if groups is None else cases.frame[groups].astype(str).to_numpy()
-    )
+    marks: Any = equal_rows(cases.items, text=text) if groups is None else cases.frame[groups].astype(str).to_numpy()
     strata = np.zeros(len(cases), dtype=np.int64)
     train, test_rows = split_groups(marks, strata, (1 - share, share), rng=np.random.default_rng(seed))
     return train, test_rows
