@@ -11,7 +11,7 @@ from defero.estimators.pool.residual_ridge import fit_ridge
 from defero.estimators.pool.table_of_means import fit_table
 from defero.estimators.tables.boosting import boost, size_for_answers
 from defero.heads import Lens, fit_heads
-from defero.pools.models.learned_parts import HeadsPart, TreesPart
+from defero.pools.models.learned_parts import HeadsPart, TargetRange, TreesPart
 from defero.pools.models.neighbours import NeighboursPart
 from defero.pools.models.score_model import Part
 from defero.scorers.forest import join_forests
@@ -81,8 +81,8 @@ def _best_k(data: PoolData, rest: FloatArray, rows: IntArray, center: FloatArray
 def learn_trees(data: PoolData) -> list[Part]:
     """Boost trees for each member; a score z between 0 and 1 counts as z right and 1 - z wrong."""
     columns = data.tree_columns.of_matrix(data.features)
-    forests = []
-    for column in data.scores.T:
+    forests, target_range = [], TargetRange.of(data.scores)
+    for column in target_range.shares(data.scores).T:
         rows = np.flatnonzero(np.isfinite(column))
         item, right, weight = _right_or_wrong(rows, column[rows])
         forests.append(
@@ -96,7 +96,7 @@ def learn_trees(data: PoolData) -> list[Part]:
                 bags=(np.arange(columns.shape[1]),),
             )
         )
-    return [TreesPart(data.tree_columns, join_forests(forests))]
+    return [TreesPart(data.tree_columns, join_forests(forests), target_range)]
 
 
 def learn_heads(data: PoolData) -> list[Part]:
@@ -104,7 +104,9 @@ def learn_heads(data: PoolData) -> list[Part]:
     lens = Lens.fit(data.features, reads_classes=False)
     phi = lens.transform(data.features, np.empty((len(data.features), 0)))
     row, member = np.nonzero(np.isfinite(data.scores))
-    place, right, weight = _right_or_wrong(np.arange(len(row)), data.scores[row, member])
+    target_range = TargetRange.of(data.scores)
+    shares = target_range.shares(data.scores[row, member])
+    place, right, weight = _right_or_wrong(np.arange(len(row)), shares)
     heads = fit_heads(
         phi,
         row[place],
@@ -114,15 +116,14 @@ def learn_heads(data: PoolData) -> list[Part]:
         weight=weight,
         groups=lens.groups(data.features, n_classes=2),
     )
-    return [HeadsPart(lens, heads)]
+    return [HeadsPart(lens, heads, target_range)]
 
 
-def _right_or_wrong(rows: IntArray, scores: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return rows, right or wrong, and weights: a score between 0 and 1 stands twice."""
-    share = np.clip(scores, 0.0, 1.0)
+def _right_or_wrong(rows: IntArray, shares: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return rows, right or wrong, and weights: a share between 0 and 1 stands twice."""
     item = np.concatenate([rows, rows])
     right = np.repeat([1, 0], len(rows))
-    weight = np.concatenate([share, 1.0 - share])
+    weight = np.concatenate([shares, 1.0 - shares])
     used = weight > 0
     return item[used], right[used], weight[used]
 
