@@ -27,10 +27,7 @@ def write_table(path, n=400, seed=0):
 
 
 def call(*arguments, code=0):
-    from defero.cli.main import main
-
     result = RUN.invoke(app, [str(one) for one in arguments])
-    assert main is not None
     assert result.exit_code == code, (result.output, result.exception)
     return result
 
@@ -91,6 +88,17 @@ def test_route_writes_decisions_with_prices_of_each_case(pool, tmp_path):
     assert "odd" not in set(pd.read_csv(out)["route"])
 
 
+@pytest.mark.parametrize("limit", ["--budget", "--quality-floor"])
+def test_the_worth_of_quality_and_a_limit_are_two_rules(pool, tmp_path, limit):
+    folder, _ = pool
+    message = refused(
+        "route", folder / "pool", folder / "new.csv", "--out", tmp_path / "d.csv", "--error-cost", "20", limit, "0.9"
+    )
+    assert "--error-cost" in message
+    assert limit in message
+    assert not (tmp_path / "d.csv").exists()
+
+
 def test_prices_that_new_prompts_do_not_have_are_expected(pool, tmp_path):
     folder, _ = pool
     pd.read_csv(folder / "new.csv")[["id", "task", "length"]].to_csv(tmp_path / "bare.csv", index=False)
@@ -139,6 +147,7 @@ def test_scores_outside_their_range_name_row_and_column(tmp_path, cells, words):
         (["--label", "task"], "--label"),
         (["--net", "forest"], "--net"),
         (["--test-share", "2"], "--test-share"),
+        (["--error-cost", "5"], "--error-cost is weighed against what a call costs; name the prices with --fee"),
     ],
 )
 def test_fit_refuses_in_one_sentence(pool, tmp_path, options, words):

@@ -31,7 +31,7 @@ class Choice:
     held_out : (n, J)
         Expected scores of items that the model was not fitted on, calibrated.
     values : dict
-        Mean held-out score of those whom each learner would choose.
+        Mean held-out score of those whom each learner would choose, less their fees where there are any.
     """
 
     name: str
@@ -55,8 +55,17 @@ def candidates(data: PoolData) -> list[str]:
     return names
 
 
-def choose(data: PoolData, name: str | Learner) -> Choice:
-    """Fit the learner of this name, or with "auto" the best one."""
+def choose(data: PoolData, name: str | Learner, fees: FloatArray | None = None) -> Choice:
+    """Fit the learner of this name, or with "auto" the best one.
+
+    Parameters
+    ----------
+    data : PoolData
+    name : str or function
+    fees : (n, J), optional
+        What a call costs in points of quality, price / trade-off: learners are compared by score minus fee. NaN where a
+        price is not known; there the member is not chosen.
+    """
     if not isinstance(name, str):
         learners: dict[str, Learner] = {getattr(name, "__name__", "own"): name}
     else:
@@ -66,9 +75,9 @@ def choose(data: PoolData, name: str | Learner) -> Choice:
     parts_of: dict[str, list[tuple[str, float]]] = {one: [(one, 1.0)] for one in held}
     if len(held) > 2:
         weights = _blend_weights(held, data.scores)
-        held[BLEND] = sum((w * held[one] for one, w in weights.items()), np.zeros(data.scores.shape))
+        held[BLEND] = _held_out_blend(held, data)
         parts_of[BLEND] = [(one, w) for one, w in weights.items() if w > 0]
-    chosen, values = _best(held, data.scores)
+    chosen, values = _best(held, data.scores, fees)
     parts: list[Part] = []
     weights_of_parts: list[float] = []
     for one, w in parts_of[chosen]:
@@ -93,24 +102,46 @@ def _held_out(data: PoolData, learner: Learner) -> FloatArray:
     return expected
 
 
+def _held_out_blend(held: dict[str, FloatArray], data: PoolData) -> FloatArray:
+    """Return the blend (n, J) of held-out expectations; the weights of each part come from the other parts."""
+    blend = np.zeros(data.scores.shape)
+    folds = np.unique(data.fold)
+    for f in folds:
+        out = data.fold == f
+        learned = ~out if len(folds) > 1 else out
+        weights = _blend_weights({one: values[learned] for one, values in held.items()}, data.scores[learned])
+        blend[out] = sum((w * held[one][out] for one, w in weights.items()), blend[out])
+    return blend
+
+
 def _once(parts: list[Part]) -> tuple[list[Part], list[float]]:
     return parts, [1.0] * len(parts)
 
 
-def gained(expected: FloatArray, scores: FloatArray) -> FloatArray:
-    """Return the score of the one with the highest expected score among those with a score, (n,); nan for nobody."""
-    seen = np.isfinite(scores)
+def gained(expected: FloatArray, scores: FloatArray, fees: FloatArray | None = None) -> FloatArray:
+    """Return the score, less the fee, of the one for whom it is expected to be highest, (n,); nan for nobody.
+
+    Only those with a score, and with a known fee, can be chosen.
+
+    >>> gained(np.array([[0.6, 0.9]]), np.array([[1.0, 0.0]]), np.array([[0.1, 0.5]])).tolist()
+    [0.9]
+    """
+    paid = scores if fees is None else scores - fees
+    expected = np.clip(expected, 0.0, 1.0) - (0.0 if fees is None else fees)
+    seen = np.isfinite(paid)
     best = np.where(seen, expected, -np.inf).argmax(axis=1)
-    return np.where(seen.any(axis=1), scores[np.arange(len(scores)), best], np.nan)
+    return np.where(seen.any(axis=1), paid[np.arange(len(scores)), best], np.nan)
 
 
-def _best(held: dict[str, FloatArray], scores: FloatArray) -> tuple[str, dict[str, float]]:
+def _best(
+    held: dict[str, FloatArray], scores: FloatArray, fees: FloatArray | None = None
+) -> tuple[str, dict[str, float]]:
     """Return the learner to take, and the value of each.
 
     The first is the simplest: another one must gain more than one standard error over it. Of those within one standard
     error of the highest value, the one with the least squared error.
     """
-    gains = {one: gained(expected, scores) for one, expected in held.items()}
+    gains = {one: gained(expected, scores, fees) for one, expected in held.items()}
     values = {one: float(np.nanmean(gain)) for one, gain in gains.items()}
     simplest = next(iter(held))
     above = [

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.data.encoders.find import find_encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.recipe import FeatureRecipe
@@ -42,7 +42,8 @@ class ExpertPool(BaseEstimator):
         How expected scores are learned. "table": the mean by category, shrunk. "ridge", "knn": the table and a
         regression, or nearest neighbours, on what it leaves over. "trees": boosted trees for each member. "heads":
         logistic regressions shrunk toward the average member. "auto": whichever chooses best on held-out items, or a
-        blend of them; the table where no other gains more than one standard error.
+        blend of them; the table where no other gains more than one standard error. Pass `trade_off` to `fit` where
+        prices decide, such as with one member who is best at everything.
     text : name or names, optional
         Columns of a table that are texts. They are read as words weighted by TF-IDF, in 64 directions.
     text_encoder : str, path or callable, optional
@@ -60,7 +61,7 @@ class ExpertPool(BaseEstimator):
     learner_ : str
         What "auto" chose.
     held_out_values_ : dict
-        Mean held-out score of those whom each learner would choose.
+        Mean held-out score of those whom each learner would choose, less price / trade_off where `fit` got one.
 
     Examples
     --------
@@ -98,6 +99,7 @@ class ExpertPool(BaseEstimator):
         scores: Any,
         *,
         prices: Any = None,
+        trade_off: float | None = None,
         expert_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         facts: Mapping[str, Any] | None = None,
@@ -112,6 +114,9 @@ class ExpertPool(BaseEstimator):
             In [0, 1]; NaN where a member was not scored.
         prices : {name: price or (n,) prices}, DataFrame, (J,) or (n, J), optional
             What each call costs; expected prices are learned from it. NaN or None is unknown.
+        trade_off : float, optional
+            Money that a point of quality is worth. "auto" compares learners at this trade-off; by default it compares
+            the quality alone, as the one that `route` will be called with is not known yet.
         expert_names : J names, optional
             By default the columns of the scores.
         groups : (n,), optional
@@ -131,9 +136,9 @@ class ExpertPool(BaseEstimator):
         fold = _folds(together, len(matrix), seed=self.random_state)
         learned = matrix if self.judge is None else _corrected(matrix, self.judge)
         data = PoolData.of(features, learned, fold, recipe)
-        choice = choose(data, self.model)
         price = None if prices is None else price_matrix(prices, who, n_items=len(matrix))
         price_model, price_known = fit_prices(data, price)
+        choice = choose(data, self.model, None if trade_off is None else _fees(price, trade_off))
         cost, quality = member_means(np.full(matrix.shape, np.nan) if price is None else price, learned)
         self.learner_, self.held_out_values_ = choice.name, choice.values
         self.router_ = PoolRouter(
@@ -225,6 +230,15 @@ def _folds(groups: Any, n_items: int, *, seed: int) -> IntArray:
     n_groups = int(group.max()) + 1 if n_items else 0
     deal = np.random.default_rng(seed).permutation(np.arange(n_groups) % min(N_FOLDS, max(n_groups, 1)))
     return np.asarray(deal[group], dtype=np.int64)
+
+
+def _fees(price: FloatArray | None, trade_off: float) -> FloatArray | None:
+    """Return prices in points of quality, (n, J); None where no money buys quality."""
+    if price is None or not np.isfinite(price).any():
+        raise InputError("needs ", Argument("prices"), ": no price of any member is known.", argument="trade_off")
+    if not 0 <= trade_off < np.inf:
+        raise InputError(f"must be a finite number of at least 0, got {trade_off}.", argument="trade_off")
+    return price / trade_off if trade_off > 0 else None
 
 
 def _corrected(matrix: FloatArray, judge: Judge) -> FloatArray:

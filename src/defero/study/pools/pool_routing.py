@@ -134,7 +134,7 @@ def route_pool(
         routing.notes.append("the table has no prices: expected prices, learned in fit, are used.")
         given = None
     limited = budget is not None or capacity is not None
-    trade_off = None if budget is not None or floor is not None else study.trade_off(error_cost)
+    trade_off = _trade_off(study, error_cost, fees, {"budget": budget, "floor": floor})
     rule = {"trade_off": trade_off, "floor": floor, "available": available}
     where = {"source": source.name, "first_row": source.first_row}
     pieces = _pieces(router, source, key)
@@ -156,6 +156,21 @@ def route_pool(
         with write_decisions(out) as decisions:
             write_all(decisions.write)
     return routing
+
+
+def _trade_off(
+    study: "PoolStudy", error_cost: float | None, fees: Fees | None, limits: dict[str, float | None]
+) -> float | None:
+    """Return the trade-off; None where a limit decides instead. A trade-off and a limit together are refused."""
+    given = [name for name, value in limits.items() if value is not None]
+    if given and error_cost is not None:
+        raise InputError(
+            "and ",
+            Argument(given[0]),
+            " are two rules for the same choice; pass one of them.",
+            argument="error_cost",
+        )
+    return None if given else study.trade_off(error_cost, fees)
 
 
 Decided = Iterator[tuple[pd.DataFrame, Any, PoolDecision]]

@@ -166,6 +166,8 @@ class PoolStudy:
 
         texts = (text,) if isinstance(text, str) else tuple(text)
         given = member_fees(fees, tuple(expert_names or ()))
+        if error_cost is not None:
+            _check_error_cost(error_cost, given)
         apart = [(one, "the price") for one in dict.fromkeys(fee_columns(given))]
         apart += [(one, role) for one, role in ((key, "the key"), (groups, "the groups"), (split, "the split")) if one]
         cases = read_pool(table, expert_names=expert_names, features=features, text=texts, apart=apart)
@@ -176,6 +178,7 @@ class PoolStudy:
             cases.items.iloc[train],
             cases.scores[train],
             prices=None if prices is None else prices[train],
+            trade_off=error_cost,
             expert_names=cases.expert_names,
             groups=None if groups is None else cases.frame[groups].astype(str).to_numpy()[train],
             facts={"fees": given, "error_cost": error_cost, "key": key, "groups": groups, "split": split},
@@ -238,7 +241,7 @@ class PoolStudy:
             cases.items[keep],
             cases.scores[keep],
             prices=None if prices is None else prices[keep],
-            trade_off=self.trade_off(error_cost),
+            trade_off=self.trade_off(error_cost, fees),
             available=available,
         )
         judged = _take(cases, np.flatnonzero(keep))
@@ -250,11 +253,11 @@ class PoolStudy:
         """Return the fee of every member: as given, else those of `fit`."""
         return member_fees(fees or self.router.facts.get("fees"), self.router.expert_names)
 
-    def trade_off(self, error_cost: float | None) -> float | None:
+    def trade_off(self, error_cost: float | None, fees: Fees | None = None) -> float | None:
         """Return money per point of quality: as given, else that of `fit`; None where quality alone counts."""
         value = self.router.facts.get("error_cost") if error_cost is None else error_cost
-        if value is not None and not (np.isfinite(value) and value >= 0):
-            raise InputError(f"must be a number of at least 0, got {value}.", argument="error_cost")
+        if value is not None:
+            _check_error_cost(value, self.fees(fees) or self.router.price_known.any())
         return value
 
     def prices(
@@ -330,6 +333,15 @@ class PoolStudy:
                 f"{cases.source}: every row was used to fit this pool; pass other items.", argument="table"
             )
         return _take(cases, np.flatnonzero(fresh)), int((~fresh).sum())
+
+
+def _check_error_cost(error_cost: float, has_prices: object) -> None:
+    if not (np.isfinite(error_cost) and error_cost >= 0):
+        raise InputError(f"must be a finite number of at least 0, got {error_cost:g}.", argument="error_cost")
+    if not has_prices:
+        raise InputError(
+            "is weighed against what a call costs; name the prices with ", Argument("fees"), ".", argument="error_cost"
+        )
 
 
 def load_study(folder: Path, load: Callable[..., Any], *, text_encoder: Encoder = None) -> Any:
