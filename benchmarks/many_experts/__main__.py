@@ -48,6 +48,15 @@ def two_trunks(seeds: range, epochs: int | None) -> Iterator[Run]:
             yield METHODS["two-trunks"], n_experts, seed, _for_epochs(epochs), 0
 
 
+def length(seeds: range, epochs: int | None) -> Iterator[Run]:
+    """Both losses of the paper and the cure, each 18, 36 and 72 epochs long: Figure 2b without the length's part."""
+    orders = [("classifier", 0), *((name, n) for n in (20, 4, 12, 8) for name in ("ova", "softmax", "heads"))]
+    for seed in seeds:
+        for n_epochs in (18, 36, 72) if epochs is None else (epochs,):
+            for name, n_experts in orders:
+                yield METHODS[name], n_experts, seed, _for_epochs(n_epochs), 0
+
+
 def _for_epochs(epochs: int | None) -> Nets:
     return WIDE if epochs is None else replace(WIDE, settings=replace(WIDE.settings, epochs=epochs))
 
@@ -78,7 +87,7 @@ def trials(seeds: range, epochs: int | None) -> Iterator[Run]:
         yield METHODS["classifier"], 0, seed, replace(WIDE, settings=replace(WIDE.settings, epochs=10)), 0
 
 
-PLANS = {"table": table, "ten": ten, "two-trunks": two_trunks, "trials": trials}
+PLANS = {"table": table, "ten": ten, "two-trunks": two_trunks, "length": length, "trials": trials}
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ class Method:
 METHODS = {
     method.name: method
     for method in (
-        Method("classifier", "decoupled", experts=False),
+        Method("classifier", "decoupled", experts=False, probabilities=False),
         Method("heads", "decoupled", "heads"),
         Method("decoupled", "decoupled"),
         Method("averaged", "averaged"),

@@ -9,6 +9,8 @@ from scipy import stats
 from benchmarks.many_experts.methods import METHODS
 
 Record = dict[str, Any]
+TABLE_EPOCHS = 18
+LENGTH_METHODS = ("classifier", "ova", "softmax", "heads")
 
 
 def page(records: list[Record]) -> str:
@@ -23,9 +25,39 @@ def page(records: list[Record]) -> str:
         "after calibration.",
         "",
     ]
-    for n_experts in sorted({record["n_experts"] for record in records if record["n_experts"]}):
-        lines += [*_table(records, n_experts), ""]
-    return "\n".join(lines)
+    table = [record for record in records if record["settings"]["epochs"] == TABLE_EPOCHS]
+    for n_experts in sorted({record["n_experts"] for record in table if record["n_experts"]}):
+        lines += [*_table(table, n_experts), ""]
+    return "\n".join([*lines, *_lengths(records), ""])
+
+
+def _lengths(records: list[Record]) -> list[str]:
+    """Return the table of longer training."""
+    lines = [
+        "## Longer training",
+        "",
+        "Classifier / team (not calibrated) in % by the number of epochs; in brackets the seeds. With the length the "
+        "loss of one-vs-all shrinks, and with 20 experts a part of it stays.",
+        "",
+    ]
+    epochs = sorted({record["settings"]["epochs"] for record in records})
+    lines += [
+        "| experts | method | " + " | ".join(f"{n} epochs" for n in epochs) + " |",
+        "| --- " * (2 + len(epochs)) + "|",
+    ]
+    for n_experts in sorted({record["n_experts"] for record in records}):
+        for name in LENGTH_METHODS:
+            mine = [record for record in records if (record["n_experts"], record["method"]) == (n_experts, name)]
+            cells = [_both([row for row in mine if row["settings"]["epochs"] == n]) for n in epochs]
+            if any(cells[1:]):
+                lines.append(f"| {n_experts or ''} | {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _both(rows: list[Record]) -> str:
+    if not rows:
+        return ""
+    return f"{_mean(rows, 'class_accuracy')} / {_mean(rows, 'system_accuracy')} ({len(rows)})"
 
 
 def _table(records: list[Record], n_experts: int) -> list[str]:

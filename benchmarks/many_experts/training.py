@@ -69,7 +69,7 @@ def run(
         _outputs(module, parts, part, method, feed, tables, rng=np.random.default_rng([seed, number]))
         for number, part in enumerate(("validation", "test"), start=1)
     ]
-    figures = measure(outputs[1], calibration=outputs[0] if method.experts else None, sets=False)
+    figures = measure(outputs[1], calibration=outputs[0] if method.probabilities else None, sets=False)
     wanted = ("class_accuracy", "system_accuracy", "coverage", "ece", "calibrated.system_accuracy", "calibrated.ece")
     return {
         "method": method.name,
