@@ -143,7 +143,7 @@ def pool_curve(
     if most_points is not None and len(cost) > most_points:
         spread = np.unique(np.rint(np.linspace(0, len(cost) - 1, most_points)).astype(np.int64))
         cost, quality, trade_off = cost[spread], quality[spread], trade_off[spread]
-    member_cost, member_quality = member_means(price, real)
+    member_cost, member_quality = member_means(price, real if can is None else np.where(can, real, np.nan))
     known = np.flatnonzero(np.isfinite(member_cost) & np.isfinite(member_quality))
     corners = known[upper_hull(member_cost[known], member_quality[known])] if hull is None else hull
     corners = corners[np.argsort(member_cost[corners], kind="stable")]

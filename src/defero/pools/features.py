@@ -58,6 +58,14 @@ def feature_matrix(X: Any, recipe: FeatureRecipe | None, n_features: int, **wher
     return matrix
 
 
+def input_columns(X: Any, recipe: FeatureRecipe | None) -> Any:
+    """Return what tells items apart: the columns that the recipe reads, or the matrix."""
+    if recipe is None:
+        return as_matrix(X).astype(np.float64)
+    table = as_table(X, recipe)
+    return Records({name: list(table[name]) for name in recipe.inputs})
+
+
 def as_matrix(X: Any) -> NDArray[Any]:
     """Return numbers (n, d) as float32 or float64; (d,) is one row."""
     try:

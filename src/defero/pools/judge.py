@@ -213,6 +213,16 @@ class Judge:
         return min(max((-half - reach) / square, 0.0), 1.0), min(max((-half + reach) / square, 0.0), 1.0)
 
 
+def corrected_marks(scores: FloatArray, judge: Judge) -> FloatArray:
+    """Return a judge's marks without its errors on average, `Judge.unbiased`; NaN stays NaN."""
+    seen = np.isfinite(scores)
+    if not np.isin(scores[seen], (0, 1)).all():
+        raise InputError("corrects marks of 0 or 1, and some scores lie between.", argument="judge")
+    corrected = np.full(scores.shape, np.nan)
+    corrected[seen] = judge.unbiased(scores[seen])
+    return corrected
+
+
 def _shrunk(rate: float, n: float) -> tuple[float, float]:
     """Return an estimated rate with one more success and failure, and its variance; a known rate has none."""
     if math.isinf(n):

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import FloatArray, names
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean, join_names
+from defero.data.fingerprint import HashArray
 from defero.pools.inputs import price_matrix, score_matrix
+from defero.pools.judge import Judge, corrected_marks
 from defero.pools.models.linear import LinearPart
 from defero.pools.models.newcomer import newcomer_weights
 from defero.pools.parts import PoolParts
@@ -26,8 +28,13 @@ def with_member(
     *,
     price: float | None,
     like: str | Sequence[str] | None,
+    judge: Judge | None = None,
+    fingerprints: HashArray | None = None,
 ) -> Pool:
-    """Return the pool with one more member at the end; the arguments are those of `PoolRouter.add_member`."""
+    """Return the pool with one more member at the end; the arguments are those of `PoolRouter.add_member`.
+
+    `fingerprints` (m,) are those of the scored items; with a score they are remembered as seen.
+    """
     n_others = len(pool.expert_names)
     expert_names = names("expert_names", (*pool.expert_names, name), count=n_others + 1)
     values, observed = np.empty((0, n_others)), np.empty(0)
@@ -37,14 +44,17 @@ def with_member(
             n_items = "none" if features is None else len(features)
             raise InputError(f"must be the {len(column)} items that were scored, got {n_items}.", argument="X")
         rows = np.isfinite(column)
+        judge = judge or pool_judge(pool)
+        column = column if judge is None else corrected_marks(column, judge)
         values, observed = pool.model.linear_values(features[rows]), column[rows]
+        fingerprints = None if fingerprints is None else fingerprints[rows]
     known = pool.train_score[np.isfinite(pool.train_score)]
     noise = max(float(np.diag(pool.covariance).mean()), 0.01)
     weights, offset = newcomer_weights(
         values,
         observed,
         like=None if like is None else _alike(like, pool.expert_names),
-        level_sd=float(known.std()) if len(known) > 1 else 0.2,
+        level_sd=float(known.std()) if len(known) else 0.0,
         noise=noise,
     )
     spread = pool.covariance @ weights
@@ -54,7 +64,9 @@ def with_member(
         model=pool.model.with_member(weights, offset),
         expert_names=expert_names,
         n_scores=np.append(pool.n_scores, len(observed)),
-        train_score=np.append(pool.train_score, observed.mean() if len(observed) else np.nan),
+        train_score=np.append(pool.train_score, np.clip(observed.mean(), 0.0, 1.0) if len(observed) else np.nan),
+        seen=pool.seen if fingerprints is None else np.concatenate([pool.seen, fingerprints]),
+        facts={**pool.facts, "joined": [*pool.facts.get("joined", []), name]},
         covariance=np.block([[pool.covariance, spread[:, None]], [spread[None, :], own]]),
         **_with_price(pool, name, price),
     )
@@ -79,7 +91,14 @@ def without_member(pool: Pool, name: str) -> Pool:
         covariance=np.delete(np.delete(pool.covariance, place, axis=0), place, axis=1),
         price_known=np.delete(pool.price_known, place),
         price_model=prices,
+        facts={**pool.facts, "joined": [one for one in pool.facts.get("joined", []) if one != name]},
     )
+
+
+def pool_judge(pool: PoolParts) -> Judge | None:
+    """Return the judge whose marks the pool was fitted on, if it was."""
+    rates = pool.facts.get("judge")
+    return None if rates is None else Judge(*rates)
 
 
 def _alike(like: str | Sequence[str], expert_names: tuple[str, ...]) -> FloatArray:

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
+from defero.core.wording import count_of
+from defero.pools.baselines import best_single, training_hull
 from defero.pools.curve import PoolCurve, member_means, pool_curve
 from defero.pools.decision import PoolDecision
-from defero.pools.frontier import upper_hull
 from defero.pools.router import PoolRouter
 
 Z95 = 1.959964
@@ -37,20 +39,26 @@ class PoolRecord:
     decision : PoolDecision
         Who was chosen, among the members with a score.
     expected, scores : (n, J)
-        The scores are NaN where there are none.
+        The scores are NaN where there are none, and where a member cannot be asked.
     price : (n, J)
+    compared : (n,) bool
+        The items with a score of the best single member: those on which all ways are compared.
     pool, best_single, random, cheapest, oracle : Way
         The best single member is the best in training; the oracle knows the scores and takes the cheapest of the best.
+        Nobody can be chosen for an item without a score, or where they cannot be asked. The cheapest member is judged
+        on those compared items where it has a score.
     gain : (difference, low, high)
-        The pool minus the best single member on the same items, with a 95 % interval.
+        The pool minus the best single member on the compared items, with a 95 % interval; items of a group count as
+        one draw.
     curve : PoolCurve or None
-        Quality against cost; None where no price is known.
+        Quality against cost on the compared items; None where no price is known.
     """
 
     decision: PoolDecision
     expected: FloatArray
     scores: FloatArray
     price: FloatArray
+    compared: BoolArray
     pool: Way
     best_single: Way
     random: Way
@@ -75,6 +83,39 @@ class PoolRecord:
         gap = self.oracle.quality - self.best_single.quality
         return (self.pool.quality - self.best_single.quality) / gap if gap > 1e-12 else float("nan")
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a member who can be asked has no score for some item."""
+        seen = np.isfinite(self.scores)
+        return not bool(seen[:, seen.any(axis=0)].all())
+
+    def compared_items(self) -> str:
+        """Return on which items the ways are compared, in words."""
+        every = count_of(len(self.scores), "item")
+        if self.compared.all():
+            return every
+        return f"{int(self.compared.sum()):,} of {every}, those with a score of {self.best_single.name},"
+
+    def area_in_words(self) -> str:
+        """Return what the area over the zero router is, or why there is none."""
+        if self.curve is None:
+            return "No prices are known: quality alone counts."
+        if not np.isnan(self.area):
+            return (
+                f"Averaged over the costs that both reach, the pool's score is {self.area:+.3f} above the zero "
+                "router's, which mixes the best members at random at the same cost."
+            )
+        cost = self.curve.member_cost[np.isfinite(self.curve.member_cost)]
+        if cost.max() - cost.min() <= 1e-12 * abs(cost.max()):
+            return "All members cost the same, so that there is no zero router to compare with."
+        if len(self.curve.hull) < 2:
+            name = self.curve.expert_names[int(self.curve.hull[0])]
+            return (
+                f"{name} was the cheapest and the best member in training, so that the zero router would ask nobody "
+                "else and there is nothing to compare with."
+            )
+        return "The pool and the zero router have no cost in common, so that they cannot be compared at equal cost."
+
     def members(self) -> list[dict[str, Any]]:
         """Return for each member the load, what was promised and kept there, and quality and cost of it alone."""
         cost, quality = member_means(self.price, self.scores)
@@ -97,6 +138,7 @@ class PoolRecord:
         """Return plain values for JSON."""
         return {
             "items": len(self.scores),
+            "compared_items": int(self.compared.sum()),
             "pool": {
                 "quality": number(self.pool.quality),
                 "cost": number(self.pool.cost),
@@ -108,7 +150,7 @@ class PoolRecord:
                 "frontier": _frontier(self.curve),
             },
             "promised": number(_mean(self.decision.score)),
-            "kept": number(self.pool.quality),
+            "kept": number(_mean(self.kept)),
             "ways": {
                 key: None if way is None else way.to_dict()
                 for key, way in (
@@ -121,7 +163,16 @@ class PoolRecord:
         }
 
 
-def judge_pool(router: PoolRouter, X: Any, scores: FloatArray, *, prices: Any = None, **rule: Any) -> PoolRecord:
+def judge_pool(
+    router: PoolRouter,
+    X: Any,
+    scores: FloatArray,
+    *,
+    prices: Any = None,
+    available: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    **rule: Any,
+) -> PoolRecord:
     """Route items whose scores are known, and judge.
 
     Parameters
@@ -129,58 +180,92 @@ def judge_pool(router: PoolRouter, X: Any, scores: FloatArray, *, prices: Any = 
     router : PoolRouter
     X : n items
     scores : (n, J)
-        NaN where there are none: who has no score for an item is not chosen for it. Every item has a score.
+        NaN where there are none: who has no score for an item is not chosen for it. Every item has a score of somebody
+        who can be asked.
     prices, rule
-        As in `PoolRouter.route`: `trade_off`, `budget` or `floor`, and `available`.
+        As in `PoolRouter.route`: `trade_off`, `budget` or `floor`.
+    available : (J,) or (n, J) bool, optional
+        Who can be asked; the others are in nothing that the pool is compared with.
+    groups : (n,), optional
+        Items that belong together: the interval of the gain counts them as one draw.
     """
+    present = np.broadcast_to(True if available is None else np.asarray(available, dtype=np.bool_), scores.shape)
+    scores = np.where(present, scores, np.nan)
     seen = np.isfinite(scores)
     if not seen.any(axis=1).all():
-        raise InputError("must have a score of some member for every item.", argument="scores")
-    available = rule.pop("available", None)
-    can = seen if available is None else seen & np.asarray(available, dtype=np.bool_)
-    decision = router.route(X, prices=prices, available=can, **rule)
+        raise InputError("must have a score of a member who can be asked for every item.", argument="scores")
+    decision = router.route(X, prices=prices, available=seen, **rule)
     expected, price = router.scores(X), router.prices(X, prices)
-    rows = np.arange(len(scores))
-    achieved = scores[rows, decision.expert]
-    best = _best_in_training(router)
-    alone = np.where(seen[:, best], scores[:, best], np.nan)
-    difference = (achieved - alone)[np.isfinite(alone)]
-    half = Z95 * float(difference.std(ddof=1)) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
-    mean = _mean(difference)
-    cost, quality = member_means(price, scores)
-    known = np.flatnonzero(np.isfinite(cost))
-    cheapest = int(known[np.argmin(cost[known])]) if known.size else None
-    names = router.expert_names
+    here: BoolArray = np.asarray(seen.any(axis=0))
+    best = best_single(router, here)
+    compared: BoolArray = seen[:, best] if seen[:, best].any() else np.ones(len(scores), dtype=np.bool_)
+    rows = np.flatnonzero(compared)
+    own, cost, can = scores[rows], price[rows], seen[rows]
+    achieved = own[np.arange(len(rows)), decision.expert[rows]]
+    paid = cost[np.arange(len(rows)), decision.expert[rows]]
+    of_group = np.arange(len(rows)) if groups is None else np.asarray(groups)[rows]
+    known = np.isfinite(np.where(can, cost, np.nan)).any()
     return PoolRecord(
         decision,
         expected,
         scores,
         price,
-        Way("pool", _mean(achieved), _mean(price[rows, decision.expert])),
-        Way(names[best], _mean(alone[np.isfinite(alone)]), float(cost[best])),
-        Way("random", _mean(_row_means(scores, seen)), _mean(_row_means(price, seen))),
-        None if cheapest is None else Way(names[cheapest], float(quality[cheapest]), float(cost[cheapest])),
-        _oracle(scores, price, seen),
-        (mean, mean - half, mean + half),
-        _curve(router, expected, scores, price) if known.size else None,
+        compared,
+        Way("pool", _mean(achieved), _mean(paid)),
+        _member_way(router.expert_names[best], own[:, best], cost[:, best]),
+        Way("random", _mean(_row_means(own, can)), _mean(_row_means(cost, can))),
+        _cheapest(router, own, cost),
+        _oracle(own, cost, can),
+        mean_interval(achieved - own[:, best], of_group),
+        _curve(router, expected[rows], own, cost, here) if known else None,
     )
 
 
-def _best_in_training(router: PoolRouter) -> int:
-    known = np.where(router.n_scores > 0, router.train_score, -np.inf)
-    return int(known.argmax())
+def mean_interval(values: FloatArray, groups: ArrayLike) -> tuple[float, float, float]:
+    """Return the mean of values (n,) with a 95 % interval, where those of a group belong together.
+
+    The standard error is that of sums over groups, so that a group counts as one draw.
+
+    >>> [round(one, 3) for one in mean_interval(np.array([0.0, 1.0, 0.0, 1.0]), [0, 1, 2, 3])]
+    [0.5, -0.066, 1.066]
+    >>> [round(one, 3) for one in mean_interval(np.array([0.0, 0.0, 1.0, 1.0]), [0, 0, 1, 1])]
+    [0.5, -0.48, 1.48]
+    """
+    known = np.isfinite(values)
+    mean = _mean(values[known])
+    _, group = np.unique(np.asarray(groups)[known], return_inverse=True)
+    n_groups = int(group.max()) + 1 if len(group) else 0
+    if n_groups < 2:
+        return mean, float("nan"), float("nan")
+    sums = np.bincount(group, weights=values[known] - mean)
+    half = Z95 * float(np.sqrt((sums**2).sum() * n_groups / (n_groups - 1))) / len(group)
+    return mean, mean - half, mean + half
 
 
-def _curve(router: PoolRouter, expected: FloatArray, scores: FloatArray, price: FloatArray) -> PoolCurve:
+def _member_way(name: str, scores: FloatArray, price: FloatArray) -> Way:
+    """Return a member alone, on the items with its score."""
+    cost, quality = member_means(price[:, None], scores[:, None])
+    return Way(name, float(quality[0]), float(cost[0]))
+
+
+def _cheapest(router: PoolRouter, scores: FloatArray, price: FloatArray) -> Way | None:
+    cost, quality = member_means(price, scores)
+    known = np.flatnonzero(np.isfinite(cost))
+    if not known.size:
+        return None
+    j = int(known[np.argmin(cost[known])])
+    return Way(router.expert_names[j], float(quality[j]), float(cost[j]))
+
+
+def _curve(
+    router: PoolRouter, expected: FloatArray, scores: FloatArray, price: FloatArray, present: BoolArray
+) -> PoolCurve:
     """Return the curve; the zero router's members are those of the training rows, if their prices are known there."""
-    trained = np.flatnonzero(np.isfinite(router.train_price) & (router.n_scores > 0))
-    hull: IntArray | None = None
-    if trained.size:
-        hull = trained[upper_hull(router.train_price[trained], router.train_score[trained])]
+    hull = training_hull(router, present)
     return pool_curve(expected, price, scores=scores, expert_names=router.expert_names, hull=hull)
 
 
-def _oracle(scores: FloatArray, price: FloatArray, seen: Any) -> Way:
+def _oracle(scores: FloatArray, price: FloatArray, seen: BoolArray) -> Way:
     top = np.where(seen, scores, -np.inf).max(axis=1)
     cost = np.where(seen & (scores == top[:, None]), np.nan_to_num(price, nan=np.inf), np.inf).min(axis=1)
     return Way("oracle", _mean(top), _mean(cost[np.isfinite(cost)]))

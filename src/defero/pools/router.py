@@ -11,14 +11,17 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray, availability, by_name
 from defero.core.errors import Argument, InputError
 from defero.core.wording import join_names
+from defero.data.fingerprint import row_fingerprints
 from defero.decisions.assigning.limits import Capacity
+from defero.pools.baselines import training_hull
 from defero.pools.cascade import CascadeStep, Marking, cascade_step, heard_marks
 from defero.pools.choosing import Chosen, by_budget, by_capacity, by_floor, by_product, by_trade_off, rule_of
 from defero.pools.curve import PoolCurve, pool_curve
 from defero.pools.decision import PoolDecision
-from defero.pools.features import feature_matrix
-from defero.pools.frontier import NOBODY, upper_hull
+from defero.pools.features import feature_matrix, input_columns
+from defero.pools.frontier import NOBODY
 from defero.pools.inputs import price_matrix, score_matrix
+from defero.pools.judge import Judge
 from defero.pools.members import with_member, without_member
 from defero.pools.parts import PoolParts
 
@@ -216,9 +219,8 @@ class PoolRouter(PoolParts):
         real = None if scores is None else score_matrix(scores, self.expert_names)[0]
         if real is not None and real.shape != expected.shape:
             raise InputError(f"must have shape {expected.shape}, got {real.shape}.", argument="scores")
-        known = np.flatnonzero(np.isfinite(self.train_price) & np.isfinite(self.train_score) & (self.n_scores > 0))
-        hull = known[upper_hull(self.train_price[known], self.train_score[known])] if known.size else None
         can = self._can(available, len(features))
+        hull = training_hull(self, None if can is None else np.asarray(can.any(axis=0)))
         return pool_curve(expected, price, expert_names=self.expert_names, scores=real, can=can, hull=hull)
 
     def next_step(
@@ -293,11 +295,13 @@ class PoolRouter(PoolParts):
         *,
         price: float | None = None,
         like: str | Sequence[str] | None = None,
+        judge: Judge | None = None,
     ) -> Self:
         """Add a member of whom few scores are known, or none.
 
         They are predicted as a mix of the members who are there: with no scores the average member, or those named by
-        `like`; with each score more as the scores say. From a few hundred scores on, fit the pool again.
+        `like`; with each score more as the scores say. From a few hundred scores on, fit the pool again. The items
+        are remembered as those of `fit` are, and the member is no baseline of an evaluation.
 
         Parameters
         ----------
@@ -308,16 +312,25 @@ class PoolRouter(PoolParts):
             What a call costs; None: unknown.
         like : name or names, optional
             Members they are expected to resemble, such as an earlier version.
+        judge : Judge, optional
+            Who marked these items; by default the judge of `fit`, if it had one.
 
         Returns
         -------
         self
         """
-        features = None if X is None else self.features(X)
-        if features is not None:
+        features, fingerprints = None, None
+        if X is not None:
+            features = self.features(X)
             _check_finite(features)
             features = features.astype(np.float64, copy=False)
-        return self._become(with_member(self, name, features, scores, price=price, like=like))
+            # Fingerprints with another user's key, or forgotten ones, cannot be added to.
+            if self.rows_key is None and len(self.seen):
+                fingerprints = row_fingerprints(input_columns(X, self.recipe))
+        changed = with_member(
+            self, name, features, scores, price=price, like=like, judge=judge, fingerprints=fingerprints
+        )
+        return self._become(changed)
 
     def remove_member(self, name: str) -> Self:
         """Remove a member and return the router."""

@@ -135,6 +135,8 @@ _FACTS: dict[str, Callable[[Any, str], None]] = {
     "n_items": integer(0),
     "fees": maybe(mapping_of(_fee)),
     "error_cost": maybe(number(0.0)),
+    "judge": maybe(list_of(number(0.0), least=2, most=2)),
+    "joined": list_of(text),
     **dict.fromkeys(("key", "groups", "split"), maybe(text)),
 }
 

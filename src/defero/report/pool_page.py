@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.wording import count_of, money
+from defero.core.wording import money
 from defero.plotting.pool_frontier import PoolFrontierDisplay
 from defero.pools.record import PoolRecord, Way
 from defero.report.html import Html, bullet_list, joined, paragraph, section, tag
@@ -54,7 +54,7 @@ def sentence(record: PoolRecord) -> str:
     gain, low, high = record.gain
     verdict = "beyond chance" if low > 0 or high < 0 else "which may be chance"
     return (
-        f"On {count_of(len(record.scores), 'item')} the pool has a mean score of {_score(record.pool.quality)}, the "
+        f"On {record.compared_items()} the pool has a mean score of {_score(record.pool.quality)}, the "
         f"best single member, {record.best_single.name}, {_score(record.best_single.quality)}: {_signed(gain)} "
         f"({_signed(low)} to {_signed(high)}), {verdict}."
     )
@@ -80,15 +80,9 @@ def _ways(record: PoolRecord) -> Html:
 
 
 def _frontier(record: PoolRecord) -> Html:
-    curve = record.curve
+    curve, area = record.curve, record.area_in_words().replace(" -", " \u2212")
     if curve is None:
-        return section("frontier", "What does quality cost?", paragraph("No prices are known: quality alone counts."))
-    area = (
-        "The members' prices are equal, so that there is no zero router to compare with."
-        if np.isnan(record.area)
-        else f"Averaged over the costs that both reach, the pool's score is {_signed(record.area)} above the zero "
-        "router's, which mixes the best members at random at the same cost."
-    )
+        return section("frontier", "What does quality cost?", paragraph(area))
     return section(
         "frontier",
         "What does quality cost?",
@@ -150,9 +144,11 @@ def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]
 
 def _promises(record: PoolRecord) -> Html:
     score = record.decision.score
-    order = np.array_split(np.argsort(score, kind="stable"), min(10, max(1, len(score) // 20)))
+    n_parts = min(10, max(1, len(score) // 20))
+    edges = np.quantile(score, np.arange(1, n_parts) / n_parts)
+    place = np.searchsorted(edges, score)  # equal scores come into the same part
     rows = []
-    for part in order:
+    for part in (np.flatnonzero(place == one) for one in np.unique(place)):
         achieved = record.kept[part]
         half = 1.96 * achieved.std() / np.sqrt(len(part))
         spread = f"{_score(achieved.mean())} ({_score(achieved.mean() - half)} to {_score(achieved.mean() + half)})"
@@ -164,8 +160,8 @@ def _promises(record: PoolRecord) -> Html:
         "Are promises kept?",
         paragraph(total),
         table(
-            "Expected score of the chosen members, in parts of equal size, and the mean score that came, with 95 % "
-            "intervals.",
+            "Expected score of the chosen members, in parts of about equal size, and the mean score that came, with "
+            "95 % intervals.",
             ["expected score", "items", "promised", "kept"],
             rows,
         ),

@@ -24,7 +24,7 @@ from defero.pools.curve import PoolCurve, member_means
 from defero.pools.decision import PoolDecision
 from defero.pools.features import as_matrix
 from defero.pools.inputs import price_matrix, score_matrix
-from defero.pools.judge import Judge
+from defero.pools.judge import Judge, corrected_marks
 from defero.pools.router import PoolRouter
 
 N_FOLDS = 5
@@ -134,7 +134,7 @@ class ExpertPool(BaseEstimator):
             equal_rows(rows, text=() if recipe is None else recipe.text) if groups is None else np.asarray(groups)
         )
         fold = _folds(together, len(matrix), seed=self.random_state)
-        learned = matrix if self.judge is None else _corrected(matrix, self.judge)
+        learned = matrix if self.judge is None else corrected_marks(matrix, self.judge)
         data = PoolData.of(features, learned, fold, recipe)
         price = None if prices is None else price_matrix(prices, who, n_items=len(matrix))
         price_model, price_known = fit_prices(data, price)
@@ -153,7 +153,13 @@ class ExpertPool(BaseEstimator):
             price_known,
             recipe,
             row_fingerprints(rows),
-            facts={"learner": choice.name, "held_out": choice.values, "n_items": len(matrix), **(facts or {})},
+            facts={
+                "learner": choice.name,
+                "held_out": choice.values,
+                "n_items": len(matrix),
+                "judge": None if self.judge is None else [self.judge.sensitivity, self.judge.specificity],
+                **(facts or {}),
+            },
         )
         return self
 
@@ -208,9 +214,10 @@ class ExpertPool(BaseEstimator):
         *,
         price: float | None = None,
         like: str | Sequence[str] | None = None,
+        judge: Judge | None = None,
     ) -> Self:
         """Add a member of whom few scores are known, or none, as `PoolRouter.add_member`."""
-        self._router().add_member(name, X, scores, price=price, like=like)
+        self._router().add_member(name, X, scores, price=price, like=like, judge=judge)
         return self
 
     def save(self, folder: str | Path) -> None:
@@ -239,12 +246,3 @@ def _fees(price: FloatArray | None, trade_off: float) -> FloatArray | None:
     if not 0 <= trade_off < np.inf:
         raise InputError(f"must be a finite number of at least 0, got {trade_off}.", argument="trade_off")
     return price / trade_off if trade_off > 0 else None
-
-
-def _corrected(matrix: FloatArray, judge: Judge) -> FloatArray:
-    seen = np.isfinite(matrix)
-    if not np.isin(matrix[seen], (0, 1)).all():
-        raise InputError("corrects marks of 0 or 1, and some scores lie between.", argument="judge")
-    corrected = np.full(matrix.shape, np.nan)
-    corrected[seen] = judge.unbiased(matrix[seen])
-    return corrected

@@ -11,7 +11,7 @@ import numpy as np
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.splits.split import split_groups
-from defero.core.wording import count_of, join_names, money
+from defero.core.wording import join_names, money
 from defero.data.case_file import Table
 from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
@@ -73,7 +73,7 @@ class PoolEvaluation:
         if record.cheapest is not None:
             names[3] = f"cheapest, {record.cheapest.name}"
         width = max(map(len, names))
-        lines = [f"On {count_of(len(record.scores), 'item')} that the pool has not seen:", ""]
+        lines = [f"On {record.compared_items()} that the pool has not seen:", ""]
         for name, way in zip(names, ways, strict=True):
             if way is not None:
                 cost = "" if np.isnan(way.cost) else f"  {money(way.cost)} an item"
@@ -82,8 +82,10 @@ class PoolEvaluation:
         lines += ["", f"The pool minus the best single member: {gain:+.4f} [{low:+.4f}, {high:+.4f}]."]
         if not np.isnan(record.area):
             lines.append(f"Over the zero router, averaged over costs: {record.area:+.4f}.")
-        promised = float(record.decision.score.mean())
-        lines.append(f"Promised {promised:.4f}, kept {record.pool.quality:.4f}.")
+        promised, everything = float(record.decision.score.mean()), "" if record.compared.all() else ", all items"
+        lines.append(f"Promised {promised:.4f}, kept {float(record.kept.mean()):.4f}{everything}.")
+        if record.has_gaps:
+            lines.append("A member without a score for an item could not be chosen for it.")
         return lines
 
 
@@ -243,11 +245,19 @@ class PoolStudy:
             prices=None if prices is None else prices[keep],
             trade_off=self.trade_off(error_cost, fees),
             available=available,
+            groups=self._groups(cases)[keep],
         )
         judged = _take(cases, np.flatnonzero(keep))
         return PoolEvaluation(
             self.name, cases.source, len(cases) + n_seen, n_seen, judged, record, (*cases.notes, *notes)
         )
+
+    def _groups(self, cases: PoolCases) -> Any:
+        """Return groups (n,) of items that belong together: by the column of `fit`, else equal rows."""
+        column, recipe = self.router.facts.get("groups"), self.router.recipe
+        if column in cases.frame.columns:
+            return cases.frame[column].astype(str).to_numpy()
+        return equal_rows(cases.items, text=() if recipe is None else recipe.text)
 
     def fees(self, fees: Fees | None) -> dict[str, float | str] | None:
         """Return the fee of every member: as given, else those of `fit`."""
