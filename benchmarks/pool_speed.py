@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from defero import ExpertPool
-from defero.study.pools.pool_routing import ROWS_AT_ONCE
+from defero.data.tables.read import ROWS_AT_ONCE
 from defero.study.pools.pool_study import PoolStudy
 
 N_PROMPTS, N_FEATURES, N_MEMBERS, N_LEARNED = 1_000_000, 384, 20, 3_000

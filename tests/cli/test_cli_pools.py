@@ -180,3 +180,17 @@ def test_rows_that_cannot_be_told_apart_are_not_called_new(tmp_path):
     refused = call("evaluate", pool, tmp_path / "kinds.csv", code=1)
     assert "cannot be told from new ones" in str(refused.exception)
     call("evaluate", pool, tmp_path / "kinds.csv", "--all-rows-new")
+
+
+def test_bad_rows_of_a_pool_are_named_or_left_out(pool, tmp_path):
+    folder = pool[0]
+    table = pd.read_csv(folder / "new.csv").astype(object)
+    table.loc[3, "length"], table.loc[5, "large_price"] = "long", -1
+    table.to_csv(tmp_path / "new.csv", index=False)
+    out = tmp_path / "decisions.csv"
+    assert RUN.invoke(app, ["route", str(folder / "pool"), str(tmp_path / "new.csv"), "--out", str(out)]).exit_code
+    assert not out.exists()
+    result = call("route", folder / "pool", tmp_path / "new.csv", "--out", out, "--bad-rows", "skip", "--json")
+    assert json.loads(result.stdout)["rows"] == 198
+    listed = pd.read_csv(f"{out}.bad-rows.csv")
+    assert listed[["row", "column"]].values.tolist() == [[5, "length"], [7, "large_price"]]

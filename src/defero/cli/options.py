@@ -80,6 +80,13 @@ AllRowsNew = Annotated[
         "--forget-rows or with another key, so that rows cannot be checked.",
     ),
 ]
+BadRowsOption = Annotated[
+    str,
+    typer.Option(
+        help="What to do if rows cannot be used, such as a text in a column of numbers. stop: write nothing and name "
+        "all of them. skip: do the good rows and list the others."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 Rename = Annotated[

@@ -10,6 +10,7 @@ from defero.cli.options import (
     Absent,
     Answer,
     AsJson,
+    BadRowsOption,
     Blank,
     ControlName,
     CostMatrix,
@@ -31,7 +32,7 @@ from defero.cli.output import emit, show_lines, show_notes
 from defero.cli.pool import is_pool, refuse, route_pool
 
 if TYPE_CHECKING:
-    from defero.study.routing import Routing
+    from defero.study.routing.routed import Routing
 
 MOST_SHOWN = 20
 
@@ -95,6 +96,7 @@ def route(
     rename: Rename = None,
     blank: Blank = None,
     images: Images = None,
+    bad_rows: BadRowsOption = "stop",
     seed: UnusedSeed = 0,
     text_encoder: TextEncoder = None,
     as_json: AsJson = False,
@@ -124,6 +126,7 @@ def route(
             floor=quality_floor,
             capacity=capacity_of(capacity),
             absent=absent or [],
+            bad_rows=bad_rows,
             progress=_show_progress if sys.stderr.isatty() and not as_json else None,
             as_json=as_json,
         )
@@ -152,6 +155,7 @@ def route(
         images=images,
         rename=rename,
         blank=blank or (),
+        bad_rows=bad_rows,
         progress=_show_progress if sys.stderr.isatty() and not as_json else None,
     )
     if as_json:

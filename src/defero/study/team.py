@@ -20,10 +20,11 @@ from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
 from defero.study.judging.groups import group_tables
 from defero.study.judging.page import check_page, write_page
-from defero.study.limits import FileLimits
 from defero.study.money.given import Fees, Money
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
-from defero.study.routing import Routing, route_cases
+from defero.study.routing.limits import FileLimits
+from defero.study.routing.route import route_cases
+from defero.study.routing.routed import Routing
 from defero.study.team_cases import Reading, TeamCases, as_written, read_for_team
 
 
@@ -226,6 +227,7 @@ class TeamAtWork:
         images: str | PathLike[str] | None = None,
         rename: Rename | None = None,
         blank: Sequence[str] = (),
+        bad_rows: str = "stop",
         progress: Callable[[int], None] | None = None,
     ) -> Routing:
         """Say for each case who should decide it, with probabilities and the reason.
@@ -262,6 +264,9 @@ class TeamAtWork:
             As in `read_cases`.
         rename, blank
             As in `read_cases`, for the answers so far.
+        bad_rows : "stop" or "skip"
+            What to do where rows cannot be used, as a cell is not a number. "stop": nothing is written, and the error
+            names all of them. "skip": the good rows are decided, and <out>.bad-rows.csv lists the others.
         progress : callable, optional
             Called with the number of rows decided so far.
 
@@ -294,6 +299,7 @@ class TeamAtWork:
             unusual=unusual,
             progress=progress,
             limits=FileLimits(capacity, defer_at_most, budget),
+            bad_rows=bad_rows,
         )
 
     def add_expert(

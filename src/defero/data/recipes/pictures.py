@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError, TableError
+from defero.data.tables.bad_cells import BadCell, bad_cell
 from defero.data.tables.cells import column_names, is_blank, no_such_column, row_number
 
 LARGEST_SIDE = 224
@@ -157,6 +158,17 @@ def usual_size(path: str | PathLike[str]) -> tuple[int, int]:
     return min(height, LARGEST_SIDE), min(width, LARGEST_SIDE)
 
 
+def _no_picture(path: Path) -> str | None:
+    """Say why a file is no picture; None where it is one."""
+    try:
+        decode_picture(path)
+    except FileNotFoundError:
+        return "does not exist"
+    except OSError:
+        return "is not a picture that Pillow can read"
+    return None
+
+
 def _colours(library: Any, picture: Any) -> Any:
     """Return a picture in three colours of 8 bits; grey values of 16 bits are divided by 256.
 
@@ -226,6 +238,18 @@ class PictureRecipe:
                 where = f"{source}: row {row}, column {self.column}"
                 raise TableError(f"{where}: expected the path of a picture, got a blank cell.")
         return PictureFiles([self.folder / str(cell) for cell in cells], self.size, source, rows)
+
+    def bad_cells(self, frame: Any, *, source: str = "table", first_row: int = 0) -> list[BadCell]:
+        """Return the rows without a path, and those whose file does not exist or is no picture."""
+        keys = column_names(frame, source=source)
+        if self.column not in keys:
+            raise no_such_column(self.column, list(keys), source=source, role="the pictures")
+        bad = []
+        for place, cell in enumerate(frame[keys[self.column]].tolist()):
+            why = "is not the path of a picture" if is_blank(cell) else _no_picture(self.folder / str(cell))
+            if why is not None:
+                bad.append(bad_cell(frame, keys[self.column], place, why, first_row=first_row))
+        return bad
 
     def extra(self, frame: Any) -> tuple[str, ...]:
         """Return the frame's other columns; they are ignored."""

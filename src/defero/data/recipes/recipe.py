@@ -14,14 +14,13 @@ from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import count_of, did_you_mean, join_names
 from defero.data.encoders.encoder import TextEncoder
+from defero.data.recipes.checked_numbers import bad_numbers, checked_numbers
 from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
 from defero.data.recipes.embedded_column import EmbeddedColumn, learn_embedded
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.recipes.text_vectors import VectorColumn
-from defero.data.tables.cells import column_kind, column_names, no_such_column, numbers, quote_cell, row_number, texts
-
-LARGEST_NUMBER = 1e100
-"""Cells with a larger number are refused: its square, and sums of squares, would be no floats."""
+from defero.data.tables.bad_cells import BadCell
+from defero.data.tables.cells import column_kind, column_names, no_such_column, numbers, texts
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class FeatureRecipe:
                 cells = texts(frame[column_key])
                 column = learn_words(name, cells) if encoder is None else learn_embedded(name, cells, encoder)
             elif kind == "number":
-                values = _numbers(frame, name, column_key, source=source, first_row=first_row)
+                values = checked_numbers(frame, column_key, source=source, first_row=first_row)
                 column = learn_numbers(name, values)
             elif kind == "text":
                 column = learn_categories(name, texts(frame[column_key]), max_categories=max_categories)
@@ -132,7 +131,7 @@ class FeatureRecipe:
                 _check_text(name, kind, source=source)
                 usable |= kind == "text"
             elif kind == "number":
-                values = _numbers(frame, name, column_key, source=source, first_row=first_row)
+                values = checked_numbers(frame, column_key, source=source, first_row=first_row)
                 usable |= isinstance(learn_numbers(name, values), NumericColumn)
         if not usable:  # there may be categories; if not, `learn` raises with the reasons
             cls.learn(frame, text=text, source=source, first_row=first_row)
@@ -191,12 +190,18 @@ class FeatureRecipe:
         for column in self.columns:
             stop = start + len(column.outputs)
             if isinstance(column, NumericColumn):
-                values = _numbers(frame, column.name, keys[column.name], source=source, first_row=first_row)
+                values = checked_numbers(frame, keys[column.name], source=source, first_row=first_row)
                 matrix[:, start:stop] = column.encode(values)
             else:
                 matrix[:, start:stop] = column.encode(texts(frame[keys[column.name]]))
             start = stop
         return matrix
+
+    def bad_cells(self, frame: Any, *, source: str = "table", first_row: int = 0) -> list[BadCell]:
+        """Return all cells for which `apply` would raise."""
+        keys = self._keys(frame, source=source)
+        columns = [column for column in self.columns if isinstance(column, NumericColumn)]
+        return [bad for column in columns for bad in bad_numbers(frame, keys[column.name], first_row=first_row)]
 
     def extra(self, frame: Any) -> tuple[str, ...]:
         """Return the frame's columns that training did not have; they are ignored."""
@@ -364,21 +369,6 @@ def _lists(value: Any) -> Any:
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
-
-
-def _numbers(frame: Any, name: str, column_key: Any, *, source: str, first_row: int) -> FloatArray:
-    values, wrong = numbers(frame[column_key])
-    bad = np.flatnonzero(wrong | (np.abs(values) > LARGEST_NUMBER))
-    if bad.size:
-        position = int(bad[0])
-        cell = np.asarray(frame[column_key])[position]
-        row = row_number(frame, position, first_row=first_row)
-        what = "a number" if wrong[position] else f"a finite number of at most {LARGEST_NUMBER:g}"
-        raise TableError(
-            f"{source}: row {row}, column {name}: {quote_cell(cell)} is not {what}; "
-            "leave the cell blank if it is unknown."
-        )
-    return values
 
 
 def _column(values: Mapping[str, Any]) -> Column:

@@ -3,28 +3,35 @@
 import csv
 import io
 import re
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
 from defero.core.wording import join_names
+from defero.data.tables.bad_cells import BadCell, OnBad, readable_cells
 from defero.data.tables.cells import no_header_hint
 from defero.data.tables.csv_lines import csv_lines
 from defero.data.tables.formats import (
     Append,
+    Encoder,
     TableFormat,
     duplicates,
+    encoded,
     is_compressed,
     open_text,
     strip_cells,
 )
+from defero.data.tables.undecodable import MARKED_BYTES, is_marked
 
-_TOO_MANY = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+_TOO_MANY = re.compile(r"[Ee]xpected (\d+) fields in line (\d+), saw (\d+)")
+_SKIPPED = re.compile(r"Skipping line (\d+): expected (\d+) fields, saw (\d+)")
 _SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "commas", "|": "vertical bars"}
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
@@ -39,71 +46,140 @@ class Delimited(TableFormat):
 
     first_row = 2
     typed = False
+    reports_bad = True
 
     def __init__(self, name: str, ending: str, *, separator: str) -> None:
         self.name = name
         self.endings = (ending, f"{ending}.gz")
         self.separator = separator
 
-    def read(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+    def read(
+        self, path: Path, *, rows: int | None, as_text: Sequence[str], on_bad: OnBad | None = None
+    ) -> Iterator[pd.DataFrame]:
         """Yield frames; rows that are blank throughout and columns without a name are left out."""
         try:
-            yield from self._frames(path, rows=rows, as_text=as_text)
+            yield from self._frames(path, rows=rows, as_text=as_text, on_bad=on_bad)
         except pd.errors.ParserError as error:
             hint = _separator_hint(path, separator=self.separator)
             raise TableError(f"{path}: {parser_sentence(str(error))}{hint}.") from error
 
-    def _frames(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+    def _frames(
+        self, path: Path, *, rows: int | None, as_text: Sequence[str], on_bad: OnBad | None
+    ) -> Iterator[pd.DataFrame]:
         separator = _used_separator(path, separator=self.separator)
-        names = read_header(path, separator=separator)
-        # pandas wants a name for each column; a nameless one is dropped again below.
-        handles = [name or f"\0{place}" for place, name in enumerate(names)]
-        wanted = set(names)
-        with pd.read_csv(
-            path,
-            sep=separator,
-            compression="gzip" if is_compressed(path) else None,
-            encoding="utf-8-sig",
-            header=0,
-            names=handles,
-            index_col=False,
-            dtype={name: str for name in as_text if name in wanted},
-            keep_default_na=False,
-            na_values=[""],
-            skipinitialspace=True,
-            skip_blank_lines=False,  # so that rows keep the number they have in the file
-            low_memory=False,
-            iterator=True,
-        ) as reader:
+        names = read_header(path, separator=separator, any_first_row=on_bad is not None)
+        texts = {name: str for name in as_text if name in set(names)}
+        long_rows = _LongRows()
+        with _parser(path, names, separator=separator, texts=texts, lenient=on_bad is not None) as reader:
             while True:
                 try:
-                    frame = reader.read(rows)
+                    with long_rows.skipped():
+                        frame = reader.read(rows)
                 except StopIteration:
                     return
+                if on_bad is not None:
+                    frame = long_rows.renumbered(frame, path, separator=separator, on_bad=on_bad)
                 named = frame if all(names) else frame[[name for name in names if name]]  # a copy, where needed
                 frame = strip_cells(named, as_text=as_text)
+                if on_bad is not None:
+                    frame = readable_cells(frame, first_row=self.first_row, on_bad=on_bad)
                 if separator != self.separator:
-                    _refuse_decimal_commas(frame, path, first_row=self.first_row)
+                    frame = _without_decimal_commas(frame, path, first_row=self.first_row, on_bad=on_bad)
                 blank = _blank_rows(frame)
                 yield _whole_numbers(frame[~blank]) if blank.any() else frame
                 if rows is None:
                     return
 
+    def writer(self, file: IO[bytes], *, source: str) -> AbstractContextManager[Append]:
+        """Return the function that appends frames, the first one with the names."""
+        return encoded(self.encoder(source=source), file)
+
+    def encoder(self, *, source: str) -> Encoder:
+        """Return what turns each frame into lines."""
+        return _LineEncoder(self.separator)
+
+
+class _LineEncoder(Encoder):
+    """Every row becomes a line; the names come first."""
+
+    def __init__(self, separator: str) -> None:
+        self._separator, self._first = separator, True
+
+    def encode(self, frame: pd.DataFrame) -> tuple[bytes, Any]:
+        """Return lines; there is nothing to note."""
+        lines = csv_lines(frame, separator=self._separator)
+        if not self._first:
+            return lines, None
+        self._first = False
+        head = io.StringIO()
+        csv.writer(head, delimiter=self._separator, lineterminator="\n").writerow(frame.columns)
+        return head.getvalue().encode("utf-8") + lines, None
+
+    def go_on(self, notes: Sequence[Any], size: int) -> None:
+        """Leave out the names, if anything is written."""
+        self._first = not notes
+
+
+def _parser(path: Path, names: list[str], *, separator: str, texts: dict[str, type[str]], lenient: bool) -> Any:
+    """Open a table; a lenient parser leaves rows out that are too long, and marks bytes that are not UTF-8."""
+    # pandas wants a name for each column; a nameless one is dropped later.
+    handles = [name or f"\0{place}" for place, name in enumerate(names)]
+    return pd.read_csv(
+        path,
+        sep=separator,
+        compression="gzip" if is_compressed(path) else None,
+        encoding="utf-8-sig",
+        encoding_errors=MARKED_BYTES if lenient else "strict",
+        on_bad_lines="warn" if lenient else "error",
+        header=0,
+        names=handles,
+        index_col=False,
+        dtype=texts,
+        keep_default_na=False,
+        na_values=[""],
+        skipinitialspace=True,
+        skip_blank_lines=False,  # so that rows keep the number they have in the file
+        low_memory=False,
+        iterator=True,
+    )
+
+
+class _LongRows:
+    """Rows with more cells than the header has: the parser leaves them out and numbers the others anew."""
+
+    def __init__(self) -> None:
+        self._rows: list[int] = []
+        self._new: list[tuple[int, str]] = []
+        self._first = True
+
     @contextmanager
-    def writer(self, file: IO[bytes], *, source: str) -> Iterator[Append]:
-        """Yield the function that appends frames, the first one with the names."""
-        pieces = 0
+    def skipped(self) -> Iterator[None]:
+        """Note the rows that the parser leaves out: it warns of them."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", pd.errors.ParserWarning)
+            yield
+        for one in caught:
+            for row, expected, cells in _SKIPPED.findall(str(one.message)):
+                self._new.append((int(row), _too_many(cells=int(cells), names=int(expected))))
 
-        def append(frame: pd.DataFrame) -> None:
-            nonlocal pieces
-            if not pieces:
-                head = io.StringIO()
-                csv.writer(head, delimiter=self.separator, lineterminator="\n").writerow(frame.columns)
-                file.write(head.getvalue().encode("utf-8"))
-            file.write(csv_lines(frame, separator=self.separator))
-            pieces += 1
-
-        yield append
+    def renumbered(self, frame: pd.DataFrame, path: Path, *, separator: str, on_bad: OnBad) -> pd.DataFrame:
+        """Return the rows with the numbers that they have in the file, and report those that were left out."""
+        for row, why in self._new:
+            on_bad(BadCell(row, "", "", why))
+            self._rows.append(row)
+        self._new.clear()
+        if self._rows:
+            skipped = np.array(sorted(self._rows)) - 2  # as an index: row 2 is the first
+            before = np.searchsorted(skipped - np.arange(len(skipped)), frame.index, side="right")
+            frame = frame.set_axis(frame.index + before, axis=0)
+        if self._first:
+            self._first = False
+            # The parser lets the first data row be longer than the header, and cuts it off.
+            names, cells = _first_rows(path, separator=separator)
+            if len(cells) > len(names):
+                on_bad(BadCell(2, "", "", _too_many(cells=len(cells), names=len(names))))
+                frame = frame.drop(index=0)
+        return frame
 
 
 def _blank_rows(frame: pd.DataFrame) -> BoolArray:
@@ -122,12 +198,18 @@ def _whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
     return result
 
 
-def read_header(path: Path, *, separator: str) -> list[str]:
-    """Return the column names, "" for a column without one. pandas would rename a second x to x.1."""
+def read_header(path: Path, *, separator: str, any_first_row: bool = False) -> list[str]:
+    """Return the column names, "" for a column without one. pandas would rename a second x to x.1.
+
+    A first row with more cells than names is an error, unless `any_first_row`.
+    """
     try:
         names, first = _first_rows(path, separator=separator)
     except csv.Error as error:
         raise TableError(f"{path}: row 1 cannot be read: {error}.") from error
+    if any(map(is_marked, names)):
+        with open_text(path) as file:
+            file.readline()  # raises: not UTF-8
     if not any(names):
         raise TableError(f"{path}: row 1 is blank; it must hold the column names.")
     twice = [name for name in duplicates(names) if name]
@@ -139,16 +221,16 @@ def read_header(path: Path, *, separator: str) -> list[str]:
     other = next((mark for mark in _SEPARATORS if mark in names[0] and mark != separator), None)
     if len(names) == 1 and other is not None:
         raise TableError(f"{path}: {_save_with(other, separator)}.")
-    if len(first) > len(names):
+    hint = _separator_hint(path, separator=separator) if len(first) > len(names) else ""
+    if hint or (len(first) > len(names) and not any_first_row):
         # The parser lets the first data row be longer than the header, and cuts it off.
-        hint = _separator_hint(path, separator=separator)
-        raise TableError(f"{path}: {_too_many(row=2, cells=len(first), names=len(names))}{hint}.")
+        raise TableError(f"{path}: row 2 {_too_many(cells=len(first), names=len(names))}{hint}.")
     return names
 
 
 def _first_rows(path: Path, *, separator: str) -> tuple[list[str], list[str]]:
     """Return the cells of the header and of the row after it."""
-    with open_text(path) as file:
+    with open_text(path, errors=MARKED_BYTES) as file:
         records = csv.reader(file, delimiter=separator, skipinitialspace=True)
         return [name.strip() for name in next(records, [])], next(records, [])
 
@@ -165,17 +247,20 @@ def _used_separator(path: Path, *, separator: str) -> str:
     return ";" if len(plain[0]) == 1 and len(names) > 1 and len(first) in (0, len(names)) else separator
 
 
-def _refuse_decimal_commas(frame: pd.DataFrame, path: Path, *, first_row: int) -> None:
+def _without_decimal_commas(frame: pd.DataFrame, path: Path, *, first_row: int, on_bad: OnBad | None) -> pd.DataFrame:
     """Refuse 3,5 for 3.5, which would be read as a text: files with semicolons often have it."""
+    bad = []
     for name in frame.columns:
         if frame[name].dtype.kind in "iufb":
             continue
         for label, cell in frame[name].items():
             if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell):
-                raise TableError(
-                    f"{path}: row {int(str(label)) + first_row}, column {name}: {cell!r} has a decimal comma; save the "
-                    "file with decimal points, such as 3.5."
-                )
+                why = "has a decimal comma; save the file with decimal points, such as 3.5"
+                bad.append(BadCell(int(str(label)) + first_row, str(name), cell, why))
+                if on_bad is None:
+                    raise TableError(f"{path}: {bad[0].sentence()}")
+                on_bad(bad[-1])
+    return frame.drop(index=[one.row - first_row for one in bad]) if bad else frame
 
 
 def _separator_hint(path: Path, *, separator: str) -> str:
@@ -204,14 +289,14 @@ def parser_sentence(message: str) -> str:
     long_row, open_quote = _TOO_MANY.search(message), _OPEN_QUOTE.search(message)
     if long_row:
         names, row, cells = map(int, long_row.groups())
-        return _too_many(row=row, cells=cells, names=names)
+        return f"row {row} {_too_many(cells=cells, names=names)}"
     if open_quote:
         return f"row {int(open_quote.group(1)) + 1} opens a quotation mark that is never closed"
     return f"cannot be read: {next(iter(message.splitlines()), '')}".rstrip(". ")
 
 
-def _too_many(*, row: int, cells: int, names: int) -> str:
-    return f"row {row} has {cells} cells where the header has {names}"
+def _too_many(*, cells: int, names: int) -> str:
+    return f"has {cells} cells where the header has {names}"
 
 
 CSV = Delimited("csv", ".csv", separator=",")

@@ -38,12 +38,16 @@ class TableFormat(ABC):
     typed : bool
         Whether cells have types of their own. Where they have none, a column of digits is read as numbers unless it
         is in `as_text`.
+    reports_bad : bool
+        Whether `read` takes `on_bad`, a function of a `BadCell`, to which rows that cannot be read are given. Otherwise
+        such a row is an error.
     """
 
     name: str
     endings: tuple[str, ...]
     first_row: int = 1
     typed: bool = True
+    reports_bad: bool = False
 
     @abstractmethod
     def read(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
@@ -57,6 +61,41 @@ class TableFormat(ABC):
     @abstractmethod
     def writer(self, file: IO[bytes], *, source: str) -> AbstractContextManager[Append]:
         """Return a context that yields the function by which frames are appended to the file."""
+
+    def encoder(self, *, source: str) -> "Encoder | None":
+        """Return what turns frames into bytes one by one; None where a file can only be written in one go."""
+        return None
+
+
+class Encoder(ABC):
+    """Turns the frames of a table into the bytes of a file, piece by piece, so that another run can go on.
+
+    The bytes of all pieces, one after the other, and then those of `end` are the file. What an encoder must know of
+    earlier pieces is in their notes, plain values for JSON.
+    """
+
+    @abstractmethod
+    def encode(self, frame: pd.DataFrame) -> tuple[bytes, Any]:
+        """Return the bytes of the next rows, and a note."""
+
+    @abstractmethod
+    def go_on(self, notes: Sequence[Any], size: int) -> None:
+        """Take the notes of the pieces that an earlier run has written, and how many bytes they are."""
+
+    def end(self) -> bytes:
+        """Return the last bytes of the file."""
+        return b""
+
+
+@contextmanager
+def encoded(encoder: Encoder, file: IO[bytes]) -> Iterator[Append]:
+    """Yield the function by which frames are encoded and appended to a file."""
+
+    def append(frame: pd.DataFrame) -> None:
+        file.write(encoder.encode(frame)[0])
+
+    yield append
+    file.write(encoder.end())
 
 
 TABLE_FORMATS: Registry[TableFormat] = Registry("format", group="defero.table_formats")
@@ -91,11 +130,11 @@ def first_row(path: str | PathLike[str]) -> int:
     return table_format(path).first_row
 
 
-def open_text(path: Path) -> TextIO:
+def open_text(path: Path, *, errors: str = "strict") -> TextIO:
     """Open a text file for reading: UTF-8, with or without the mark that some programs put in front; .gz unpacked."""
     if is_compressed(path):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="", errors=errors)
+    return path.open(encoding="utf-8-sig", newline="", errors=errors)
 
 
 @contextmanager

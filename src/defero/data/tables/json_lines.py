@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -15,7 +15,18 @@ import pandas as pd
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.formats import Append, TableFormat, open_text, plain_rows, readable, strip_cells
+from defero.data.tables.bad_cells import MOST_VALUE, NOT_UTF8, BadCell, OnBad
+from defero.data.tables.formats import (
+    Append,
+    Encoder,
+    TableFormat,
+    encoded,
+    open_text,
+    plain_rows,
+    readable,
+    strip_cells,
+)
+from defero.data.tables.undecodable import MARKED_BYTES, is_marked, plain_bytes
 
 ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _MOST_DIGITS = 300  # a float ends at 1.8e308
@@ -26,55 +37,80 @@ class _JsonLines(TableFormat):
 
     name = "jsonl"
     endings = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+    reports_bad = True
 
-    def read(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+    def read(
+        self, path: Path, *, rows: int | None, as_text: Sequence[str], on_bad: OnBad | None = None
+    ) -> Iterator[pd.DataFrame]:
         """Yield frames. Blank lines keep their number and give no row.
 
         The file is read twice in pieces: a key may be absent from a whole piece, and every piece has every column.
         """
         columns = None
         if rows is not None:
-            columns = list(dict.fromkeys(key for _, record in _objects(path) for key in record))
-        objects = _objects(path)
+            unheard = None if on_bad is None else lambda _: None
+            columns = list(dict.fromkeys(key for _, record in _objects(path, on_bad=unheard) for key in record))
+        objects = _objects(path, on_bad=on_bad)
         while piece := list(islice(objects, rows)):
             index = pd.Index([line - 1 for line, _ in piece])
             frame = pd.DataFrame([record for _, record in piece], index=index, columns=columns)
             yield strip_cells(frame, as_text=list(frame.columns))  # "1" is text: JSON has numbers of its own
 
-    @contextmanager
-    def writer(self, file: IO[bytes], *, source: str) -> Iterator[Append]:
-        """Yield the function that appends frames."""
+    def writer(self, file: IO[bytes], *, source: str) -> AbstractContextManager[Append]:
+        """Return the function that appends frames."""
+        return encoded(self.encoder(source=source), file)
 
-        def append(frame: pd.DataFrame) -> None:
-            names = list(frame.columns)
-            for row in plain_rows(frame):
-                record = dict(zip(names, row, strict=True))
-                file.write((json.dumps(record, ensure_ascii=False, default=_plain) + "\n").encode("utf-8"))
+    def encoder(self, *, source: str) -> Encoder:
+        """Return what turns each frame into lines."""
+        return _ObjectEncoder()
 
-        yield append
+
+class _ObjectEncoder(Encoder):
+    """Every row becomes an object in a line; earlier lines do not matter."""
+
+    def encode(self, frame: pd.DataFrame) -> tuple[bytes, Any]:
+        """Return lines; there is nothing to note."""
+        names = list(frame.columns)
+        records = (dict(zip(names, row, strict=True)) for row in plain_rows(frame))
+        lines = [json.dumps(record, ensure_ascii=False, default=_plain) for record in records]
+        return "".join(f"{line}\n" for line in lines).encode("utf-8"), None
+
+    def go_on(self, notes: Sequence[Any], size: int) -> None:
+        """Nothing must be known."""
 
 
 def _plain(cell: Any) -> Any:
     return cell.item() if isinstance(cell, np.generic) else str(cell)
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, value in _lines(path):
-        if not isinstance(value, dict):
-            text = json.dumps(value, ensure_ascii=False)
-            raise TableError(f'{path}: row {line} must be an object such as {{"age": 61}}, got {text:.40}.')
-        yield line, value
+def _objects(path: Path, *, on_bad: OnBad | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, value in _lines(path, on_bad=on_bad):
+        if isinstance(value, dict):
+            yield line, value
+            continue
+        bad = BadCell(
+            line, "", json.dumps(value, ensure_ascii=False)[:MOST_VALUE], 'must be an object such as {"age": 61}'
+        )
+        if on_bad is None:
+            raise TableError(f"{path}: {bad.sentence()}")
+        on_bad(bad)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+def _lines(path: Path, *, on_bad: OnBad | None = None) -> Iterator[tuple[int, Any]]:
     """Yield the number and the value of each line that is not blank."""
-    with open_text(path) as file:
+    with open_text(path, errors="strict" if on_bad is None else MARKED_BYTES) as file:
         for line, text in enumerate(file, start=1):
-            if text.strip():
-                try:
-                    yield line, parse_json(text)
-                except ValueError as error:
+            if not text.strip():
+                continue
+            try:
+                if on_bad is not None and is_marked(text):
+                    raise ValueError(NOT_UTF8)
+                yield line, parse_json(text)
+            except ValueError as error:
+                if on_bad is None:
                     raise TableError(f"{path}: row {line} is not JSON: {error}.") from error
+                why = NOT_UTF8 if str(error) == NOT_UTF8 else f"is not JSON: {error}"
+                on_bad(BadCell(line, "", plain_bytes(text.strip())[:MOST_VALUE], why))
 
 
 JSON_LINES = _JsonLines()

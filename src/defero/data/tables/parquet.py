@@ -1,10 +1,12 @@
 """Parquet files."""
 
+import io
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -12,7 +14,8 @@ import pyarrow.parquet as pq
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.formats import Append, TableFormat, duplicates
+from defero.data.tables.formats import Append, Encoder, TableFormat, duplicates, encoded
+from defero.data.tables.parquet_footer import MAGIC, Piece, encode_struct, joined_footer
 
 _NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
 
@@ -29,19 +32,56 @@ class _Parquet(TableFormat):
             first_line = next(iter(str(error).splitlines()), type(error).__name__)
             raise TableError(f"{path}: cannot be read as parquet: {first_line.rstrip('.')}.") from error
 
-    @contextmanager
-    def writer(self, file: IO[bytes], *, source: str) -> Iterator[Append]:
-        """Yield the function that appends frames; the first one settles the columns' types."""
-        opened: list[pq.ParquetWriter] = []
-        with ExitStack() as stack:
+    def writer(self, file: IO[bytes], *, source: str) -> AbstractContextManager[Append]:
+        """Return the function that appends frames; the first one settles the columns' types."""
+        return encoded(self.encoder(source=source), file)
 
-            def append(frame: pd.DataFrame) -> None:
-                table = _table(frame, schema=opened[0].schema if opened else None, source=source)
-                if not opened:
-                    opened.append(stack.enter_context(pq.ParquetWriter(file, table.schema)))
-                opened[0].write_table(table)
+    def encoder(self, *, source: str) -> "ParquetEncoder":
+        """Return what turns each frame into one row group."""
+        return ParquetEncoder(source)
 
-            yield append
+
+class ParquetEncoder(Encoder):
+    """Every frame becomes a row group; the first one settles the columns' types."""
+
+    def __init__(self, source: str) -> None:
+        self._source, self._size, self._n_rows = source, 0, 0
+        self._schema: pa.Schema | None = None
+        self._template = b""
+        self._groups: list[bytes] = []
+
+    def encode(self, frame: pd.DataFrame) -> tuple[bytes, Any]:
+        """Return the bytes of a row group; the note is its entry in the end of the file."""
+        table = _table(frame, schema=self._schema, source=self._source)
+        content = io.BytesIO()
+        pq.write_table(table, content, row_group_size=max(len(frame), 1))
+        piece = Piece.of(content.getvalue())
+        note: dict[str, Any] = {}
+        if self._schema is None:
+            self._schema, self._template = table.schema, encode_struct(piece.footer)
+            note["template"] = b64encode(self._template).decode("ascii")
+        head = b"" if self._size else MAGIC
+        groups, n_rows = piece.moved_groups(self._size + len(head), ordinal=len(self._groups))
+        self._add(groups, n_rows, len(head) + len(piece.body))
+        note |= {"groups": [b64encode(group).decode("ascii") for group in groups], "rows": n_rows}
+        return head + piece.body, note
+
+    def go_on(self, notes: Sequence[Any], size: int) -> None:
+        """Take the row groups of an earlier run."""
+        for note in notes:
+            self._add([b64decode(group) for group in note["groups"]], note["rows"], 0)
+        if notes:
+            self._size, self._template = size, b64decode(notes[0]["template"])
+            self._schema = pq.read_schema(io.BytesIO(MAGIC + joined_footer(self._template, [], 0)))
+
+    def end(self) -> bytes:
+        """Return the end of the file, which has the places of all row groups."""
+        return joined_footer(self._template, self._groups, self._n_rows)
+
+    def _add(self, groups: list[bytes], n_rows: int, size: int) -> None:
+        self._groups += groups
+        self._n_rows += n_rows
+        self._size += size
 
 
 def _frames(path: Path, *, rows: int | None) -> Iterator[pd.DataFrame]:

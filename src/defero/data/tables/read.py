@@ -3,12 +3,16 @@
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from defero.core.errors import InputError, TableError
+from defero.data.tables.bad_cells import OnBad
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import readable, table_format
+
+ROWS_AT_ONCE = 50_000
 
 
 class NoRowsError(TableError):
@@ -48,26 +52,29 @@ def read_frame(
 
 
 def read_chunks(
-    path: str | PathLike[str], *, rows: int = 50_000, as_text: Sequence[str] = ()
+    path: str | PathLike[str], *, rows: int = ROWS_AT_ONCE, as_text: Sequence[str] = (), on_bad: OnBad | None = None
 ) -> Iterator[pd.DataFrame]:
     """Read a table piece by piece, at most `rows` rows at a time.
 
     As `read_frame`, except that a column's type is found in each piece anew: a column may hold numbers in one piece
     and text in the next. `FeatureRecipe.apply` copes with that; name in `as_text` what must stay as written, such as
-    the key. The pieces' index runs on.
+    the key. The pieces' index runs on. Rows that cannot be read are an error, or are left out and given to `on_bad`.
     """
     if rows < 1:
         raise InputError(f"must be at least 1, got {rows}.", argument="rows")
-    yield from _frames(path, rows=rows, as_text=as_text)
+    yield from _frames(path, rows=rows, as_text=as_text, on_bad=on_bad)
 
 
-def _frames(path: str | PathLike[str], *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+def _frames(
+    path: str | PathLike[str], *, rows: int | None, as_text: Sequence[str], on_bad: OnBad | None = None
+) -> Iterator[pd.DataFrame]:
     """Yield the frames of a checked file, none of them empty; whatever goes wrong becomes a `TableError`."""
     file = Path(path)
     file_format = table_format(file)
     is_empty = True
+    lenient: dict[str, Any] = {"on_bad": on_bad} if file_format.reports_bad else {}
     with readable(file, file_format.name):
-        for frame in file_format.read(file, rows=rows, as_text=as_text):
+        for frame in file_format.read(file, rows=rows, as_text=as_text, **lenient):
             if len(frame):
                 is_empty = False
                 yield frame

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import FloatArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.labels import Labels
 from defero.core.wording import join_names
-from defero.data.tables.cells import is_blank, no_such_column, number_of
+from defero.data.tables.bad_cells import BadCell, bad_cell
+from defero.data.tables.cells import no_such_column, number_of, numbers
 from defero.decisions.terms import Terms
 from defero.study.fitting.choices import fees_by_name
 from defero.study.money.files import matrix_of, read_fees
@@ -106,6 +107,16 @@ class TeamTerms:
             fees[:, j] = _prices(frame, column, source=source, first_row=first_row)
         return Terms(fees, self.terms.costs, self.terms.costs_given)
 
+    def bad_cells(self, frame: pd.DataFrame, *, source: str, first_row: int) -> list[BadCell]:
+        """Return all cells for which `on` would raise."""
+        bad = []
+        for column in dict.fromkeys(self.columns.values()):
+            if column not in frame.columns:
+                raise no_such_column(column, list(map(str, frame.columns)), source=source, role="the fees")
+            places = _numbers(frame[column])[1].tolist()
+            bad += [bad_cell(frame, column, place, _NO_FEE, first_row=first_row) for place in places]
+        return bad
+
     @property
     def free(self) -> bool:
         """Whether no question costs anything."""
@@ -164,14 +175,16 @@ def _prices(frame: pd.DataFrame, column: str, *, source: str, first_row: int) ->
     """Return a column of prices, (n,)."""
     if column not in frame.columns:
         raise no_such_column(column, list(map(str, frame.columns)), source=source, role="the fees")
-    prices = np.zeros(len(frame))
-    for i, cell in enumerate(frame[column].tolist()):
-        price = None if is_blank(cell) else number_of(cell)
-        if price is None or not 0 <= price < np.inf:
-            got = "a blank cell" if is_blank(cell) else repr(cell)
-            row = int(frame.index[i]) + first_row
-            raise TableError(
-                f"{source}: row {row}, column {column}: got {got}; a fee must be a number that is not negative."
-            )
-        prices[i] = price
+    prices, bad = _numbers(frame[column])
+    if bad.size:
+        raise TableError(f"{source}: {bad_cell(frame, column, int(bad[0]), _NO_FEE, first_row=first_row).sentence()}")
     return prices
+
+
+def _numbers(column: "pd.Series[Any]") -> tuple[FloatArray, IntArray]:
+    """Return prices (n,), and the places of cells that are none."""
+    prices, wrong = numbers(column)
+    return prices, np.flatnonzero(wrong | ~((prices >= 0) & (prices < np.inf)))
+
+
+_NO_FEE = "is not a fee; a fee must be a number that is not negative"

@@ -9,7 +9,8 @@ import pandas as pd
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.tables.cells import no_such_column, numbers, quote_cell, row_number
+from defero.data.tables.bad_cells import BadCell, bad_cell
+from defero.data.tables.cells import no_such_column, numbers
 
 Fees = Mapping[str, float | str]
 """By member: money, or "@column"; the name "all" stands for everybody who is not named."""
@@ -67,14 +68,23 @@ def prices_of(
     return np.column_stack([columns[name] for name in expert_names])
 
 
+def bad_prices(fees: Fees | None, frame: pd.DataFrame, *, first_row: int) -> list[BadCell]:
+    """Return all cells of prices for which `prices_of` would raise; the columns are there."""
+    columns = dict.fromkeys(fee_columns(fees))
+    return [bad for column in columns for bad in _prices(frame, column, first_row=first_row)[1]]
+
+
 def _column(frame: pd.DataFrame, column: str, name: str, *, source: str, first_row: int) -> FloatArray:
     if column not in frame.columns:
         raise no_such_column(column, list(map(str, frame.columns)), source=source, role=f"the price of {name}")
+    values, bad = _prices(frame, column, first_row=first_row)
+    if bad:
+        raise TableError(f"{source}: {bad[0].sentence()}")
+    return values
+
+
+def _prices(frame: pd.DataFrame, column: str, *, first_row: int) -> tuple[FloatArray, list[BadCell]]:
     values, wrong = numbers(frame[column])
     wrong |= np.isinf(values) | (values < 0)
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        row = row_number(frame, place, first_row=first_row)
-        cell = quote_cell(np.asarray(frame[column]).astype(object)[place])
-        raise TableError(f"{source}: row {row}, column {column}: got {cell}; a price is a number of at least 0.")
-    return values
+    why = "is not a price; a price is a number of at least 0"
+    return values, [bad_cell(frame, column, int(i), why, first_row=first_row) for i in np.flatnonzero(wrong)]

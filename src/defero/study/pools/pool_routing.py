@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +13,20 @@ import pandas as pd
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names, money
 from defero.data.case_file import Table, TableSource
+from defero.data.exports.export import TABLE
+from defero.data.tables.bad_cells import BadCell, BadCells, OnBad
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_chunks, read_frame
-from defero.data.tables.write import write_decisions
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
+from defero.study.bad_rows import BadRows, are_skipped
 from defero.study.pools.absent import present_members
-from defero.study.pools.pool_fees import Fees, fee_columns, prices_of
+from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, prices_of
+from defero.study.routing.decisions import bad_list_to, decisions_to
 
 if TYPE_CHECKING:
     from defero.study.pools.pool_study import PoolStudy
-
-ROWS_AT_ONCE = 50_000
 
 
 @dataclass(eq=False, repr=False)
@@ -42,6 +44,8 @@ class PoolRouting:
     notes : sentences
     decisions : DataFrame, optional
         The decisions, where there is no file.
+    bad_rows, bad_list
+        As in `Routing`.
     """
 
     out: Path | None
@@ -51,6 +55,8 @@ class PoolRouting:
     price: float = 0.0
     notes: list[str] = field(default_factory=list)
     decisions: pd.DataFrame | None = None
+    bad_rows: BadCells | None = None
+    bad_list: Path | pd.DataFrame | None = None
 
     @property
     def rows(self) -> int:
@@ -76,6 +82,7 @@ class PoolRouting:
             "expected_score": round(self.score / answered, 6),
             "price": None if np.isnan(self.price) else self.price,
             "notes": self.notes,
+            "bad_rows": None if self.bad_rows is None else self.bad_rows.to_dict(self.bad_list),
         }
 
     def lines(self) -> list[str]:
@@ -100,6 +107,7 @@ def route_pool(
     floor: float | None = None,
     capacity: Mapping[str, Any] | None = None,
     absent: Sequence[str] = (),
+    bad_rows: str = "stop",
     progress: Callable[[int], None] | None = None,
 ) -> PoolRouting:
     """Decide the items of a file.
@@ -118,6 +126,8 @@ def route_pool(
         As in `PoolRouter.route`, for the whole file.
     absent : names
         Members who cannot be asked.
+    bad_rows : "stop" or "skip"
+        As in `Study.route`.
     progress : callable, optional
         Called with the number of rows decided.
     """
@@ -135,26 +145,27 @@ def route_pool(
         given = None
     limited = budget is not None or capacity is not None
     trade_off = _trade_off(study, error_cost, fees, {"budget": budget, "floor": floor})
-    rule = {"trade_off": trade_off, "floor": floor, "available": available}
+    rule: dict[str, Any] = {"trade_off": trade_off, "floor": floor, "available": available}
     where = {"source": source.name, "first_row": source.first_row}
-    pieces = _pieces(router, source, key)
+    bad = _bad_rows(router, given, source, skip=are_skipped(bad_rows))
+    pieces = bad.good(_pieces(router, source, key, bad.on_bad))
     decided: list[pd.DataFrame] = []
-
-    def write_all(write: Callable[[dict[str, Any]], None]) -> None:
-        limits = {"budget": budget, "capacity": capacity}
-        decide = _whole if limited else _each
-        for piece, features, decision in decide(router, pieces, given, {**rule, **limits}, where):
+    with ExitStack() as stack:
+        write = stack.enter_context(decisions_to(out, decided, file_format=TABLE, cases=None))
+        write_bad = stack.enter_context(bad_list_to(out, routing)) if bad.skip else None
+        rule |= {"budget": budget, "capacity": capacity}
+        for piece, features, decision in (_whole if limited else _each)(router, pieces, given, rule, where):
             write(_columns(router, piece, features, decision, key=key, first_row=source.first_row))
             _count(routing, decision)
             if progress is not None:
                 progress(routing.rows)
-
+        if write_bad is not None:
+            write_bad(bad.new_rows())
+            routing.bad_rows = bad.cells
     if out is None:
-        write_all(lambda cells: decided.append(pd.DataFrame(cells)))
         routing.decisions = pd.concat(decided, ignore_index=True)
-    else:
-        with write_decisions(out) as decisions:
-            write_all(decisions.write)
+    if routing.bad_rows:
+        routing.notes.insert(0, routing.bad_rows.note(routing.bad_list if out is not None else None))
     return routing
 
 
@@ -171,6 +182,17 @@ def _trade_off(
             argument="error_cost",
         )
     return None if given else study.trade_off(error_cost, fees)
+
+
+def _bad_rows(router: PoolRouter, fees: Any, source: TableSource, *, skip: bool) -> BadRows:
+    recipe, first_row = router.recipe, source.first_row
+    assert recipe is not None
+
+    def find(piece: pd.DataFrame) -> list[BadCell]:
+        features = recipe.bad_cells(piece, source=source.name, first_row=first_row)
+        return [*features, *bad_prices(fees, piece, first_row=first_row)]
+
+    return BadRows(source.name, find, first_row, skip)
 
 
 Decided = Iterator[tuple[pd.DataFrame, Any, PoolDecision]]
@@ -237,12 +259,12 @@ def _count(routing: PoolRouting, decision: PoolDecision) -> None:
     routing.price += float(decision.price.sum())
 
 
-def _pieces(router: PoolRouter, source: TableSource, key: str | None) -> Iterator[pd.DataFrame]:
+def _pieces(router: PoolRouter, source: TableSource, key: str | None, on_bad: OnBad) -> Iterator[pd.DataFrame]:
     assert router.recipe is not None
     if source.path is None:
         return iter([source.read(as_text=[])])
     texts = [*router.recipe.categorical, *([] if key is None else [key])]
-    return read_chunks(source.path, rows=ROWS_AT_ONCE, as_text=texts)
+    return read_chunks(source.path, as_text=texts, on_bad=on_bad)
 
 
 def _key(router: PoolRouter, key: str | None, columns: list[str], *, source: str) -> str | None:

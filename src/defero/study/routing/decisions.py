@@ -15,6 +15,7 @@ from defero.core.labels import Labels
 from defero.core.posterior import at
 from defero.data.exports.export import EXPORTS, OpenCases, writes
 from defero.data.tables.write import write_decisions
+from defero.study.bad_rows import list_of_bad_rows
 
 Columns = dict[str, Any]
 
@@ -107,6 +108,22 @@ def decisions_to(
     yield lambda columns: pieces.append(pd.DataFrame(columns))
     if out is not None and cases is not None:
         EXPORTS.find(file_format).write(out, cases, pd.concat(pieces, ignore_index=True))
+
+
+@contextmanager
+def bad_list_to(out: Path | None, routing: Any) -> Iterator[Callable[[Columns], None]]:
+    """Give a function that takes bad cells column by column; without a file of decisions they are kept as a frame.
+
+    The `bad_list` of a `Routing` or `PoolRouting` is then the file or the frame.
+    """
+    if out is None:
+        pieces: list[pd.DataFrame] = []
+        yield lambda columns: pieces.append(pd.DataFrame(columns))
+        routing.bad_list = pd.concat(pieces, ignore_index=True)
+        return
+    routing.bad_list = list_of_bad_rows(out)
+    with write_decisions(routing.bad_list) as rows:
+        yield rows.write
 
 
 class RepeatedKeys:

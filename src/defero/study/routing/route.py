@@ -1,9 +1,10 @@
 """Who should decide each case of a file; tables are read, decided and written piece by piece."""
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,6 @@ from defero.core.checks.options import one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.results import Decision
 from defero.core.scores import Scores
-from defero.core.wording import count_of, join_names
-from defero.data.case_file import TableSource, no_question
-from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
-from defero.data.exports.label_studio_results import Control
-from defero.data.recipes.recipe import remark_sentences
-from defero.data.tables.cells import no_such_column
-from defero.data.tables.read import read_chunks, read_frame
 from defero.decisions.terms import Terms
 from defero.router import Router
 from defero.router.costs.under_terms import decide_under, model_labels
@@ -29,104 +23,15 @@ from defero.router.deciding import UNUSUAL
 from defero.router.judge import terms_of
 from defero.router.panel import with_decider
 from defero.study.absent import available_without
-from defero.study.decisions import Columns, RepeatedKeys, decision_columns, decisions_to, is_tasks
-from defero.study.file_plan import SETTLED, FilePlan
-from defero.study.limits import FileLimits, assign_file
+from defero.study.bad_rows import are_skipped
 from defero.study.money.given import Money, TeamTerms
-from defero.study.reading import format_of
-from defero.study.rounds import answers_so_far
+from defero.study.routing.arrivals import Arrivals, arrivals_of, own_key
+from defero.study.routing.decisions import Columns, RepeatedKeys, bad_list_to, decision_columns, decisions_to
+from defero.study.routing.file_plan import SETTLED, FilePlan
+from defero.study.routing.limits import FileLimits, assign_file
+from defero.study.routing.rounds import AnswersSoFar, answers_so_far
+from defero.study.routing.routed import Routing
 from defero.study.team_cases import Reading, with_folder
-
-
-@dataclass(eq=False, repr=False)
-class Routing:
-    """What was decided for the cases of a file.
-
-    Attributes
-    ----------
-    out : Path or None
-        The file of decisions.
-    expert_names : J names
-    load : Counter
-        How many cases the model and each expert get; "settled": how many are settled by the answers so far.
-    remarks : Counter
-        Clauses on blank or unknown cells, with the number of rows.
-    ignored_columns : names
-        Columns that the team does not know.
-    unusual : int
-        How many cases are unlike those that were learned from.
-    cautions : sentences
-    promise_holds : bool
-        Whether the panels keep what they promised in `fit`.
-    any_doubt : bool
-        Whether some probability has a standard deviation.
-    decisions : DataFrame, optional
-        The decisions, where there is no file.
-    """
-
-    out: Path | None
-    expert_names: tuple[str, ...]
-    load: Counter[str] = field(default_factory=Counter)
-    remarks: Counter[str] = field(default_factory=Counter)
-    ignored_columns: tuple[str, ...] = ()
-    unusual: int = 0
-    cautions: tuple[str, ...] = ()
-    promise_holds: bool = False
-    any_doubt: bool = False
-    decisions: pd.DataFrame | None = field(default=None, repr=False)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the decisions, a row for each case; those in a file are read from it."""
-        if self.decisions is not None:
-            return self.decisions
-        return read_frame(str(self.out))
-
-    def __repr__(self) -> str:
-        where = "" if self.out is None else f" in {self.out}"
-        shown = [f"{name} {count}" for name, count in self.load.most_common()]
-        return f"Routing: {count_of(self.rows, 'decision')}{where} ({join_names(shown, most=6)}); to_frame() has them."
-
-    @property
-    def rows(self) -> int:
-        """How many cases were decided."""
-        return self.load.total()
-
-    @property
-    def deciders(self) -> tuple[str, ...]:
-        """The model, the answers so far if there are any ("settled"), and the experts."""
-        return ("model", *([SETTLED] if SETTLED in self.load else []), *self.expert_names)
-
-    @property
-    def notes(self) -> list[str]:
-        """Everything a reader should know, a sentence each."""
-        columns = ", ".join(self.ignored_columns)
-        ignored = [f"columns that the model does not know are ignored: {columns}."] if columns else []
-        return [*ignored, *remark_sentences(self.remarks), *self.cautions]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: what `defero route --json` prints."""
-        return {
-            "decisions": None if self.out is None else str(self.out),
-            "promise_holds": self.promise_holds,
-            "rows": self.rows,
-            "load": {name: self.load[name] for name in self.deciders},
-            "unusual": self.unusual,
-            "ignored_columns": list(self.ignored_columns),
-            "notes": dict(self.remarks),
-            "cautions": list(self.cautions),
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class _Arrivals:
-    """Cases to be decided: pieces of a table, and of an export the tasks and their question."""
-
-    pieces: Iterator[pd.DataFrame]
-    source: str
-    first_row: int
-    key: str | None
-    format: str = TABLE
-    cases: OpenCases | None = None
 
 
 @dataclass(frozen=True)
@@ -151,6 +56,7 @@ def route_cases(
     unusual: str,
     progress: Callable[[int], None] | None,
     limits: FileLimits,
+    bad_rows: str,
 ) -> Routing:
     """Decide the cases of a file; the arguments are those of `Study.route`."""
     router = with_folder(router, reading)
@@ -168,18 +74,28 @@ def route_cases(
             ".",
         )
     terms = replace(_terms(router, money, absent, uncertainty=uncertainty), ask_unusual=unusual == "ask")
-    plan = _plan(router, reading, out, terms=terms, limits=limits)
-    arrivals = _arrivals(router, reading, out)
+    skip = are_skipped(bad_rows)
+    arrive = partial(arrivals_of, router, reading, out, money=terms.money, skip=skip)
+    plan = _plan(router, reading, arrive, terms=terms, limits=limits)
+    arrivals = arrive()
     routing, repeated, key = Routing(out, router.expert_names), RepeatedKeys(), None
     decided: list[pd.DataFrame] = []
-    with decisions_to(out, decided, file_format=arrivals.format, cases=arrivals.cases) as write:
-        for piece in arrivals.pieces:
-            key = _own_key(piece, arrivals, key=reading.key)
+    with ExitStack() as stack:
+        target = decisions_to(out, decided, file_format=arrivals.format, cases=arrivals.cases)
+        write = stack.enter_context(target)
+        write_bad = stack.enter_context(bad_list_to(out, routing)) if skip else None
+        for piece in arrivals.good():
+            key = own_key(piece, arrivals, key=reading.key)
             if key is not None:
                 repeated.add(piece[key])
             write(_decided(router, piece, arrivals, terms=terms, key=key, routing=routing, plan=plan))
+            if write_bad is not None:
+                write_bad(arrivals.bad.new_rows())
             if progress is not None:
                 progress(routing.rows)
+        if write_bad is not None:
+            write_bad(arrivals.bad.new_rows())
+            routing.bad_rows = arrivals.bad.cells
     useless = None if router.panel is None else router.panel.useless_sentence()
     voided = _voided(router, terms, plan) if useless is None else [useless]
     routing.cautions = (
@@ -196,7 +112,9 @@ def route_cases(
     return routing
 
 
-def _plan(router: Router, reading: Reading, out: Path | None, *, terms: _Terms, limits: FileLimits) -> FilePlan | None:
+def _plan(
+    router: Router, reading: Reading, arrive: Callable[[], Arrivals], *, terms: _Terms, limits: FileLimits
+) -> FilePlan | None:
     """Settle what needs the whole file, in a first pass over it; None where every case stands for itself."""
     if not limits.given and reading.answers is None:
         return None
@@ -206,19 +124,18 @@ def _plan(router: Router, reading: Reading, out: Path | None, *, terms: _Terms, 
         )
     if limits.budget is not None and terms.money.free:
         raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
-    arrivals = _arrivals(router, reading, out)
+    arrivals = arrive()
     where: dict[str, Any] = {"source": arrivals.source, "first_row": arrivals.first_row}
     so_far = None
     if reading.answers is not None:
-        pieces = list(arrivals.pieces) if reading.key is None and arrivals.key is None else arrivals.pieces
-        so_far = answers_so_far(router, pieces, reading, key=reading.key or arrivals.key, **where)
-        arrivals = _arrivals(router, reading, out)
+        so_far = _so_far(router, reading, arrivals)
+        arrivals = arrive()
     if not limits.given:
         return FilePlan(so_far=so_far)
     answer_idx = None if so_far is None else so_far.answer_idx
     batch = assign_file(
         router,
-        arrivals.pieces,
+        arrivals.good(),
         limits,
         money=terms.money,
         available=terms.available,
@@ -228,60 +145,30 @@ def _plan(router: Router, reading: Reading, out: Path | None, *, terms: _Terms, 
     return FilePlan(batch, so_far)
 
 
+def _so_far(router: Router, reading: Reading, arrivals: Arrivals) -> AnswersSoFar:
+    """Return the answers so far to the rows that can be used; an answer to another row of the file is no error."""
+    good: list[BoolArray] = []
+
+    def pieces() -> Iterator[pd.DataFrame]:
+        for piece in arrivals.pieces:
+            good.append(arrivals.bad.keep(piece))
+            yield piece
+
+    key = reading.key or arrivals.key
+    where: dict[str, Any] = {"source": arrivals.source, "first_row": arrivals.first_row}
+    so_far = answers_so_far(router, list(pieces()) if key is None else pieces(), reading, key=key, **where)
+    return replace(so_far, answer_idx=so_far.answer_idx[np.concatenate(good)])
+
+
 def _terms(router: Router, money: Money, absent: Sequence[str], *, uncertainty: bool) -> _Terms:
     own = money.of_team(router.expert_names, router.classes, before=terms_of(router))
     return _Terms(own, available_without(absent, router.expert_names), uncertainty, ask_unusual=False)
 
 
-def _arrivals(router: Router, reading: Reading, out: Path | None) -> _Arrivals:
-    assert router.recipe is not None
-    source, facts, key, control = reading.source, router.facts, reading.key, reading.control
-    kind = format_of(source, reading.format, remembered=facts.format)
-    if control is not None and not takes_control(kind):
-        raise no_question(control, source.name, kind)
-    if out is not None and is_tasks(out) and not writes(kind, out):
-        raise InputError(
-            Argument("out", str(out)),
-            ": only the tasks of a Label Studio export are written as .json; for a table of decisions name it "
-            f"{out.name.split('.')[0]}.csv.",
-        )
-    if kind == TABLE:
-        texts = [*router.recipe.categorical, *(name for name in (key or facts.key,) if name is not None)]
-        return _Arrivals(_pieces(source, texts), source.name, source.first_row, facts.key)
-    if source.path is None:
-        raise InputError(f"{source.name}: is a DataFrame; the export of a tool is a file, so pass its path.")
-    known = facts.control
-    asked = None if control is not None or known is None else Control(known.from_name, known.to_name, known.kind)
-    cases = EXPORTS.find(kind).read_open(
-        source.path, key=key, control=control, known_key=facts.key, known_control=asked
-    )
-    if out is not None and writes(kind, out) and takes_control(kind) and cases.control is None:
-        raise InputError(
-            f"{source.name}: nothing tells which question the model answers; no task has an answer, and the model was "
-            "not fitted on an export. Write a table of decisions instead, such as ",
-            Argument("out", "decisions.csv"),
-            ".",
-        )
-    return _Arrivals(iter([cases.items]), source.name, 1, cases.key, kind, cases)
-
-
-def _pieces(source: TableSource, as_text: list[str]) -> Iterator[pd.DataFrame]:
-    return iter([source.read(as_text=[])]) if source.path is None else read_chunks(source.path, as_text=as_text)
-
-
-def _own_key(piece: pd.DataFrame, arrivals: _Arrivals, *, key: str | None) -> str | None:
-    """Return the column to copy; the one that `fit` had need not be there."""
-    names = list(map(str, piece.columns))
-    if key is not None and key not in names:
-        raise no_such_column(key, names, source=arrivals.source, role="the key")
-    chosen = key or arrivals.key
-    return chosen if chosen in names else None
-
-
 def _decided(
     router: Router,
     piece: pd.DataFrame,
-    arrivals: _Arrivals,
+    arrivals: Arrivals,
     *,
     terms: _Terms,
     key: str | None,

@@ -10,7 +10,7 @@ from defero.core.labels import Labels, encode_labels
 from defero.core.results import MODEL, Assignment, Steps
 from defero.core.scores import Scores
 from defero.router import Router
-from defero.study.rounds import AnswersSoFar
+from defero.study.routing.rounds import AnswersSoFar
 
 SETTLED = "settled"
 """The route of a case whose label rests on experts' answers so far."""

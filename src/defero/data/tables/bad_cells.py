@@ -1,0 +1,175 @@
+"""Cells and rows of a table that cannot be used: each with its place and the reason, all of them in one error."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defero.core.checks.arrays import BoolArray
+from defero.core.errors import Argument, TableError
+from defero.core.wording import count_of, printable
+from defero.data.tables.cells import is_blank, quote_cell, row_number, text_of
+from defero.data.tables.undecodable import is_marked, plain_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_VALUE = 200
+"""Of a longer value the list of bad cells has the beginning."""
+MOST_KINDS, MOST_SPELLINGS = 30, 20
+NOT_UTF8 = "is not UTF-8"
+NOT_A_NUMBER = "is not a number"
+LIST_COLUMNS = ("row", "column", "value", "why")
+
+
+@dataclass(frozen=True)
+class BadCell:
+    """One cell that cannot be used, or a whole row.
+
+    Attributes
+    ----------
+    row : int
+        As a message numbers it.
+    column : str
+        "" for a row that cannot be read at all.
+    value : str
+        As written.
+    why : str
+        Follows the value in a sentence: "is not a number". What to do may stand after a semicolon.
+    """
+
+    row: int
+    column: str
+    value: str
+    why: str
+
+    def sentence(self) -> str:
+        """Return one sentence, without the file.
+
+        >>> BadCell(3, "age", "old", "is not a number; leave the cell blank if it is unknown").sentence()
+        "row 3, column age: 'old' is not a number; leave the cell blank if it is unknown."
+        """
+        if self.column:
+            value = "a blank cell" if is_blank(self.value) else quote_cell(self.value)
+            return f"row {self.row}, column {self.column}: {value} {self.why}."
+        got = f", got {self.value:.40}" if self.value and self.why.startswith("must") else ""
+        return f"row {self.row} {self.why}{got}."
+
+
+OnBad = Callable[[BadCell], None]
+"""What takes a cell or row that is left out while a file is read."""
+
+
+def bad_cell(frame: Any, column: Any, position: int, why: str, *, first_row: int) -> BadCell:
+    """Return the cell of a frame at a position; the frame's index plus `first_row` is the row."""
+    cell = np.asarray(frame[column]).astype(object)[position]
+    value = "" if is_blank(cell) else cell.strip() if isinstance(cell, str) else text_of(cell)
+    return BadCell(row_number(frame, position, first_row=first_row), str(column), value[:MOST_VALUE], why)
+
+
+def readable_cells(frame: "pd.DataFrame", *, first_row: int, on_bad: OnBad) -> "pd.DataFrame":
+    """Return the rows without bytes that are not UTF-8; the others are reported."""
+    wrong: BoolArray = np.zeros(len(frame), dtype=np.bool_)
+    for name in frame.columns:
+        if frame[name].dtype.kind in "iufb":
+            continue
+        marked = np.array([isinstance(cell, str) and is_marked(cell) for cell in frame[name].tolist()], dtype=np.bool_)
+        for place in np.flatnonzero(marked).tolist():
+            one = bad_cell(frame, name, place, f"{NOT_UTF8}; save the file as UTF-8", first_row=first_row)
+            on_bad(BadCell(one.row, one.column, plain_bytes(one.value), one.why))
+        wrong |= marked
+    return frame[~wrong] if wrong.any() else frame
+
+
+class BadRowsError(TableError):
+    """Some rows of a table cannot be used; the message has every kind of bad cell, with counts."""
+
+
+@dataclass(eq=False)
+class BadCells:
+    """All bad cells of a file, counted by column and reason; of each kind the first row and the spellings are kept.
+
+    >>> bad = BadCells()
+    >>> bad.add([BadCell(3, "age", "old", "is not a number"), BadCell(9, "age", "old", "is not a number")])
+    >>> bad.add([BadCell(4, "fee", "-1", "is negative")])
+    >>> str(bad.error("a.csv"))  # doctest: +ELLIPSIS
+    "a.csv: 3 bad cells in 3 rows: column age: 'old' (2 cells) is not a number, first in row 3; column fee: '-1' is ..."
+    """
+
+    n_cells: int = 0
+    n_rows: int = 0
+    _kinds: dict[tuple[str, str], "_Kind"] = field(default_factory=dict)
+
+    def add(self, cells: Iterable[BadCell]) -> None:
+        """Take the bad cells of the next rows."""
+        rows = set()
+        for one in cells:
+            kind = self._kinds.setdefault((one.column, one.why), _Kind(one))
+            kind.add(one)
+            rows.add(one.row)
+            self.n_cells += 1
+        self.n_rows += len(rows)
+
+    def __bool__(self) -> bool:
+        return self.n_cells > 0
+
+    def error(self, source: str) -> BadRowsError:
+        """Return the error that names all kinds at once."""
+        skip = (" Correct them, or pass ", Argument("bad_rows", "skip"), " to leave out these rows.")
+        if self.n_cells == 1:
+            return BadRowsError(f"{source}: {next(iter(self._kinds.values())).first.sentence()}")
+        return BadRowsError(f"{source}: {self._counts()}: {self._listing()}.", *skip)
+
+    def note(self, path: object) -> str:
+        """Say that rows were left out, and where they are listed."""
+        where = "" if path is None else f"; {path} has them all"
+        return f"{self._counts()}, left out{where}: {self._listing()}."
+
+    def _counts(self) -> str:
+        return f"{count_of(self.n_cells, 'bad cell')} in {count_of(self.n_rows, 'row')}"
+
+    def _listing(self) -> str:
+        kinds = list(self._kinds.values())
+        clauses = [kind.clause() for kind in kinds[:MOST_KINDS]]
+        return "; ".join([*clauses, *([f"{len(kinds) - MOST_KINDS} more kinds"] if len(kinds) > MOST_KINDS else [])])
+
+    def to_dict(self, path: object = None) -> dict[str, Any]:
+        """Return plain values for JSON, with the file that lists all cells."""
+        kinds = [
+            {"column": kind.first.column, "why": kind.first.why, "cells": kind.count, "first_row": kind.first.row}
+            for kind in self._kinds.values()
+        ]
+        listed = str(path) if isinstance(path, PathLike) else None
+        return {"cells": self.n_cells, "rows": self.n_rows, "list": listed, "kinds": kinds}
+
+
+@dataclass(eq=False)
+class _Kind:
+    """Bad cells of one column for one reason."""
+
+    first: BadCell
+    count: int = 0
+    spellings: Counter[str] = field(default_factory=Counter)
+
+    def add(self, cell: BadCell) -> None:
+        self.count += 1
+        if cell.value in self.spellings or len(self.spellings) < MOST_SPELLINGS:
+            self.spellings[cell.value] += 1
+
+    def clause(self) -> str:
+        """Say which cells, why, and where the first one is."""
+        why, row = self.first.why.partition(";")[0], self.first.row
+        if not self.first.column:
+            times = f"{count_of(self.count, 'row')}, the first one row {row}" if self.count > 1 else f"row {row}"
+            return f"{times}: {why}"
+        texts = [
+            ("blank cells" if is_blank(value) else quote_cell(value))
+            + (f" ({count_of(count, 'cell')})" if count > 1 else "")
+            for value, count in self.spellings.most_common()
+        ]
+        rest = self.count - self.spellings.total()
+        more = [f"{count_of(rest, 'other cell')}"] if rest else []
+        return printable(f"column {self.first.column}: {', '.join([*texts, *more])} {why}, first in row {row}")

@@ -1,0 +1,122 @@
+"""The cases of a file that are to be decided, piece by piece; rows that cannot be used are sorted out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from defero.core.errors import Argument, InputError
+from defero.data.case_file import TableSource, no_question
+from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
+from defero.data.exports.label_studio_results import Control
+from defero.data.recipes.pictures import PictureRecipe
+from defero.data.tables.bad_cells import BadCell, OnBad
+from defero.data.tables.cells import no_such_column
+from defero.data.tables.read import read_chunks
+from defero.router import Router
+from defero.study.bad_rows import BadRows
+from defero.study.money.given import TeamTerms
+from defero.study.reading import format_of
+from defero.study.routing.decisions import is_tasks
+from defero.study.team_cases import Reading
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """Cases to be decided: pieces of a table, and of an export the tasks and their question.
+
+    Attributes
+    ----------
+    pieces : iterator of frames
+        All rows.
+    source, first_row : str, int
+        What a message calls the table, and the row whose index is 0.
+    key : str or None
+        The column that names the cases, as in `fit`.
+    bad : BadRows
+        Finds the rows of `pieces` that cannot be used.
+    """
+
+    pieces: Iterator[pd.DataFrame]
+    source: str
+    first_row: int
+    key: str | None
+    bad: BadRows
+    format: str = TABLE
+    cases: OpenCases | None = None
+
+    def good(self) -> Iterator[pd.DataFrame]:
+        """Yield the rows that can be used; raises at the end where others are an error."""
+        return self.bad.good(self.pieces)
+
+
+def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: TeamTerms, skip: bool) -> Arrivals:
+    """Open the file of a reading; `skip` tells whether bad rows are left out."""
+    assert router.recipe is not None
+    source, facts, key, control = reading.source, router.facts, reading.key, reading.control
+    kind = format_of(source, reading.format, remembered=facts.format)
+    if control is not None and not takes_control(kind):
+        raise no_question(control, source.name, kind)
+    if out is not None and is_tasks(out) and not writes(kind, out):
+        raise InputError(
+            Argument("out", str(out)),
+            ": only the tasks of a Label Studio export are written as .json; for a table of decisions name it "
+            f"{out.name.split('.')[0]}.csv.",
+        )
+    if kind == TABLE:
+        texts = [*router.recipe.categorical, *(name for name in (key or facts.key,) if name is not None)]
+        bad = _bad_rows(router, money, source.name, source.first_row, skip=skip)
+        return Arrivals(_pieces(source, texts, bad.on_bad), source.name, source.first_row, facts.key, bad)
+    if source.path is None:
+        raise InputError(f"{source.name}: is a DataFrame; the export of a tool is a file, so pass its path.")
+    known = facts.control
+    asked = None if control is not None or known is None else Control(known.from_name, known.to_name, known.kind)
+    cases = EXPORTS.find(kind).read_open(
+        source.path, key=key, control=control, known_key=facts.key, known_control=asked
+    )
+    if out is not None and writes(kind, out) and takes_control(kind) and cases.control is None:
+        raise InputError(
+            f"{source.name}: nothing tells which question the model answers; no task has an answer, and the model was "
+            "not fitted on an export. Write a table of decisions instead, such as ",
+            Argument("out", "decisions.csv"),
+            ".",
+        )
+    if skip and out is not None and writes(kind, out):
+        raise InputError(
+            Argument("bad_rows", "skip"),
+            ": every task of an export gets a prediction; write a table of decisions instead, such as ",
+            Argument("out", "decisions.csv"),
+            ".",
+        )
+    bad = _bad_rows(router, money, source.name, 1, skip=skip)
+    return Arrivals(iter([cases.items]), source.name, 1, cases.key, bad, kind, cases)
+
+
+def _bad_rows(router: Router, money: TeamTerms, source: str, first_row: int, *, skip: bool) -> BadRows:
+    recipe = router.recipe
+    assert recipe is not None
+    decoded = (
+        isinstance(recipe, PictureRecipe) and not skip
+    )  # read once, where they are used: the first bad one is told
+
+    def find(piece: pd.DataFrame) -> list[BadCell]:
+        features = [] if decoded else recipe.bad_cells(piece, source=source, first_row=first_row)
+        return [*features, *money.bad_cells(piece, source=source, first_row=first_row)]
+
+    return BadRows(source, find, first_row, skip)
+
+
+def _pieces(source: TableSource, as_text: list[str], on_bad: OnBad) -> Iterator[pd.DataFrame]:
+    if source.path is None:
+        return iter([source.read(as_text=[])])
+    return read_chunks(source.path, as_text=as_text, on_bad=on_bad)
+
+
+def own_key(piece: pd.DataFrame, arrivals: Arrivals, *, key: str | None) -> str | None:
+    """Return the column to copy; the one that `fit` had need not be there."""
+    names = list(map(str, piece.columns))
+    if key is not None and key not in names:
+        raise no_such_column(key, names, source=arrivals.source, role="the key")
+    chosen = key or arrivals.key
+    return chosen if chosen in names else None

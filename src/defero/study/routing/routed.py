@@ -1,0 +1,102 @@
+"""What was decided for the cases of a file: counts, notes, and where the decisions are."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from defero.core.wording import count_of, join_names
+from defero.data.recipes.recipe import remark_sentences
+from defero.data.tables.bad_cells import BadCells
+from defero.data.tables.read import read_frame
+from defero.study.routing.file_plan import SETTLED
+
+
+@dataclass(eq=False, repr=False)
+class Routing:
+    """What was decided for the cases of a file.
+
+    Attributes
+    ----------
+    out : Path or None
+        The file of decisions.
+    expert_names : J names
+    load : Counter
+        How many cases the model and each expert get; "settled": how many are settled by the answers so far.
+    remarks : Counter
+        Clauses on blank or unknown cells, with the number of rows.
+    ignored_columns : names
+        Columns that the team does not know.
+    unusual : int
+        How many cases are unlike those that were learned from.
+    cautions : sentences
+    promise_holds : bool
+        Whether the panels keep what they promised in `fit`.
+    any_doubt : bool
+        Whether some probability has a standard deviation.
+    decisions : DataFrame, optional
+        The decisions, where there is no file.
+    bad_rows : BadCells or None
+        The rows that were left out, counted by kind; None where bad rows are an error.
+    bad_list : Path, DataFrame or None
+        The list of these rows: row, column, value, why.
+    """
+
+    out: Path | None
+    expert_names: tuple[str, ...]
+    load: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[str] = field(default_factory=Counter)
+    ignored_columns: tuple[str, ...] = ()
+    unusual: int = 0
+    cautions: tuple[str, ...] = ()
+    promise_holds: bool = False
+    any_doubt: bool = False
+    decisions: pd.DataFrame | None = field(default=None, repr=False)
+    bad_rows: BadCells | None = None
+    bad_list: Path | pd.DataFrame | None = None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the decisions, a row for each case; those in a file are read from it."""
+        if self.decisions is not None:
+            return self.decisions
+        return read_frame(str(self.out))
+
+    def __repr__(self) -> str:
+        where = "" if self.out is None else f" in {self.out}"
+        shown = [f"{name} {count}" for name, count in self.load.most_common()]
+        return f"Routing: {count_of(self.rows, 'decision')}{where} ({join_names(shown, most=6)}); to_frame() has them."
+
+    @property
+    def rows(self) -> int:
+        """How many cases were decided."""
+        return self.load.total()
+
+    @property
+    def deciders(self) -> tuple[str, ...]:
+        """The model, the answers so far if there are any ("settled"), and the experts."""
+        return ("model", *([SETTLED] if SETTLED in self.load else []), *self.expert_names)
+
+    @property
+    def notes(self) -> list[str]:
+        """Everything a reader should know, a sentence each."""
+        columns = ", ".join(self.ignored_columns)
+        ignored = [f"columns that the model does not know are ignored: {columns}."] if columns else []
+        listed = self.bad_list if isinstance(self.bad_list, Path) else None
+        bad = [self.bad_rows.note(listed)] if self.bad_rows else []
+        return [*bad, *ignored, *remark_sentences(self.remarks), *self.cautions]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: what `defero route --json` prints."""
+        return {
+            "decisions": None if self.out is None else str(self.out),
+            "promise_holds": self.promise_holds,
+            "rows": self.rows,
+            "load": {name: self.load[name] for name in self.deciders},
+            "unusual": self.unusual,
+            "ignored_columns": list(self.ignored_columns),
+            "notes": dict(self.remarks),
+            "cautions": list(self.cautions),
+            "bad_rows": None if self.bad_rows is None else self.bad_rows.to_dict(self.bad_list),
+        }
