@@ -21,8 +21,14 @@ os.environ.pop("DEFERO_ROWS_KEY", None)
 
 TORCH = find_spec("torch") is not None
 INSTALL = "pip install 'defero[train]'"
-# Without PyTorch, tests of these rooms are not even collected.
-collect_ignore_glob = [] if TORCH else [f"{place}/{room}/*" for place in ("tests", "src/defero") for room in ROOMS]
+SERVICE = find_spec("fastapi") is not None and find_spec("sqlalchemy") is not None
+LACKING = (*(() if TORCH else ROOMS), *(() if SERVICE else ("service",)))
+# Without PyTorch, or without what the service needs, tests of these rooms are not even collected. Alembic runs the
+# migrations as scripts.
+collect_ignore_glob = [
+    "src/defero/service/store/migrations/*",
+    *(f"{place}/{room}/*" for place in ("tests", "src/defero") for room in LACKING),
+]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,9 +14,11 @@ from defero.cli.demo import demo
 from defero.cli.evaluate import evaluate
 from defero.cli.fit import fit
 from defero.cli.output import running, show_rename, spelled
+from defero.cli.people import app as people_app
 from defero.cli.plugins import add_plugins
 from defero.cli.report import report
 from defero.cli.route import route
+from defero.cli.serve import serve
 
 app = typer.Typer(
     name="defero",
@@ -26,9 +28,10 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help starts in half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, fit, evaluate, report, route, add_expert):
+for command in (demo, fit, evaluate, report, route, add_expert, serve):
     app.command()(command)
 app.add_typer(datasets_app)
+app.add_typer(people_app)
 add_plugins(app)
 
 

@@ -1,0 +1,69 @@
+"""`defero people`: who may use a service, and their tokens."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from defero.cli.output import emit
+from defero.cli.serve import need_service
+
+app = typer.Typer(name="people", help="Add, list and revoke those who may use a service.", no_args_is_help=True)
+
+Where = Annotated[
+    str,
+    typer.Option("--database", envvar="DEFERO_DATABASE", help="File or URL of the database of the service."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="Name of the person or program; an expert's as in the model.")],
+    database: Where,
+    role: Annotated[str, typer.Option(help="lead, expert or machine.")] = "expert",
+    days: Annotated[float, typer.Option(help="How long the token holds.", min=0.01, max=3_660)] = 90.0,
+    as_json: AsJson = False,
+) -> None:
+    """Give somebody a token, and add them if they are new. The token is shown this once.
+
+    Example:
+
+    defero people add triage-system --role machine --database defero-demo/model.sqlite
+    """
+    need_service()
+    from defero.service.people import add_with_token
+
+    person, token = add_with_token(database, name, role, days=days, now=time.time())
+    if as_json:
+        emit({"person": person, "role": role, "token": token})
+        return
+    typer.echo(f"{name} ({person}, {role}) has a token for {days:g} days; it is not shown again:\n  {token}")
+
+
+@app.command("list")
+def list_people(database: Where, as_json: AsJson = False) -> None:
+    """Show everybody, and how many valid tokens they have."""
+    need_service()
+    from defero.service.people import people_with_tokens
+
+    people = people_with_tokens(database, now=time.time())
+    if as_json:
+        emit({"people": people})
+        return
+    for one in people:
+        left = " (left)" if one["removed"] else "" if one["available"] else " (not available)"
+        typer.echo(f"{one['person']:>5}  {one['role']:<8} {one['name']}{left}: valid tokens: {one['tokens']}")
+
+
+@app.command()
+def revoke(name: Annotated[str, typer.Argument(help="Name or id.")], database: Where, as_json: AsJson = False) -> None:
+    """Make every token of somebody invalid, and with them their links and sessions."""
+    need_service()
+    from defero.service.people import revoke_all
+
+    revoked = revoke_all(database, name, now=time.time())
+    if as_json:
+        emit({"revoked": revoked})
+        return
+    typer.echo(f"{name}: {revoked} tokens revoked.")

@@ -1,0 +1,57 @@
+"""`defero serve`: a trained team at work."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from defero.cli.options import TextEncoder
+
+INSTALL = "pip install 'defero[service]'"
+Database = Annotated[
+    str | None,
+    typer.Option(
+        envvar="DEFERO_DATABASE",
+        help="File or URL of the database, such as postgresql+psycopg://user@host/name. Default: a file beside MODEL.",
+    ),
+]
+
+
+def serve(
+    model: Annotated[Path, typer.Argument(help="Folder of the model.")],
+    database: Database = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65_535)] = 8000,
+    text_encoder: TextEncoder = None,
+) -> None:
+    """Run a team as a service: cases in, the next step of each, answers and outcomes in, decisions out.
+
+    Every accepted request is on disk before its reply. Stop it with Ctrl+C; nothing is lost.
+
+    Example:
+
+    defero serve defero-demo/model
+    """
+    need_service()
+    from defero.service.serve import LEAD_DAYS, open_office, run
+
+    office = open_office(model, database, text_encoder=text_encoder)
+    office.start()
+    token, where = office.lead_token(days=LEAD_DAYS), office.database.url.render_as_string(hide_password=True)
+    shown = f"http://{host if host != '0.0.0.0' else '127.0.0.1'}:{port}"
+    typer.echo(f"Serving {model} on {shown}; cases are kept in {where}.")
+    typer.echo(f"  token of the lead, for one day: {token}")
+    typer.echo(f"  try:  curl -H 'Authorization: Bearer {token}' {shown}/v1/people")
+    typer.echo(f"  API:  {shown}/openapi.json")
+    typer.echo("  people and programs get their own:  defero people add NAME --role expert")
+    run(office, host=host, port=port)
+
+
+def need_service() -> None:
+    """Raise where the packages of the service are not installed."""
+    from importlib.util import find_spec
+
+    from defero.core.errors import InputError
+
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "sqlalchemy", "alembic")):
+        raise InputError(f"the service needs more packages: {INSTALL}.")

@@ -1,0 +1,33 @@
+"""Which role may call which route: one table, which one dependency enforces. A route that is not here is closed."""
+
+EVERYBODY = frozenset({"lead", "expert", "machine"})
+_LEAD, _BOTH = frozenset({"lead"}), frozenset({"lead", "machine"})
+
+OPEN = frozenset({"GET /health", "GET /openapi.json"})
+"""Routes without a token; they tell nothing of cases or people."""
+
+ALLOWED: dict[str, frozenset[str]] = {
+    "GET /metrics": _BOTH,
+    "GET /v1/me": EVERYBODY,
+    "POST /v1/cases": _BOTH,
+    "GET /v1/cases/{case}": EVERYBODY,
+    "GET /v1/cases/{case}/trail": _LEAD,
+    "DELETE /v1/cases/{case}/content": _LEAD,
+    "POST /v1/answers": EVERYBODY,
+    "POST /v1/skips": EVERYBODY,
+    "GET /v1/questions": EVERYBODY,
+    "POST /v1/outcomes": _BOTH,
+    "GET /v1/decisions": _BOTH,
+    "GET /v1/export.csv": _LEAD,
+    "GET /v1/tallies": _LEAD,
+    "GET /v1/policy": _BOTH,
+    "PUT /v1/policy": _LEAD,
+    "GET /v1/people": _BOTH,
+    "POST /v1/people": _LEAD,
+    "PATCH /v1/people/{person}": frozenset({"lead", "expert"}),
+    "DELETE /v1/people/{person}": _LEAD,
+    "POST /v1/people/{person}/tokens": _LEAD,
+    "DELETE /v1/people/{person}/tokens": _LEAD,
+}
+"""Roles by method and route. Experts see and change what is theirs alone: their questions, cases they were asked about,
+their own availability; for anything else they get the reply of a thing that does not exist."""

@@ -1,0 +1,104 @@
+"""Shell: what surrounds the application: a limit of size, strict headers, and one line of log without content."""
+
+import json
+import logging
+import time
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from defero.service.problems import Problem
+
+MOST_BYTES = 8 * 1024 * 1024
+"""Of one request."""
+HEADERS = {
+    "content-security-policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+"""Of every reply; a page that may be cached sets its own cache-control."""
+LOG = logging.getLogger("defero.service")
+
+
+class Shell:
+    """Wraps an application.
+
+    Parameters
+    ----------
+    app : ASGI application
+    most_bytes : int
+        A larger request is refused before it is read.
+    """
+
+    def __init__(self, app: ASGIApp, *, most_bytes: int = MOST_BYTES) -> None:
+        self.app, self.most_bytes = app, most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started, guard = time.perf_counter(), _Guard(receive, send, self.most_bytes)
+        try:
+            if guard.too_large_by(scope):
+                await guard.refuse()
+            else:
+                await self.app(scope, guard.receive, guard.send)
+        finally:
+            spent = 1000 * (time.perf_counter() - started)
+            LOG.info("%s %s %d %.1f ms", scope["method"], _route(scope), guard.status, spent)
+
+
+class _Guard:
+    """Counts the bytes of one request, and dresses its reply; a request that is too large gets 413 in place of it."""
+
+    def __init__(self, receive: Receive, send: Send, most_bytes: int) -> None:
+        self._receive, self._send, self.most_bytes = receive, send, most_bytes
+        self.status, self.n_bytes, self.refused = 500, 0, False
+
+    def too_large_by(self, scope: Scope) -> bool:
+        """Whether the header of the request says so already."""
+        said = dict(scope["headers"]).get(b"content-length", b"")
+        return said.isdigit() and int(said) > self.most_bytes
+
+    async def receive(self) -> Message:
+        """Return a piece of the request."""
+        message = await self._receive()
+        self.n_bytes += len(message.get("body", b""))
+        if self.n_bytes > self.most_bytes and not self.refused:
+            await self.refuse()
+            raise OSError("the request is too large")
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Pass on a piece of the reply, with our headers."""
+        if self.refused:
+            return
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await self._send(message)
+
+    async def refuse(self) -> None:
+        """Reply that the request is too large; nothing else is sent after that."""
+        problem = Problem(413, f"A request has at most {self.most_bytes} bytes; send several.")
+        content = json.dumps(problem.to_dict()).encode()
+        headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(content)).encode())]
+        await self.send({"type": "http.response.start", "status": 413, "headers": headers})
+        await self.send({"type": "http.response.body", "body": content})
+        self.refused = True
+
+
+def _route(scope: Scope) -> str:
+    """Return the route, not the path: a path may hold a signed link, and a query anything."""
+    route: Any = scope.get("route")
+    return str(getattr(route, "path", "unknown route"))

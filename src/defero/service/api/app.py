@@ -1,0 +1,74 @@
+"""The application: every route behind the one dependency, every error in one shape, inside the shell."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import Depends, FastAPI
+from starlette.types import ASGIApp
+
+from defero import __version__
+from defero.service.access.shell import MOST_BYTES, Shell
+from defero.service.api import answers, cases, decisions, outcomes, people, policy, watching
+from defero.service.api.caller import check_access
+from defero.service.api.errors import ProblemOut, add_handlers
+from defero.service.office import Office
+
+ROUTERS = (
+    cases.router,
+    answers.router,
+    outcomes.router,
+    decisions.router,
+    people.router,
+    policy.router,
+    watching.router,
+)
+"""One for each resource."""
+
+
+def make_app(office: Office) -> FastAPI:
+    """Return the application on an office; starting it starts the office, stopping it finishes what waits."""
+
+    @asynccontextmanager
+    async def running(_: FastAPI) -> AsyncIterator[None]:
+        office.start()
+        yield
+        office.close()
+
+    app = FastAPI(
+        title="defero",
+        version=__version__,
+        description="A team at work: cases in, the next step of each, answers, outcomes and decisions out.",
+        dependencies=[Depends(check_access)],
+        docs_url=None,  # their scripts come from elsewhere, which the headers forbid
+        redoc_url=None,
+        lifespan=running,
+    )
+    app.state.office = office
+    for router in ROUTERS:
+        app.include_router(router)
+    add_handlers(app)
+    _describe(app)
+    return app
+
+
+def with_shell(app: FastAPI, *, most_bytes: int = MOST_BYTES) -> ASGIApp:
+    """Return an application with its limit of size, its headers and its log."""
+    return Shell(app, most_bytes=most_bytes)
+
+
+def _describe(app: FastAPI) -> None:
+    """Add to OpenAPI what FastAPI does not know: the token, and the shape of errors."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = made()
+        parts = schema.setdefault("components", {})
+        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        parts["schemas"]["ProblemOut"] = ProblemOut.model_json_schema()
+        for path, operations in schema["paths"].items():
+            for operation in operations.values():
+                operation["security"] = [] if path == "/health" else [{"token": []}]
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,59 @@
+"""The one dependency of every route: who calls, whether the role may, and whether not too often."""
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+
+from defero.service.access.roles import ALLOWED, OPEN
+from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches, opened
+from defero.service.access.tokens import Caller
+from defero.service.office import Office
+from defero.service.problems import Problem
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def office_of(request: Request) -> Office:
+    """Return the office behind an application."""
+    office: Office = request.app.state.office
+    return office
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who makes a request, as `check_access` found out."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+async def check_access(request: Request) -> None:
+    """Let a request through, or raise 401, 403 or 429."""
+    office, route = office_of(request), f"{request.method} {getattr(request.scope.get('route'), 'path', '')}"
+    caller = await _known(request, office)
+    address = request.client.host if request.client is not None else "unknown"
+    who, role = (f"address {address}", "nobody") if caller is None else (caller.token_id, caller.role)
+    if route in OPEN:
+        return
+    if not office.rates.allows(who, role):
+        raise Problem(429, "Too many requests; wait a second.")
+    if caller is None:
+        raise Problem(401, "Send a valid token: 'Authorization: Bearer defero_...'.")
+    if caller.role not in ALLOWED.get(route, frozenset()):
+        raise Problem(403, f"The role {caller.role} may not do this.")
+    request.state.caller = caller
+
+
+async def _known(request: Request, office: Office) -> Caller | None:
+    """Return whose token or session a request carries; a session must also carry its CSRF token to change something."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    if token:
+        if kind.lower() != "bearer":
+            return None
+        if office.tokens.remembers(token):
+            return office.tokens.caller(token)
+        return await run_in_threadpool(office.tokens.caller, token)
+    session = request.cookies.get(SESSION_COOKIE)
+    token_id = None if session is None else opened(office.key, "session", session, now=office.clock())
+    if session is None or token_id is None:
+        return None
+    if request.method not in SAFE and not csrf_matches(office.key, session, request.headers.get(CSRF_HEADER)):
+        raise Problem(403, "The CSRF token of this session is missing; load the page again.")
+    return await run_in_threadpool(office.tokens.caller_of_id, token_id)

@@ -1,0 +1,173 @@
+"""What comes in and goes out, as OpenAPI shows it."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictBool, StrictInt, StrictStr, StringConstraints
+
+from defero.service.views.people import ROLES
+
+MOST_CASES = 1_000
+"""Of one request."""
+MOST_NUMBER = 2**53
+Case = Annotated[str, StringConstraints(pattern=r"^c[1-9][0-9]{0,17}$")]
+PersonId = Annotated[str, StringConstraints(pattern=r"^p[1-9][0-9]{0,17}$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,200}$")]
+_Whole = Annotated[StrictInt, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
+LabelIn = Annotated[StrictStr, StringConstraints(max_length=200)] | StrictBool | _Whole | FiniteFloat
+Cell = Annotated[StrictStr, StringConstraints(max_length=100_000)] | StrictBool | _Whole | FiniteFloat | None
+Money = Annotated[FiniteFloat, Field(ge=0, le=1e12)]
+
+
+class Strict(BaseModel):
+    """Members that are not known are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class CaseIn(Strict):
+    """A new case: the features that the model was fitted on, and anything else that an expert should see."""
+
+    key: Name | None = Field(None, description="Your own name of the case. It can be erased.", examples=["patient-7"])
+    features: dict[str, Cell] | list[FiniteFloat] = Field(
+        examples=[{"age": 41, "site": "arm"}],
+        description="By column; in order for a model that was fitted on an array.",
+    )
+
+
+class CasesIn(Strict):
+    """New cases."""
+
+    cases: list[CaseIn] = Field(min_length=1, max_length=MOST_CASES)
+
+
+class StepOut(BaseModel):
+    """The next step of a case: its answer, or whom to ask."""
+
+    case: str = Field(examples=["c12"])
+    status: str = Field(examples=["open"], description='"open" or "settled".')
+    ask: str | None = Field(examples=["ann"], description="Name of the expert who has the question now.")
+    person: str | None = Field(examples=["p3"], description="Their id.")
+    due: float | None = Field(description="When the question goes to somebody else, in seconds since 1970.")
+    label: Any = Field(description="The answer, once the case is settled.")
+    p_right: float | None = Field(description="P(the answer by what is known now is right).")
+    answer_cost: float | None = Field(description="Expected cost of answering now.")
+    expected_cost: float | None = Field(description="Expected cost from here on, with the fees of questions to come.")
+    reason: str = Field(examples=["ask ann: 0.200 expected, 0.400 if answered now"])
+    model: str = Field(description="Version of the model.")
+    policy: int = Field(description="Version of the policy.")
+
+
+class NewCaseOut(StepOut):
+    """A new case with its first step, and what the model believes of it."""
+
+    key: str | None
+    p_class: dict[str, float]
+    p_expert: dict[str, float]
+    unusual: list[str] = Field(description="Columns that make it unlike the cases that the model learned from.")
+
+
+class NewCasesOut(BaseModel):
+    """New cases, in the order of the request."""
+
+    cases: list[NewCaseOut]
+
+
+class AnswerIn(Strict):
+    """An answer to a case."""
+
+    case: Case = Field(examples=["c12"])
+    answer: LabelIn = Field(examples=["ill"], description="One of the classes.")
+    person: PersonId | None = Field(None, description="Whose answer it is; experts leave it out.", examples=["p3"])
+
+
+class AnswerOut(StepOut):
+    """What follows from an answer."""
+
+    counted: bool = Field(description="False where the case was settled before.")
+
+
+class SkipIn(Strict):
+    """A question that goes back."""
+
+    case: Case = Field(examples=["c12"])
+    person: PersonId | None = Field(None, description="Whose question it is; experts leave it out.")
+    note: Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=500)] = Field(
+        "", examples=["not my field"], description="Why. It is erased with the case."
+    )
+
+
+class OutcomeIn(Strict):
+    """The truth of a case."""
+
+    case: Case = Field(examples=["c12"])
+    label: LabelIn = Field(examples=["ill"])
+
+
+class OutcomesIn(Strict):
+    """The truth of some cases; a later one corrects an earlier one."""
+
+    outcomes: list[OutcomeIn] = Field(min_length=1, max_length=MOST_CASES)
+
+
+class OutcomesOut(BaseModel):
+    """How many outcomes came, and how many of them were new or corrected."""
+
+    received: int
+    changed: int
+
+
+class PersonIn(Strict):
+    """Somebody who joins."""
+
+    name: Name = Field(examples=["ann"])
+    role: Annotated[str, StringConstraints(pattern=f"^({'|'.join(ROLES)})$")] = Field(examples=["expert"])
+    capacity: int | None = Field(None, ge=0, le=MOST_NUMBER, description="The most questions a day (UTC).")
+
+
+class PersonChangeIn(Strict):
+    """What changes about a person."""
+
+    available: StrictBool | None = Field(None, examples=[False])
+    capacity: int | None = Field(None, ge=0, le=MOST_NUMBER, description="Questions a day; null: no limit.")
+
+
+class PersonOut(BaseModel):
+    """A person."""
+
+    person: str = Field(examples=["p3"])
+    name: str = Field(examples=["ann"])
+    role: str = Field(examples=["expert"])
+    available: bool
+    capacity: int | None
+    removed: bool
+    asked_today: int
+
+
+class PeopleOut(BaseModel):
+    """Everybody."""
+
+    people: list[PersonOut]
+
+
+class TokenOut(BaseModel):
+    """A new token; it is not shown again."""
+
+    token: str
+    expires: float
+
+
+class PolicyIn(Strict):
+    """On what terms cases are decided; what is left out gets its default."""
+
+    fees: dict[PersonId, Money] = Field(default_factory=dict, examples=[{"p3": 2.5}])
+    error_cost: Money = Field(1.0, examples=[40])
+    cost_matrix: dict[str, dict[str, Money]] | None = Field(None, description="Cost by truth, then by answer.")
+    answer_within: Annotated[FiniteFloat, Field(gt=0, le=1e9)] | None = Field(
+        86_400.0, description="Seconds until a question goes to somebody else; null: never."
+    )
+
+
+class PolicyOut(PolicyIn):
+    """The policy that holds now."""
+
+    version: int

@@ -1,0 +1,33 @@
+"""From a request to the writer, and from a reply to bytes."""
+
+import asyncio
+from typing import Any
+
+from fastapi import Response
+from sqlalchemy.exc import OperationalError
+
+from defero.core.errors import InputError
+from defero.service.events.entry import to_json
+from defero.service.flow.command import Command
+from defero.service.office import Office
+from defero.service.problems import Problem
+
+MOST_WAITING = 2_000
+"""Commands in the queue; beyond, a client is asked to come again."""
+
+
+async def done(office: Office, command: Command) -> Any:
+    """Return the reply of a command once it is on disk."""
+    if office.writer.waiting >= MOST_WAITING:
+        raise Problem(503, "Too much waits to be written; try again in a second.")
+    try:
+        return await asyncio.wrap_future(office.writer.submit(command))
+    except InputError as error:  # what only the model itself can see
+        raise Problem(422, str(error)) from error
+    except OperationalError as error:
+        raise Problem(503, "The database cannot be reached; nothing was done. Try again.") from error
+
+
+def plain(value: Any, status: int = 200) -> Response:
+    """Return plain values as JSON, without another walk through them."""
+    return Response(to_json(value), status, media_type="application/json")

@@ -1,0 +1,37 @@
+"""What can happen: typed facts, and the numbered entries of the log that hold them."""
+
+from defero.service.events.entry import Entry
+from defero.service.events.facts import (
+    Answered,
+    Asked,
+    Erased,
+    Fact,
+    Label,
+    ModelChanged,
+    Outcome,
+    PersonChanged,
+    PolicyChanged,
+    Received,
+    Rerouted,
+    Settled,
+    Skipped,
+    TimedOut,
+)
+
+__all__ = [
+    "Answered",
+    "Asked",
+    "Entry",
+    "Erased",
+    "Fact",
+    "Label",
+    "ModelChanged",
+    "Outcome",
+    "PersonChanged",
+    "PolicyChanged",
+    "Received",
+    "Rerouted",
+    "Settled",
+    "Skipped",
+    "TimedOut",
+]

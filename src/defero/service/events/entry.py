@@ -1,0 +1,64 @@
+"""Entry: one line of the log, a fact with its number and its time; to JSON and back."""
+
+import json
+from dataclasses import dataclass, fields
+from typing import Any
+
+from defero.service.events.facts import FACTS, Fact
+
+# Made once: json.dumps would make one for every line.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), check_circular=False, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A fact as it stands in the log.
+
+    Attributes
+    ----------
+    seq : int
+        Its number: 1, 2, 3, ... without gaps, in the order of the commits.
+    at : float
+        When, in seconds since 1970 (UTC).
+    case : str, optional
+        The case it is about.
+    fact : Fact
+
+    Examples
+    --------
+    >>> from defero.service.events import TimedOut
+    >>> entry = Entry(7, 0.0, "c1", TimedOut(person="p2"))
+    >>> entry.body(), entry.person
+    ('{"person":"p2"}', 'p2')
+    >>> Entry.read(7, 0.0, "c1", "timed_out", entry.body()) == entry
+    True
+    """
+
+    seq: int
+    at: float
+    case: str | None
+    fact: Fact
+
+    @property
+    def person(self) -> str | None:
+        """Whom it is about."""
+        return getattr(self.fact, "person", None)
+
+    def body(self) -> str:
+        """Return the fact's own values as JSON."""
+        return to_json(vars(self.fact))
+
+    @classmethod
+    def read(cls, seq: int, at: float, case: str | None, kind: str, body: str) -> "Entry":
+        """Return the entry that a line of the log holds."""
+        build, values = FACTS[kind], json.loads(body)
+        return cls(seq, at, case, build(**{one.name: _frozen(values[one.name]) for one in fields(build)}))
+
+
+def to_json(value: Any) -> str:
+    """Return compact JSON; infinite numbers are refused."""
+    return _ENCODER.encode(value)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,0 +1,203 @@
+"""The facts of the log: one frozen class for each thing that can happen. None holds a name or the content of a case.
+
+People are ids such as "p3"; their names stand in a table of their own, and so do the features of cases. Both can be
+erased while the log stays as it is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+Label = str | int | float | bool
+"""A class in its own type, as JSON holds it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """Something that happened."""
+
+    kind: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Received(Fact):
+    """A case came in.
+
+    Attributes
+    ----------
+    model : str
+        Version of the model that scored it.
+    policy : int
+        Version of the policy then.
+    p_model : K numbers
+        P(class), in the order of the model's classes.
+    p_expert : J numbers
+        P(expert is right), in the order of the model's experts.
+    unusual : str
+        Columns that make it unlike the cases that were learned from, joined by "; ".
+    """
+
+    kind: ClassVar[str] = "received"
+    model: str
+    policy: int
+    p_model: tuple[float, ...]
+    p_expert: tuple[float, ...]
+    unusual: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Fact):
+    """A person got the question.
+
+    Attributes
+    ----------
+    person : str
+    p_person : float
+        P(their answer is right), by the model, before anybody was heard.
+    due : float, optional
+        When the question goes to somebody else.
+    fee : float
+        What the question costs.
+    label, p_right, answer_cost, expected_cost, reason
+        As in `defero.core.results.steps.Steps`: the answer by what is known now, and why it is not given yet.
+    """
+
+    kind: ClassVar[str] = "asked"
+    person: str
+    p_person: float
+    due: float | None
+    fee: float
+    label: Label
+    p_right: float
+    answer_cost: float
+    expected_cost: float
+    reason: str
+    model: str
+    policy: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rerouted(Asked):
+    """A person got the question in place of another one, who skipped it or did not answer in time."""
+
+    kind: ClassVar[str] = "rerouted"
+    instead_of: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered(Fact):
+    """A person answered; not counted where the case was settled before."""
+
+    kind: ClassVar[str] = "answered"
+    person: str
+    answer: Label
+    counted: bool
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skipped(Fact):
+    """A person gave a question back; what they wrote about it stands with the content of the case."""
+
+    kind: ClassVar[str] = "skipped"
+    person: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedOut(Fact):
+    """A person did not answer in time."""
+
+    kind: ClassVar[str] = "timed_out"
+    person: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled(Fact):
+    """The case has its answer: the model's alone, or by those who were heard."""
+
+    kind: ClassVar[str] = "settled"
+    label: Label
+    p_right: float
+    answer_cost: float
+    expected_cost: float
+    reason: str
+    heard: tuple[str, ...]
+    model: str
+    policy: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Fact):
+    """The truth became known, or was corrected."""
+
+    kind: ClassVar[str] = "outcome"
+    label: Label
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyChanged(Fact):
+    """Another policy holds from here on."""
+
+    kind: ClassVar[str] = "policy_changed"
+    version: int
+    policy: Mapping[str, Any]
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelChanged(Fact):
+    """Another model decides from here on: its version, its classes, and who is behind each of its experts."""
+
+    kind: ClassVar[str] = "model_changed"
+    version: str
+    classes: tuple[Label, ...]
+    experts: tuple[str, ...]
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonChanged(Fact):
+    """A person joined, left, or changed: only what changed is given.
+
+    Attributes
+    ----------
+    person : str
+    change : mapping
+        Some of "role", "available", "capacity" (questions a day, None: no limit) and "removed".
+    """
+
+    kind: ClassVar[str] = "person_changed"
+    person: str
+    change: Mapping[str, Any] = field(default_factory=dict)
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erased(Fact):
+    """The content of a case, or the name of a person, was removed on request; the log keeps its figures."""
+
+    kind: ClassVar[str] = "erased"
+    person: str | None = None
+    by: str
+
+
+FACTS: dict[str, type[Fact]] = {
+    one.kind: one
+    for one in (
+        Received,
+        Asked,
+        Rerouted,
+        Answered,
+        Skipped,
+        TimedOut,
+        Settled,
+        Outcome,
+        PolicyChanged,
+        ModelChanged,
+        PersonChanged,
+        Erased,
+    )
+}
+"""Every kind of fact by its name in the log."""

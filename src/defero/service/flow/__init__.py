@@ -1,0 +1,1 @@
+"""What becomes of a case: the team that decides, the next step of a batch, and one file for each command."""

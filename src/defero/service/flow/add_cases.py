@@ -1,0 +1,95 @@
+"""New cases: kept, scored, and each given its next step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from defero.service.events import Received
+from defero.service.flow.command import Round, Scored
+from defero.service.flow.replies import beliefs, first_step, step_reply
+from defero.service.flow.team import Row
+from defero.service.problems import Problem
+
+
+@dataclass
+class AddCases:
+    """New cases of one request.
+
+    Attributes
+    ----------
+    keys : n texts or None
+        The client's own names of the cases.
+    rows : n features
+    matrix : (n, d)
+        What `Team.matrix` made of them, by the team of version `prepared_by`.
+    request : str, optional
+        The idempotency key, unique by caller.
+    digest : str
+        Of the content of the request.
+    """
+
+    keys: Sequence[str | None]
+    rows: Sequence[Row]
+    matrix: Any
+    prepared_by: str
+    request: str | None = None
+    digest: str = ""
+    scored: Scored | None = None
+    ids: list[str] = field(default_factory=list)
+    done_before: bool = False
+
+    @property
+    def cases(self) -> Sequence[str]:
+        """No case that is known already."""
+        return ()
+
+    def begin(self, work: Round) -> None:
+        """Keep the cases; a request that was done before only looks up what came of it."""
+        self.ids, self.done_before = [], False
+        if self.request is not None:
+            before = work.desk.request(self.request)
+            if before is not None:
+                self._again(work, before.digest, before.cases)
+                return
+        assert self.scored is not None
+        scores, unusual = self.scored.scores, self.scored.unusual
+        p_model, p_expert = np.round(scores.class_proba, 6).tolist(), np.round(scores.expert_proba, 6).tolist()
+        for i in range(len(self.rows)):
+            case = work.ledger.new_case()
+            fact = Received(
+                model=work.team.version,
+                policy=work.ledger.policy.version,
+                p_model=tuple(p_model[i]),
+                p_expert=tuple(p_expert[i]),
+                unusual="" if unusual is None else unusual[i],
+            )
+            work.ledger.add(fact, case)
+            self.ids.append(case)
+        work.desk.keep_rows({case: (key, row) for case, key, row in zip(self.ids, self.keys, self.rows, strict=True)})
+        work.fresh.append((self.ids, self.scored))
+        if self.request is not None:
+            work.desk.keep_request(self.request, self.digest, self.ids)
+
+    def _again(self, work: Round, digest: str, cases: Sequence[str]) -> None:
+        if digest != self.digest:
+            raise Problem(422, "This Idempotency-Key was used for another request; use a new key for new content.")
+        self.ids = list(cases)
+        self.done_before = True
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return the first step of each case; what another request of this round did is not in the log yet."""
+        entries = work.desk.first_entries(self.ids) if self.done_before else {}
+        if not all(case in entries for case in self.ids):
+            entries = {case: [] for case in self.ids}
+            for entry in work.ledger.entries:
+                if entry.case in entries:
+                    entries[entry.case].append(entry)
+        names = work.desk.names()
+        replies = []
+        for case, key in zip(self.ids, self.keys, strict=True):
+            received, step = first_step(entries[case])
+            beliefs_then = beliefs(received, work.ledger.model, names)
+            replies.append({"key": key, **step_reply(case, step, names), **beliefs_then})
+        return {"cases": replies}

@@ -1,0 +1,63 @@
+"""The policy and the model change; each is an entry of the log with a version."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from defero.core.errors import InputError
+from defero.service.events import ModelChanged, PersonChanged, PolicyChanged
+from defero.service.flow.command import Round
+from defero.service.flow.team import Team
+from defero.service.problems import Problem
+from defero.service.views.policy import Policy
+
+
+@dataclass
+class ChangePolicy:
+    """Another policy from here on; what is not given becomes the default."""
+
+    policy: Mapping[str, Any]
+    by: str
+
+    @property
+    def cases(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def begin(self, work: Round) -> None:
+        """Check it, and number it."""
+        version = work.ledger.policy.version + 1
+        try:
+            policy = Policy.from_dict(self.policy, version=version)
+        except InputError as error:
+            raise Problem(422, str(error)) from error
+        strangers = sorted(set(policy.fees) - set(work.ledger.people))
+        if strangers:
+            raise Problem(422, "fees must be by the ids of people.", unknown=strangers)
+        for truth, row in (policy.cost_matrix or {}).items():
+            for name in (truth, *row):
+                work.team.class_of(name, what="cost_matrix")
+        work.ledger.add(PolicyChanged(version=version, policy=policy.to_dict(), by=self.by))
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return the policy that holds now."""
+        return {"version": work.ledger.policy.version, **work.ledger.policy.to_dict()}
+
+
+def with_people(work: Round, team: Team, *, by: str) -> Team:
+    """Return a team whose experts are people of the log: known by name, or new; record the model where it is new.
+
+    The same version is known by its entry in the log, so that an erased name stays erased.
+    """
+    known = work.ledger.model
+    if known is not None and known.version == team.version:
+        return Team(team.router, team.version, known.experts)
+    ids = {name: person for person, name in work.desk.names().items()}
+    for name in team.router.expert_names:
+        if name not in ids:
+            ids[name] = f"p{1 + max((int(one[1:]) for one in work.ledger.people), default=0)}"
+            work.desk.set_name(ids[name], name)
+            work.ledger.add(PersonChanged(person=ids[name], change={"role": "expert"}, by=by))
+    experts = tuple(ids[name] for name in team.router.expert_names)
+    work.ledger.add(ModelChanged(version=team.version, classes=team.class_values, experts=experts, by=by))
+    return Team(team.router, team.version, experts)

@@ -1,0 +1,83 @@
+"""What a client is told of a case: plain values for JSON."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from defero.service.events import Asked, Entry, ModelChanged, Received, Settled
+from defero.service.views.cases import CaseState
+
+_ID = re.compile(r"\{(p[0-9]+)\}")
+
+
+def with_names(reason: str, names: Mapping[str, str]) -> str:
+    """Return a reason of the log with names in place of ids.
+
+    >>> with_names("ask {p2}: 0.200 expected", {"p2": "ann"})
+    'ask ann: 0.200 expected'
+    """
+    return _ID.sub(lambda place: names.get(place[1], place[1]), reason)
+
+
+def step_reply(case: str, step: Asked | Settled, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a step: the answer, or whom to ask."""
+    asks = isinstance(step, Asked)
+    return {
+        "case": case,
+        "status": "open" if asks else "settled",
+        "ask": names.get(step.person, step.person) if isinstance(step, Asked) else None,
+        "person": step.person if isinstance(step, Asked) else None,
+        "due": step.due if isinstance(step, Asked) else None,
+        "label": None if asks else step.label,
+        "p_right": step.p_right,
+        "answer_cost": step.answer_cost,
+        "expected_cost": step.expected_cost,
+        "reason": with_names(step.reason, names),
+        "model": step.model,
+        "policy": step.policy,
+    }
+
+
+def decided(fact: Settled, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return an answer: the label, how sure it is, who was heard, and why."""
+    heard = [names.get(person, person) for person in fact.heard]
+    return {**vars(fact), "heard": heard, "reason": with_names(fact.reason, names)}
+
+
+def state_reply(state: CaseState, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return where a case stands, in the form of a step."""
+    step = state.step
+    return {
+        "case": state.case,
+        "status": "settled" if state.settled else "open",
+        "ask": None if state.asked is None else names.get(state.asked, state.asked),
+        "person": state.asked,
+        "due": state.due,
+        "label": state.label,
+        "p_right": None if step is None else step.p_right,
+        "answer_cost": None if step is None else step.answer_cost,
+        "expected_cost": None if step is None else step.expected_cost,
+        "reason": "" if step is None else with_names(step.reason, names),
+        "model": "" if step is None else step.model,
+        "policy": 0 if step is None else step.policy,
+    }
+
+
+def beliefs(received: Received, model: ModelChanged | None, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the model believed when the case came: P(class) and P(expert is right)."""
+    classes: tuple[Any, ...] = tuple(range(len(received.p_model)))
+    experts: tuple[str, ...] = tuple(f"expert {j}" for j in range(len(received.p_expert)))
+    if model is not None and model.version == received.model:
+        classes, experts = model.classes, tuple(names.get(person, person) for person in model.experts)
+    return {
+        "p_class": {str(name): p for name, p in zip(classes, received.p_model, strict=True)},
+        "p_expert": dict(zip(experts, received.p_expert, strict=True)),
+        "unusual": received.unusual.split("; ") if received.unusual else [],
+    }
+
+
+def first_step(entries: list[Entry]) -> tuple[Received, Asked | Settled]:
+    """Return how a case came in, and its first step."""
+    received = next(entry.fact for entry in entries if isinstance(entry.fact, Received))
+    step = next(entry.fact for entry in entries if isinstance(entry.fact, Asked | Settled))
+    return received, step

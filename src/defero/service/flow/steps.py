@@ -1,0 +1,138 @@
+"""The next steps of a batch of cases: by the router, within everybody's capacity, as if they came in turn."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.results import MODEL
+from defero.core.results.steps import Steps
+from defero.core.scores import Scores
+from defero.decisions.asking import DEFAULT_FEE
+from defero.service.events import Asked, Rerouted, Settled
+from defero.service.flow.team import Team
+from defero.service.views.cases import CaseState
+from defero.service.views.ledger import Ledger
+from defero.service.views.policy import Policy
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Cases that need a next step, with what the model makes of them.
+
+    Attributes
+    ----------
+    states : n case states
+    features : (n, d)
+    scores : Scores of n cases
+    """
+
+    states: Sequence[CaseState]
+    features: Any
+    scores: Scores
+
+
+def take_steps(ledger: Ledger, team: Team, batch: Batch) -> None:
+    """Add to the ledger whom each case goes to, or its answer.
+
+    Cases are decided together. Where somebody's capacity ends in the middle, the cases after that are decided again
+    without them, so that the result is that of deciding one by one. A case whose question is with somebody else
+    keeps waiting unless it can be answered.
+    """
+    left = np.array([ledger.left_today(person) for person in team.people])
+    fresh = _not_asked_yet(team, batch.states)
+    start = 0
+    while start < len(batch.states):
+        rows = slice(start, None)
+        steps = _decide(team, ledger.policy, batch, rows, fresh[rows] & (left >= 1))
+        start += _record(ledger, team, steps, batch, start, left)
+
+
+def _decide(team: Team, policy: Policy, batch: Batch, rows: slice, can: BoolArray) -> Steps:
+    return team.router.next_step_of(
+        batch.features[rows],
+        batch.scores.take(rows),
+        team.answer_numbers([state.answers for state in batch.states[rows]]),
+        fees=team.fees(policy.fees),
+        error_cost=policy.error_cost,
+        cost_matrix=_cost_matrix(team, policy),
+        available=can,
+    )
+
+
+def _record(ledger: Ledger, team: Team, steps: Steps, batch: Batch, start: int, left: FloatArray) -> int:
+    """Add steps to the ledger until somebody's capacity is used up; return how many."""
+    # The log holds no names: reasons have ids in braces, which replies put the names in.
+    reasons = replace(steps, expert_names=tuple(f"{{{person}}}" for person in team.people)).reason
+    proba, labels = batch.scores.expert_proba, steps.label.tolist()
+    for i, expert in enumerate(steps.ask.tolist()):
+        state = batch.states[start + i]
+        if expert != MODEL and state.asked is not None:
+            continue
+        step: dict[str, Any] = {
+            "label": labels[i],
+            "p_right": round(float(steps.p_right[i]), 6),
+            "answer_cost": round(float(steps.answer_cost[i]), 6),
+            "expected_cost": round(float(steps.expected_cost[i]), 6),
+            "reason": reasons[i],
+            "model": team.version,
+            "policy": ledger.policy.version,
+        }
+        if expert == MODEL:
+            ledger.add(Settled(**step, heard=tuple(person for person, _ in state.answers)), state.case)
+            continue
+        left[expert] -= 1
+        person, p_person = team.people[expert], round(float(proba[start + i, expert]), 6)
+        ledger.add(_question(ledger, state, step, person, p_person, _fee(ledger.policy, team, person)), state.case)
+        if left[expert] < 1:  # others may count on asking them next: what follows is decided anew
+            return i + 1
+    return len(steps)
+
+
+def _question(
+    ledger: Ledger, state: CaseState, step: Mapping[str, Any], person: str, p_person: float, fee: float
+) -> Asked:
+    within = ledger.policy.answer_within
+    terms: dict[str, Any] = {
+        "person": person,
+        "p_person": p_person,
+        "fee": fee,
+        "due": None if within is None else ledger.now + within,
+    }
+    before = state.was_asked[-1] if state.was_asked else None
+    if before is None or before in dict(state.answers):
+        return Asked(**step, **terms)
+    return Rerouted(**step, **terms, instead_of=before)
+
+
+def _fee(policy: Policy, team: Team, person: str) -> float:
+    if policy.fees:
+        return policy.fees.get(person, 0.0)
+    matrix = _cost_matrix(team, policy)
+    return DEFAULT_FEE * (policy.error_cost if matrix is None else float(matrix.max()))
+
+
+def _cost_matrix(team: Team, policy: Policy) -> FloatArray | None:
+    """Return the costs of errors (K, K); what the policy does not name costs as any error, a right answer nothing."""
+    if policy.cost_matrix is None:
+        return None
+    n_classes = len(team.class_values)
+    matrix = policy.error_cost * (1 - np.eye(n_classes))
+    for truth, row in policy.cost_matrix.items():
+        for answer, cost in row.items():
+            matrix[team.class_of(truth, what="cost_matrix"), team.class_of(answer, what="cost_matrix")] = cost
+    return matrix
+
+
+def _not_asked_yet(team: Team, states: Sequence[CaseState]) -> BoolArray:
+    """Return who never got the question of a case, (n, J)."""
+    fresh = np.ones((len(states), len(team.people)), dtype=np.bool_)
+    place = {person: j for j, person in enumerate(team.people)}
+    for i, state in enumerate(states):
+        heard = (person for person, _ in state.answers)
+        for person in (*state.was_asked, *heard):
+            if person in place:
+                fresh[i, place[person]] = False
+    return fresh

@@ -1,0 +1,146 @@
+"""Office: a running service without HTTP: database, writer, tokens, limits, and the clock of due questions."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+
+from defero.data.encoders.find import Encoder
+from defero.service.access.rates import RateLimit
+from defero.service.access.signing import signing_key
+from defero.service.access.tokens import TokenBook, issue_token
+from defero.service.flow.change_people import AddPerson
+from defero.service.flow.change_terms import with_people
+from defero.service.flow.command import Command, Round
+from defero.service.flow.expire import Expire
+from defero.service.flow.team import Team, load_team
+from defero.service.store.contents import read_names
+from defero.service.store.database import Database
+from defero.service.store.migrate import migrate
+from defero.service.store.requests import forget_requests
+from defero.service.store.saved_views import open_ledger, read_people, save_ledger
+from defero.service.store.sql_desk import SqlDesk
+from defero.service.store.writer import Writer
+
+LEAD = "lead"
+"""Name of the lead who is there from the beginning."""
+SYSTEM = "system"
+"""Who did it, where no person did."""
+_TICK = 1.0
+
+
+@dataclass(eq=False)
+class Office:
+    """A running service.
+
+    Attributes
+    ----------
+    database : Database
+    writer : Writer
+    tokens : TokenBook
+    rates : RateLimit
+    key : bytes
+        Signs links and sessions.
+    clock : callable
+    """
+
+    database: Database
+    writer: Writer
+    tokens: TokenBook
+    rates: RateLimit
+    key: bytes
+    clock: Callable[[], float] = time.time
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    @classmethod
+    def open(cls, model: Path, database: str, *, text_encoder: Encoder = None) -> "Office":
+        """Load a model folder and open a database, which is created or brought up to date."""
+        return cls.of_team(load_team(model, text_encoder=text_encoder), database)
+
+    @classmethod
+    def of_team(
+        cls,
+        team: Team,
+        database: str,
+        *,
+        clock: Callable[[], float] = time.time,
+        rates: RateLimit | None = None,
+    ) -> "Office":
+        """Open a database for a team that is loaded already."""
+        where = Database.connect(database)
+        migrate(where)
+        with where.write() as connection:
+            key = signing_key(connection)
+            forget_requests(connection, now=clock())
+            team = _registered(connection, team, now=clock())
+        writer, tokens = Writer(where, team, clock=clock), TokenBook(where, clock=clock)
+        return cls(where, writer, tokens, rates or RateLimit(), key, clock)
+
+    @property
+    def team(self) -> Team:
+        """Who decides."""
+        return self.writer.team
+
+    def start(self) -> None:
+        """Begin to commit, and to take back questions that are due; once is enough."""
+        if self._thread is not None:
+            return
+        self.writer.start()
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._tick, name="defero-due", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Finish what waits, and give back the database."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self.writer.stop()
+        self.database.close()
+
+    def do(self, command: Command) -> Any:
+        """Do one command now, from a thread that may wait."""
+        return self.writer.submit(command).result()
+
+    def lead_token(self, *, days: float) -> str:
+        """Return a new token of the first lead, who is added where there is none."""
+        with self.database.read() as connection:
+            people, names = read_people(connection), read_names(connection)
+        leads = [person for person, one in people.items() if one.role == "lead" and not one.removed]
+        if not leads:
+            taken = set(names.values())
+            free = LEAD if LEAD not in taken else next(f"{LEAD} {n}" for n in count(2) if f"{LEAD} {n}" not in taken)
+            leads = [self.do(AddPerson(free, "lead", SYSTEM))["person"]]
+        with self.database.write() as connection:
+            return issue_token(connection, leads[0], now=self.clock(), days=days)
+
+    def person_named(self, name: str) -> str | None:
+        """Return the id of a person by name or id."""
+        with self.database.read() as connection:
+            people, names = read_people(connection), read_names(connection)
+        if name in people:
+            return name
+        return next((person for person, known in names.items() if known == name and person in people), None)
+
+    def _tick(self) -> None:
+        while not self._stop.wait(_TICK):
+            with self.database.read() as connection:
+                due = SqlDesk(connection, now=self.clock()).open_questions(due_before=self.clock())
+            if due and not self._stop.is_set():
+                self.do(Expire())
+
+
+def _registered(connection: Connection, team: Team, *, now: float) -> Team:
+    """Return the team with its people, recorded in the log where it is new."""
+    ledger, desk = open_ledger(connection, now=now), SqlDesk(connection, now=now)
+    known = with_people(Round(ledger, desk, team), team, by=SYSTEM)
+    save_ledger(connection, ledger)
+    desk.flush()
+    return known

@@ -1,0 +1,46 @@
+"""Problem: a request that cannot be done, in the one shape that every error of the service has (RFC 9457)."""
+
+from typing import Any
+
+TITLES = {
+    400: "The request cannot be read",
+    401: "No valid token",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict with what is recorded",
+    413: "Too large",
+    415: "Not JSON",
+    422: "The content is wrong",
+    429: "Too many requests",
+    500: "A defect of the service",
+    503: "Not ready",
+}
+
+
+class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
+    """A request that cannot be done.
+
+    Parameters
+    ----------
+    status : int
+        HTTP status.
+    detail : str
+        What is wrong and what to do.
+    **more
+        Further members of the answer, such as `case`.
+
+    Examples
+    --------
+    >>> Problem(404, "No case c9.", case="c9").to_dict()
+    {'type': 'about:blank', 'title': 'Not found', 'status': 404, 'detail': 'No case c9.', 'case': 'c9'}
+    """
+
+    def __init__(self, status: int, detail: str, **more: Any) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.more = status, detail, more
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the members of the answer."""
+        title = TITLES.get(self.status, "Error")
+        return {"type": "about:blank", "title": title, "status": self.status, "detail": self.detail, **self.more}

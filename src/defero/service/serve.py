@@ -1,0 +1,35 @@
+"""Serve: an office behind uvicorn."""
+
+import logging
+from pathlib import Path
+
+import uvicorn
+
+from defero.data.encoders.find import Encoder
+from defero.service.api.app import make_app, with_shell
+from defero.service.office import Office
+
+LEAD_DAYS = 1.0
+"""How long the link of the lead holds that is printed at the start."""
+
+
+def default_database(model: Path) -> str:
+    """Return where cases are kept by default: a file beside the model folder.
+
+    >>> default_database(Path("defero-demo/model"))
+    'defero-demo/model.sqlite'
+    """
+    return str(model.parent / f"{model.name}.sqlite")
+
+
+def run(office: Office, *, host: str, port: int) -> None:
+    """Answer requests until the process is asked to stop."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    # Our own line for each request has the route and no content; uvicorn's would have paths and queries.
+    app = with_shell(make_app(office))
+    uvicorn.run(app, host=host, port=port, access_log=False, log_level="warning", server_header=False, lifespan="on")
+
+
+def open_office(model: Path, database: str | None, *, text_encoder: Encoder = None) -> Office:
+    """Return the office of a model, on its own file unless a database is named."""
+    return Office.open(model, database or default_database(model), text_encoder=text_encoder)

@@ -1,0 +1,17 @@
+"""Migrations: bring a database to the tables of this version, with Alembic."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+
+from defero.service.store.database import Database
+
+
+def migrate(database: Database) -> None:
+    """Create the tables, or change them to those of this version; one process at a time."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")

@@ -1,0 +1,118 @@
+"""The views in their tables: opened as a `Ledger` for a transaction, written back, and rebuilt from the log."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import fields
+
+from sqlalchemy import Connection, delete, select
+
+from defero.service.events import ModelChanged
+from defero.service.events.entry import to_json
+from defero.service.store import log
+from defero.service.store.tables import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS
+from defero.service.store.upsert import upsert
+from defero.service.views.cases import CaseState
+from defero.service.views.ledger import Ledger
+from defero.service.views.people import Person
+from defero.service.views.policy import Policy
+from defero.service.views.tallies import day_of
+
+
+def open_ledger(connection: Connection, *, now: float, cases: Iterable[str] = ()) -> Ledger:
+    """Return the views that a transaction needs: everybody, the policy, the model, and the cases named."""
+    ledger = Ledger(log.last_seq(connection), now, people=read_people(connection))
+    settings = dict(connection.execute(select(SETTINGS.c.name, SETTINGS.c.state)).all())
+    if "policy" in settings:
+        saved = json.loads(settings["policy"])
+        ledger.policy = Policy.from_dict(saved["policy"], version=saved["version"])
+    if "model" in settings:
+        ledger.model = _model(settings["model"])
+    asked = select(TALLIES.c.person, TALLIES.c.amount).where(TALLIES.c.day == day_of(now), TALLIES.c.name == "asked")
+    ledger.asked_today.update(dict(connection.execute(asked).all()))
+    ledger.cases.update(read_cases(connection, cases))
+    return ledger
+
+
+def read_people(connection: Connection) -> dict[str, Person]:
+    """Return everybody by id, in the order in which they joined."""
+    rows = connection.execute(select(PEOPLE.c.person, PEOPLE.c.state)).all()
+    people = {person: Person(**json.loads(state)) for person, state in rows}
+    return dict(sorted(people.items(), key=lambda item: int(item[0][1:])))
+
+
+def read_cases(connection: Connection, cases: Iterable[str]) -> dict[str, CaseState]:
+    """Return where some cases stand; those that do not exist are left out."""
+    wanted = list(dict.fromkeys(cases))
+    if not wanted:
+        return {}
+    rows = connection.execute(select(CASES.c.case_id, CASES.c.state).where(CASES.c.case_id.in_(wanted)))
+    return {case: CaseState.from_dict(json.loads(state)) for case, state in rows}
+
+
+def save_ledger(connection: Connection, ledger: Ledger) -> None:
+    """Append the new entries, and bring the views up to them."""
+    log.append(connection, ledger.entries)
+    write_views(connection, ledger)
+
+
+def write_views(connection: Connection, ledger: Ledger) -> None:
+    """Write the views that changed."""
+    upsert(connection, CASES, [_case_row(ledger.cases[case]) for case in sorted(ledger.touched_cases)])
+    people = [{"person": one, "state": to_json(vars(ledger.people[one]))} for one in sorted(ledger.touched_people)]
+    upsert(connection, PEOPLE, people)
+    settings = []
+    if "policy" in ledger.touched_settings:
+        policy = {"policy": ledger.policy.to_dict(), "version": ledger.policy.version}
+        settings.append({"name": "policy", "state": to_json(policy)})
+    if "model" in ledger.touched_settings and ledger.model is not None:
+        settings.append({"name": "model", "state": to_json(vars(ledger.model))})
+    upsert(connection, SETTINGS, settings)
+    rows = [
+        {"day": day, "person": person, "name": name, "amount": amount}
+        for (day, person, name), amount in sorted(ledger.counts.items())
+    ]
+    upsert(connection, TALLIES, rows, add="amount")
+
+
+def fold_log(connection: Connection) -> Ledger:
+    """Return all views as the log alone gives them."""
+    ledger = Ledger()
+    for entry in log.read_log(connection):
+        ledger.apply(entry)
+    return ledger
+
+
+def read_views(connection: Connection) -> Ledger:
+    """Return all views as their tables have them."""
+    ledger = open_ledger(connection, now=0.0)
+    for case, state in connection.execute(select(CASES.c.case_id, CASES.c.state)):
+        ledger.cases[case] = CaseState.from_dict(json.loads(state))
+    for row in connection.execute(select(TALLIES)):
+        ledger.counts[row.day, row.person, row.name] = row.amount
+    return ledger
+
+
+def rebuild(connection: Connection) -> None:
+    """Empty the tables of the views and fill them from the log."""
+    for table in VIEWS:
+        connection.execute(delete(table))
+    write_views(connection, fold_log(connection))
+
+
+def _case_row(state: CaseState) -> dict[str, object]:
+    return {
+        "case_id": state.case,
+        "received_at": state.received_at,
+        "asked": state.asked,
+        "asked_at": state.asked_at,
+        "due": state.due,
+        "settled_at": state.settled_at,
+        "erased": state.erased,
+        "state": to_json(state.to_dict()),
+    }
+
+
+def _model(saved: str) -> ModelChanged:
+    values = json.loads(saved)
+    known = {one.name: values[one.name] for one in fields(ModelChanged)}
+    return ModelChanged(**{**known, "classes": tuple(known["classes"]), "experts": tuple(known["experts"])})

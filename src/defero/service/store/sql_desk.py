@@ -1,0 +1,99 @@
+"""SqlDesk: the desk of one transaction, on a connection."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sqlalchemy import Connection, select
+
+from defero.service.events import Entry
+from defero.service.flow.desk import Request
+from defero.service.flow.team import Row
+from defero.service.store import contents, log, requests
+from defero.service.store.saved_views import read_cases
+from defero.service.store.tables import CASES
+from defero.service.views.cases import CaseState
+
+_AT_ONCE = 1_000
+
+
+class SqlDesk:
+    """What commands read and keep, in one transaction; written by `flush`.
+
+    Parameters
+    ----------
+    connection : Connection
+    now : float
+    keys : texts
+        Idempotency keys of the round, looked up together.
+    """
+
+    def __init__(self, connection: Connection, *, now: float, keys: Iterable[str] = ()) -> None:
+        self.connection, self.now = connection, now
+        self._requests = requests.read_requests(connection, keys)
+        self._new_requests: dict[str, Request] = {}
+        self._contents: dict[str, tuple[str | None, Row]] = {}
+        self._notes: list[tuple[int, str, str]] = []
+        self._names: dict[str, str] | None = None
+
+    def states(self, cases: Sequence[str]) -> dict[str, CaseState]:
+        """Return where some cases stand."""
+        return read_cases(self.connection, cases)
+
+    def rows(self, cases: Sequence[str]) -> dict[str, Row]:
+        """Return the features of some cases."""
+        known = contents.read_contents(self.connection, cases) if cases else {}
+        return {case: row for case, (_, row) in known.items()}
+
+    def keep_rows(self, new: Mapping[str, tuple[str | None, Row]]) -> None:
+        """Keep the key and the features of new cases."""
+        self._contents.update(new)
+
+    def names(self) -> dict[str, str]:
+        """Return everybody's name by id."""
+        if self._names is None:
+            self._names = contents.read_names(self.connection)
+        return self._names
+
+    def set_name(self, person: str, name: str) -> None:
+        """Set the name of a person."""
+        self.names()[person] = name
+        contents.write_names(self.connection, {person: name})
+
+    def keep_note(self, entry: Entry, words: str) -> None:
+        """Keep what somebody wrote about a case."""
+        assert entry.case is not None
+        self._notes.append((entry.seq, entry.case, words))
+
+    def erase_case(self, case: str) -> None:
+        """Remove the content of a case."""
+        self._contents.pop(case, None)
+        contents.erase_case(self.connection, case)
+
+    def first_entries(self, cases: Iterable[str]) -> dict[str, list[Entry]]:
+        """Return what the log has of some cases, from the beginning."""
+        by_case: dict[str, list[Entry]] = {}
+        for entry in log.of_cases(self.connection, cases, kinds=("received", "asked", "settled")):
+            by_case.setdefault(str(entry.case), []).append(entry)
+        return by_case
+
+    def open_questions(self, *, due_before: float | None = None, person: str | None = None) -> list[str]:
+        """Return the cases whose question is due, or is with a person."""
+        query = select(CASES.c.case_id).where(CASES.c.asked.is_not(None)).order_by(CASES.c.asked_at).limit(_AT_ONCE)
+        if due_before is not None:
+            query = query.where(CASES.c.due <= due_before)
+        if person is not None:
+            query = query.where(CASES.c.asked == person)
+        return [row[0] for row in self.connection.execute(query)]
+
+    def request(self, key: str) -> Request | None:
+        """Return the request of an idempotency key."""
+        return self._requests.get(key)
+
+    def keep_request(self, key: str, digest: str, cases: Sequence[str]) -> None:
+        """Remember that a request is done."""
+        self._requests[key] = self._new_requests[key] = Request(digest, tuple(cases))
+
+    def flush(self) -> None:
+        """Write what was kept."""
+        contents.write_contents(self.connection, self._contents)
+        contents.write_notes(self.connection, self._notes)
+        requests.write_requests(self.connection, self._new_requests, now=self.now)

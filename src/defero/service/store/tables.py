@@ -1,0 +1,109 @@
+"""The tables. `events` is the truth; `cases`, `people`, `settings` and `tallies` are views, rebuilt from it."""
+
+from sqlalchemy import BigInteger, Boolean, Column, Double, Index, LargeBinary, MetaData, String, Table, Text
+
+METADATA = MetaData()
+_ID, _NAME = String(40), String(200)
+
+EVENTS = Table(
+    "events",
+    METADATA,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("case_id", _ID),
+    Column("person", _ID),
+    Column("body", Text, nullable=False),
+    Index("events_by_case", "case_id", "seq"),
+    Index("events_by_kind", "kind", "seq"),
+    Index("events_by_person", "person", "seq"),
+)
+"""Append-only: triggers refuse every change and deletion."""
+
+CONTENTS = Table(
+    "contents",
+    METADATA,
+    Column("case_id", _ID, primary_key=True),
+    Column("key", _NAME),
+    Column("features", Text, nullable=False),
+)
+"""What may be personal about a case, and can be erased: the client's own key and the features as JSON."""
+
+NOTES = Table(
+    "notes",
+    METADATA,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("case_id", _ID, nullable=False, index=True),
+    Column("text", Text, nullable=False),
+)
+"""What people wrote about a case, by the entry that it belongs to; erased with the case."""
+
+IDENTITIES = Table(
+    "identities",
+    METADATA,
+    Column("person", _ID, primary_key=True),
+    Column("name", _NAME, nullable=False, unique=True),
+)
+"""Names of people; replaced when somebody is erased."""
+
+REQUESTS = Table(
+    "requests",
+    METADATA,
+    Column("key", String(320), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("at", Double, nullable=False),
+    Column("cases", Text, nullable=False),
+)
+"""Idempotency keys: whose, of what content, and which cases came of it."""
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("token_id", _ID, primary_key=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("person", _ID, nullable=False, index=True),
+    Column("created", Double, nullable=False),
+    Column("expires", Double, nullable=False),
+    Column("revoked", Double),
+)
+"""Tokens as SHA-256 of 256 random bits; the token itself is shown once and never stored."""
+
+SECRETS = Table(
+    "secrets", METADATA, Column("name", _ID, primary_key=True), Column("value", LargeBinary, nullable=False)
+)
+"""The key that signs sessions and links."""
+
+CASES = Table(
+    "cases",
+    METADATA,
+    Column("case_id", _ID, primary_key=True),
+    Column("received_at", Double, nullable=False),
+    Column("asked", _ID),
+    Column("asked_at", Double),
+    Column("due", Double),
+    Column("settled_at", Double),
+    Column("erased", Boolean, nullable=False),
+    Column("state", Text, nullable=False),
+    Index("cases_by_question", "asked", "asked_at"),
+    Index("cases_by_due", "due"),
+)
+"""View: `views.cases.CaseState` as JSON, and the columns that queues look for."""
+
+PEOPLE = Table("people", METADATA, Column("person", _ID, primary_key=True), Column("state", Text, nullable=False))
+"""View: `views.people.Person` as JSON."""
+
+SETTINGS = Table("settings", METADATA, Column("name", _ID, primary_key=True), Column("state", Text, nullable=False))
+"""View: the last `PolicyChanged` and `ModelChanged`."""
+
+TALLIES = Table(
+    "tallies",
+    METADATA,
+    Column("day", String(10), primary_key=True),
+    Column("person", _ID, primary_key=True),
+    Column("name", _ID, primary_key=True),
+    Column("amount", BigInteger, nullable=False),
+)
+"""View: `views.tallies`."""
+
+VIEWS = (CASES, PEOPLE, SETTINGS, TALLIES)
+"""What `rebuild` empties and writes again."""

@@ -1,0 +1,1 @@
+"""What the log says now: cases, people, settings and figures. Pure functions, rebuilt from the log."""

@@ -1,0 +1,104 @@
+"""Ledger: a piece of the views in memory, to which new entries are added; what one transaction works on."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from defero.service.events import Asked, Entry, Fact, ModelChanged, PersonChanged, PolicyChanged
+from defero.service.views import cases as case_view
+from defero.service.views import people as people_view
+from defero.service.views.cases import CaseState
+from defero.service.views.people import Person
+from defero.service.views.policy import Policy
+from defero.service.views.tallies import Tally, day_of, tallies
+
+
+@dataclass
+class Ledger:
+    """The views as far as they are needed, and the entries that were added.
+
+    Attributes
+    ----------
+    seq : int
+        Number of the last entry.
+    now : float
+        The time of the entries that are added.
+    cases : mapping
+        State of the cases at hand.
+    people : mapping
+    policy : Policy
+    model : ModelChanged, optional
+        The last one.
+    asked_today : Counter
+        Questions of the day by person.
+    entries : list
+        Added since it was opened.
+    counts : Counter
+        What they add to the tallies.
+    touched : sets of ids
+        Cases and people that changed.
+    """
+
+    seq: int = 0
+    now: float = 0.0
+    cases: dict[str, CaseState] = field(default_factory=dict)
+    people: dict[str, Person] = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    model: ModelChanged | None = None
+    asked_today: Counter[str] = field(default_factory=Counter)
+    entries: list[Entry] = field(default_factory=list)
+    counts: Counter[Tally] = field(default_factory=Counter)
+    touched_cases: set[str] = field(default_factory=set)
+    touched_people: set[str] = field(default_factory=set)
+    touched_settings: set[str] = field(default_factory=set)
+
+    def add(self, fact: Fact, case: str | None = None) -> Entry:
+        """Append a fact, now."""
+        entry = Entry(self.seq + 1, self.now, case, fact)
+        self.entries.append(entry)
+        self.apply(entry)
+        return entry
+
+    def apply(self, entry: Entry) -> None:
+        """Bring the views up to an entry."""
+        self.seq = entry.seq
+        fact = entry.fact
+        if entry.case is not None:
+            before = self.cases.get(entry.case)
+            for tally, amount in tallies(before, entry):
+                self.counts[tally] += amount
+            self.cases[entry.case] = case_view.apply(before, entry)
+            self.touched_cases.add(entry.case)
+            if isinstance(fact, Asked) and day_of(entry.at) == day_of(self.now):
+                self.asked_today[fact.person] += 1
+        elif isinstance(fact, PersonChanged):
+            self.people[fact.person] = people_view.apply(self.people.get(fact.person), entry)
+            self.touched_people.add(fact.person)
+        elif isinstance(fact, PolicyChanged):
+            self.policy = Policy.from_dict(fact.policy, version=fact.version)
+            self.touched_settings.add("policy")
+        elif isinstance(fact, ModelChanged):
+            self.model = fact
+            self.touched_settings.add("model")
+
+    def new_case(self) -> str:
+        """Return the id of a case that is received next."""
+        return f"c{self.seq + 1}"
+
+    def left_today(self, person: str) -> float:
+        """Return how many more questions a person may get today."""
+        who = self.people.get(person)
+        if who is None or not who.can_be_asked:
+            return 0
+        return float("inf") if who.capacity is None else who.capacity - self.asked_today[person]
+
+    def plain(self) -> dict[str, Any]:
+        """Return every view as plain values, to be compared with those of another ledger."""
+        return {
+            "seq": self.seq,
+            "cases": {case: state.to_dict() for case, state in sorted(self.cases.items())},
+            "people": {person: vars(state) for person, state in sorted(self.people.items())},
+            "policy": self.policy.to_dict() | {"version": self.policy.version},
+            "model": None if self.model is None else vars(self.model),
+            "tallies": {"/".join(tally): amount for tally, amount in sorted(self.counts.items()) if amount},
+        }

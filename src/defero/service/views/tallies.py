@@ -1,0 +1,80 @@
+"""Tallies: counts by day and person, each entry adding a few whole numbers.
+
+Probabilities and fees are counted in millionths, waiting times in milliseconds: whole numbers add up to the same in
+any order, so that rebuilt figures are equal to the last digit.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from defero.service.events import Answered, Asked, Entry, Outcome, Received, Settled, Skipped, TimedOut
+from defero.service.views.cases import CaseState
+
+Tally = tuple[str, str, str]
+"""Day, person ("" for the whole team), and what is counted."""
+MILLION = 1_000_000
+TEAM = ""
+
+
+def day_of(at: float) -> str:
+    """Return the day (UTC) of a time.
+
+    >>> day_of(86_400.0)
+    '1970-01-02'
+    """
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
+def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int]]:
+    """Yield what an entry about a case adds to the counts; `before` is the case before it.
+
+    Of the team: received, unusual, asked, fees, settled, settled_alone (nobody was heard), promised (P(right) of
+    settled cases), outcomes, right, promised_judged (P(right) of settled cases with an outcome).
+    Of a person: asked, answered, uncounted, skipped, timed_out, waited (from question to answer), judged (answers whose
+    outcome is known), right, promised (P(right) of these).
+    """
+    day, fact = day_of(entry.at), entry.fact
+    match fact:
+        case Received():
+            yield (day, TEAM, "received"), 1
+            if fact.unusual:
+                yield (day, TEAM, "unusual"), 1
+        case Asked():
+            for who in (TEAM, fact.person):
+                yield (day, who, "asked"), 1
+                yield (day, who, "fees"), round(MILLION * fact.fee)
+        case Answered():
+            yield (day, fact.person, "answered" if fact.counted else "uncounted"), 1
+            if before is not None and before.asked == fact.person and before.asked_at is not None:
+                yield (day, fact.person, "waited"), round(1000 * (entry.at - before.asked_at))
+        case Skipped() | TimedOut():
+            yield (day, fact.person, fact.kind), 1
+        case Settled():
+            yield (day, TEAM, "settled"), 1
+            yield (day, TEAM, "promised"), round(MILLION * fact.p_right)
+            if not fact.heard:
+                yield (day, TEAM, "settled_alone"), 1
+        case Outcome() if before is not None:
+            yield from _judged(day, before, fact)
+
+
+def _judged(day: str, before: CaseState, fact: Outcome) -> Iterator[tuple[Tally, int]]:
+    """Yield what an outcome says of the team and of those who answered; a correction takes back the earlier one."""
+    first = before.outcome is None
+    if before.settled and before.step is not None:
+        if first:
+            yield (day, TEAM, "outcomes"), 1
+            yield (day, TEAM, "promised_judged"), round(MILLION * before.step.p_right)
+        yield (day, TEAM, "right"), _change(before.step.label, before, fact)
+    promised = dict(zip(before.was_asked, before.promised, strict=True))
+    for person, answer in before.answers:
+        if person not in promised:  # nobody promised anything of whoever was not asked
+            continue
+        if first:
+            yield (day, person, "judged"), 1
+            yield (day, person, "promised"), round(MILLION * promised[person])
+        yield (day, person, "right"), _change(answer, before, fact)
+
+
+def _change(label: object, before: CaseState, fact: Outcome) -> int:
+    return int(label == fact.label) - int(before.outcome is not None and label == before.outcome)

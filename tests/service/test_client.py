@@ -1,0 +1,63 @@
+"""`defero.client` against a server of this process."""
+
+import socket
+import threading
+import time
+
+import pytest
+import uvicorn
+from small_team import SURE, UNSURE
+
+from defero.client import Client, ServiceError
+from defero.service.access.tokens import issue_token
+from defero.service.api.app import make_app, with_shell
+from defero.service.flow.change_people import AddPerson
+
+
+@pytest.fixture
+def url(office):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = uvicorn.Config(with_shell(make_app(office)), port=port, log_level="error", lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+def test_the_client_walks_a_case_to_its_decision(url, office):
+    person = office.do(AddPerson("robot", "machine", "system"))["person"]
+    with office.database.write() as connection:
+        token = issue_token(connection, person, now=office.clock())
+    with Client(url, token) as client:
+        sure, unsure = client.add([SURE, UNSURE], keys=["a", "b"], request="k1")
+        assert (sure.settled, sure.label, sure.key) == (True, "ill", "a")
+        assert (unsure.settled, unsure.ask) == (False, "ann")
+        assert client.add([SURE, UNSURE], keys=["a", "b"], request="k1") == [sure, unsure]
+        step = client.answer(unsure.case, "well", person=unsure.person)
+        while not step.settled:
+            step = client.skip(unsure.case, person=step.person, note="busy")
+        assert step.label == "well"
+        assert client.outcomes({sure.case: "ill", unsure.case: "ill"}) == 2
+        found = [decision for _, decision in client.decisions()]
+        assert [(one.key, one.label) for one in found] == [("a", "ill"), ("b", "well")]
+        assert found[1].heard == ("ann",)
+        assert [one["name"] for one in client.people()] == ["ann", "bob", "cem", "robot"]
+        assert client.questions(person="p1") == []
+        with pytest.raises(ServiceError, match="403") as refused:
+            client.export()
+        assert refused.value.problem["title"] == "Not allowed"
+
+
+def test_errors_of_the_client_say_what_is_wrong(url):
+    with Client(url, "defero_wrong") as client, pytest.raises(ServiceError, match="401"):
+        client.people()
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        Client("http://127.0.0.1:9", "t", timeout=2).people()
+    with pytest.raises(ValueError, match="http://"):
+        Client("ftp://a", "t")

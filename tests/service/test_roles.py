@@ -1,0 +1,108 @@
+"""Every route by role: lead, expert, another expert, machine, nobody, and a revoked token. Each cell is tried."""
+
+import pytest
+from small_team import UNSURE
+
+from defero.service.access.roles import ALLOWED, OPEN
+from defero.service.access.tokens import issue_token, revoke_tokens
+from defero.service.api.app import make_app
+from defero.service.events import PersonChanged
+from defero.service.store.contents import write_names
+from defero.service.store.saved_views import open_ledger, save_ledger
+
+WHO = {"lead": "boss", "expert": "ann", "other expert": "bob", "machine": "robot", "nobody": None, "revoked": "revoked"}
+OTHERS = {"nobody": 401, "revoked": 401}
+# What each request is, and what whoever may make it gets; "other expert" where it differs from "expert".
+REQUESTS = {
+    "GET /metrics": ({}, {"lead": 200, "machine": 200}),
+    "GET /v1/me": ({}, {"lead": 200, "machine": 200, "expert": 200, "other expert": 200}),
+    "POST /v1/cases": ({"json": {"cases": [{"features": UNSURE}]}}, {"lead": 200, "machine": 200}),
+    "GET /v1/cases/{case}": ({}, {"lead": 200, "machine": 200, "expert": 200, "other expert": 404}),
+    "GET /v1/cases/{case}/trail": ({}, {"lead": 200}),
+    "DELETE /v1/cases/{case}/content": ({}, {"lead": 200}),
+    "POST /v1/answers": (
+        {"json": {"case": "{case}", "answer": "ill"}},
+        {"lead": 422, "machine": 422, "expert": 200, "other expert": 404},
+    ),
+    "POST /v1/skips": ({"json": {"case": "{case}"}}, {"lead": 422, "machine": 422, "expert": 200, "other expert": 404}),
+    "GET /v1/questions": (
+        {"params": {"person": "p1"}},
+        {"lead": 200, "machine": 200, "expert": 200, "other expert": 403},
+    ),
+    "POST /v1/outcomes": (
+        {"json": {"outcomes": [{"case": "{case}", "label": "ill"}]}},
+        {"lead": 200, "machine": 200},
+    ),
+    "GET /v1/decisions": ({}, {"lead": 200, "machine": 200}),
+    "GET /v1/export.csv": ({}, {"lead": 200}),
+    "GET /v1/tallies": ({}, {"lead": 200}),
+    "GET /v1/policy": ({}, {"lead": 200, "machine": 200}),
+    "PUT /v1/policy": ({"json": {"error_cost": 2}}, {"lead": 200}),
+    "GET /v1/people": ({}, {"lead": 200, "machine": 200}),
+    "POST /v1/people": ({"json": {"name": "eve", "role": "expert"}}, {"lead": 201}),
+    "PATCH /v1/people/{person}": ({"json": {"available": False}}, {"lead": 200, "expert": 200, "other expert": 404}),
+    "DELETE /v1/people/{person}": ({}, {"lead": 200}),
+    "POST /v1/people/{person}/tokens": ({}, {"lead": 201}),
+    "DELETE /v1/people/{person}/tokens": ({}, {"lead": 200}),
+}
+
+
+def routes(office):
+    made = make_app(office).openapi()["paths"]
+    return {f"{method.upper()} {path}" for path, operations in made.items() for method in operations}
+
+
+def test_every_route_is_in_the_table(office):
+    assert routes(office) | {"GET /openapi.json"} == set(ALLOWED) | OPEN
+    assert set(REQUESTS) == set(ALLOWED)
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_what_a_role_may_do(clients, who):
+    clients.tokens["revoked"] = "defero_no-such-token"
+    with_revoked(clients)
+    for route, (more, expected) in REQUESTS.items():
+        case = clients.add(UNSURE, who="boss").json()["cases"][0]["case"]
+        method, path = route.split(" ")
+        sent = {kind: filled(value, case) for kind, value in more.items()}
+        reply = clients.call(WHO[who], method, path.format(case=case, person="p1"), **sent)
+        assert reply.status_code == expected.get(who, OTHERS.get(who, 403)), (route, who, reply.text)
+        if reply.status_code >= 400:
+            assert reply.headers["content-type"] == "application/problem+json"
+        again(clients)
+
+
+def again(clients):
+    """Undo what a request may have done to ann, so that the next one meets the same world."""
+    if clients.call("boss", "GET", "/v1/people").json()["people"][0]["removed"]:
+        with clients.office.database.write() as connection:
+            ledger = open_ledger(connection, now=clients.office.clock())
+            ledger.add(PersonChanged(person="p1", change={"removed": False}, by="test"))
+            save_ledger(connection, ledger)
+            write_names(connection, {"p1": "ann"})
+    clients.call("boss", "PATCH", "/v1/people/p1", json={"available": True})
+    with_revoked(clients)
+
+
+def with_revoked(clients):
+    """Give everybody fresh tokens, and revoke one of a lead."""
+    office = clients.office
+    with office.database.write() as connection:
+        clients.tokens["revoked"] = issue_token(connection, clients.ids["boss"], now=office.clock())
+        revoke_tokens(connection, clients.ids["boss"], now=office.clock())
+        for name in ("boss", "ann"):
+            clients.tokens[name] = issue_token(connection, clients.ids[name], now=office.clock())
+    office.tokens.forget()
+
+
+def filled(value, case):
+    if isinstance(value, dict):
+        return {name: filled(one, case) for name, one in value.items()}
+    if isinstance(value, list):
+        return [filled(one, case) for one in value]
+    return case if value == "{case}" else value
+
+
+def test_open_routes_need_no_token_and_tell_nothing(clients):
+    assert clients.call(None, "GET", "/health").json() == {"status": "ok"}
+    assert clients.call(None, "GET", "/openapi.json").json()["info"]["title"] == "defero"

@@ -1,0 +1,100 @@
+"""A serving process loads nothing that trains; a model that was fitted by `fit` is served, and its export is read."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from defero import DeferralClassifier, read_cases
+from defero.cli.main import app
+
+CODE = """
+import json, sys
+from pathlib import Path
+from starlette.testclient import TestClient
+from defero.service.api.app import make_app
+from defero.service.office import Office
+office = Office.open(Path("model"), "cases.sqlite")
+rows = json.loads(Path("rows.json").read_text())
+with TestClient(make_app(office)) as http:
+    token = office.lead_token(days=1)
+    headers = {"Authorization": f"Bearer {token}"}
+    steps = http.post("/v1/cases", json={"cases": [{"features": row} for row in rows]}, headers=headers).json()["cases"]
+    for step in steps:
+        if step["ask"]:
+            answer = {"case": step["case"], "answer": "yes", "person": step["person"]}
+            http.post("/v1/answers", json=answer, headers=headers)
+    outcomes = [{"case": step["case"], "label": "yes" if n % 2 else "no"} for n, step in enumerate(steps[:9])]
+    http.post("/v1/outcomes", json={"outcomes": outcomes}, headers=headers)
+    Path("export.csv").write_text(http.get("/v1/export.csv", headers=headers).text)
+loaded = [name for name in ("torch", "sklearn", "pandas", "matplotlib", "defero.estimators") if name in sys.modules]
+print(json.dumps({"loaded": loaded, "asked": sum(step["ask"] is not None for step in steps), "steps": len(steps)}))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model of a table."""
+    where = tmp_path_factory.mktemp("clinic")
+    rng = np.random.default_rng(0)
+    n = 400
+    frame = pd.DataFrame({"age": rng.normal(size=n), "size": rng.normal(size=n), "site": rng.choice(["a", "b"], n)})
+    truth = np.where(frame["age"] + 1.5 * rng.normal(size=n) > 0, "yes", "no")
+    answers = pd.DataFrame(
+        {
+            name: np.where(rng.random(n) < skill, truth, np.where(truth == "yes", "no", "yes"))
+            for name, skill in (("ann", 0.95), ("bob", 0.9))
+        }
+    )
+    team = DeferralClassifier(net="linear", random_state=0).fit(frame[:340], truth[:340], experts=answers[:340])
+    team.router_.save(where / "model")
+    rows = json.loads(frame.iloc[340:].to_json(orient="records"))
+    (where / "rows.json").write_text(json.dumps(rows))
+    return where
+
+
+def test_a_fitted_model_is_served_without_what_trains_and_its_export_is_read(folder):
+    done = subprocess.run([sys.executable, "-c", CODE], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["loaded"] == []
+    assert result["steps"] == 60
+    assert result["asked"] > 0
+    read = read_cases(folder / "export.csv", label="outcome", expert_names=["ann", "bob"], key="case")
+    assert len(read) == 9
+    assert list(read.table.features.columns) == ["age", "size", "site"]
+
+
+def test_people_are_added_listed_and_revoked_from_the_command_line(tmp_path):
+    where = ["--database", str(tmp_path / "cases.sqlite"), "--json"]
+
+    def call(*arguments):
+        done = CliRunner().invoke(app, ["people", *arguments, *where])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.output)
+
+    first = call("add", "triage", "--role", "machine")
+    assert first["person"] == "p1"
+    assert first["token"].startswith("defero_")
+    assert call("add", "triage", "--role", "machine")["token"] != first["token"]
+    assert [(one["name"], one["role"], one["tokens"]) for one in call("list")["people"]] == [("triage", "machine", 2)]
+    assert call("revoke", "triage") == {"revoked": 2}
+    assert call("list")["people"][0]["tokens"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fact"),
+    [
+        (["add", "ann", "--role", "boss"], "role"),
+        (["add", " "], "name"),
+        (["revoke", "nobody"], "nobody"),
+    ],
+)
+def test_wrong_people_are_one_sentence(tmp_path, arguments, fact):
+    done = CliRunner().invoke(app, ["people", *arguments, "--database", str(tmp_path / "cases.sqlite")])
+    assert done.exit_code != 0
+    assert fact in str(done.exception)
