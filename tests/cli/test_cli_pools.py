@@ -194,3 +194,38 @@ def test_bad_rows_of_a_pool_are_named_or_left_out(pool, tmp_path):
     assert json.loads(result.stdout)["rows"] == 198
     listed = pd.read_csv(f"{out}.bad-rows.csv")
     assert listed[["row", "column"]].values.tolist() == [[5, "length"], [7, "large_price"]]
+
+
+def test_one_row_says_that_rows_are_missing_and_not_groups(tmp_path):
+    pd.DataFrame({"x": [1.5], "a": [1], "b": [0]}).to_csv(tmp_path / "one.csv", index=False)
+    message = refused("fit", tmp_path / "one.csv", "--scores", "--experts", "a,b", "--out", tmp_path / "m")
+    assert "1 row with a score" in message
+    assert "--group" not in message
+
+
+def test_options_are_called_as_on_the_command_line(pool, tmp_path):
+    folder, _ = pool
+    message = refused(
+        "route",
+        folder / "pool",
+        folder / "new.csv",
+        "--out",
+        tmp_path / "d.csv",
+        "--budget",
+        "9",
+        "--quality-floor",
+        "1",
+    )
+    assert "--quality-floor and --budget" in message
+    table = pd.read_csv(folder / "past.csv").drop(columns="large_price")
+    table.loc[0, MEMBERS] = np.nan
+    table.to_csv(tmp_path / "bare.csv", index=False)
+    bare = tmp_path / "bare"
+    fitted = call(
+        "fit", tmp_path / "bare.csv", "--scores", "--experts", ",".join(MEMBERS), "--key", "id", "--out", bare
+    )
+    assert "1 row has no score and is left out" in fitted.output
+    for option in ("--error-cost", "--budget", "--quality-floor"):
+        message = refused("route", bare, folder / "new.csv", "--out", tmp_path / "d.csv", option, "0.5")
+        assert option in message
+        assert "--fee" in message

@@ -20,6 +20,14 @@ def best_value(score, price, can, trade_off):
     return value.max(axis=1)
 
 
+def every_total(values):
+    """The total of every choice of one of four members for each of six items, (4 ** 6,)."""
+    total = np.zeros(1)
+    for row in values:
+        total = (total[:, None] + row).ravel()
+    return total
+
+
 @given(tables, tables, arrays(np.bool_, (6, 4)), st.floats(0.01, 100))
 def test_every_trade_off_is_on_the_frontier(score, price, can, trade_off):
     steps = frontier_steps(score, price, can)
@@ -52,16 +60,10 @@ def test_a_budget_is_kept_and_its_choice_is_on_the_frontier(score, price, budget
     expert = by_budget(score, price, EVERYBODY, budget).expert
     rows = np.arange(6)
     assert price[rows, expert].sum() <= budget + 1e-9
-    # No other choice of the same cost or less is better by more than the step that could not be paid.
+    # Of all choices there are, none within the budget is better by more than the step that could not be paid.
     largest = (score.max(axis=1) - score.min(axis=1)).max()
-    best = max(
-        (
-            score[rows, choices_at(steps, k)].sum()
-            for steps in [frontier_steps(score, price, EVERYBODY)]
-            for k in range(len(steps.item) + 1)
-            if price[rows, choices_at(steps, k)].sum() <= budget + 1e-9
-        ),
-    )
+    total_price, total_score = every_total(price), every_total(score)
+    best = total_score[total_price <= budget + 1e-9].max()
     assert score[rows, expert].sum() >= best - largest - 1e-9
 
 
@@ -119,12 +121,25 @@ def test_scores_that_are_missing_are_never_chosen_in_a_curve():
     assert curve.cost.tolist() == [0.0]
 
 
-def test_the_trade_off_for_a_cost_or_a_quality():
+@given(tables, tables, st.floats(0, 1), st.booleans())
+def test_routing_at_the_trade_off_for_a_quality_or_a_cost_keeps_it(score, price, share, thinned):
+    curve = pool_curve(score, price, expert_names=tuple("abcd"), most_points=3 if thinned else None)
+    rows = np.arange(6)
+    quality = float(curve.quality[0] + share * (curve.quality[-1] - curve.quality[0]))
+    expert = by_trade_off(score, price, EVERYBODY, curve.trade_off_for(quality=quality)).expert
+    assert score[rows, expert].mean() >= quality - 1e-9
+    cost = float(curve.cost[0] + share * (curve.cost[-1] - curve.cost[0]))
+    expert = by_trade_off(score, price, EVERYBODY, curve.trade_off_for(cost=cost)).expert
+    assert price[rows, expert].mean() <= cost + 1e-9
+    assert price[rows, expert].mean() >= curve.cost[curve.cost <= cost + 1e-9].max() - 1e-9
+
+
+def test_a_cost_or_a_quality_out_of_reach_is_refused():
     curve = pool_curve(
         np.array([[0.2, 0.9], [0.8, 0.9]]), np.array([[1.0, 3.0], [1.0, 3.0]]), expert_names=("small", "large")
     )
-    assert curve.trade_off_for(cost=2.5) == pytest.approx(2 / 0.7)
-    assert curve.trade_off_for(quality=0.9) == pytest.approx(20.0)
+    assert 2 / 0.7 < curve.trade_off_for(cost=2.5) <= 20.0
+    assert 20.0 < curve.trade_off_for(quality=0.9) < np.inf
     assert curve.zero_at_cost(2.0) == pytest.approx(0.7)
     for wrong, argument in (({"cost": 0.5}, "cost"), ({"quality": 0.95}, "quality")):
         with pytest.raises(InputError) as error:

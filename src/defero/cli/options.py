@@ -115,12 +115,14 @@ _SPELLINGS = {
     "expert_names": "--experts",
     "groups": "--group",
     "floor": "--quality-floor",
+    "prices": "--fee",
     "max_epochs": "--epochs",
     "random_state": "--seed",
+    "trade_off": "--error-cost",
 }
 _SPELLINGS_OF = {
     "add-expert": {"annotator": "--expert-column", "name": "--expert"},
-    "fit": {"images": "TABLE", "model": "--net", "prices": "--fee"},
+    "fit": {"images": "TABLE", "model": "--net"},
 }
 
 

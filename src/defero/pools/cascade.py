@@ -6,11 +6,12 @@ the others by the covariance of the members' errors: where one member failed, th
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.errors import InputError
 from defero.pools.frontier import NOBODY
 
 
@@ -28,6 +29,17 @@ class Marking:
     sensitivity: float
     specificity: float
     price: float = 0.0
+
+    @classmethod
+    def of(cls, judge: Any, price: float) -> "Marking":
+        """Return the marking of a judge, anything with `sensitivity` and `specificity`, at a price."""
+        if not (hasattr(judge, "sensitivity") and hasattr(judge, "specificity")):
+            raise InputError(
+                f"must have a sensitivity and a specificity, such as Judge(0.9, 0.8), got {judge!r}.", argument="judge"
+            )
+        if not 0 <= price < np.inf:
+            raise InputError(f"must be a finite number of at least 0, got {price}.", argument="judge_price")
+        return cls(float(judge.sensitivity), float(judge.specificity), float(price))
 
     def share_right(self, right: FloatArray) -> FloatArray:
         """Return P(marked right) of answers that are right with these probabilities."""
@@ -68,6 +80,19 @@ def moved(right: FloatArray, member: int, after: FloatArray, covariance: FloatAr
     change = np.clip(right + np.outer(after - right[:, member], pull), 0.0, 1.0)
     change[:, member] = after
     return change
+
+
+def check_marks(marks: Any, asked: Any, shape: tuple[int, ...]) -> tuple[FloatArray, BoolArray]:
+    """Return the marks (n, J), NaN where there is none, and who has answered, (n, J)."""
+    marked = np.full(shape, np.nan) if marks is None else np.asarray(marks, dtype=np.float64)
+    if marked.shape != shape or not np.isin(marked[np.isfinite(marked)], (0, 1)).all():
+        raise InputError(f"must be 0, 1 or NaN of shape {shape}.", argument="marks")
+    answered = np.isfinite(marked) if asked is None else np.asarray(asked)
+    if answered.shape != shape or not np.isin(answered, (0, 1)).all():
+        raise InputError(f"must be True or False of shape {shape}.", argument="asked")
+    if (np.isfinite(marked) & ~answered.astype(np.bool_)).any():
+        raise InputError("must be True wherever there is a mark: only answers are judged.", argument="asked")
+    return marked, answered.astype(np.bool_)
 
 
 def heard_marks(right: FloatArray, marks: FloatArray, marking: Marking, covariance: FloatArray) -> FloatArray:

@@ -13,6 +13,8 @@ from defero.core.wording import count_of, money
 from defero.pools.frontier import along, area_between, frontier_steps, quality_at, upper_hull
 
 MOST_POINTS = 200
+_APART = 1e-5
+"""Trade-offs that are nearer than this are not told apart by decisions in single precision."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -21,8 +23,9 @@ class PoolCurve(Tabular):
 
     Attributes
     ----------
-    trade_off : (p,)
-        Money per point of quality, rising from 0.
+    trade_off, trade_off_end : (p,)
+        Money per point of quality, rising from 0: a point is reached by every trade-off above the first and up to the
+        second. At a tie the cheaper member is chosen.
     cost, quality : (p,)
         Mean price and mean score of those who are chosen.
     expert_names : J names
@@ -40,6 +43,7 @@ class PoolCurve(Tabular):
     """
 
     trade_off: FloatArray
+    trade_off_end: FloatArray
     cost: FloatArray
     quality: FloatArray
     expert_names: tuple[str, ...]
@@ -77,7 +81,7 @@ class PoolCurve(Tabular):
                 raise InputError(
                     f"must be at least {money(float(self.cost[0]))}, the cheapest way, got {cost:g}.", argument="cost"
                 )
-            return float(self.trade_off[inside[-1]])
+            return self._inside_of_a_point(inside[::-1])
         if quality is None or cost is not None:
             raise InputError("pass either cost or quality.")
         reached = np.flatnonzero(self.quality >= quality - 1e-12)
@@ -86,7 +90,16 @@ class PoolCurve(Tabular):
                 f"must be at most {self.quality.max():.4f}, the best that this pool reaches, got {quality:g}.",
                 argument="quality",
             )
-        return float(self.trade_off[reached[0]])
+        return self._inside_of_a_point(reached)
+
+    def _inside_of_a_point(self, points: IntArray) -> float:
+        """Return a trade-off well between the ends of the first of some points whose ends are apart."""
+        low, high = self.trade_off[points], self.trade_off_end[points]
+        apart = high > low * (1 + _APART)
+        k = int(np.argmax(apart)) if apart.any() else int(np.argmax((high - low) / high))
+        if np.isinf(high[k]):
+            return 2.0 * float(low[k]) if low[k] > 0 else 1.0
+        return float(low[k] + high[k]) / 2
 
     def headline(self) -> str:
         """Return the ends of the curve and the area over the zero router."""
@@ -140,14 +153,15 @@ def pool_curve(
     # One point for each trade-off: the one after the last of equal steps.
     last = np.append(trade_off[1:] > trade_off[:-1], True)
     cost, quality, trade_off = cost[last], quality[last], trade_off[last]
+    end = np.append(trade_off[1:], np.inf)
     if most_points is not None and len(cost) > most_points:
         spread = np.unique(np.rint(np.linspace(0, len(cost) - 1, most_points)).astype(np.int64))
-        cost, quality, trade_off = cost[spread], quality[spread], trade_off[spread]
+        cost, quality, trade_off, end = cost[spread], quality[spread], trade_off[spread], end[spread]
     member_cost, member_quality = member_means(price, real if can is None else np.where(can, real, np.nan))
     known = np.flatnonzero(np.isfinite(member_cost) & np.isfinite(member_quality))
     corners = known[upper_hull(member_cost[known], member_quality[known])] if hull is None else hull
     corners = corners[np.argsort(member_cost[corners], kind="stable")]
-    return PoolCurve(trade_off, cost, quality, expert_names, member_cost, member_quality, corners)
+    return PoolCurve(trade_off, end, cost, quality, expert_names, member_cost, member_quality, corners)
 
 
 def member_means(price: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:

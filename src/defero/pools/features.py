@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from defero.core.errors import InputError
 from defero.core.wording import join_names
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.tables.cells import is_blank
 
 
 class Records:
@@ -87,19 +88,28 @@ def as_table(X: Any, recipe: FeatureRecipe | None = None) -> Any:
         return X
     if isinstance(X, Mapping):
         return Records(X)
-    texts = [X] if isinstance(X, str) else X
-    if recipe is not None and _are_texts(texts):
+    texts = texts_in(X)
+    if recipe is not None and texts is not None:
         if len(recipe.inputs) != 1:
             raise InputError(
                 f"must have the columns {join_names(recipe.inputs)}; pass a table or {{column: value}}.", argument="X"
             )
-        return Records({recipe.inputs[0]: list(texts)})
+        return Records({recipe.inputs[0]: texts})
     if recipe is None:
         return X
     raise InputError(f"must be a table with the columns {join_names(recipe.inputs)}, as in fit.", argument="X")
 
 
-def _are_texts(values: Any) -> bool:
-    if isinstance(values, Sequence):
-        return len(values) > 0 and all(isinstance(one, str) for one in values)
-    return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "UO"
+def texts_in(X: Any) -> list[str | None] | None:
+    """Return the texts of a text, a list, a Series or an array of texts, None for blank ones; None for anything else.
+
+    >>> texts_in("a poem"), texts_in(np.array(["a", "b"])), texts_in(["a", None]), texts_in([1.0])
+    (['a poem'], ['a', 'b'], ['a', None], None)
+    """
+    if isinstance(X, str):
+        return [X]
+    if not (isinstance(X, Sequence) or np.ndim(X) == 1) or isinstance(X, Mapping):
+        return None
+    cells = [None if np.ndim(cell) == 0 and is_blank(cell) else cell for cell in X]
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    return cells if texts and len(texts) == len(cells) - cells.count(None) else None

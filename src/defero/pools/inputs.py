@@ -107,4 +107,21 @@ def _numbers(values: Any, argument: str) -> FloatArray:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"must be numbers, NaN where there is none: {error}.", argument=argument) from error
+        raise InputError(f"must be numbers, NaN where there is none{_first_odd(values)}.", argument=argument) from error
+
+
+def _first_odd(values: Any) -> str:
+    """Return the first cell that is no number, in words; blank where rows differ in length."""
+    try:
+        cells = np.asarray(values, dtype=object)
+    except ValueError:
+        return "; rows differ in length"
+    for place, cell in np.ndenumerate(cells):
+        if np.ndim(cell) > 0:
+            return "; rows differ in length"
+        try:
+            float(np.nan if cell is None else cell)
+        except (TypeError, ValueError):
+            where = ", ".join(f"{axis} {at}" for axis, at in zip(("row", "column"), place, strict=False))
+            return f", got {str(cell)!r:.40} in {where}" if where else f", got {str(cell)!r:.40}"
+    return ""

@@ -14,7 +14,7 @@ from defero.core.wording import join_names
 from defero.data.fingerprint import row_fingerprints
 from defero.decisions.assigning.limits import Capacity
 from defero.pools.baselines import training_hull
-from defero.pools.cascade import CascadeStep, Marking, cascade_step, heard_marks
+from defero.pools.cascade import CascadeStep, Marking, cascade_step, check_marks, heard_marks
 from defero.pools.choosing import Chosen, by_budget, by_capacity, by_floor, by_product, by_trade_off, rule_of
 from defero.pools.curve import PoolCurve, pool_curve
 from defero.pools.decision import PoolDecision
@@ -24,6 +24,7 @@ from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge
 from defero.pools.members import with_member, without_member
 from defero.pools.parts import PoolParts
+from defero.pools.rule import RouteRule
 
 
 class PoolRouter(PoolParts):
@@ -108,37 +109,13 @@ class PoolRouter(PoolParts):
         PoolDecision
             A member without a known price is chosen only where money plays no part.
         """
-        return self.route_features(
-            self.features(X),
-            prices=prices,
-            trade_off=trade_off,
-            budget=budget,
-            floor=floor,
-            available=available,
-            capacity=capacity,
-        )
+        rule = RouteRule(prices, trade_off, budget, floor, available, capacity)
+        return self.route_features(self.features(X), rule)
 
-    def route_features(
-        self,
-        features: Any,
-        *,
-        prices: Any = None,
-        trade_off: float | None = None,
-        budget: float | None = None,
-        floor: float | None = None,
-        available: Mapping[str, bool] | ArrayLike | None = None,
-        capacity: Capacity | None = None,
-    ) -> PoolDecision:
+    def route_features(self, features: Any, rule: RouteRule) -> PoolDecision:
         """Choose as `route` does, from what `features` returned."""
-        paid = _one_rule(trade_off=trade_off, budget=budget, floor=floor)
-        if floor is not None and capacity is not None:
-            raise InputError(
-                ": a floor for each item and limits of the members cannot be kept together; pass one of them.",
-                argument="floor",
-            )
-        can = self._can(available, len(features))
-        v = np.inf if trade_off is None else float(trade_off)
-        if can is None and not {"budget", "floor"} & set(paid) and capacity is None and v > 0:
+        can, v, prices, capacity = self._can(rule.available, len(features)), rule.worth, rule.prices, rule.capacity
+        if can is None and rule.paid in (None, "trade_off") and capacity is None and v > 0:
             fast = self._route_by_product(features, prices, v)
             if fast is not None:
                 return fast
@@ -146,15 +123,16 @@ class PoolRouter(PoolParts):
         features = features.astype(np.float64, copy=False)
         score, price = self.model.predict(features), self._price_matrix(features, prices)
         can = np.ones(score.shape, dtype=np.bool_) if can is None else can
-        if paid:
-            self._check_some_price(price, paid[0])
+        if rule.paid is not None:
+            self._check_some_price(price, rule.paid)
             can = can & np.isfinite(price)
         if capacity is not None:
-            chosen = by_capacity(score, price, can, v, capacity=capacity, expert_names=self.expert_names, budget=budget)
-        elif budget is not None:
-            chosen = by_budget(score, price, can, budget)
-        elif floor is not None:
-            chosen = by_floor(score, price, can, floor)
+            names = self.expert_names
+            chosen = by_capacity(score, price, can, v, capacity=capacity, expert_names=names, budget=rule.budget)
+        elif rule.budget is not None:
+            chosen = by_budget(score, price, can, rule.budget)
+        elif rule.floor is not None:
+            chosen = by_floor(score, price, can, rule.floor)
         else:
             chosen = by_trade_off(score, price, can, v)
         return self._decision(chosen, score, price)
@@ -228,6 +206,7 @@ class PoolRouter(PoolParts):
         X: Any,
         *,
         marks: ArrayLike | None = None,
+        asked: ArrayLike | None = None,
         judge: Any,
         trade_off: float,
         judge_price: float = 0.0,
@@ -240,30 +219,32 @@ class PoolRouter(PoolParts):
         ----------
         X : as in `route`
         marks : (n, J), optional
-            The judge's marks of the answers so far, 1 or 0; NaN where a member was not asked.
+            The judge's marks of the answers so far, 1 or 0; NaN where an answer was not judged, or there is none.
+        asked : (n, J) bool, optional
+            Who has answered, judged or not; by default whose answer has a mark.
         judge : Judge
             Anything with `sensitivity` and `specificity`.
         trade_off : float
-            Money that a point of quality is worth.
+            Money that a point of quality is worth, finite.
         judge_price : float
             What a mark costs.
         prices, available
             As in `route`.
         """
+        marking = Marking.of(judge, judge_price)
+        if not 0 <= trade_off < np.inf:
+            raise InputError(f"must be a finite number of at least 0, got {trade_off}.", argument="trade_off")
         features, expected = self.features(X), self.scores(X)
-        marked = np.full(expected.shape, np.nan) if marks is None else np.asarray(marks, dtype=np.float64)
-        if marked.shape != expected.shape or not np.isin(marked[np.isfinite(marked)], (0, 1)).all():
-            raise InputError(f"must be 0, 1 or NaN of shape {expected.shape}.", argument="marks")
+        marked, answered = check_marks(marks, asked, expected.shape)
         price = self._price_matrix(features, prices)
         self._check_some_price(price, "trade_off")
         can = self._can(available, len(features))
         can = np.isfinite(price) if can is None else can & np.isfinite(price)
-        marking = Marking(float(judge.sensitivity), float(judge.specificity), judge_price)
         right = heard_marks(expected, marked, marking, self.covariance)
         return cascade_step(
             right,
             np.nan_to_num(price),
-            np.isfinite(marked),
+            answered,
             can,
             marking=marking,
             covariance=self.covariance,
@@ -355,20 +336,6 @@ class PoolRouter(PoolParts):
         from defero.pools.storage import load_pool
 
         return load_pool(Path(folder))
-
-
-def _one_rule(**given: float | None) -> list[str]:
-    """Return which rule is given; raises for two of them, and for numbers that make no sense."""
-    rules = [name for name, value in given.items() if value is not None]
-    if len(rules) > 1:
-        raise InputError(f": pass one of {join_names(given)}, got {join_names(rules)}.", argument=rules[1])
-    for name in rules:
-        value = given[name]
-        highest = 1.0 if name == "floor" else np.inf
-        if value is None or not 0 <= value <= highest:
-            expected = "a score in [0, 1]" if name == "floor" else "a number of at least 0"
-            raise InputError(f"must be {expected}, got {value}.", argument=name)
-    return rules
 
 
 def _check_finite(features: Any) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import ExpertPool, InputError, ModelFolderError, PoolRouter, Router
+from defero import ExpertPool, InputError, ModelFolderError, PoolRouter, Router, TwoStageDeferral
 from defero.pools import Judge
 
 NAMES = ["small", "large", "odd"]
@@ -248,13 +248,42 @@ def test_route_refuses_what_makes_no_sense(change, argument):
 def test_a_folder_of_another_kind_or_damaged_is_refused(tmp_path):
     pool = ExpertPool("table").fit(np.arange(8.0)[:, None], [[1.0, 0.0]] * 8)
     pool.save(tmp_path / "pool")
-    team = Router.from_probabilities([[0.9, 0.1]], [[0.8]])
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 60)
+    team = TwoStageDeferral().fit(rng.normal(size=(60, 2)), labels, experts=labels[:, None])
+    team.save(tmp_path / "team")
+    with pytest.raises(ModelFolderError, match="not a pool but a team"):
+        PoolRouter.load(tmp_path / "team")
     with pytest.raises(ModelFolderError, match="no such model folder"):
         PoolRouter.load(tmp_path / "none")
     assert "PoolRouter: expert_0, expert_1" in repr(Router.load(tmp_path / "pool"))
     assert len(repr(pool.route([[1.0]] * 50))) < 800
-    assert team is not None
     manifest = tmp_path / "pool" / "model.json"
     manifest.write_text(manifest.read_text().replace('"expert_1"', '"expert_2"'))
     with pytest.raises(ModelFolderError, match="checksum"):
         Router.load(tmp_path / "pool")
+
+
+@pytest.mark.parametrize("kind", [list, pd.Series, np.array, lambda texts: np.array(texts, dtype=object)])
+def test_texts_come_as_a_list_a_series_or_an_array(kind):
+    texts = [text for k in range(40) for text in (f"sum of {k} and 3", f"a poem on rain in year {k}")]
+    scores = np.tile([[1.0, 0.0], [0.0, 1.0]], (40, 1))
+    pool = ExpertPool("ridge").fit(kind(texts), scores)
+    assert pool.router_.recipe.text == ("text",)
+    assert pool.route(kind(["the sum of 7 and 2", "rain in a poem"])).expert.tolist() == [0, 1]
+    new = pool.add_member("new", kind(texts[:10]), np.ones(10))
+    assert new.router_.expert_names[-1] == "new"
+
+
+def test_a_blank_text_is_a_text_without_words():
+    texts = pd.Series(["a sum", None, "a poem", "a sum"] * 10)
+    pool = ExpertPool("table").fit(texts, [[1.0, 0.0]] * 40)
+    assert len(pool.route(pd.Series(["a sum", None]))) == 2
+
+
+def test_the_cell_that_is_no_score_is_named():
+    with pytest.raises(InputError, match="got 'yes' in row 1, column 0") as error:
+        ExpertPool("table").fit([[1.0], [2.0]], [[1, None], ["yes", 0]])
+    assert error.value.argument == "scores"
+    with pytest.raises(InputError, match="differ in length"):
+        ExpertPool("table").fit([[1.0], [2.0]], [[1, 0], [1]])

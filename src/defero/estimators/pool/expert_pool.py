@@ -1,8 +1,9 @@
 """ExpertPool: learn who of a pool should answer from scores and prices alone."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,20 +15,32 @@ from defero.core.errors import Argument, InputError
 from defero.data.encoders.find import find_encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.decisions.assigning.limits import Capacity
 from defero.estimators.pool.choose_learner import choose, chosen_map, score_covariance
 from defero.estimators.pool.expected_prices import fit_prices
 from defero.estimators.pool.pool_data import PoolData
 from defero.estimators.pool.pool_recipe import pool_table
 from defero.pools.copies import equal_rows
-from defero.pools.curve import PoolCurve, member_means
-from defero.pools.decision import PoolDecision
+from defero.pools.curve import member_means
 from defero.pools.features import as_matrix
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge, corrected_marks
 from defero.pools.router import PoolRouter
 
 N_FOLDS = 5
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def of_router(method: Callable[Concatenate[PoolRouter, P], R]) -> Callable[Concatenate["ExpertPool", P], R]:
+    """Return a method of the estimator that is one of its router, with the same arguments and the same words."""
+
+    def call(pool: "ExpertPool", /, *values: P.args, **options: P.kwargs) -> R:
+        return method(pool._router(), *values, **options)
+
+    update_wrapper(call, method)
+    return call
 
 
 class ExpertPool(BaseEstimator):
@@ -176,35 +189,10 @@ class ExpertPool(BaseEstimator):
 
     # What a fitted pool does is what its router does.
 
-    def scores(self, X: Any) -> FloatArray:
-        """Return the expected score of every member for n items, (n, J)."""
-        return self._router().scores(X)
-
-    def route(
-        self,
-        X: Any,
-        *,
-        prices: Any = None,
-        trade_off: float | None = None,
-        budget: float | None = None,
-        floor: float | None = None,
-        available: Mapping[str, bool] | ArrayLike | None = None,
-        capacity: Capacity | None = None,
-    ) -> PoolDecision:
-        """Choose who answers each item; the arguments are those of `PoolRouter.route`."""
-        return self._router().route(
-            X,
-            prices=prices,
-            trade_off=trade_off,
-            budget=budget,
-            floor=floor,
-            available=available,
-            capacity=capacity,
-        )
-
-    def curve(self, X: Any, scores: Any = None, *, prices: Any = None) -> PoolCurve:
-        """Return quality against cost at every trade-off, as `PoolRouter.curve`."""
-        return self._router().curve(X, scores, prices=prices)
+    scores = of_router(PoolRouter.scores)
+    route = of_router(PoolRouter.route)
+    curve = of_router(PoolRouter.curve)
+    next_step = of_router(PoolRouter.next_step)
 
     def add_member(
         self,

@@ -14,7 +14,7 @@ from defero.data.encoders.encoder import TextEncoder
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.tables.cells import texts
-from defero.pools.features import as_table
+from defero.pools.features import as_table, texts_in
 
 DIRECTIONS = 64
 MOST_WORDS = 5_000
@@ -25,9 +25,10 @@ _DIGITS = 6
 def pool_table(
     X: Any, *, text: str | Sequence[str] | None, encoder: TextEncoder | None = None
 ) -> tuple[Any, FeatureRecipe | None]:
-    """Return the table and its recipe; None for numbers. A list of texts is a table with the column `text`."""
-    if isinstance(X, Sequence) and not isinstance(X, str) and len(X) and all(isinstance(one, str) for one in X):
-        X, text = pd.DataFrame({"text": list(X)}), "text"
+    """Return the table and its recipe; None for numbers. Texts are a table with the column `text`."""
+    lines = texts_in(X)
+    if lines is not None:
+        X, text = pd.DataFrame({"text": lines}), "text"
     if encoder is not None and not text:
         raise InputError("reads columns of text; name them with ", Argument("text"), ".", argument="text_encoder")
     table = as_table(X)

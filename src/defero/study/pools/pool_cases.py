@@ -8,6 +8,7 @@ import pandas as pd
 
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import Argument, InputError, TableError
+from defero.core.wording import count_of
 from defero.data.case_file import Table, TableSource
 from defero.data.tables.cells import no_such_column, numbers, quote_cell, row_number
 from defero.data.tables.roles import feature_columns, split_like
@@ -87,7 +88,9 @@ def read_pool(
     used = feature_columns(columns, source=source.name, named=named, features=chosen, leave_out=left_out)
     scores = np.column_stack([_scores(frame, name, source) for name in expert_names])
     blank = ~np.isfinite(scores).any(axis=1)
-    notes = [f"{int(blank.sum())} rows have no score and are left out."] if blank.any() else []
+    n_blank = int(blank.sum())
+    verb = "has no score and is" if n_blank == 1 else "have no score and are"
+    notes = [f"{count_of(n_blank, 'row')} {verb} left out."] if n_blank else []
     if blank.all():
         raise TableError(f"{source.name}: no row has a score of {', '.join(expert_names)}.")
     return PoolCases(

@@ -20,6 +20,7 @@ from defero.data.tables.read import read_chunks, read_frame
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
+from defero.pools.rule import RouteRule
 from defero.study.bad_rows import BadRows, are_skipped
 from defero.study.pools.absent import present_members
 from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, prices_of
@@ -203,7 +204,7 @@ def _each(router: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: d
     for piece in pieces:
         features = router.features(piece, **where)
         prices = prices_of(fees, piece, router.expert_names, **where)
-        yield piece, features, router.route_features(features, prices=prices, **rule)
+        yield piece, features, router.route_features(features, RouteRule(prices, **rule))
 
 
 def _whole(router: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: dict[str, Any], where: Any) -> Decided:
@@ -212,7 +213,7 @@ def _whole(router: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: 
     parts = [router.features(piece, **where) for piece in frames]
     prices = [prices_of(fees, piece, router.expert_names, **where) for piece in frames]
     stacked = None if fees is None else np.concatenate([one for one in prices if one is not None])
-    decision = router.route_features(np.concatenate(parts), prices=stacked, **rule)
+    decision = router.route_features(np.concatenate(parts), RouteRule(stacked, **rule))
     start = 0
     for piece, features in zip(frames, parts, strict=True):
         rows = slice(start, start + len(piece))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks.arrays import IntArray
-from defero.core.errors import Argument, InputError
+from defero.core.errors import Argument, InputError, TableError
 from defero.core.splits.split import split_groups
-from defero.core.wording import join_names, money
+from defero.core.wording import count_of, join_names, money
 from defero.data.case_file import Table
 from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
@@ -394,6 +394,10 @@ def _parts(
     if not 0 < share < 1:
         raise InputError(f"must lie in (0, 1), got {share}.", argument="test_share")
     marks: Any = equal_rows(cases.items, text=text) if groups is None else cases.frame[groups].astype(str).to_numpy()
+    n_groups = len(np.unique(marks))
+    if n_groups < 2:
+        rows = count_of(len(cases), "row") + " with a score" + ("" if len(cases) == 1 else ", all of one group")
+        raise TableError(f"{cases.source}: has {rows}: nothing is left for the test; add rows.")
     strata = np.zeros(len(cases), dtype=np.int64)
     train, test_rows = split_groups(marks, strata, (1 - share, share), rng=np.random.default_rng(seed))
     return train, test_rows

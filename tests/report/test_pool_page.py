@@ -1,0 +1,24 @@
+"""The page of a pool: parts of the promises without repeated rows."""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from defero import ExpertPool
+from defero.pools.record import judge_pool
+from defero.report.pool_page import pool_page
+
+
+def test_equal_promises_are_one_row_of_the_table():
+    rng = np.random.default_rng(0)
+    task = np.repeat(["law", "maths"], 200)
+    right = np.column_stack([np.where(task == "law", 0.9, 0.4), np.full(400, 0.6)])
+    scores = (rng.random(right.shape) < right).astype(float)
+    table = pd.DataFrame({"task": task})
+    router = ExpertPool("table").fit(table, scores, prices=[1.0, 1.0]).router_
+    page = pool_page(judge_pool(router, table, scores), {}, {})
+    promises = page[page.index("Are promises kept?") :]
+    ranges = re.findall(r"\d\.\d{3} to \d\.\d{3}(?!\))", promises)
+    assert len(ranges) == len(set(ranges)) == 2
+    assert "All members cost the same" in page
