@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.fft import dct
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.checks.options import whole_number
@@ -13,6 +14,8 @@ from defero.metrics.statistics.intervals import check_level
 
 _CELLS = 1024
 """Cells of [0, 1]: items that fall into one, right and wrong apart, count as so many items at their mean."""
+_FELT = 2.8
+"""A Gaussian of width sigma multiplies cosines beyond 2.8 / sigma by less than 1e-16."""
 
 
 def smooth_calibration_error(
@@ -143,90 +146,122 @@ def smooth_calibration_interval(
     return SmoothCalibration(*forecast_cells(confidence, correct, observed).averages(ends, average, count=3))
 
 
+@dataclass(frozen=True)
+class _Cells:
+    """The cells that hold items.
+
+    Attributes
+    ----------
+    place : (m,) int
+        Which cell of all, 0 to C - 1.
+    count : (2, m) int
+        How many wrong and right items each has.
+    mean : (2, m)
+        Their mean confidence; 0 where there are none.
+    """
+
+    place: IntArray
+    count: IntArray
+    mean: FloatArray
+
+    @property
+    def items(self) -> IntArray:
+        """How many items each cell has, (m,)."""
+        return self.count.sum(axis=0)
+
+    @property
+    def claim(self) -> FloatArray:
+        """The mean confidence in each cell, right and wrong together, (m,)."""
+        return (self.count * self.mean).sum(axis=0) / self.items
+
+    def width(self) -> float:
+        """Return the smooth calibration error of these items."""
+        return float(_own_width(self.residuals(self.count[None] / self.count.sum(), self.mean), steps=40)[0])
+
+    def residuals(self, share: FloatArray, mean: FloatArray) -> FloatArray:
+        """Share the residuals out to the cells' ends, (R, C + 1), from the share of the items in each, (R, 2, m)."""
+        residual = share * (np.array([[0.0], [1.0]]) - mean)
+        upward = (residual * (mean * _CELLS - self.place)).sum(axis=-2)
+        at_ends = np.zeros((len(share), _CELLS + 1))
+        at_ends[:, self.place] = residual.sum(axis=-2) - upward
+        at_ends[:, self.place + 1] += upward
+        return at_ends
+
+
 def _point(confidence: FloatArray, correct: BoolArray) -> float:
-    count, mean = _summed(confidence, correct)
-    return float(_own_width(_residuals(count[None] / len(confidence), mean), halvings=40)[0])
+    return _cells(confidence, correct).width()
 
 
 def _interval(
     confidence: FloatArray, correct: BoolArray, rng: np.random.Generator, level: float, n_resamples: int
 ) -> tuple[float, float, float]:
-    count, mean = _summed(confidence, correct)
-    value = float(_own_width(_residuals(count[None] / len(confidence), mean), halvings=40)[0])
-    again = _again(count, mean, rng, n_resamples)
+    cells = _cells(confidence, correct)
+    value = cells.width()
+    again = _again(cells, rng, n_resamples)
     reach = float(np.quantile(np.abs(again - value), level))
-    by_chance = np.quantile(_perfect(count, mean, rng, n_resamples), level)
+    by_chance = np.quantile(_perfect(cells, rng, n_resamples), level)
     low = 0.0 if value <= by_chance else max(0.0, value - reach)
     return value, low, min(1.0, value + reach)
 
 
-def _again(count: IntArray, mean: FloatArray, rng: np.random.Generator, n_resamples: int) -> FloatArray:
+def _again(cells: _Cells, rng: np.random.Generator, n_resamples: int) -> FloatArray:
     """Draw the error anew, (n_resamples,), half a right and half a wrong answer added to those drawn from.
 
     They are spread over the confidences as the items are. Without them no draw from nothing but right answers would
     hold a wrong one, and the interval would have no width.
     """
-    items, n_items = count.sum(axis=0), count.sum()
-    chance = (count + 0.5 * items / n_items) / (n_items + 1)
-    drawn = np.zeros((n_resamples, *count.shape))
-    drawn[:, chance > 0] = rng.multinomial(n_items, chance[chance > 0], size=n_resamples)
-    claimed = np.where(count > 0, mean, _mean_claim(count, mean))
-    return _own_width(_residuals(drawn / n_items, claimed), halvings=16, per_width=8)
+    items, n_items = cells.items, cells.count.sum()
+    chance = (cells.count + 0.5 * items / n_items) / (n_items + 1)
+    drawn = rng.multinomial(n_items, chance.ravel(), size=n_resamples).reshape(n_resamples, *chance.shape)
+    claimed = np.where(cells.count > 0, cells.mean, cells.claim)
+    return _own_width(cells.residuals(drawn / n_items, claimed), steps=8, per_width=8)
 
 
-def _perfect(count: IntArray, mean: FloatArray, rng: np.random.Generator, n_resamples: int) -> FloatArray:
+def _perfect(cells: _Cells, rng: np.random.Generator, n_resamples: int) -> FloatArray:
     """Draw the error of a perfect forecaster with these confidences, (n_resamples,)."""
-    items, promised = count.sum(axis=0), _mean_claim(count, mean)
-    right = rng.binomial(items, np.minimum(promised, 1.0), size=(n_resamples, _CELLS))
+    items, promised = cells.items, cells.claim
+    right = rng.binomial(items, np.minimum(promised, 1.0), size=(n_resamples, len(items)))
     share = np.stack([items - right, right], axis=1) / items.sum()
-    return _own_width(_residuals(share, promised), halvings=16, per_width=8)
+    return _own_width(cells.residuals(share, promised), steps=8, per_width=8)
 
 
-def _mean_claim(count: IntArray, mean: FloatArray) -> FloatArray:
-    """Return the mean confidence in each cell, right and wrong together, (C,)."""
-    items = count.sum(axis=0)
-    return np.divide((count * mean).sum(axis=0), items, out=np.zeros(_CELLS), where=items > 0)
+def _cells(confidence: FloatArray, correct: BoolArray) -> _Cells:
+    """Sum wrong and right items in cells."""
+    index = np.minimum((confidence * _CELLS).astype(np.int64), _CELLS - 1)
+    place, within = np.unique(index, return_inverse=True)
+    within = within + len(place) * correct
+    count = np.bincount(within, minlength=2 * len(place))
+    total = np.bincount(within, weights=confidence, minlength=2 * len(place))
+    mean = np.divide(total, count, out=np.zeros(len(count)), where=count > 0)
+    return _Cells(place, count.reshape(2, -1), mean.reshape(2, -1))
 
 
-def _summed(confidence: FloatArray, correct: BoolArray) -> tuple[IntArray, FloatArray]:
-    """Return how many items, wrong ones and right ones, fall into each cell and their mean confidence, (2, C) each."""
-    place = np.minimum((confidence * _CELLS).astype(np.int64), _CELLS - 1)
-    place[correct] += _CELLS
-    count = np.bincount(place, minlength=2 * _CELLS)
-    total = np.bincount(place, weights=confidence, minlength=2 * _CELLS)
-    mean = np.divide(total, count, out=np.zeros(2 * _CELLS), where=count > 0)
-    return count.reshape(2, _CELLS), mean.reshape(2, _CELLS)
-
-
-def _residuals(share: FloatArray, mean: FloatArray) -> FloatArray:
-    """Share the residuals out to the cells' ends, (R, C + 1), from the share of the items in each cell, (R, 2, C)."""
-    residual = share * (np.array([[0.0], [1.0]]) - mean)
-    upward = (residual * (mean * _CELLS - np.arange(_CELLS))).sum(axis=-2)
-    at_ends = np.zeros((*upward.shape[:-1], _CELLS + 1))
-    at_ends[..., :-1] = residual.sum(axis=-2) - upward
-    at_ends[..., 1:] += upward
-    return at_ends
-
-
-def _own_width(residuals: FloatArray, *, halvings: int, per_width: int = _CELLS) -> FloatArray:
+def _own_width(residuals: FloatArray, *, steps: int, per_width: int = _CELLS) -> FloatArray:
     """Return the sigma with smECE_sigma = sigma for each row of residuals (R, C + 1) at 0, 1/C, ..., 1.
 
     Reflecting at both ends is the same as convolving an even sequence of period 2, so that a Gaussian multiplies the
     k-th cosine by exp(-(pi k sigma)^2 / 2). Integrate over at least `per_width` points in each sigma, or over all.
+    The integral falls in sigma, so that the root lies between sigma and the integral: secants inside these bounds need
+    8 steps where halving them needs 16.
     """
-    even = np.concatenate([residuals, residuals[:, -2:0:-1]], axis=1)
-    even[:, [0, _CELLS]] *= 2
-    cosines = np.fft.rfft(even, axis=1).real
-    decay = -0.5 * (np.pi * np.arange(_CELLS + 1)) ** 2
     low, high = np.abs(residuals.sum(axis=1)), np.abs(residuals).sum(axis=1)  # sigma = infinity and sigma = 0
-    for _ in range(halvings):
-        sigma = (low + high) / 2
-        points = 2 * _CELLS
-        while points * sigma.min() >= 4 * per_width:
+    cosines = dct(np.concatenate([2 * residuals[:, :1], residuals[:, 1:-1], 2 * residuals[:, -1:]], axis=1), type=1)
+    decay = -0.5 * (np.pi * np.arange(_CELLS + 1)) ** 2
+    sigma, before, excess_before = (low + high) / 2, low, np.full(len(low), np.nan)
+    for _ in range(steps):
+        points = _CELLS
+        while points * sigma.min() >= 2 * per_width:
             points //= 2
-        lowest = slice(points // 2 + 1)
-        damped = cosines[:, lowest] * np.exp(decay[lowest] * sigma[:, None] ** 2)
-        # Half of a period's sum: the two ends are there once, all other points twice.
-        integral = np.abs(np.fft.irfft(damped, n=points, axis=1)).sum(axis=1) / 2
-        low, high = np.where(integral > sigma, sigma, low), np.where(integral > sigma, high, sigma)
-    return (low + high) / 2
+        felt = min(points, int(_FELT / max(sigma.min(), 1e-9))) + 1
+        damped = cosines[:, :felt] * np.exp(decay[:felt] * sigma[:, None] ** 2)
+        smoothed = np.abs(dct(damped, type=1, n=points + 1))
+        excess = (smoothed.sum(axis=1) - smoothed[:, [0, -1]].sum(axis=1) / 2) / (2 * points) - sigma
+        low = np.where(excess > 0, sigma, np.maximum(low, sigma + excess))
+        high = np.where(excess > 0, np.minimum(high, sigma + excess), sigma)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            secant = sigma - excess * (sigma - before) / (excess - excess_before)
+        before, excess_before = sigma, excess
+        sigma = np.clip(np.where(np.isfinite(secant), secant, (low + high) / 2), low, high)
+        if np.abs(sigma - before).max() < 1e-14:
+            break
+    return sigma
