@@ -8,6 +8,8 @@ READY := $(VENV)/.ready-$(shell cat pyproject.toml papers/verma2023/pyproject.to
 # One thread per process: results are bit-equal, and two pytest workers do not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 WORKERS ?= 2
+# A file stays with one worker: what its tests share is made once.
+SHARED := -n $(WORKERS) --dist loadfile
 
 .PHONY: help setup demo test check unit browser slow bench clean
 help:            ## this list
@@ -40,13 +42,13 @@ check: setup     ## ruff, mypy --strict, import-linter
 	$(BIN)/lint-imports --config papers/verma2023/pyproject.toml
 
 unit: setup      ## the tests and every example in the docs
-	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -m "not slow and not browser"
+	$(ONE_THREAD) $(BIN)/pytest $(SHARED) -m "not slow and not browser"
 
 browser: setup   ## the reports in the system's Chromium, at every width, light, dark and printed
 	$(ONE_THREAD) $(BIN)/pytest -m browser tests/browser
 
 slow: setup      ## the statistical studies whose results are committed in tests/statistical/results
-	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -m "slow and not browser"
+	$(ONE_THREAD) $(BIN)/pytest $(SHARED) -m "slow and not browser"
 
 bench: setup     ## speed, beside a plain formulation in the same run
 	$(ONE_THREAD) $(BIN)/python -m benchmarks

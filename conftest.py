@@ -6,11 +6,13 @@ from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
-from jaxtyping import install_import_hook
+from jaxtyping import config, install_import_hook
 
 ROOMS = ("losses", "nets", "training")
 """What needs PyTorch."""
 install_import_hook([f"defero.{room}" for room in ROOMS], "beartype.beartype")
+CHECKED = {*ROOMS, "estimators"}
+"""Whose tests check shapes. The others fit hundreds of networks through the same code; checks were a sixth of that."""
 
 settings.register_profile("defero", max_examples=60, deadline=None, derandomize=True)
 settings.load_profile("defero")
@@ -29,6 +31,12 @@ collect_ignore_glob = [
     "src/defero/service/store/migrations/*",
     *(f"{place}/{room}/*" for place in ("tests", "src/defero") for room in LACKING),
 ]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Check shapes in the tests of the rooms that have them."""
+    config.update("jaxtyping_disable", CHECKED.isdisjoint(item.path.relative_to(item.config.rootpath).parts))
 
 
 @pytest.hookimpl(wrapper=True)

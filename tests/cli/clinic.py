@@ -4,13 +4,17 @@ import io
 import shutil
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import typer.main
 
 from defero.cli.main import main
+
+typer.main.get_command = cache(typer.main.get_command)  # a shell builds the commands once for each process as well
 
 DOCTORS = ["dr_a", "dr_b", "dr_c"]
 FIT = ["--label", "truth", "--experts", ",".join(DOCTORS), "--key", "case", "--net", "linear"]
@@ -66,7 +70,7 @@ def trained(tmp_path_factory):
     """Return a folder with cases.csv and a model fitted on it, and what `fit` printed; made once per process."""
     folder, printed = (tmp_path_factory.getbasetemp() / name for name in ("clinic", "clinic.txt"))
     if not printed.exists():
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)  # without torch the fit below ends the test, and the next one comes here again
         lesions().to_csv(folder / "cases.csv", index=False)
         outcome = run("fit", folder / "cases.csv", *FIT, "--out", folder / "model")
         assert (outcome.code, outcome.err) == (0, "")

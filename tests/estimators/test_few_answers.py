@@ -64,9 +64,10 @@ def test_the_meter_sees_a_grid_and_its_gradient():
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    """Pieces of rows are of a fixed size: make it small beside a grid that is quick to make."""
-    monkeypatch.setattr(verdicts, "LOGITS_AT_ONCE", 1 << 17)
-    monkeypatch.setattr(seen, "ANSWERS_AT_ONCE", 1 << 17)
+    """Pieces of rows and small grids have a fixed size: make it small beside a grid that is quick to make."""
+    monkeypatch.setattr(verdicts, "CELLS_AT_ONCE", 1 << 16)
+    monkeypatch.setattr(verdicts, "LOGITS_AT_ONCE", 1 << 16)
+    monkeypatch.setattr(seen, "ANSWERS_AT_ONCE", 1 << 16)
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -82,7 +83,7 @@ def small_pieces(monkeypatch):
     ],
 )
 def test_a_network_is_fitted_without_a_grid_of_items_and_experts(net, loss):
-    n_items, n_experts = 5_000, 1_200  # hidden units are 64 an item whoever answers: few beside the experts
+    n_items, n_experts = 4_000, 600  # hidden units are 64 an item whoever answers: few beside the experts
     features, labels, experts = crowd(n_items, n_experts, 1_500)
     team = DeferralClassifier(
         net,

@@ -20,7 +20,7 @@ def test_fit_and_route_find_it_by_its_name(tmp_path):
     notes = [f"note {k}" + "?" * (2 * y) for k, y in enumerate(truth.tolist())]
     table = pd.DataFrame({"note": notes, "truth": truth, "ann": np.where(rng.random(200) < 0.8, truth, 1 - truth)})
     table.to_csv(tmp_path / "cases.csv", index=False)
-    options = ["--label", "truth", "--experts", "ann", "--net", "linear", "--text", "note", "--text-encoder"]
+    options = ["--label", "truth", "--experts", "ann", "--net", "trees", "--text", "note", "--text-encoder"]
     told = run(outside, "fit", tmp_path / "cases.csv", *options, "shap", "--out", tmp_path / "model", code=2)
     assert "did you mean 'shape'?" in told
     run(outside, "fit", tmp_path / "cases.csv", *options, "shape", "--out", tmp_path / "model")

@@ -3,9 +3,12 @@
 import math
 from dataclasses import replace
 
+import pytest
 from report_trials import NASTY, Reader, provenance, trial_and_record
 
 from defero.report import Evidence, report_page
+
+pytestmark = pytest.mark.usefixtures("empty_pictures")
 
 
 def page(counts=(400, 3, 0), sd=(0.021, 0.113, math.nan), least=5, **changes):

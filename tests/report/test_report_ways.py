@@ -1,12 +1,15 @@
 """The table of ways of asking, and the first screen where another way beats the team."""
 
 import numpy as np
+import pytest
 from report_trials import Reader, provenance
 
 from defero import Router
 from defero.decisions.terms import Terms
 from defero.report.page import report_page
 from defero.router import record_of, try_out
+
+pytestmark = pytest.mark.usefixtures("empty_pictures")
 
 
 def page(*, ask="one", sure=0.9, terms=None):

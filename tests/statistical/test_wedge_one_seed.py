@@ -19,6 +19,15 @@ def test_all_answers_there(loss):
     assert found["p_error"] <= 0.02
 
 
+@pytest.mark.parametrize("loss", ["ova", pytest.param("decoupled", marks=SLOW)])
+def test_fees_enter_after_training(loss):
+    best = wedge_with_fees(FEES)
+    assert best.utility == pytest.approx(0.825417, abs=1e-6)
+    found = study(loss, seed=0, fees=FEES)
+    assert 100 * (best.utility - found["utility"]) <= 0.3
+    np.testing.assert_allclose(found["load"], best.load, atol=0.03)
+
+
 @pytest.mark.parametrize(
     "loss", ["softmax", *(pytest.param(one, marks=SLOW) for one in CONSISTENT if one != "softmax")]
 )
@@ -28,15 +37,6 @@ def test_half_of_the_answers_missing(loss):
 
 def test_masking_the_numerator_only_loses_eight_points(monkeypatch):
     assert study_numerator_only(0, monkeypatch)["excess"] >= 8
-
-
-@pytest.mark.parametrize("loss", ["ova", pytest.param("decoupled", marks=SLOW)])
-def test_fees_enter_after_training(loss):
-    best = wedge_with_fees(FEES)
-    assert best.utility == pytest.approx(0.825417, abs=1e-6)
-    found = study(loss, seed=0, fees=FEES)
-    assert 100 * (best.utility - found["utility"]) <= 0.3
-    np.testing.assert_allclose(found["load"], best.load, atol=0.03)
 
 
 @SLOW

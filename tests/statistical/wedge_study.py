@@ -1,5 +1,7 @@
 """WEDGE, where the best possible decision is known: how much each loss leaves on the table."""
 
+from functools import lru_cache
+
 import numpy as np
 import torch
 
@@ -26,16 +28,24 @@ class NumeratorOnly(DeferralLoss):
         return -q.gather(1, labels[:, None])[:, 0] - on_experts
 
 
-def study(loss, seed, *, setting=DEFAULT, share_missing=0.0, fees=None):
-    """Train on 40,000 coded items and judge on 40,000 fresh ones, without label noise."""
-    train, fresh = wedge(N, **setting, random_state=seed), wedge(N, **setting, random_state=10_000 + seed)
+@lru_cache(maxsize=1)
+def _trained(loss, seed, setting, share_missing, _loss_class):
+    """Fit a team; fees enter after that, so that the next study may need the same one."""
+    train = wedge(N, **dict(setting), random_state=seed)
     answers = train.answers
     if share_missing:
         gone = np.random.default_rng(20_000 + seed).random(answers.shape) < share_missing
         answers = np.where(gone, -1, answers)
-    team = DeferralClassifier("mlp", loss=loss, random_state=seed).fit(train.features, train.labels, experts=answers)
-    scores = team.router_.scores(fresh.features)
-    decision = team.router_.decide_scores(scores, fees=fees)
+    team = DeferralClassifier("mlp", loss=loss, random_state=seed)
+    return team.fit(train.features, train.labels, experts=answers).router_
+
+
+def study(loss, seed, *, setting=DEFAULT, share_missing=0.0, fees=None):
+    """Train on 40,000 coded items and judge on 40,000 fresh ones, without label noise."""
+    fresh = wedge(N, **setting, random_state=10_000 + seed)
+    router = _trained(loss, seed, tuple(setting.items()), share_missing, surrogate_fit.DeferralLoss)
+    scores = router.scores(fresh.features)
+    decision = router.decide_scores(scores, fees=fees)
     value = fresh.value(decision.expert, scores.class_idx)
     paid = 0.0 if fees is None else np.where(decision.deferred, np.asarray(fees)[decision.expert], 0.0)
     return {

@@ -14,7 +14,7 @@ from defero.study.judging.page import write_page
 from defero.study.study import Study
 
 
-class _Run(NamedTuple):
+class Repetition(NamedTuple):
     """A repetition: the team and its test cases, how often team, model and experts are right, and the model's share."""
 
     router: Router
@@ -42,7 +42,7 @@ def run_demo(
     """
     runs = []
     for repetition in range(seeds):
-        runs.append(_repetition(first_seed + repetition))
+        runs.append(one_repetition(first_seed + repetition))
         if progress is not None:
             progress(repetition + 1)
     fresh = _leave(runs[-1].router, runs[-1].test, out=out, seed=first_seed)
@@ -50,14 +50,15 @@ def run_demo(
     return {**_means(runs), "left_cases": fresh, "report": str(page)}
 
 
-def _repetition(seed: int) -> _Run:
+def one_repetition(seed: int) -> Repetition:
+    """Fit a team to a third of the digits and judge it on the others."""
     from defero import DeferralClassifier
     from defero.datasets.digits import digits_team
 
     train, test = digits_team(random_state=seed).split(1 / 3, 2 / 3, random_state=seed)
     team = DeferralClassifier(random_state=seed)
     team.fit(train.features, train.labels, experts=train.answers)
-    return _Run(
+    return Repetition(
         team.router_,
         test,
         team=team.score(test.features, test.labels, experts=test.answers),
@@ -67,7 +68,7 @@ def _repetition(seed: int) -> _Run:
     )
 
 
-def _means(runs: list[_Run]) -> dict[str, Any]:
+def _means(runs: list[Repetition]) -> dict[str, Any]:
     """Return the means over the repetitions, and the gain of the team with its interval."""
     gain = mean_cost(np.array([run.team - run.model for run in runs]))
     each = [sum(column) / len(runs) for column in zip(*(run.experts for run in runs), strict=True)]
