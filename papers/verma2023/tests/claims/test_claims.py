@@ -21,34 +21,38 @@ from claim_cases import (
 from scipy import stats
 
 from defero_verma2023.claims import accuracy, calibration, overlap
-from defero_verma2023.claims.catalogue import CLAIMS, FROM_TWO, OVERLAP, AllRecords
+from defero_verma2023.claims.catalogue import BESIDE, CLAIMS, FROM_TWO, OVERLAP, AllRecords
 from defero_verma2023.claims.cells import Block, at_its_most, block, cells, change_along, mean_over_settings, steps_down
-from defero_verma2023.claims.rules import Evidence
-from defero_verma2023.claims.verdict import CONFIRMED, DEPENDS, NOT_RUN
+from defero_verma2023.claims.judge import Evidence
+from defero_verma2023.claims.verdict import CANNOT_DECIDE, CONFIRMED, INCONCLUSIVE, NOT_RUN
 from defero_verma2023.experiments import EXPERIMENTS
 from defero_verma2023.methods import BEST_EXPERT, ONE_CLASSIFIER
-from defero_verma2023.page.readme import Links, readme_page, verdict_cells
+from defero_verma2023.page.readme import Links, readme_page
+from defero_verma2023.page.verdict_rows import verdict_cells
 
 
 @pytest.mark.parametrize(("name", "word"), [(name, word) for name, (_, cases) in CASES.items() for word in cases])
 def test_each_claim_is_judged_by_its_rule(name, word):
     claim, cases = CASES[name]
-    found = claim(ours(cases[word]))
-    assert found.verdict == word, found
-    assert found.ours is not None
-    assert found.why.endswith(".")
-    assert "nan" not in found.why
+    verdict = claim(ours(cases[word]))
+    assert verdict.direction == word, verdict
+    assert verdict.ours is not None
+    assert verdict.why.endswith(".")
+    assert "nan" not in verdict.why
+    settles = word == INCONCLUSIVE and verdict.ours.n_seeds > 1
+    assert (verdict.seeds_needed is not None) == settles
+    assert not settles or verdict.seeds_needed > len(SEEDS)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_without_runs_a_claim_is_not_judged(name):
     found = CASES[name][0](Evidence((), (), ()))
-    assert (found.verdict, found.ours, found.published) == (NOT_RUN, None, None)
+    assert (found.direction, found.ours, found.published) == (NOT_RUN, None, None)
 
 
 def test_every_claim_of_the_list_has_its_cases():
     tried = {getattr(claim, "func", claim) for claim, _ in CASES.values()}
-    listed = {getattr(claim, "func", claim) for claims in CLAIMS.values() for claim in claims}
+    listed = {getattr(claim, "func", claim) for claims in (*CLAIMS.values(), *BESIDE.values()) for claim in claims}
     assert tried == listed
     assert set(CLAIMS) == set(EXPERIMENTS)
 
@@ -56,32 +60,41 @@ def test_every_claim_of_the_list_has_its_cases():
 def test_less_than_half_of_the_settings_is_not_judged_but_shown():
     some = both("ece", 0.01, 0.04, settings=FROM_TWO[:4])
     found = calibration.ova_is_better_calibrated(ours(some), **FIG1)
-    assert (found.verdict, found.ours.mean) == (NOT_RUN, pytest.approx(3.0))
+    assert (found.direction, found.ours.mean) == (NOT_RUN, pytest.approx(3.0))
     assert "So far 4 of 9 settings." in found.why
     more = both("ece", 0.01, 0.04, settings=FROM_TWO[:5])
-    assert calibration.ova_is_better_calibrated(ours(more), **FIG1).verdict == CONFIRMED
+    assert calibration.ova_is_better_calibrated(ours(more), **FIG1).direction == CONFIRMED
 
 
 def test_one_seed_is_provisional():
     one, three = (
-        both("ece", 0.01, lambda j: 0.04 + j / 1000, settings=FROM_TWO, seeds=seeds) for seeds in ((0,), SEEDS)
+        both("system_accuracy", 0.9, lambda j: 0.89 - j / 1000, settings=FROM_TWO, seeds=seeds)
+        for seeds in ((0,), SEEDS)
     )
-    found = calibration.ova_is_better_calibrated(ours(one), **FIG1)
-    assert "One seed, so provisional" in found.why
-    assert found.provisional
-    assert verdict_cells(found)[-2] == "**confirmed**, provisional"
-    assert found.ours.words().endswith("] over settings, 1 seed")
-    assert not calibration.ova_is_better_calibrated(ours(three), **FIG1).provisional
-    assert not calibration.ova_is_better_calibrated(ours(()), **FIG1).provisional
+    claim = accuracy.ova_is_more_accurate
+    verdict = claim(ours(one), **FIG1, other="softmax")
+    assert "One seed, so provisional" in verdict.why
+    assert verdict.provisional
+    assert verdict_cells(verdict)[3] == "**confirmed**, provisional"
+    assert verdict.ours.words().endswith("] over settings, 1 seed")
+    assert not claim(ours(three), **FIG1, other="softmax").provisional
+    assert not claim(ours(()), **FIG1, other="softmax").provisional
     page = readme_page(AllRecords({"ham10000": tuple(one)}), (), Links("errata", "sets", ()))
-    assert "Of the 1 verdicts 1 stand on one seed and are provisional." in " ".join(page.split())
+    assert "stand on one seed and are provisional." in " ".join(page.split())
+
+
+def test_one_seed_settles_no_claim_about_every_setting():
+    one = both("ece", 0.01, lambda j: 0.04 + j / 1000, settings=FROM_TWO, seeds=(0,))
+    verdict = calibration.ova_is_better_calibrated(ours(one), **FIG1)
+    assert (verdict.direction, verdict.seeds_needed) == (INCONCLUSIVE, None)
+    assert verdict_cells(verdict)[3] == "**inconclusive**, provisional"
 
 
 def test_a_change_from_end_to_end_needs_both_ends():
     rising = runs("ova", "system_accuracy", lambda j: 0.8 + j / 100, settings=FROM_TWO[:-1])
     found = accuracy.accuracy_rises_with_experts(ours(rising), **FIG1)
-    assert (found.verdict, found.ours) == (NOT_RUN, None)
-    growing = overlapping(lambda p: 10 * p, 0.1)
+    assert (found.direction, found.ours) == (NOT_RUN, None)
+    growing = overlapping(lambda p: 10 * p)
     ends = [one for one in growing if one.setting != OVERLAP[-1]]
     assert overlap.regularized_sets_grow_with_overlap(ours(ends), settings=OVERLAP).ours is None
     # Seeds that stop before the end do not hide those that reach it.
@@ -90,12 +103,15 @@ def test_a_change_from_end_to_end_needs_both_ends():
 
 
 def test_the_smaller_growth_is_that_of_one_loss():
-    """OvA's sets grow by 1 from 5, softmax's by 8 from 1: the smaller of both sizes grows by 5."""
-    sizes = both(
-        "sets.regularized_as_run.size",
-        lambda p: 5 + (p == OVERLAP[-1]),
-        lambda p: 1 + 8 * (p == OVERLAP[-1]),
-        settings=OVERLAP,
+    """OvA's sets grow by 1 from 5, softmax's by 8 from 1: the smaller of both sizes grows by 5. Naive ones stay."""
+    sizes = merged(
+        both(
+            "sets.regularized_as_run.size",
+            lambda p: 5 + (p == OVERLAP[-1]),
+            lambda p: 1 + 8 * (p == OVERLAP[-1]),
+            settings=OVERLAP,
+        ),
+        both("sets.naive_as_run.size", 9.5, 9.6, settings=OVERLAP),
     )
     found = overlap.regularized_sets_grow_with_overlap(ours(sizes), settings=OVERLAP)
     assert found.ours.mean == pytest.approx(1.0)
@@ -125,10 +141,10 @@ def test_networks_that_were_not_trained_alike_decide_nothing():
     records = accuracies(0.9, 0.88, name="moe")
     unlike = [replace(one, net="frozen") if one.method == "moe" else one for one in records]
     found = accuracy.ova_is_more_accurate(ours(unlike), **FIG1, other="moe")
-    assert found.verdict == DEPENDS
+    assert found.direction == CANNOT_DECIDE
     assert "not trained alike: net, and frozen." in found.why
     worse = [replace(one, net="frozen") if one.method == "moe" else one for one in accuracies(0.8, 0.9, name="moe")]
-    assert accuracy.ova_is_more_accurate(ours(worse), **FIG1, other="moe").verdict == DEPENDS
+    assert accuracy.ova_is_more_accurate(ours(worse), **FIG1, other="moe").direction == CANNOT_DECIDE
 
 
 def test_what_is_left_after_calibration_is_said():

@@ -26,8 +26,8 @@ from defero_verma2023.claims import accuracy, calibration
 from defero_verma2023.claims.best_systems import best_systems, systems_at
 from defero_verma2023.claims.catalogue import CLAIMS, FROM_TWO, AllRecords, evidence_on, read_all_records, verdicts
 from defero_verma2023.claims.cells import cells
-from defero_verma2023.claims.rules import Evidence
-from defero_verma2023.claims.verdict import CONFIRMED, DEPENDS, NOT_CONFIRMED, NOT_RUN, Estimate
+from defero_verma2023.claims.judge import Evidence
+from defero_verma2023.claims.verdict import CANNOT_DECIDE, CONFIRMED, NOT_RUN, Estimate
 from defero_verma2023.experiments import EXPERIMENTS
 from defero_verma2023.figures.catalogue import FIGURES
 from defero_verma2023.figures.comparison import HEADER as COLUMNS
@@ -40,9 +40,11 @@ from defero_verma2023.figures.published import (
     read_published,
 )
 from defero_verma2023.methods import BEST_EXPERT, ONE_CLASSIFIER
-from defero_verma2023.page.readme import HEADER, NOT_RUN_HEADER, Links, not_run_cells, readme_page, table, verdict_cells
+from defero_verma2023.page.markdown import table
+from defero_verma2023.page.readme import Links, read_beside, readme_page
 from defero_verma2023.page.runs import made_rows, missing_lines, total_minutes
 from defero_verma2023.page.terms import TERMS
+from defero_verma2023.page.verdict_rows import HEADER, NOT_RUN_HEADER, not_run_cells, verdict_cells
 from defero_verma2023.runs.record import append_record, read_records
 
 
@@ -59,9 +61,9 @@ def test_published_numbers_are_judged_by_the_same_functions():
         for x in (4.0, 8.0)
     ]
     theirs = published_records(FIGURES.values(), points, experiment="sim1")
-    found = calibration.ova_is_stable_and_softmax_twice_as_far_off(Evidence((), (), theirs))
+    found = calibration.softmax_s_error_is_about_double(Evidence((), (), theirs))
     assert found.published.mean == pytest.approx(2.25)
-    assert (found.published_words, found.verdict) == ("+2.25", NOT_RUN)
+    assert (found.published_words, found.direction) == ("+2.25", NOT_RUN)
 
 
 def test_a_published_number_has_the_name_of_ours_and_of_its_run():
@@ -166,16 +168,16 @@ def test_the_page_has_a_row_for_each_verdict():
     kept = AllRecords({"ham10000": tuple(both("ece", 0.01, 0.04, settings=FROM_TWO))})
     page = readme_page(kept, (), Links("errata", "sets", (("fig", "fig.svg"),)))
     rows = verdicts(kept)
-    judged, left = ([one for one in rows if (one.verdict == NOT_RUN) == waits] for waits in (False, True))
+    judged, left = ([one for one in rows if (one.direction == NOT_RUN) == waits] for waits in (False, True))
     assert table(HEADER, map(verdict_cells, judged)) in page
     assert page.rstrip().endswith(table(NOT_RUN_HEADER, map(not_run_cells, left)))
     assert (len(judged), len(left)) == (1, len(rows) - 1)
     n_claims = len(rows)  # as no network is named yet, each has one verdict
     assert f"So far 1 of 11 figures have runs of ours, and 1 of {n_claims} claims" in " ".join(page.split())
     assert "[missed-share](./panels.md)" in page
-    assert "[fig](fig.svg)" in page
-    counts = f"1 confirmed, 0 depends, 0 not confirmed, {len(rows) - 1} not run yet"
-    assert f"{len(rows)} verdicts on {n_claims} claims: {counts}." in page
+    assert "![fig](fig.svg)" in page
+    counts = f"1 confirmed, 0 contradicted, 0 inconclusive, 0 cannot be decided, {len(rows) - 1} not run yet"
+    assert f"{len(rows)} verdicts on {n_claims} claims: {counts}." in " ".join(page.split())
     assert "{" not in page
 
 
@@ -200,34 +202,29 @@ def test_the_words_lead_to_pages_that_there_are():
     assert all((home.parents[1] / "docs" / page).exists() for _, page, _ in TERMS)
 
 
-def test_the_share_beyond_the_floor_has_the_sign_of_the_verdict():
+def test_the_share_beyond_the_floor_decides_nothing():
     """With ten experts who are right on 60 %, weights have an error of 50 points whatever they are."""
-    said = {"ece": 0.8, "expert_accuracy": [0.6] * 10}
-    records = [run("moe", j, seed, measures=said) for j in FROM_TWO for seed in SEEDS]
-    found = calibration.the_objective_is_to_blame(ours(records), **FIG1)
-    assert (found.ours.mean, found.verdict) == (pytest.approx(100 * (0.3 / 0.8 - 0.5)), NOT_CONFIRMED)
-    assert "Of an error of 80.0 % at least 50.0 points" in found.why
-    assert "38 % of it" in found.why
-    more = [replace(one, measures={**said, "expert_accuracy": [0.3] * 10}) for one in records]
-    found = calibration.the_objective_is_to_blame(ours(more), **FIG1)
-    assert (found.ours.mean, found.verdict) == (pytest.approx(100 * (0.6 / 0.8 - 0.5)), DEPENDS)
+    measures = {"ece": 0.8, "expert_accuracy": [0.6] * 10}
+    records = [run("moe", j, seed, measures=measures) for j in FROM_TWO for seed in SEEDS]
+    verdict = calibration.the_objective_is_to_blame(ours(records), **FIG1)
+    assert (verdict.ours.mean, verdict.direction, verdict.size) == (pytest.approx(100 * 0.3 / 0.8), CANNOT_DECIDE, "")
+    assert "Of an error of 80.0 % at least 50.0 points" in verdict.why
+    assert "38 % of it" in verdict.why
+    assert "the figure cannot decide it" in verdict.why
 
 
 def test_a_stable_error_of_another_level_is_told_and_not_judged():
     settings = (4.0, 8.0, 12.0, 16.0, 20.0)
-    found = calibration.ova_is_stable_and_softmax_twice_as_far_off(ours(both("ece", 0.2, 0.4, settings=settings)))
-    assert found.verdict == CONFIRMED
-    assert "the level, 20.0 % here and about 2 % in the paper" in found.why
-    for softmax in (0.4, 0.12):  # four times, and hardly more
-        unlike = both("ece", 0.1, softmax, settings=settings)
-        assert calibration.ova_is_stable_and_softmax_twice_as_far_off(ours(unlike)).verdict == DEPENDS
+    verdict = calibration.ova_s_error_is_stable(ours(both("ece", 0.2, 0.4, settings=settings)))
+    assert verdict.direction == CONFIRMED
+    assert "the level, 20.0 % here and about 2 % in the paper" in verdict.why
 
 
 def test_the_setting_that_is_farthest_apart_is_named():
     found = accuracy.methods_are_comparable(
         ours(accuracies(0.9, lambda j: 0.86 if j == 7 else 0.9)), **FIG1, other="softmax"
     )
-    assert found.verdict == CONFIRMED
+    assert found.direction == CONFIRMED
     assert "to +4.00 (at 7)" in found.why
 
 
@@ -286,12 +283,12 @@ def test_the_command_writes_the_page(folder, tmp_path):
     outcome = CliRunner().invoke(app, ["reproduce", "all", "--out", str(folder / "figures")])
     assert outcome.exit_code == 0
     page = (folder / "README.md").read_text(encoding="utf-8")
-    assert "[fig2c](figures/fig2c.svg)" in page
+    assert "(figures/fig2c.svg)" in page
     assert "(../../docs/errata.md)" in page
     assert "**confirmed**" in page
     assert CliRunner().invoke(app, ["reproduce", "all", "--out", str(tmp_path / "o")]).exit_code == 0
     elsewhere = (tmp_path / "o" / "README.md").read_text(encoding="utf-8")
-    assert "[fig2c](fig2c.svg)" in elsewhere
+    assert "(fig2c.svg)" in elsewhere
     assert "(../docs/errata.md)" in elsewhere
     assert CliRunner().invoke(app, ["reproduce", "fig2c", "--out", str(tmp_path / "one")]).exit_code == 0
     assert not (tmp_path / "one" / "README.md").exists()
@@ -343,5 +340,5 @@ def test_the_committed_page_says_what_the_runs_say():
         "conformal.md",
         tuple((path.stem, f"figures/{path.name}") for path in reproduction.committed_pictures(home / "figures")),
     )
-    page = readme_page(read_all_records(home), read_published(home / "published.csv"), links)
+    page = readme_page(read_all_records(home), read_published(home / "published.csv"), links, read_beside(home))
     assert written == page, "run `defero reproduce all --out papers/verma2023/figures`"

@@ -15,15 +15,18 @@ from defero_verma2023.claims.accuracy import (
     softmax_falls_below_one_classifier,
     softmax_is_ahead_with_twenty_copies,
 )
+from defero_verma2023.claims.beside import ova_s_naive_sets_are_closer_as_written, softmax_s_error_rises_more
 from defero_verma2023.claims.calibration import (
     mixture_is_badly_calibrated,
     ova_is_better_calibrated,
     ova_is_better_on_the_random_expert,
-    ova_is_stable_and_softmax_twice_as_far_off,
     ova_knows_the_random_expert,
+    ova_s_error_is_stable,
     softmax_mistakes_the_random_expert,
+    softmax_s_error_is_about_double,
     the_objective_is_to_blame,
 )
+from defero_verma2023.claims.judge import Evidence
 from defero_verma2023.claims.overlap import (
     naive_sets_hold_everybody,
     regularized_sets_grow_with_overlap,
@@ -31,7 +34,7 @@ from defero_verma2023.claims.overlap import (
     the_naive_vote_beats_the_top_expert,
     the_regularized_vote_drops,
 )
-from defero_verma2023.claims.rules import Evidence
+from defero_verma2023.claims.promises import PromiseRow, promise_rows
 from defero_verma2023.claims.sets import (
     conformal_beats_a_fixed_five,
     naive_sets_are_too_large,
@@ -92,9 +95,26 @@ def evidence_on(experiment: str, all_records: AllRecords) -> Iterator[Evidence]:
 
 def verdicts(all_records: AllRecords) -> tuple[Verdict, ...]:
     """Judge every claim, figure by figure."""
+    return _judged(CLAIMS, all_records)
+
+
+def remarks(all_records: AllRecords) -> tuple[Verdict, ...]:
+    """Judge what the paper's sentences do not say, in the same way."""
+    return _judged(BESIDE, all_records)
+
+
+def promises(all_records: AllRecords) -> Iterator[tuple[str, PromiseRow]]:
+    """Yield the promises of conformal sets, each with its experiment."""
+    for experiment, settings in PROMISED.items():
+        for evidence in evidence_on(experiment, all_records):
+            for row in promise_rows(evidence, settings=settings):
+                yield experiment, row
+
+
+def _judged(claims_of: Mapping[str, Sequence[Judge]], all_records: AllRecords) -> tuple[Verdict, ...]:
     return tuple(
         claim(evidence)
-        for experiment, claims in CLAIMS.items()
+        for experiment, claims in claims_of.items()
         for evidence in evidence_on(experiment, all_records)
         for claim in claims
     )
@@ -128,7 +148,8 @@ CLAIMS: dict[str, tuple[Judge, ...]] = {
     "galaxyzoo": _figure_1("Galaxy-Zoo", comparable=False),
     "sim1": (
         partial(ova_is_better_calibrated, where="Fig. 2a, section 7.2", settings=_settings("sim1")[1:]),
-        ova_is_stable_and_softmax_twice_as_far_off,
+        ova_s_error_is_stable,
+        softmax_s_error_is_about_double,
         ova_is_ahead_with_few_copies,
         softmax_is_ahead_with_twenty_copies,
     ),
@@ -177,3 +198,14 @@ CLAIMS: dict[str, tuple[Judge, ...]] = {
     ),
 }
 """Experiment -> its claims, in the paper's order."""
+BESIDE: dict[str, tuple[Judge, ...]] = {
+    "sim2": (softmax_s_error_rises_more,),
+    "oracles": (partial(ova_s_naive_sets_are_closer_as_written, settings=_settings("oracles")),),
+}
+"""Experiment -> what was once added to a claim, and is no sentence of the paper."""
+PROMISED: dict[str, tuple[float, ...]] = {
+    "oracles": _settings("oracles"),
+    "noisy-oracles": _settings("noisy-oracles")[1:],
+    "overlap": OVERLAP,
+}
+"""Experiment -> the settings of its figure."""

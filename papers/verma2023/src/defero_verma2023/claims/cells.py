@@ -8,14 +8,14 @@ import numpy as np
 from scipy.special import stdtrit
 
 from defero_verma2023.arrays import FloatArray
-from defero_verma2023.claims.verdict import Estimate
+from defero_verma2023.claims.verdict import LEVEL, Estimate
 from defero_verma2023.figures.curves import value_of
 from defero_verma2023.methods import BEST_EXPERT, ONE_CLASSIFIER
 from defero_verma2023.runs.record import RunRecord
 
 Cells = dict[tuple[float, int], float]
 """(setting, seed) -> value."""
-LEVEL = 0.95
+PERCENT = 100.0
 ENOUGH_SETTINGS = 3
 """Of one seed, settings from which their scatter is worth an interval."""
 
@@ -122,24 +122,37 @@ def over_seeds(values: FloatArray, *, scale: float, n_settings: int) -> Estimate
     return _estimate(values * scale, n_seeds=len(values), n_settings=n_settings)
 
 
+def setting_estimates(grid: Block, *, scale: float, level: float = LEVEL) -> tuple[Estimate, ...]:
+    """Return the mean of each setting with its interval over seeds."""
+    return tuple(_estimate(row * scale, n_seeds=len(row), n_settings=1, level=level) for row in grid.values)
+
+
+def wider_level(n_settings: int) -> float:
+    """Return the level at which one of several settings may be picked out (Bonferroni).
+
+    At 0.95 each, one of nine settings would seem to be beyond a bound by chance one time in five.
+
+    >>> round(wider_level(5), 6)
+    0.99
+    """
+    return 1 - (1 - LEVEL) / n_settings
+
+
+def at_its_most(grid: Block, *, scale: float) -> Estimate:
+    """Return the mean of the setting where it is largest; its interval is widened, as these values choose it."""
+    estimates = setting_estimates(grid, scale=scale, level=wider_level(len(grid.settings)))
+    return estimates[int(grid.by_setting.argmax())]
+
+
 def _estimate(values: FloatArray, *, n_seeds: int, n_settings: int, level: float = LEVEL) -> Estimate:
     """Return Student's interval of the mean."""
     mean = float(values.mean())
     if len(values) < 2:
-        return Estimate(mean, math.nan, math.nan, n_seeds, n_settings)
-    half = float(stdtrit(len(values) - 1, (1 + level) / 2)) * float(values.std(ddof=1)) / math.sqrt(len(values))
-    return Estimate(mean, mean - half, mean + half, n_seeds, n_settings)
-
-
-def at_its_most(grid: Block, *, scale: float) -> Estimate:
-    """Return the mean of the setting where it is largest, with its interval over seeds.
-
-    The setting is chosen by these very values, so its interval is as wide as that of all settings together must be
-    (Bonferroni): else one of nine would seem to be above 0 by chance one time in five.
-    """
-    n_settings = len(grid.settings)
-    largest = grid.values[int(grid.by_setting.argmax())] * scale
-    return _estimate(largest, n_seeds=len(largest), n_settings=1, level=1 - (1 - LEVEL) / n_settings)
+        return Estimate(mean, math.nan, math.nan, n_seeds, n_settings, level=level)
+    deviation = float(values.std(ddof=1))
+    half = float(stdtrit(len(values) - 1, (1 + level) / 2)) * deviation / math.sqrt(len(values))
+    over_seeds = deviation if n_seeds > 1 else math.nan
+    return Estimate(mean, mean - half, mean + half, n_seeds, n_settings, over_seeds, level)
 
 
 def change_along(grid: Block) -> FloatArray:

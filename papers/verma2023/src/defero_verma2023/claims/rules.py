@@ -1,222 +1,105 @@
 """How a verdict follows from numbers: a few rules, stated once, the same for every claim.
 
-The number that decides is a difference that speaks for the claim where it is above 0. It is paired: both sides are
-from the same seed and setting. Its interval is Student's, over seeds. Of one seed it is over settings: it says how
-they differ, not what another seed would give, and the verdict is provisional.
+The number that decides is a difference that speaks for the claim where it is above 0, or lies within the bounds that
+the claim names. It is paired: both sides are from the same seed and setting. Its interval is Student's, over seeds. Of
+one seed it is over settings: it says how they differ, not what another seed would give, and the verdict is provisional.
 """
 
-import math
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from defero_verma2023.claims.cells import Block, Cells, block, cells, mean_over_settings, minus
-from defero_verma2023.claims.verdict import CONFIRMED, DEPENDS, NOT_CONFIRMED, NOT_RUN, Estimate, Verdict, Word
-from defero_verma2023.runs.record import RunRecord
-
-Records = Sequence[RunRecord]
-Number = Callable[[Block], Estimate]
-"""The values of a claim in, the number that decides it out."""
-Rule = Callable[[Estimate, Block], Word]
-"""That number and the values behind it in, the verdict out."""
-PERCENT = 100.0
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What there is on one experiment, all in the form of records.
-
-    Attributes
-    ----------
-    ours : sequence of RunRecord
-        Trained by us, with one net and one protocol.
-    stored : sequence of RunRecord
-        The authors' networks, measured by us.
-    published : sequence of RunRecord
-        The published means, as seed 0.
-    place : str
-        Of ours, e.g. " (text-cnn)"; "" where there is nothing to tell apart.
-    """
-
-    ours: Records
-    stored: Records
-    published: Records
-    place: str = ""
+from defero_verma2023.claims.bounds import Bounds
+from defero_verma2023.claims.cells import PERCENT, Block, mean_over_settings, setting_estimates, wider_level
+from defero_verma2023.claims.verdict import (
+    CANNOT_DECIDE,
+    CONFIRMED,
+    CONTRADICTED,
+    INCONCLUSIVE,
+    Direction,
+    Estimate,
+)
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side of a comparison: a measure of a method, and its name in a sentence."""
+class Ruling:
+    """What a rule says: the direction, the seeds that would settle it, and words for the reason."""
 
-    method: str
-    metric: str
-    name: str
-    run: str = ""
-
-    def cells(self, records: Records) -> Cells:
-        """Return its values."""
-        return cells(records, self.method, self.metric, run=self.run)
+    direction: Direction
+    seeds_needed: int | None = None
+    words: str = ""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What is claimed, where, and what number shows it."""
-
-    text: str
-    where: str
-    quantity: str
-    settings: tuple[float, ...]
+Rule = Callable[[Estimate, Block], Ruling]
+"""The number that decides and the values behind it in, the ruling out."""
 
 
-def by_at_least(margin: float) -> Rule:
-    """Judge "A is above B throughout": confirmed if the interval is above the margin and no setting's mean below it.
+def on_average(bounds: Bounds) -> Rule:
+    """Judge by the number itself: does its interval lie within the bounds, outside or across?"""
 
-    The margin is in points. Not confirmed if the mean is not above 0; else it depends.
-    """
-
-    def rule(value: Estimate, grid: Block) -> Word:
-        every = bool((grid.by_setting >= margin / PERCENT).all())
-        return CONFIRMED if value.low > margin and every else _by_mean(value)
+    def rule(value: Estimate, grid: Block) -> Ruling:
+        direction = bounds.direction(value)
+        return Ruling(direction, bounds.seeds_needed(value) if direction == INCONCLUSIVE else None)
 
     return rule
 
 
-in_every_setting = by_at_least(0.0)
+def in_every_setting(bounds: Bounds, *, scale: float = PERCENT) -> Rule:
+    """Judge a claim about every setting: each one by its own interval.
 
+    Confirmed if each setting's interval lies within the bounds. Contradicted if one setting's lies outside, widened for
+    the number of settings, or that of their mean does. The bounds are in points, or in experts with a scale of 1.
+    """
 
-def on_average(value: Estimate, grid: Block) -> Word:
-    """Judge "A is above B": confirmed if the interval lies above 0."""
-    return CONFIRMED if value.low > 0 else _by_mean(value)
-
-
-def within(margin: float) -> Rule:
-    """Judge "A and B are alike": confirmed if the interval lies within the margin, depends if the mean does."""
-
-    def rule(value: Estimate, grid: Block) -> Word:
-        if max(abs(value.low), abs(value.high)) <= margin:  # nan is not
-            return CONFIRMED
-        return DEPENDS if abs(value.mean) <= margin else NOT_CONFIRMED
+    def rule(value: Estimate, grid: Block) -> Ruling:
+        plain = setting_estimates(grid, scale=scale)
+        wide = setting_estimates(grid, scale=scale, level=wider_level(len(plain)))
+        directions = [_of_one_setting(bounds, *pair) for pair in zip(plain, wide, strict=True)]
+        words = _tally(directions)
+        if set(directions) == {CONFIRMED}:
+            return Ruling(CONFIRMED, words=words)
+        if CONTRADICTED in directions or bounds.direction(value) == CONTRADICTED:
+            return Ruling(CONTRADICTED, words=words)
+        outside = [one for one in (*wide, value) if one.mean not in bounds]
+        needed = [bounds.seeds_needed(one) for one in outside or plain]
+        known = [n for n in needed if n is not None]
+        if outside:  # one clear counterexample is enough
+            return Ruling(INCONCLUSIVE, min(known, default=None), words)
+        return Ruling(INCONCLUSIVE, max(known) if len(known) == len(needed) else None, words)
 
     return rule
 
 
-def _by_mean(value: Estimate) -> Word:
-    return DEPENDS if value.mean > 0 else NOT_CONFIRMED
+def in_some_setting(bounds: Bounds) -> Rule:
+    """Judge a claim about at least one setting: the opposite of one about every setting, on the other side."""
+    opposite = in_every_setting(bounds.complement)
+    swapped: dict[Direction, Direction] = {CONFIRMED: CONTRADICTED, CONTRADICTED: CONFIRMED}
+
+    def rule(value: Estimate, grid: Block) -> Ruling:
+        ruling = opposite(mean_over_settings(grid, scale=PERCENT), grid)
+        return Ruling(swapped.get(ruling.direction, ruling.direction), ruling.seeds_needed)
+
+    return rule
 
 
-def above(
-    evidence: Evidence,
-    claim: Claim,
-    *,
-    high: Side,
-    low: Side,
-    rule: Rule,
-    estimate: Number | None = None,
-    more: str = "",
-) -> Verdict:
-    """Judge a claim that one side is above another, by paired differences; by default by their mean over settings."""
-
-    def effect(records: Records) -> Cells:
-        return minus(high.cells(records), low.cells(records))
-
-    def why(grid: Block) -> str:
-        first, second = (
-            f"{side.name} {_mean_at(side.cells(evidence.ours), grid) * PERCENT:.1f}" for side in (high, low)
-        )
-        return f"{first}, {second} %; {_span(grid)}.{more}"
-
-    verdict = judge(evidence, claim, effect=effect, rule=rule, why=why, estimate=estimate)
-    opposite = verdict.ours is not None and verdict.ours.n_seeds > 1 and verdict.ours.high < 0
-    return replace(verdict, why=f"{verdict.why} The interval lies on the other side.") if opposite else verdict
+def cannot_decide(value: Estimate, grid: Block) -> Ruling:
+    """Judge nothing: the number stands beside the claim, and settles it neither way."""
+    return Ruling(CANNOT_DECIDE)
 
 
-def _span(grid: Block) -> str:
-    """Say in how many settings the first side is larger, and at which the difference is least and most.
+def _of_one_setting(bounds: Bounds, plain: Estimate, wide: Estimate) -> Direction:
+    if bounds.direction(plain) == CONFIRMED:
+        return CONFIRMED
+    return CONTRADICTED if bounds.direction(wide) == CONTRADICTED else INCONCLUSIVE
 
-    >>> import numpy as np
-    >>> _span(Block((2.0, 3.0), (0,), np.array([[0.01], [-0.02]])))
-    'the first is larger in 1 of 2 settings, by -2.00 (at 3) to +1.00 (at 2)'
+
+def _tally(directions: Sequence[Direction]) -> str:
+    """Say in how many settings a claim holds.
+
+    >>> _tally(["confirmed", "confirmed", "inconclusive"])
+    ' By its own interval it holds in 2 of 3 settings; 1 inconclusive.'
     """
-    points = grid.by_setting * PERCENT
-    larger = f"the first is larger in {int((points > 0).sum())} of {len(points)} settings, by"
-    if len(points) == 1:
-        return f"{larger} {points[0]:+.2f}"
-    least, most = ((points[place], grid.settings[place]) for place in (int(points.argmin()), int(points.argmax())))
-    return f"{larger} {least[0]:+.2f} (at {least[1]:g}) to {most[0]:+.2f} (at {most[1]:g})"
-
-
-def means_of(records: Records, *sides: Side, settings: Collection[float]) -> tuple[float, ...]:
-    """Return the mean of each side over the same runs at some settings, in percent; nothing without such."""
-    by_side = [side.cells(records) for side in sides]
-    grid = block({place: 0.0 for place in by_side[0] if all(place in one for one in by_side)}, settings=settings)
-    return () if grid is None else tuple(_mean_at(one, grid) * PERCENT for one in by_side)
-
-
-def unlike_nets(records: Records, first: str, second: str) -> str:
-    """Say so where two methods were trained with different nets, which a comparison of accuracies must know."""
-    nets = [next((one.net for one in records if one.method == method), "") for method in (first, second)]
-    if "" in nets or nets[0] == nets[1]:
+    if len(directions) < 2:
         return ""
-    return f" The two sides are not trained alike: {nets[0]}, and {nets[1]}."
-
-
-def judge(
-    evidence: Evidence,
-    claim: Claim,
-    *,
-    effect: Callable[[Records], Cells],
-    rule: Rule,
-    why: Callable[[Block], str],
-    estimate: Number | None = None,
-    scale: float = PERCENT,
-    needed: Collection[float] = (),
-) -> Verdict:
-    """Return the verdict on a claim.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    claim : Claim
-    effect : callable
-        Records -> values by setting and seed.
-    rule : callable
-        The estimate and the block behind it -> the verdict.
-    why : callable
-        The block -> a sentence with its numbers.
-    estimate : callable, optional
-        The block -> the number that decides. Default: the mean over settings.
-    scale : float
-        100 for percentage points, 1 for experts.
-    needed : collection of float
-        Settings without which the number means nothing: the ends, where it is about what changes between them.
-    """
-    number = estimate or (lambda grid: mean_over_settings(grid, scale=scale))
-    blocks = [
-        block(effect(records), settings=claim.settings, needed=needed)
-        for records in (evidence.published, evidence.ours, evidence.stored)
-    ]
-    published, ours, stored = (None if grid is None else number(grid) for grid in blocks)
-    grid = blocks[1]
-    where = f"{claim.where}{evidence.place}"
-    if ours is None or grid is None:
-        reason = "No runs of ours show this yet."
-        return Verdict(claim.text, where, claim.quantity, published, ours, stored, NOT_RUN, reason)
-    reason = f"{why(grid)}{_so_far(claim, grid, ours)}"
-    # Less than half of a figure is not judged.
-    word = rule(ours, grid) if 2 * len(grid.settings) >= len(claim.settings) else NOT_RUN
-    return Verdict(claim.text, where, claim.quantity, published, ours, stored, word, reason)
-
-
-def _mean_at(cell_values: Cells, grid: Block) -> float:
-    values = [cell_values[setting, seed] for setting in grid.settings for seed in grid.seeds]
-    return math.fsum(values) / len(values)
-
-
-def _so_far(claim: Claim, grid: Block, ours: Estimate) -> str:
-    """Say what is still missing, and where a verdict stands on one seed."""
-    words = ""
-    if len(grid.settings) < len(claim.settings):
-        words += f" So far {len(grid.settings)} of {len(claim.settings)} settings."
-    if len(grid.seeds) == 1:
-        without = math.isnan(ours.low)
-        words += f" One seed, so provisional: {'there is no interval' if without else 'the interval is over settings'}."
-    return words
+    others = [f"{directions.count(word)} {word}" for word in (CONTRADICTED, INCONCLUSIVE) if word in directions]
+    rest = f"; {', '.join(others)}" if others else ""
+    return f" By its own interval it holds in {directions.count(CONFIRMED)} of {len(directions)} settings{rest}."

@@ -1,19 +1,28 @@
-"""A verdict on one claim of the paper: the number that decides it, three times over, and the reason in words."""
+"""A verdict on one claim of the paper: direction and size, the numbers behind them, and the reason in words."""
 
 import math
 from dataclasses import dataclass
 from typing import Literal
 
-Word = Literal["confirmed", "not confirmed", "depends", "not run yet"]
-CONFIRMED: Word = "confirmed"
-NOT_CONFIRMED: Word = "not confirmed"
-DEPENDS: Word = "depends"
-NOT_RUN: Word = "not run yet"
+Direction = Literal["confirmed", "contradicted", "inconclusive", "cannot be decided", "not run yet"]
+CONFIRMED: Direction = "confirmed"
+CONTRADICTED: Direction = "contradicted"
+INCONCLUSIVE: Direction = "inconclusive"
+CANNOT_DECIDE: Direction = "cannot be decided"
+NOT_RUN: Direction = "not run yet"
+DIRECTIONS: tuple[Direction, ...] = (CONFIRMED, CONTRADICTED, INCONCLUSIVE, CANNOT_DECIDE, NOT_RUN)
+
+Size = Literal["as published", "smaller than published", "larger than published", ""]
+AS_PUBLISHED: Size = "as published"
+SMALLER: Size = "smaller than published"
+LARGER: Size = "larger than published"
+
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % interval.
+    """A number with its interval.
 
     Attributes
     ----------
@@ -21,6 +30,10 @@ class Estimate:
         The interval is nan where nothing says how much the mean would scatter.
     n_seeds, n_settings : int
         What the mean is over.
+    deviation : float
+        Standard deviation over the seeds; nan for one seed.
+    level : float
+        Of the interval: 0.95, or more where several settings are looked at.
     """
 
     mean: float
@@ -28,6 +41,8 @@ class Estimate:
     high: float
     n_seeds: int
     n_settings: int
+    deviation: float = math.nan
+    level: float = LEVEL
 
     def words(self, *, sign: str = "+") -> str:
         """Write the number as in a table; sign "" leaves a plus out.
@@ -56,9 +71,13 @@ class Verdict:
         What the numbers are; where it is a difference, above 0 speaks for the claim.
     published, ours, stored : Estimate or None
         From the published numbers, from our own trainings, and recomputed from the authors' stored outputs.
-    verdict : "confirmed", "not confirmed", "depends" or "not run yet"
-        On our own trainings alone.
+    direction : Direction
+        Does the claim hold, by the intervals of our own trainings alone?
     why : str
+    seeds_needed : int or None
+        For an inconclusive claim: with so many seeds, of the spread seen so far, the intervals would settle it.
+    size : Size
+        The published number against our interval; "" where nothing is published or nothing can be decided.
     """
 
     claim: str
@@ -67,18 +86,43 @@ class Verdict:
     published: Estimate | None
     ours: Estimate | None
     stored: Estimate | None
-    verdict: Word
+    direction: Direction
     why: str
+    seeds_needed: int | None = None
+    size: Size = ""
 
     @property
     def provisional(self) -> bool:
         """Does it stand on one seed?"""
-        return self.verdict != NOT_RUN and self.ours is not None and self.ours.n_seeds == 1
+        return self.direction != NOT_RUN and self.ours is not None and self.ours.n_seeds == 1
 
     @property
     def published_words(self) -> str:
         """The published number, which has no interval: its seeds are not known one by one."""
         return "" if self.published is None else _number(self.published.mean, "+")
+
+    @property
+    def direction_words(self) -> str:
+        """The direction as in the table: with the seeds that would settle it, and marked where it is provisional."""
+        words = f"**{self.direction}**"
+        if self.direction == INCONCLUSIVE and self.seeds_needed is not None:
+            words += f", needs {self.seeds_needed} seeds"
+        return f"{words}, provisional" if self.provisional else words
+
+
+def size_of(ours: Estimate, published: Estimate | None) -> Size:
+    """Compare the published number with our interval, both as they are written: to two digits.
+
+    >>> ours = Estimate(1.25, 1.0, 1.5, 3, 9)
+    >>> size_of(ours, Estimate(1.1, math.nan, math.nan, 1, 9)), size_of(ours, Estimate(2.0, math.nan, math.nan, 1, 9))
+    ('as published', 'smaller than published')
+    """
+    if published is None or math.isnan(ours.low):
+        return ""
+    number = round(published.mean, 2)
+    if number > round(ours.high, 2):
+        return SMALLER
+    return LARGER if number < round(ours.low, 2) else AS_PUBLISHED
 
 
 def _number(value: float, sign: str) -> str:
