@@ -316,11 +316,12 @@ class PoolStudy:
         facts = self.router.facts
         held = {name: f"{value:.4f}" for name, value in facts.get("held_out", {}).items()}
         tried = ", ".join(f"{name} {value}" for name, value in held.items())
+        paid = "less price / error cost " if facts.get("error_cost") else ""
         n_test = 0 if self.test is None else len(self.test)
         return [
             f"{self.n_train:,} items to learn from, {n_test:,} for the test.",
             *([] if self.router.recipe is None else [f"  {line}" for line in self.router.recipe.describe()[:12]]),
-            f"Expected scores by {facts.get('learner')} (mean held-out score of those chosen: {tried}).",
+            f"Expected scores by {facts.get('learner')} (mean held-out score {paid}of those chosen: {tried}).",
         ]
 
     def _fresh(self, cases: PoolCases, *, all_rows_new: bool) -> tuple[PoolCases, int]:
