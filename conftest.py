@@ -52,7 +52,8 @@ def pytest_make_collect_report(collector):
 def pytest_runtest_makereport(item, call):
     """Skip a test that ends in the advice to install PyTorch, where it is not installed."""
     report = yield
-    why = str(report.longrepr) if not TORCH and report.failed else ""
+    # A page of examples prints why one failed.
+    why = f"{report.longrepr}{report.capstdout}" if not TORCH and report.failed else ""
     if INSTALL in why or "No module named 'torch'" in why:
         report.outcome, report.longrepr = "skipped", (str(item.path), 0, "Skipped: needs PyTorch")
     return report

@@ -5,19 +5,7 @@ from typing import Annotated
 
 import typer
 
-from defero.cli.options import (
-    Answers,
-    AsJson,
-    ControlName,
-    FileFormat,
-    Images,
-    Item,
-    Key,
-    Label,
-    TextEncoder,
-    UnusedSeed,
-    saved_study,
-)
+from defero.cli import options as opt
 from defero.cli.output import emit, show_notes, spelled
 
 
@@ -32,16 +20,16 @@ def add_expert(
             help="Column of their answers. A blank cell means not asked. Default: the column with their name."
         ),
     ] = None,
-    label: Label = None,
-    answers: Answers = None,
-    item: Item = None,
+    label: opt.Label = None,
+    answers: opt.Answers = None,
+    item: opt.Item = None,
     expert_column: Annotated[
         str | None, typer.Option(help="Column of the expert in --answers. Default: found by name.")
     ] = None,
-    key: Key = None,
-    file_format: FileFormat = None,
-    control: ControlName = None,
-    images: Images = None,
+    key: opt.Key = None,
+    file_format: opt.FileFormat = None,
+    control: opt.ControlName = None,
+    images: opt.Images = None,
     panels: Annotated[
         Path | None,
         typer.Option(
@@ -56,9 +44,9 @@ def add_expert(
             "or those of another key.",
         ),
     ] = False,
-    seed: UnusedSeed = 0,
-    text_encoder: TextEncoder = None,
-    as_json: AsJson = False,
+    seed: opt.UnusedSeed = 0,
+    text_encoder: opt.TextEncoder = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Add an expert to a saved team without training it again.
 
@@ -73,7 +61,7 @@ def add_expert(
     from defero.core.errors import InputError
     from defero.study.team import writable
 
-    study = saved_study(model, text_encoder)
+    study = opt.saved_study(model, text_encoder)
     study.check_name(expert)
     replaced = writable(out)
     if out.exists() and out.samefile(model):

@@ -5,34 +5,7 @@ from typing import Annotated
 
 import typer
 
-from defero.cli.options import (
-    Absent,
-    AllRowsNew,
-    Answer,
-    Answers,
-    AsJson,
-    Ask,
-    Blank,
-    By,
-    ControlName,
-    CostMatrix,
-    ErrorCost,
-    Expert,
-    Fee,
-    FeesFile,
-    FileFormat,
-    Images,
-    Item,
-    Key,
-    Label,
-    Majority,
-    Rename,
-    Seed,
-    TextEncoder,
-    fees_of,
-    saved_model,
-    split_names,
-)
+from defero.cli import options as opt
 from defero.cli.output import emit, show_answering, show_notes, spelled
 from defero.cli.pool import evaluate_pool, is_pool, refuse
 
@@ -40,32 +13,32 @@ from defero.cli.pool import evaluate_pool, is_pool, refuse
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     table: Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")],
-    label: Label = None,
-    answers: Answers = None,
-    item: Item = None,
-    expert: Expert = None,
-    answer: Answer = None,
-    key: Key = None,
-    majority_label: Majority = False,
-    file_format: FileFormat = None,
-    control: ControlName = None,
-    rename: Rename = None,
-    blank: Blank = None,
-    images: Images = None,
+    label: opt.Label = None,
+    answers: opt.Answers = None,
+    item: opt.Item = None,
+    expert: opt.Expert = None,
+    answer: opt.Answer = None,
+    key: opt.Key = None,
+    majority_label: opt.Majority = False,
+    file_format: opt.FileFormat = None,
+    control: opt.ControlName = None,
+    rename: opt.Rename = None,
+    blank: opt.Blank = None,
+    images: opt.Images = None,
     against: Annotated[
         list[Path] | None, typer.Option(help="Another model folder to compare with. Repeat for several.")
     ] = None,
-    ask: Ask = None,
-    fee: Fee = None,
-    fees: FeesFile = None,
-    error_cost: ErrorCost = None,
-    cost_matrix: CostMatrix = None,
-    absent: Absent = None,
-    by: By = None,
-    all_rows_new: AllRowsNew = False,
-    seed: Seed = 0,
-    text_encoder: TextEncoder = None,
-    as_json: AsJson = False,
+    ask: opt.Ask = None,
+    fee: opt.Fee = None,
+    fees: opt.FeesFile = None,
+    error_cost: opt.ErrorCost = None,
+    cost_matrix: opt.CostMatrix = None,
+    absent: opt.Absent = None,
+    by: opt.By = None,
+    all_rows_new: opt.AllRowsNew = False,
+    seed: opt.Seed = 0,
+    text_encoder: opt.TextEncoder = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Judge a saved team on cases with known labels and recorded answers.
 
@@ -81,7 +54,7 @@ def evaluate(
 
     defero evaluate model new_cases.csv --fee all=2.5 --error-cost 40
     """
-    study, paid = saved_model(model, text_encoder), fees_of(fee, fees)
+    study, paid = opt.saved_model(model, text_encoder), opt.fees_of(fee, fees)
     if is_pool(study):
         other = {"label": label, "answers": answers, "against": against, "ask": ask, "by": by}
         refuse(other | {"cost_matrix": cost_matrix, "rename": rename, "blank": blank})
@@ -119,7 +92,7 @@ def evaluate(
         error_cost=error_cost,
         cost_matrix=cost_matrix,
         absent=absent or [],
-        by=split_names(by) or (),
+        by=opt.split_names(by) or (),
         random_state=seed,
     )
     if as_json:

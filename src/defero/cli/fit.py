@@ -6,28 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from defero.cli.options import (
-    MOST_SEED,
-    Answer,
-    Answers,
-    AsJson,
-    Blank,
-    ControlName,
-    CostMatrix,
-    ErrorCost,
-    Expert,
-    Fee,
-    FeesFile,
-    FileFormat,
-    Item,
-    Key,
-    Label,
-    Majority,
-    Rename,
-    TextEncoder,
-    fees_of,
-    split_names,
-)
+from defero.cli import options as opt
 from defero.cli.output import emit, show_answering, show_notes, spelled
 from defero.cli.pool import fit_pool, refuse
 
@@ -45,7 +24,7 @@ def fit(
         ),
     ],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
-    label: Label = None,
+    label: opt.Label = None,
     experts: Annotated[
         str | None,
         typer.Option(
@@ -62,17 +41,17 @@ def fit(
             "--error-cost what a point of quality is worth, --net auto, table, ridge, knn, trees or heads.",
         ),
     ] = False,
-    answers: Answers = None,
-    item: Item = None,
-    expert: Expert = None,
-    answer: Answer = None,
+    answers: opt.Answers = None,
+    item: opt.Item = None,
+    expert: opt.Expert = None,
+    answer: opt.Answer = None,
     text: Annotated[list[str] | None, typer.Option(help="Feature column of text. Repeat for several columns.")] = None,
-    text_encoder: TextEncoder = None,
+    text_encoder: opt.TextEncoder = None,
     features: Annotated[
         str | None, typer.Option(help="Feature columns, separated by commas. Default: all other columns.")
     ] = None,
-    key: Key = None,
-    majority_label: Majority = False,
+    key: opt.Key = None,
+    majority_label: opt.Majority = False,
     group: Annotated[
         str | None,
         typer.Option(help="Column of group ids, such as patient ids. All rows of a group go to the same part."),
@@ -86,10 +65,10 @@ def fit(
     split: Annotated[
         str | None, typer.Option(help="Column that names the part of each case, such as train, val or test.")
     ] = None,
-    file_format: FileFormat = None,
-    control: ControlName = None,
-    rename: Rename = None,
-    blank: Blank = None,
+    file_format: opt.FileFormat = None,
+    control: opt.ControlName = None,
+    rename: opt.Rename = None,
+    blank: opt.Blank = None,
     table_file: Annotated[
         Path | None, typer.Option("--table", help="Table of the cases, if TABLE is a folder of pictures.")
     ] = None,
@@ -163,10 +142,10 @@ def fit(
     target: Annotated[
         str, typer.Option(help="What a panel promises: any-correct, all-correct or missed-share.")
     ] = "any-correct",
-    fee: Fee = None,
-    fees: FeesFile = None,
-    error_cost: ErrorCost = None,
-    cost_matrix: CostMatrix = None,
+    fee: opt.Fee = None,
+    fees: opt.FeesFile = None,
+    error_cost: opt.ErrorCost = None,
+    cost_matrix: opt.CostMatrix = None,
     test_share: Annotated[float | None, typer.Option(help="Share of the cases in the test part. Default: 0.2.")] = None,
     forget_rows: Annotated[
         bool,
@@ -177,9 +156,9 @@ def fit(
         ),
     ] = False,
     seed: Annotated[
-        int, typer.Option(help="Random seed. The same seed gives the same model.", min=0, max=MOST_SEED)
+        int, typer.Option(help="Random seed. The same seed gives the same model.", min=0, max=opt.MOST_SEED)
     ] = 0,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Train, calibrate, conformalize and test on four disjoint parts of a file, and save the team.
 
@@ -229,7 +208,7 @@ def fit(
             groups=group,
             split=split,
             test_share=test_share,
-            fees=fees_of(fee, fees),
+            fees=opt.fees_of(fee, fees),
             error_cost=error_cost,
             model=net,
             seed=seed,
@@ -245,13 +224,13 @@ def fit(
     only_deep = [*(name for name, value in deep.items() if value is not None), *(["onnx"] if onnx else [])]
     _check_choices(choices, only_deep, pictures=image_column is not None)
     check_test_share(test_share, split=split)
-    paid, replaced = fees_of(fee, fees), writable(out)
-    columns: dict[str, Any] = {"label": label, "key": key, "text": text or (), "features": split_names(features)}
+    paid, replaced = opt.fees_of(fee, fees), writable(out)
+    columns: dict[str, Any] = {"label": label, "key": key, "text": text or (), "features": opt.split_names(features)}
     log: dict[str, Any] = {"answers": answers, "item": item, "annotator": expert, "answer": answer}
     pictures: dict[str, Any] = {"image_column": image_column, "image_size": _size(image_size)}
     cases = read_cases(
         table_file or table,
-        expert_names=split_names(experts),
+        expert_names=opt.split_names(experts),
         majority_label=majority_label,
         text_encoder=text_encoder,
         format=file_format,

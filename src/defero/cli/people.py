@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from defero.cli.options import AsJson
 from defero.cli.output import emit
 from defero.cli.serve import need_service
 
@@ -14,7 +15,6 @@ Where = Annotated[
     str,
     typer.Option("--database", envvar="DEFERO_DATABASE", help="File or URL of the database of the service."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()

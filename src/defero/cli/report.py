@@ -6,35 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from defero.cli.options import (
-    Absent,
-    AllRowsNew,
-    Answer,
-    Answers,
-    AsJson,
-    Ask,
-    Blank,
-    By,
-    ControlName,
-    CostMatrix,
-    ErrorCost,
-    Expert,
-    Fee,
-    FeesFile,
-    FileFormat,
-    Images,
-    Item,
-    Key,
-    Label,
-    Majority,
-    Rename,
-    Seed,
-    TextEncoder,
-    fees_of,
-    saved_model,
-    spelling,
-    split_names,
-)
+from defero.cli import options as opt
 from defero.cli.output import emit, show_notes
 from defero.cli.pool import is_pool, refuse, report_pool
 
@@ -43,29 +15,29 @@ def report(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     table: Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")],
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
-    label: Label = None,
-    answers: Answers = None,
-    item: Item = None,
-    expert: Expert = None,
-    answer: Answer = None,
-    key: Key = None,
-    majority_label: Majority = False,
-    file_format: FileFormat = None,
-    control: ControlName = None,
-    rename: Rename = None,
-    blank: Blank = None,
-    images: Images = None,
-    ask: Ask = None,
-    fee: Fee = None,
-    fees: FeesFile = None,
-    error_cost: ErrorCost = None,
-    cost_matrix: CostMatrix = None,
-    absent: Absent = None,
-    by: By = None,
-    all_rows_new: AllRowsNew = False,
-    seed: Seed = 0,
-    text_encoder: TextEncoder = None,
-    as_json: AsJson = False,
+    label: opt.Label = None,
+    answers: opt.Answers = None,
+    item: opt.Item = None,
+    expert: opt.Expert = None,
+    answer: opt.Answer = None,
+    key: opt.Key = None,
+    majority_label: opt.Majority = False,
+    file_format: opt.FileFormat = None,
+    control: opt.ControlName = None,
+    rename: opt.Rename = None,
+    blank: opt.Blank = None,
+    images: opt.Images = None,
+    ask: opt.Ask = None,
+    fee: opt.Fee = None,
+    fees: opt.FeesFile = None,
+    error_cost: opt.ErrorCost = None,
+    cost_matrix: opt.CostMatrix = None,
+    absent: opt.Absent = None,
+    by: opt.By = None,
+    all_rows_new: opt.AllRowsNew = False,
+    seed: opt.Seed = 0,
+    text_encoder: opt.TextEncoder = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Judge a saved team as `evaluate` does, and write the results with plots to one HTML file.
 
@@ -79,7 +51,7 @@ def report(
     from defero.study.judging.page import check_page, write_page
 
     check_page(out, model=model, tables=(table, answers))
-    study, paid, columns = saved_model(model, text_encoder), fees_of(fee, fees), split_names(by) or ()
+    study, paid, columns = opt.saved_model(model, text_encoder), opt.fees_of(fee, fees), opt.split_names(by) or ()
     if is_pool(study):
         other = {"label": label, "answers": answers, "ask": ask, "by": by, "cost_matrix": cost_matrix}
         refuse(other | {"rename": rename, "blank": blank})
@@ -119,7 +91,7 @@ def report(
         **money,
     }
     command = _command(model, table, out=out, words=words, seed=seed)
-    write_page(judged, out, command=command, spell=spelling("report"))
+    write_page(judged, out, command=command, spell=opt.spelling("report"))
     if as_json:
         values = judged.to_dict()
         del values["against"]
@@ -140,7 +112,7 @@ def _command(model: Path, table: Path, *, out: Path, words: dict[str, Any], seed
     """Return the line that makes the page again."""
     from defero.core.errors import Argument
 
-    spell = spelling("report")
+    spell = opt.spelling("report")
     line = ["defero", "report", str(model), str(table), "--out", str(out)]
     for name, value in words.items():
         if value is not None and value is not False:

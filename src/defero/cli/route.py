@@ -6,28 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from defero.cli.options import (
-    Absent,
-    Answer,
-    AsJson,
-    BadRowsOption,
-    Blank,
-    ControlName,
-    CostMatrix,
-    ErrorCost,
-    Expert,
-    Fee,
-    FeesFile,
-    FileFormat,
-    Images,
-    Item,
-    Rename,
-    TextEncoder,
-    UnusedSeed,
-    capacity_of,
-    fees_of,
-    saved_model,
-)
+from defero.cli import options as opt
 from defero.cli.output import emit, show_lines, show_notes
 from defero.cli.pool import is_pool, refuse, route_pool
 
@@ -50,11 +29,11 @@ def route(
     key: Annotated[
         str | None, typer.Option(help="Column of case ids, which is copied to the decisions. Default: as in fit.")
     ] = None,
-    fee: Fee = None,
-    fees: FeesFile = None,
-    error_cost: ErrorCost = None,
-    cost_matrix: CostMatrix = None,
-    absent: Absent = None,
+    fee: opt.Fee = None,
+    fees: opt.FeesFile = None,
+    error_cost: opt.ErrorCost = None,
+    cost_matrix: opt.CostMatrix = None,
+    absent: opt.Absent = None,
     uncertainty: Annotated[
         bool, typer.Option("--uncertainty", help="Add columns sd_<expert>: the standard deviation of p_<expert>.")
     ] = False,
@@ -88,18 +67,18 @@ def route(
             "count toward --capacity, --defer-at-most and --budget."
         ),
     ] = None,
-    item: Item = None,
-    expert: Expert = None,
-    answer: Answer = None,
-    file_format: FileFormat = None,
-    control: ControlName = None,
-    rename: Rename = None,
-    blank: Blank = None,
-    images: Images = None,
-    bad_rows: BadRowsOption = "stop",
-    seed: UnusedSeed = 0,
-    text_encoder: TextEncoder = None,
-    as_json: AsJson = False,
+    item: opt.Item = None,
+    expert: opt.Expert = None,
+    answer: opt.Answer = None,
+    file_format: opt.FileFormat = None,
+    control: opt.ControlName = None,
+    rename: opt.Rename = None,
+    blank: opt.Blank = None,
+    images: opt.Images = None,
+    bad_rows: opt.BadRowsOption = "stop",
+    seed: opt.UnusedSeed = 0,
+    text_encoder: opt.TextEncoder = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Say for each case who should decide it, with probabilities and the reason.
 
@@ -111,7 +90,7 @@ def route(
     """
     from defero.core.errors import InputError
 
-    study = saved_model(model, text_encoder)
+    study = opt.saved_model(model, text_encoder)
     if is_pool(study):
         other = {"cost_matrix": cost_matrix, "uncertainty": uncertainty, "answers": answers, "control": control}
         refuse(other | {"defer_at_most": defer_at_most, "rename": rename, "blank": blank})
@@ -120,11 +99,11 @@ def route(
             table,
             out,
             key=key,
-            fees=fees_of(fee, fees),
+            fees=opt.fees_of(fee, fees),
             error_cost=error_cost,
             budget=budget,
             floor=quality_floor,
-            capacity=capacity_of(capacity),
+            capacity=opt.capacity_of(capacity),
             absent=absent or [],
             bad_rows=bad_rows,
             progress=_show_progress if sys.stderr.isatty() and not as_json else None,
@@ -137,13 +116,13 @@ def route(
         table,
         out,
         key=key,
-        fees=fees_of(fee, fees),
+        fees=opt.fees_of(fee, fees),
         error_cost=error_cost,
         cost_matrix=cost_matrix,
         absent=absent or [],
         uncertainty=uncertainty,
         unusual=unusual,
-        capacity=capacity_of(capacity),
+        capacity=opt.capacity_of(capacity),
         defer_at_most=defer_at_most,
         budget=budget,
         answers=answers,
