@@ -74,7 +74,7 @@ def _each(path: Path, splits: int, study: str, names: tuple[str, ...], run: Any)
 
 
 def _cold_start(path: Path, splits: int) -> None:
-    _each(path, min(splits, 5), "cold start", SETS, run_cold_start)
+    _each(path, splits, "cold start", SETS, run_cold_start)
 
 
 def _cascade(path: Path, splits: int) -> None:

@@ -17,7 +17,7 @@ def run_cold_start(data: PoolSet, seed: int) -> list[dict[str, Any]]:
     names = list(data.expert_names)
     # Ridge: with it the whole study takes minutes; the mix of members does not depend on the learner.
     full = ExpertPool("ridge", text="question").fit(table.iloc[train], scores[train], expert_names=names)
-    everybody = full.scores(table.iloc[test])
+    everybody = full.scores(table.iloc[test]), full.route(table.iloc[test]).score
     lines = []
     for j, name in enumerate(names):
         others = [k for k in range(len(names)) if k != j]
@@ -27,13 +27,13 @@ def run_cold_start(data: PoolSet, seed: int) -> list[dict[str, Any]]:
         some = rng.permutation(train)
         for n in (*N_SCORES, len(train)):
             if n == len(train):
-                expected = everybody
+                expected, promised = everybody
             else:
                 router, rows = pool.router_.copy(), some[:n]
                 router.add_member(name, table.iloc[rows] if n else None, scores[rows, j] if n else None)
-                expected = np.insert(
-                    router.scores(table.iloc[test])[:, :-1], j, router.scores(table.iloc[test])[:, -1], 1
-                )
+                last = router.scores(table.iloc[test])
+                expected = np.insert(last[:, :-1], j, last[:, -1], axis=1)
+                promised = router.route(table.iloc[test]).score
             real = scores[test]
             chosen = expected.argmax(axis=1)
             lines.append(
@@ -46,7 +46,7 @@ def run_cold_start(data: PoolSet, seed: int) -> list[dict[str, Any]]:
                     "quality": round(float(real[np.arange(len(real)), chosen].mean()), 5),
                     "squared_error": round(float(((expected[:, j] - real[:, j]) ** 2).mean()), 5),
                     "bias": round(float(expected[:, j].mean() - real[:, j].mean()), 5),
-                    "promised": round(float(expected[np.arange(len(real)), chosen].mean()), 5),
+                    "promised": round(float(promised.mean()), 5),
                 }
             )
     return lines

@@ -25,14 +25,15 @@ class PoolSet:
     expert_names: tuple[str, ...]
     prices: FloatArray | None = None
 
-    def split(self, seed: int) -> tuple[IntArray, IntArray]:
-        """Return the rows to learn from and those to test on; equal questions are on one side."""
-        question = self.table["question"].str.lower().str.split().str.join(" ")
+    def split(self, seed: int, among: IntArray | None = None) -> tuple[IntArray, IntArray]:
+        """Return the rows to learn from and those to test on, of all or of some; equal questions are on one side."""
+        rows = np.arange(len(self.table)) if among is None else among
+        question = self.table["question"].iloc[rows].str.lower().str.split().str.join(" ")
         _, group = np.unique(question.to_numpy(dtype=str), return_inverse=True)
         n_groups = int(group.max()) + 1
         test = np.random.default_rng(seed).permutation(n_groups)[: round(TEST_SHARE * n_groups)]
         out = np.isin(group, test)
-        return np.flatnonzero(~out), np.flatnonzero(out)
+        return rows[~out], rows[out]
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,17 @@ from sklearn.preprocessing import OneHotEncoder
 from defero import ExpertPool
 from defero.core.checks.arrays import FloatArray
 
-Expected = Callable[[pd.DataFrame, FloatArray, pd.DataFrame], tuple[FloatArray, str]]
-"""Training table and scores, and the test table: expected scores (n, J), and what was chosen."""
+
+class Outcome(NamedTuple):
+    """Expected scores (n, J), what was chosen in fitting, and the score promised of the chosen member (n,), if any."""
+
+    expected: FloatArray
+    chosen: str = ""
+    promised: FloatArray | None = None
+
+
+Expected = Callable[[pd.DataFrame, FloatArray, pd.DataFrame], Outcome]
+"""Training table and scores, and the test table."""
 
 
 @dataclass(frozen=True)
@@ -33,23 +43,23 @@ def _constant(train: FloatArray, n_test: int) -> FloatArray:
     return np.tile(np.nanmean(train, axis=0), (n_test, 1))
 
 
-def best_single(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+def best_single(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> Outcome:
     """Return each member's mean."""
-    return _constant(scores, len(test)), ""
+    return Outcome(_constant(scores, len(test)))
 
 
-def random_member(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+def random_member(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> Outcome:
     """Return random numbers."""
-    return np.random.default_rng(len(table)).random((len(test), scores.shape[1])), ""
+    return Outcome(np.random.default_rng(len(table)).random((len(test), scores.shape[1])))
 
 
-def best_of_task(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+def best_of_task(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> Outcome:
     """Return each member's mean on the task."""
     means = pd.DataFrame(scores).groupby(table["task"].to_numpy()).mean()
     expected = means.reindex(test["task"]).to_numpy(copy=True)
     missing = np.isnan(expected).any(axis=1)
     expected[missing] = scores.mean(axis=0)
-    return expected, ""
+    return Outcome(expected)
 
 
 def features(table: pd.DataFrame, test: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
@@ -69,35 +79,35 @@ def features(table: pd.DataFrame, test: pd.DataFrame) -> tuple[FloatArray, Float
     return both[0], both[1]
 
 
-def ridge(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+def ridge(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> Outcome:
     """Return scikit-learn's ridge regression with a penalty by cross-validation."""
     first, second = features(table, test)
     model = RidgeCV(alphas=(0.1, 1.0, 10.0, 100.0)).fit(first, scores)
-    return model.predict(second), f"alpha {model.alpha_:g}"
+    return Outcome(model.predict(second), f"alpha {model.alpha_:g}")
 
 
-def neighbours(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+def neighbours(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> Outcome:
     """Return the mean of the 100 nearest, by cosine."""
     first, second = features(table, test)
-    return KNeighborsRegressor(100, algorithm="brute").fit(first, scores).predict(second), "k 100"
+    return Outcome(KNeighborsRegressor(100, algorithm="brute").fit(first, scores).predict(second), "k 100")
 
 
-def classifier(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+def classifier(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> Outcome:
     """Return the probabilities of a logistic regression of the best member; of several best the best overall."""
     first, second = features(table, test)
     best = np.where(scores == scores.max(axis=1, keepdims=True), scores.mean(axis=0), -1.0).argmax(axis=1)
     model = LogisticRegression(max_iter=300).fit(first, best)
     proba = np.zeros((len(test), scores.shape[1]))
     proba[:, model.classes_] = model.predict_proba(second)
-    return proba, ""
+    return Outcome(proba)
 
 
 def pool(model: str) -> Expected:
     """Return our estimator with a learner."""
 
-    def expected(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> tuple[FloatArray, str]:
+    def expected(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> Outcome:
         fitted = ExpertPool(model, text="question").fit(table, scores)
-        return fitted.scores(test), fitted.learner_
+        return Outcome(fitted.scores(test), fitted.learner_, fitted.route(test).score)
 
     return expected
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.pools.sets import PoolSet
-from benchmarks.pools.systems import PoolSystem
+from benchmarks.pools.systems import Outcome, PoolSystem
 from defero.core.checks.arrays import FloatArray
 from defero.pools.curve import member_means, pool_curve
 from defero.pools.frontier import upper_hull
@@ -20,7 +20,7 @@ def run_trial(data: PoolSet, system: PoolSystem, seed: int, *, task: bool) -> Li
     train, test = data.split(seed)
     table = data.table if task or system.needs_task else data.table[["question"]]
     began = time.process_time()
-    expected, chosen = system.expected(table.iloc[train], data.scores[train], table.iloc[test])
+    outcome = system.expected(table.iloc[train], data.scores[train], table.iloc[test])
     seconds = time.process_time() - began
     line: Line = {
         "study": "choice",
@@ -30,14 +30,14 @@ def run_trial(data: PoolSet, system: PoolSystem, seed: int, *, task: bool) -> Li
         "split": seed,
         "n_train": len(train),
         "n_test": len(test),
-        "chosen": chosen,
+        "chosen": outcome.chosen,
         "cpu_s": round(seconds, 2),
-        **quality_figures(expected, data.scores[test], best=int(data.scores[train].mean(axis=0).argmax())),
+        **quality_figures(outcome.expected, data.scores[test], best=int(data.scores[train].mean(axis=0).argmax())),
     }
     if system.name not in ("random", "classifier of the best"):
-        line |= calibration_figures(expected, data.scores[test])
+        line |= calibration_figures(outcome, data.scores[test])
     if data.prices is not None:
-        line |= price_figures(expected, data, train, test)
+        line |= price_figures(outcome.expected, data, train, test)
     return line
 
 
@@ -53,15 +53,15 @@ def quality_figures(expected: FloatArray, scores: FloatArray, *, best: int) -> L
     }
 
 
-def calibration_figures(expected: FloatArray, scores: FloatArray) -> Line:
-    """Return what the chosen ones promised, and the mean error of ten bins of all expected scores."""
-    rows, who = np.arange(len(scores)), expected.argmax(axis=1)
-    inside = np.clip(expected, 0.0, 1.0)
+def calibration_figures(outcome: Outcome, scores: FloatArray) -> Line:
+    """Return what was promised of the chosen ones, and the mean error of ten bins of all expected scores."""
+    inside = np.clip(outcome.expected, 0.0, 1.0)
+    promised = inside.max(axis=1) if outcome.promised is None else outcome.promised
     flat, truth = inside.ravel(), scores.ravel()
     order = np.array_split(np.argsort(flat, kind="stable"), N_BINS)
     error = sum(len(part) * abs(flat[part].mean() - truth[part].mean()) for part in order) / len(flat)
     return {
-        "promised": round(float(inside[rows, who].mean()), 5),
+        "promised": round(float(promised.mean()), 5),
         "squared_error": round(float(((inside - scores) ** 2).mean()), 5),
         "calibration_error": round(float(error), 5),
     }
