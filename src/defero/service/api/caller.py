@@ -38,7 +38,17 @@ async def check_access(request: Request) -> None:
         raise Problem(401, "Send a valid token: 'Authorization: Bearer defero_...'.")
     if caller.role not in ALLOWED.get(route, frozenset()):
         raise Problem(403, f"The role {caller.role} may not do this.")
+    _check_query(request)
     request.state.caller = caller
+
+
+def _check_query(request: Request) -> None:
+    """Raise where the query names what the route does not know: a misspelt name would silently do nothing."""
+    if request.query_params:
+        known = {one.alias for one in request.scope["route"].dependant.query_params}
+        unknown = sorted(set(request.query_params) - known)
+        if unknown:
+            raise Problem(422, f"This route knows these names in its query: {', '.join(sorted(known)) or 'none'}.")
 
 
 async def _known(request: Request, office: Office) -> Caller | None:

@@ -12,7 +12,7 @@ from defero.service.api.sending import done, plain
 from defero.service.events.entry import to_json
 from defero.service.flow.add_cases import AddCases
 from defero.service.flow.change_people import EraseCase
-from defero.service.flow.replies import beliefs, first_step, state_reply
+from defero.service.flow.replies import Beliefs, first_step, state_reply
 from defero.service.office import Office
 from defero.service.problems import Problem
 from defero.service.store import contents, log
@@ -61,7 +61,7 @@ def get_case(request: Request, case: CaseId, office: InOffice) -> dict[str, Any]
         reply["answer"] = state.answer_of(caller.person)
         return reply
     answers = {names.get(person, person): answer for person, answer in (*state.answers, *state.uncounted)}
-    believed = beliefs(first_step(entries)[0], ledger.model, names)
+    believed = Beliefs(ledger.model, names).of(first_step(entries)[0])
     return {**reply, **believed, "answers": answers, "outcome": state.outcome, "erased": state.erased}
 
 

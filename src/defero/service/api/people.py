@@ -54,8 +54,6 @@ async def change_person(request: Request, person: Id, body: PersonChangeIn, offi
         raise Problem(404, "There is no such person.", person=person)
     if caller.role == "expert" and set(change) - {"available"}:
         raise Problem(403, "An expert may change their availability alone.")
-    if change.get("available", True) is None:
-        raise Problem(422, "available must be true or false.")
     return plain(await done(office, ChangePerson(person, change, caller.person)))
 
 

@@ -127,7 +127,7 @@ class PersonIn(Strict):
 class PersonChangeIn(Strict):
     """What changes about a person."""
 
-    available: StrictBool | None = Field(None, examples=[False])
+    available: StrictBool = Field(True, examples=[False])
     capacity: int | None = Field(None, ge=0, le=MOST_NUMBER, description="Questions a day; null: no limit.")
 
 

@@ -7,7 +7,7 @@ from fastapi import Response
 from sqlalchemy.exc import OperationalError
 
 from defero.core.errors import InputError
-from defero.service.events.entry import to_json
+from defero.service.events.entry import to_json_bytes
 from defero.service.flow.command import Command
 from defero.service.office import Office
 from defero.service.problems import Problem
@@ -30,4 +30,4 @@ async def done(office: Office, command: Command) -> Any:
 
 def plain(value: Any, status: int = 200) -> Response:
     """Return plain values as JSON, without another walk through them."""
-    return Response(to_json(value), status, media_type="application/json")
+    return Response(to_json_bytes(value), status, media_type="application/json")

@@ -8,7 +8,7 @@ import numpy as np
 
 from defero.service.events import Received
 from defero.service.flow.command import Round, Scored
-from defero.service.flow.replies import beliefs, first_step, step_reply
+from defero.service.flow.replies import Beliefs, first_step, step_reply
 from defero.service.flow.team import Row
 from defero.service.problems import Problem
 
@@ -87,9 +87,8 @@ class AddCases:
                 if entry.case in entries:
                     entries[entry.case].append(entry)
         names = work.desk.names()
-        replies = []
+        believed, replies = Beliefs(work.ledger.model, names), []
         for case, key in zip(self.ids, self.keys, strict=True):
             received, step = first_step(entries[case])
-            beliefs_then = beliefs(received, work.ledger.model, names)
-            replies.append({"key": key, **step_reply(case, step, names), **beliefs_then})
+            replies.append({"key": key, **step_reply(case, step, names), **believed.of(received)})
         return {"cases": replies}

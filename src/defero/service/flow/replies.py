@@ -63,17 +63,33 @@ def state_reply(state: CaseState, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def beliefs(received: Received, model: ModelChanged | None, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the model believed when the case came: P(class) and P(expert is right)."""
-    classes: tuple[Any, ...] = tuple(range(len(received.p_model)))
-    experts: tuple[str, ...] = tuple(f"expert {j}" for j in range(len(received.p_expert)))
-    if model is not None and model.version == received.model:
-        classes, experts = model.classes, tuple(names.get(person, person) for person in model.experts)
-    return {
-        "p_class": {str(name): p for name, p in zip(classes, received.p_model, strict=True)},
-        "p_expert": dict(zip(experts, received.p_expert, strict=True)),
-        "unusual": received.unusual.split("; ") if received.unusual else [],
-    }
+class Beliefs:
+    """What the model believed when cases came: P(class) and P(expert is right), by name.
+
+    Parameters
+    ----------
+    model : ModelChanged, optional
+        The model of now; of cases that another one scored only numbers are known.
+    names : mapping
+        Names of people by id.
+    """
+
+    def __init__(self, model: ModelChanged | None, names: Mapping[str, str]) -> None:
+        self.version = None if model is None else model.version
+        self.classes = [] if model is None else [str(one) for one in model.classes]
+        self.experts = [] if model is None else [names.get(person, person) for person in model.experts]
+
+    def of(self, received: Received) -> dict[str, Any]:
+        """Return the probabilities of one case."""
+        classes, experts = self.classes, self.experts
+        if self.version != received.model:
+            classes = [str(k) for k in range(len(received.p_model))]
+            experts = [f"expert {j}" for j in range(len(received.p_expert))]
+        return {
+            "p_class": dict(zip(classes, received.p_model, strict=True)),
+            "p_expert": dict(zip(experts, received.p_expert, strict=True)),
+            "unusual": received.unusual.split("; ") if received.unusual else [],
+        }
 
 
 def first_step(entries: list[Entry]) -> tuple[Received, Asked | Settled]:

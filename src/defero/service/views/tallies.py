@@ -6,6 +6,7 @@ any order, so that rebuilt figures are equal to the last digit.
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from defero.service.events import Answered, Asked, Entry, Outcome, Received, Settled, Skipped, TimedOut
 from defero.service.views.cases import CaseState
@@ -14,6 +15,7 @@ Tally = tuple[str, str, str]
 """Day, person ("" for the whole team), and what is counted."""
 MILLION = 1_000_000
 TEAM = ""
+_DAY = 86_400
 
 
 def day_of(at: float) -> str:
@@ -22,7 +24,12 @@ def day_of(at: float) -> str:
     >>> day_of(86_400.0)
     '1970-01-02'
     """
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+    return _day(int(at // _DAY))
+
+
+@lru_cache(maxsize=64)
+def _day(number: int) -> str:
+    return datetime.fromtimestamp(_DAY * number, UTC).strftime("%Y-%m-%d")
 
 
 def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int]]:
