@@ -63,6 +63,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.S)
 
 @pytest.mark.parametrize("example", range(2))
 def test_the_python_prints_what_stands_below_it(tmp_path, example):
+    pytest.importorskip("torch")  # without it, auto tries fewer models and the numbers are others
     code, expected = EXAMPLES[example]
     script = tmp_path / "readme.py"
     script.write_text(code)

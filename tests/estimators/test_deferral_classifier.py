@@ -186,7 +186,7 @@ INFINITE[7, 2] = np.inf
         ),
         (
             lambda: DeferralClassifier("deep", loss="ova").fit(X, Y),
-            "net must be 'auto', .* torch.nn.Module, got 'deep'",
+            "net must be .*auto.*mlp.*, got 'deep'",
         ),
         (
             lambda: DeferralClassifier("linear", loss="hinge").fit(X, Y),
