@@ -123,7 +123,7 @@ def test_an_onnx_model_is_routed_without_torch(ward, tmp_path):
             ["--net", "text-cnn", "--heads", "shrunk"],
             "--heads shrunk: is for the nets linear, mlp or auto, got text-cnn",
         ),
-        (["--branches", "three"], "--branches must be one of one, heads, two, got 'three'"),
+        (["--branches", "three"], "--branches must be one of auto, one, heads, two, got 'three'"),
         (["--augmentation", "spin"], "--augmentation must be one of crop-and-flip, crop, none, got 'spin'"),
     ],
 )

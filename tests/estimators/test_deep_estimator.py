@@ -135,6 +135,16 @@ def test_heads_of_their_own_leave_the_classifier_as_it_is_alone(net, tmp_path):
         np.testing.assert_allclose(again.scores(X).expert_proba, with_experts.predict_expert_proba(X), atol=1e-6)
 
 
+def test_without_a_loss_of_the_users_choice_experts_read_the_trunk_without_changing_it():
+    settings = {"max_epochs": 2, "validation_fraction": 0.0}
+    auto = small_team(Pooled(), loss="auto", **settings).fit(X, Y, experts=M)
+    heads = small_team(Pooled(), loss="decoupled", branches="heads", **settings).fit(X, Y, experts=M)
+    shared = small_team(Pooled(), loss="decoupled", **settings).fit(X, Y, experts=M)
+    np.testing.assert_array_equal(auto.predict_expert_proba(X), heads.predict_expert_proba(X))
+    assert not np.allclose(auto.predict_proba(X), shared.predict_proba(X))
+    assert small_team(Pooled(), loss="auto", **settings).fit(X, Y).predict_expert_proba(X).shape == (200, 0)
+
+
 def test_floats_vectors_and_frames():
     grey = X.astype(np.float32) / 255
     team = small_team(Pooled(), max_epochs=15, learning_rate=0.05).fit(grey, Y, experts=M)

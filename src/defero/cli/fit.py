@@ -100,8 +100,8 @@ def fit(
     branches: Annotated[
         str | None,
         typer.Option(
-            help="one, heads or two: whether the experts of a deep net share the trunk of the classes (one, the "
-            "default), read it without changing it (heads), or have their own (two)."
+            help="one, heads or two: whether the experts of a deep net share the trunk of the classes (one), read it "
+            "without changing it (heads, the default with --loss auto), or have their own (two)."
         ),
     ] = None,
     augmentation: Annotated[

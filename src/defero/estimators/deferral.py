@@ -172,8 +172,11 @@ class DeferralClassifier(DeferralEstimator):
     def _deep_options(self) -> "DeepOptions":
         from defero.estimators.networks.deep_fit import DeepOptions
 
+        recipe = self._recipe()
+        if recipe.branches == "auto":  # heads keep the classifier of one trained without experts (docs/losses.md)
+            recipe = replace(recipe, branches="heads" if self.loss == "auto" else "one")
         return DeepOptions(
-            self._recipe(),
+            recipe,
             heads=self.heads,
             answer_weights=self.answer_weights,
             device=self.device,

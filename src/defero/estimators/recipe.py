@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from defero.core.errors import InputError
 from defero.core.wording import join_names
 
-Branches = Literal["one", "heads", "two"]
+Branches = Literal["auto", "one", "heads", "two"]
 Augment = Literal["crop-and-flip", "crop", "none"]
 Precision = Literal["float32", "float64", "bf16-mixed"]
 Resume = Literal["auto", "never"]
@@ -43,9 +43,10 @@ class Recipe:
     precision : "float32", "float64" or "bf16-mixed", optional
         "float64" for "linear" and "float32" for "mlp" by default. Deep nets: "bf16-mixed" on a GPU and "float32"
         elsewhere.
-    branches : "one", "heads" or "two"
+    branches : "auto", "one", "heads" or "two"
         What classes and experts of a deep net share: with "one" trunk and head; with "heads" the trunk, which the
-        experts read without changing it, so that it learns as one classifier's does; with "two" nothing.
+        experts read without changing it, so that it learns as one classifier's does; with "two" nothing. "auto" is
+        "heads" if the loss is "auto", and "one" otherwise.
     augmentation : "crop-and-flip", "crop" or "none"
         Augmentation of pictures of dtype uint8. Do not flip pictures in which left and right differ.
     resume : "auto" or "never"
@@ -69,7 +70,7 @@ class Recipe:
     patience: int = 10
     validation_fraction: float = 0.1
     precision: str | None = None
-    branches: str = "one"
+    branches: str = "auto"
     augmentation: str = "crop-and-flip"
     resume: str = "auto"
 

@@ -1,6 +1,6 @@
 """Study: from past cases to a team that is fitted, calibrated, conformalized, tested, saved and used."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from defero.core.errors import InputError
 from defero.core.wording import join_names
 from defero.data.case_file import Cases
 from defero.data.encoders.find import Encoder
+from defero.engines import engine_by_name
 from defero.router import Router, try_out
 from defero.router.judge import terms_of
 from defero.router.rows.seen import Fingerprints
@@ -20,6 +21,7 @@ from defero.study.fitting.fit_team import fit_team
 from defero.study.fitting.notes import class_counts, sizes_sentence
 from defero.study.judging.evaluation import Evaluation, other_terms
 from defero.study.money.given import Fees, Money
+from defero.study.sweep import Sweep, SweepCases, run_sweep
 from defero.study.team import TeamAtWork
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ class Study(TeamAtWork):
         self._choices: FitChoices | None = None
         self._seen: Mapping[str, Fingerprints] | None = None
         self.parts: tuple[ExpertTable, ...] = ()
-        self.cases = None
+        self.cases, self._given, self._test_share = None, cases, test_share
         if cases is not None:
             roles = {"groups": "the groups", "time": "the time", "split": "the split"}
             self.cases = cases.taking_apart(
@@ -176,6 +178,41 @@ class Study(TeamAtWork):
         )
         self._choices, self._seen = choices, self.team.seen
         return self.team
+
+    def sweep(
+        self,
+        *,
+        net: str | Iterable[str] = "auto",
+        loss: str | Iterable[str] = "auto",
+        seeds: int | Iterable[int] = range(5),
+        out: str | PathLike[str] | None = None,
+        engine: str = "local",
+        workers: int | None = None,
+        address: str | None = None,
+        **fit_options: Any,
+    ) -> Sweep:
+        """Fit and test a team for every learner, loss and seed; the team of this study stays as it is.
+
+        Parameters
+        ----------
+        net, loss : str or several
+            As in `fit`.
+        seeds : int or several
+            Each seed splits the cases anew and trains; with `split` or `time` the parts stay the same.
+        out : path, optional
+            Folder of the runs, one JSON file each. Runs that are in it are not run again, so that a sweep that was
+            stopped goes on where it was. None: nothing is written.
+        engine, workers, address
+            Where the runs are made: "local" (one process, or a pool of `workers`) or "ray" (a cluster at `address`, or
+            one on this machine). The figures are the same.
+        **fit_options
+            Other arguments of `fit`, such as `fees`.
+        """
+        cases = self._own_cases("sweep") if self._given is None else self._given
+        options = {name: value for name, value in fit_options.items() if value is not None}
+        shared = SweepCases(cases, {**self.cuts, "test_share": self._test_share}, options)
+        where = engine_by_name(engine, workers=workers, address=address)
+        return run_sweep(shared, nets=net, losses=loss, seeds=seeds, engine=where, out=out)
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, text_encoder: Encoder = None) -> "Study":

@@ -3,7 +3,7 @@
 import copy
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,10 +112,12 @@ def fit_deep_net(
         raise InputError(
             ": deep nets do not support weights; repeat rows, or use net='mlp' on features.", argument="sample_weight"
         )
-    if options.recipe.branches != "one" and data.n_experts == 0:
+    if options.recipe.branches == "two" and data.n_experts == 0:
         raise InputError(
             Argument("branches", options.recipe.branches), " needs experts, and there are none; leave it out."
         )
+    if data.n_experts == 0:
+        options = replace(options, recipe=replace(options.recipe, branches="one"))
     generator = torch.Generator().manual_seed(seed)
     held_out_mask = _held_out(data, options.recipe.validation_fraction, rng=np.random.default_rng(seed))
     train, held_out, inputs = _feeds(data, held_out_mask, options, seed=seed)
