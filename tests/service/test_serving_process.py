@@ -3,14 +3,17 @@
 import json
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
+from postgres import free_port
 from typer.testing import CliRunner
 
 from defero import DeferralClassifier, read_cases
 from defero.cli.main import app
+from defero.client import Client, ServiceError
 
 CODE = """
 import json, sys
@@ -67,6 +70,27 @@ def test_a_fitted_model_is_served_without_what_trains_and_its_export_is_read(fol
     read = read_cases(folder / "export.csv", label="outcome", expert_names=["ann", "bob"], key="case")
     assert len(read) == 9
     assert list(read.table.features.columns) == ["age", "size", "site"]
+
+
+@pytest.mark.slow
+def test_the_command_starts_prints_a_token_and_stops(folder):
+    port = str(free_port())
+    command = [sys.executable, "-m", "defero", "serve", "model", "--port", port, "--database", "served.sqlite"]
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    lines = [server.stdout.readline() for _ in range(2)]
+    assert "served.sqlite" in lines[0]
+    with Client(f"http://127.0.0.1:{port}", lines[1].split()[-1]) as client:
+        for _ in range(200):
+            try:
+                people = client.people()
+                break
+            except ServiceError:
+                time.sleep(0.1)
+        assert [one["name"] for one in people] == ["ann", "bob", "lead"]
+        assert client.add(json.loads((folder / "rows.json").read_text()))[0].case == "c5"
+    server.terminate()
+    assert server.wait(30) in (0, -15)
+    server.stdout.close()
 
 
 def test_people_are_added_listed_and_revoked_from_the_command_line(tmp_path):

@@ -104,6 +104,28 @@ def test_tokens_are_stored_as_hashes(office):
     assert office.tokens.caller(token) is None
 
 
+def test_questions_that_are_due_go_to_somebody_else_by_themselves(office, monkeypatch, caplog):
+    monkeypatch.setattr("defero.service.office._TICK", 0.01)
+    case = office.writer.do([add_cases(office.team, [UNSURE])])[0]["cases"][0]["case"]
+    took, failed = threading.Event(), threading.Event()
+    take_back = office.take_back_due
+
+    def sometimes():
+        if not failed.is_set():
+            failed.set()
+            raise OSError("the database is away")
+        if take_back():
+            took.set()
+
+    monkeypatch.setattr(office, "take_back_due", sometimes)
+    office.clock.now += 90_000
+    office.start()
+    assert took.wait(20)
+    assert "OSError" in caplog.text
+    kinds = [entry.fact.kind for entry in _log(office) if entry.case == case]
+    assert kinds == ["received", "asked", "timed_out", "rerouted"]
+
+
 @pytest.mark.parametrize("where", ["mysql://a/b", "sqlite://", "nonsense://"])
 def test_other_databases_are_refused(where):
     with pytest.raises(InputError, match="database"):

@@ -1,5 +1,6 @@
 """Office: a running service without HTTP: database, writer, tokens, limits, and the clock of due questions."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -32,6 +33,7 @@ LEAD = "lead"
 SYSTEM = "system"
 """Who did it, where no person did."""
 _TICK = 1.0
+_LOG = logging.getLogger("defero.service")
 
 
 @dataclass(eq=False)
@@ -131,10 +133,16 @@ class Office:
 
     def _tick(self) -> None:
         while not self._stop.wait(_TICK):
-            with self.database.read() as connection:
-                due = SqlDesk(connection, now=self.clock()).open_questions(due_before=self.clock())
-            if due and not self._stop.is_set():
-                self.do(Expire())
+            try:
+                self.take_back_due()
+            except Exception as error:  # the database may be away for a while: the next tick tries again
+                _LOG.error("questions that are due could not be taken back: %s", type(error).__name__)
+
+    def take_back_due(self) -> int:
+        """Give questions that are due to somebody else; return how many there were."""
+        with self.database.read() as connection:
+            due = SqlDesk(connection, now=self.clock()).open_questions(due_before=self.clock())
+        return int(self.do(Expire())) if due else 0
 
 
 def _registered(connection: Connection, team: Team, *, now: float) -> Team:
