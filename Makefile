@@ -11,9 +11,9 @@ WORKERS ?= 2
 # A file stays with one worker: what its tests share is made once.
 SHARED := -n $(WORKERS) --dist loadfile
 
-.PHONY: help setup demo test check unit browser slow bench clean
+.PHONY: help setup demo test check unit browser slow bench bench-check clean
 help:            ## this list
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*##/\t/'
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*##/\t/'
 
 setup: $(READY)  ## the virtual environment, with every extra
 
@@ -52,6 +52,9 @@ slow: setup      ## the statistical studies whose results are committed in tests
 
 bench: setup     ## speed, beside a plain formulation in the same run
 	$(ONE_THREAD) $(BIN)/python -m benchmarks
+
+bench-check: setup ## exit 1 where an operation became 1.5 times slower beside its plain formulation
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.ratios --check
 
 clean:           ## remove the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache defero-demo
