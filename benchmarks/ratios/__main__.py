@@ -1,7 +1,7 @@
 """`make bench-check`, and the figures that it compares with.
 
-`python -m benchmarks.ratios` measures and keeps the ratios, with `--growth` the fits of growing size; `--check` measures
-and exits with 1 where a ratio is 1.5 times worse than what is kept. One thread: OMP_NUM_THREADS=1.
+`python -m benchmarks.ratios` measures and keeps the ratios, with `--growth` the fits of growing size; `--check`
+measures and exits with 1 if a ratio is 1.5 times worse than what is kept. One thread: OMP_NUM_THREADS=1.
 """
 
 import argparse
