@@ -7,7 +7,8 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from defero import InputError
-from defero_verma2023.figures.published_curves import Curve, CurvePanel, Marks, draw_panels, save_picture
+from defero_verma2023.figures.curve_panel import Curve, CurvePanel, Marks
+from defero_verma2023.figures.published_curves import MOST_ENTRIES, draw_panels, save_picture
 
 OURS = Marks((1.0, 2.0, 3.0), (80.0, 85.0, 90.0), (1.0, math.nan, 0.5))
 THEIRS = Marks((1.0, 3.0), (79.0, 91.0), (0.3, 0.3))
@@ -32,14 +33,15 @@ def marks(ax):
     return [line for line in ax.lines if line.get_marker() == "o"]
 
 
-def test_ours_is_filled_on_a_line_and_theirs_is_hollow():
+def test_ours_is_filled_on_a_thick_line_and_theirs_is_hollow_on_a_thin_one():
     (ax,) = draw(panel(curve())).axes
     ours, theirs = marks(ax)
     np.testing.assert_array_equal(ours.get_xydata(), [[1, 80], [2, 85], [3, 90]])
     np.testing.assert_array_equal(theirs.get_xydata(), [[1, 79], [3, 91]])
     assert to_rgba(ours.get_markerfacecolor())[:3] == to_rgba("#0072b2")[:3]
     assert theirs.get_markerfacecolor() == "none"
-    assert (ours.get_linestyle(), theirs.get_linestyle()) == ("-", "None")
+    assert (ours.get_linestyle(), theirs.get_linestyle()) == ("-", "-")
+    assert ours.get_linewidth() > 2 * theirs.get_linewidth()
 
 
 @pytest.mark.parametrize("n_panels", [1, 2])
@@ -99,6 +101,31 @@ def test_a_level_is_a_line_from_side_to_side():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["OvA", "one", "one, published"]
 
 
+def test_a_level_of_ours_alone_and_a_reference_are_named_on_their_lines():
+    level = curve(LEVEL, NONE, label="one classifier")
+    (ax,) = draw(panel(curve(), level, reference=(70.0, "as promised"))).axes
+    assert {text.get_text() for text in ax.texts} == {"one classifier", "as promised"}
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["OvA"]
+    assert [70.0, 70.0] in [list(line.get_ydata()) for line in ax.lines]
+    assert ax.get_ylim()[0] < 70.0
+
+
+@pytest.mark.parametrize(("heights", "above"), [((81.0, 81.0, 81.0), False), ((79.0, 79.0, 79.0), True)])
+def test_a_name_stands_on_the_side_without_curves(heights, above):
+    near = curve(Marks((1.0, 2.0, 3.0), heights, (0.0, 0.0, 0.0)), NONE)
+    far = curve(Marks((1.0, 3.0), (70.0, 90.0), (0.0, 0.0)), NONE)
+    (ax,) = draw(panel(near, far, reference=(80.0, "as promised"))).axes
+    (name,) = ax.texts
+    assert (name.get_va() == "bottom") == above
+
+
+def test_a_legend_stays_short():
+    curves = [curve(label=str(place)) for place in range(MOST_ENTRIES + 1)]
+    assert len(draw(panel(*curves[:-1])).axes[0].get_legend().get_texts()) == MOST_ENTRIES
+    with pytest.raises(InputError, match=f"at most {MOST_ENTRIES} entries, got {MOST_ENTRIES + 1}"):
+        draw(panel(*curves))
+
+
 def test_what_has_no_point_is_neither_drawn_nor_in_the_legend():
     (ax,) = draw(panel(curve(), curve(NONE, NONE, label="absent")), panel(curve(NONE, NONE))).axes
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["OvA"]
@@ -115,7 +142,8 @@ def test_who_is_only_published_is_hollow_in_the_legend():
 def test_places_are_the_ticks_and_the_diagonal_has_a_name():
     (ax,) = draw(panel(curve(), diagonal=True)).axes
     assert [text.get_text() for text in ax.get_xticklabels()] == ["1", "2", "3"]
-    assert ax.get_legend().get_texts()[-1].get_text() == "y = x"
+    assert [text.get_text() for text in ax.texts] == ["y = x"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["OvA"]
 
 
 def test_a_logarithmic_axis_is_written_in_plain_numbers():

@@ -11,7 +11,6 @@ from defero_verma2023.figures.comparison import compare
 from defero_verma2023.figures.curves import Point, points_of, published_curve, value_of
 from defero_verma2023.figures.pictures import (
     LOOKS,
-    left_alone_in_words,
     nets_in_words,
     note_in_words,
     seeds_in_words,
@@ -165,11 +164,24 @@ def test_a_setting_that_was_not_run_leaves_a_gap():
     assert found("fig3a") == []
 
 
-def test_lines_that_calibration_left_alone_are_named():
-    runs = [record(**{"ece": 0.1, "calibrated.ece": 0.1, "system_accuracy": 0.8, "calibrated.system_accuracy": 0.81})]
-    said = left_alone_in_words(FIGURES["fig1-ham10000"], runs)
-    assert said == " Calibration left as they were, so that two lines are one: OvA (ECE)."
-    assert left_alone_in_words(FIGURES["fig1-ham10000"], [record(ece=0.1)]) == ""
+@pytest.mark.parametrize("name", FIGURES)
+def test_reproduction_and_additions_have_panels_of_their_own(name):
+    """What has published points shares no panel with methods or measures that the paper does not have."""
+    for panel in FIGURES[name].panels:
+        published = [one for one in panel.series if one.published]
+        others = [one for one in panel.series if not one.published]
+        assert panel.title.startswith("added") != ("the paper" in panel.title), panel.title
+        if published:
+            assert not panel.title.startswith("added")
+            assert all(one.method == ONE_CLASSIFIER for one in others)
+
+
+@pytest.mark.parametrize("name", ["fig3a", "fig3b", "overlap"])
+def test_sizes_of_sets_come_with_what_they_leave_out_and_what_was_promised(name):
+    shares = [panel for panel in FIGURES[name].panels if panel.reference is not None]
+    assert [panel.reference[0] for panel in shares] == [10.0, 10.0]
+    metrics = {series.metric for panel in shares for series in panel.series}
+    assert {"sets.regularized_as_run.missed_share", "sets.naive_as_run.missed_share"} < metrics
 
 
 def test_seeds_are_counted():

@@ -53,6 +53,8 @@ class Panel:
         A logarithmic y axis, where methods are far apart.
     diagonal : bool
         Draw y = x, as many experts as oracles.
+    reference : (float, str), optional
+        A line across at this height, such as what was promised, and its words.
     """
 
     title: str
@@ -61,6 +63,7 @@ class Panel:
     unit: Unit = "percent"
     log: bool = False
     diagonal: bool = False
+    reference: tuple[float, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -122,9 +125,14 @@ def ours(metric: str) -> tuple[Series, ...]:
     return tuple(Series(name, f"calibrated.{metric}", f"{name}, calibrated", line="dashed") for name in OURS)
 
 
-def with_calibration(metric: str) -> tuple[Series, ...]:
-    """Return the paper's two losses after calibration."""
-    return tuple(
+def additions(metric: str) -> tuple[Series, ...]:
+    """Return what is not in the paper: its two losses after calibration, and our methods.
+
+    >>> [series.label for series in additions("ece")][:3]
+    ['OvA, calibrated', 'softmax, calibrated', 'decoupled, calibrated']
+    """
+    calibrated = tuple(
         Series(name, f"calibrated.{metric}", f"{label}, calibrated", line="dotted")
         for name, label in TWO_LOSSES.items()
     )
+    return (*calibrated, *ours(metric))

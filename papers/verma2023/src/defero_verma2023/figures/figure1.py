@@ -1,6 +1,6 @@
 """Figure 1: system accuracy above, calibration error below, as experts are added to three data sets."""
 
-from defero_verma2023.figures.figure import Panel, PaperFigure, Series, by_method, ours, with_calibration
+from defero_verma2023.figures.figure import Panel, PaperFigure, Series, additions, by_method
 from defero_verma2023.methods import BEST_EXPERT, LABELS, ONE_CLASSIFIER
 
 
@@ -10,6 +10,7 @@ def _column(name: str, *, data_set: str, experiment: str, claim: str) -> PaperFi
         Series(BEST_EXPERT, "best_expert", "best expert", line="dotted", published="system_accuracy"),
         Series(ONE_CLASSIFIER, "system_accuracy", "one classifier", line="dashed", published="system_accuracy"),
     )
+    alone = Series(ONE_CLASSIFIER, "system_accuracy", "one classifier", line="dashed")
     return PaperFigure(
         name=name,
         title=f"Figure 1, {data_set}: accuracy and calibration as experts are added",
@@ -17,24 +18,24 @@ def _column(name: str, *, data_set: str, experiment: str, claim: str) -> PaperFi
         x_label="experts",
         panels=(
             Panel(
-                title="system accuracy",
+                title="the paper's methods",
                 y_label="system accuracy, %",
-                series=(
-                    *by_method("system_accuracy", methods=tuple(LABELS)),
-                    *baselines,
-                    *with_calibration("system_accuracy"),
-                    *ours("system_accuracy"),
-                ),
+                series=(*by_method("system_accuracy", methods=tuple(LABELS)), *baselines),
             ),
             Panel(
-                title="calibration error, mean over the experts",
+                title="added: calibration, other methods",
+                y_label="system accuracy, %",
+                series=(*additions("system_accuracy"), alone),
+            ),
+            Panel(
+                title="the paper's methods, mean over the experts",
                 y_label="ECE, %",
-                series=(*by_method("ece", methods=tuple(LABELS)), *with_calibration("ece"), *ours("ece")),
+                series=by_method("ece", methods=tuple(LABELS)),
                 log=True,
             ),
+            Panel(title="added: calibration, other methods", y_label="ECE, %", series=additions("ece"), log=True),
         ),
         claim=claim,
-        n_columns=1,
     )
 
 

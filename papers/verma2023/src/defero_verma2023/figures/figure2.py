@@ -1,19 +1,22 @@
 """Figure 2: two simulations on CIFAR-10, copies of one expert, and three of four experts who improve."""
 
-from defero_verma2023.figures.figure import Panel, PaperFigure, Series, by_method, ours, with_calibration
+from defero_verma2023.figures.figure import Panel, PaperFigure, Series, additions, by_method
 from defero_verma2023.figures.set_panels import our_votes
 from defero_verma2023.methods import ONE_CLASSIFIER, OURS
 
+_ALONE = Series(ONE_CLASSIFIER, "system_accuracy", ONE_CLASSIFIER, line="dashed")
 
-def _errors() -> tuple[Panel, Panel]:
-    """Return the calibration error as trained, with the published points, and after calibration."""
+
+def _errors() -> tuple[Panel, ...]:
+    """Return the calibration error of the paper's losses, and what was added."""
     return (
+        Panel(title="the paper's two losses", y_label="ECE, %", series=by_method("ece")),
         Panel(
-            title="as trained",
+            title="added: other methods, as trained",
             y_label="ECE, %",
-            series=(*by_method("ece"), *(Series(name, "ece", name) for name in OURS)),
+            series=tuple(Series(name, "ece", name) for name in OURS),
         ),
-        Panel(title="after calibration", y_label="ECE, %", series=(*with_calibration("ece"), *ours("ece"))),
+        Panel(title="added: after calibration", y_label="ECE, %", series=additions("ece")),
     )
 
 
@@ -33,15 +36,22 @@ FIGURES = (
         x_label="experts",
         panels=(
             Panel(
-                title="one expert decides",
+                title="the paper's two losses, one expert decides",
                 y_label="system accuracy, %",
                 series=(
                     *by_method("system_accuracy", published="votes.top_expert.system_accuracy"),
-                    Series("moe", "system_accuracy", "mixture of experts"),
-                    Series(ONE_CLASSIFIER, "system_accuracy", "one classifier", line="dashed"),
-                    *with_calibration("system_accuracy"),
-                    *ours("system_accuracy"),
+                    _ALONE,
                 ),
+            ),
+            Panel(
+                title="added: calibration, other methods",
+                y_label="system accuracy of one decider, %",
+                series=(*additions("system_accuracy"), _ALONE),
+            ),
+            Panel(
+                title="added: the mixture, on an axis of its own",
+                y_label="system accuracy of the mixture, %",
+                series=(Series("moe", "system_accuracy", "mixture of experts"), _ALONE),
             ),
             our_votes(),
         ),
@@ -61,16 +71,13 @@ FIGURES = (
         experiment_name="sim2",
         x_label="how often the other three are right on their classes",
         panels=(
+            Panel(title="the paper's two losses", y_label="ECE, %", series=by_method("ece_by_expert.0")),
             Panel(
-                title="the random expert",
+                title="added: other methods",
                 y_label="ECE, %",
-                series=(
-                    *by_method("ece_by_expert.0"),
-                    *(Series(name, "ece_by_expert.0", name) for name in OURS),
-                ),
+                series=tuple(Series(name, "ece_by_expert.0", name) for name in OURS),
             ),
         ),
         claim="OvA models the random expert well whatever the others can do; softmax's error grows as they improve.",
-        n_columns=1,
     ),
 )

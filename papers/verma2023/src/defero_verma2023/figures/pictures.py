@@ -13,7 +13,7 @@ from defero_verma2023.runs.plan import plans_of
 from defero_verma2023.runs.record import RunRecord
 
 if TYPE_CHECKING:
-    from defero_verma2023.figures.published_curves import Curve, CurvePanel
+    from defero_verma2023.figures.curve_panel import Curve, CurvePanel
 
 LOOKS = {
     "ova": ("#0072b2", "o"),
@@ -54,12 +54,11 @@ def note_in_words(
     drawn = {series.method for series in figure.series}
     shown = [record for record in records if record.method in drawn]
     seeds = seeds_in_words(shown)
-    hollow = "; hollow: published" if published else ""
+    hollow = "; hollow, thin lines: published" if published else ""
     whose = "filled and hollow alike" if seeds != "1 seed" else "of hollow marks alone"
     bars = f" Bars: standard errors over seeds, {whose}." if published else " Bars: standard errors over seeds."
     bars += " One seed has none, and is provisional." if "1 seed" in seeds and seeds != "1 seed" else ""
-    left_alone = left_alone_in_words(figure, shown)
-    return f"filled: {source}, {seeds}{hollow}.{bars}{nets_in_words(shown)}{left_alone}"
+    return f"filled: {source}, {seeds}{hollow}.{bars}{nets_in_words(shown)}"
 
 
 def seeds_in_words(records: Iterable[RunRecord]) -> str:
@@ -96,20 +95,6 @@ def nets_in_words(records: Iterable[RunRecord]) -> str:
     return f" Nets: {'; '.join(words)}."
 
 
-def left_alone_in_words(figure: PaperFigure, records: Sequence[RunRecord]) -> str:
-    """Name the methods whose points calibration left exactly as they were: their lines hide each other."""
-    words = []
-    for panel in figure.panels:
-        shown = {(one.method, one.metric): one.label for one in panel.series}
-        for (method, metric), label in shown.items():
-            after = points_of(figure, records, method=method, metric=f"calibrated.{metric}")
-            if (method, f"calibrated.{metric}") in shown and after:
-                before = {point.x: point.mean for point in points_of(figure, records, method=method, metric=metric)}
-                if all(before.get(point.x) == point.mean for point in after):
-                    words.append(f"{label} ({panel.y_label.removesuffix(', %')})")
-    return f" Calibration left as they were, so that two lines are one: {', '.join(words)}." if words else ""
-
-
 def with_gaps(figure: PaperFigure, method: str, points: Sequence[Point]) -> tuple[Point, ...]:
     """Add an empty point at each setting of the method's plan that was not run between two that were."""
     if len(points) < 2:
@@ -124,11 +109,18 @@ def with_gaps(figure: PaperFigure, method: str, points: Sequence[Point]) -> tupl
 def _panel(
     figure: PaperFigure, panel: Panel, records: Sequence[RunRecord], published: Sequence[PublishedPoint]
 ) -> "CurvePanel":
-    from defero_verma2023.figures.published_curves import CurvePanel
+    from defero_verma2023.figures.curve_panel import CurvePanel
 
     curves = tuple(_curve(figure, series, panel.unit, records, published) for series in panel.series)
-    from_zero = panel.unit == "experts"
-    return CurvePanel(panel.title, panel.y_label, curves, log=panel.log, from_zero=from_zero, diagonal=panel.diagonal)
+    return CurvePanel(
+        panel.title,
+        panel.y_label,
+        curves,
+        log=panel.log,
+        from_zero=panel.unit == "experts" or panel.reference is not None,
+        diagonal=panel.diagonal,
+        reference=panel.reference,
+    )
 
 
 def _curve(
@@ -138,7 +130,7 @@ def _curve(
     records: Sequence[RunRecord],
     published: Sequence[PublishedPoint],
 ) -> "Curve":
-    from defero_verma2023.figures.published_curves import Curve, Marks
+    from defero_verma2023.figures.curve_panel import Curve, Marks
 
     scale = 100.0 if unit == "percent" else 1.0
     points = with_gaps(figure, series.method, points_of(figure, records, method=series.method, metric=series.metric))

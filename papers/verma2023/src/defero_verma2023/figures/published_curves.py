@@ -1,14 +1,15 @@
-"""Curves with published points beside them: filled marks and lines are ours, hollow marks are somebody else's."""
+"""Draw curves with published ones beside them: filled marks and thick lines are ours, hollow and thin ones theirs."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -16,98 +17,18 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from defero import InputError
 from defero.plotting import drawing, dress
+from defero_verma2023.figures.curve_panel import Curve, CurvePanel, Marks
 
 INK, MUTED = "#1b1f24", "#5b6470"
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":"}
+MOST_ENTRIES = 6
+"""In a legend: more lines are not told apart."""
 _PANEL = (3.7, 3.1)
 _LEGEND_LINE = 0.155
 """Height of a line of the legend, in inches."""
 _TITLE_LETTERS, _SMALL_LETTERS = 13, 18
 """How many letters of the title and of the note fit into an inch."""
 _SAVED: Any = {"svg.hashsalt": "defero", "svg.fonttype": "path"}
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Points from left to right.
-
-    Attributes
-    ----------
-    x, y, error : tuples of float
-        The error is half of a bar's length; nan where there is none. One x of nan is a level, the same everywhere. A y
-        of nan is a gap, which no line bridges.
-    """
-
-    x: tuple[float, ...] = ()
-    y: tuple[float, ...] = ()
-    error: tuple[float, ...] = ()
-
-    @property
-    def is_level(self) -> bool:
-        """Is it one number for all places?"""
-        return len(self.x) == 1 and math.isnan(self.x[0])
-
-    def within(self, low: float, high: float) -> "Marks":
-        """Return the same with gaps where the axis does not reach.
-
-        >>> Marks((1.0, 2.0), (0.5, 3.0), (0.1, 0.1)).within(0.0, 1.0).y
-        (0.5, nan)
-        """
-        return Marks(self.x, tuple(y if low <= y <= high else math.nan for y in self.y), self.error)
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One line of the legend.
-
-    Attributes
-    ----------
-    label : str
-    ours, published : Marks
-        Either may be empty.
-    colour, marker : str
-    line : "solid", "dashed" or "dotted"
-    frames : bool
-        Does it say how far the y axis reaches? A baseline far below need not: it is drawn where the axis reaches, and
-        its label says where it is left out.
-    """
-
-    label: str
-    ours: Marks
-    published: Marks
-    colour: str
-    marker: str
-    line: str = "solid"
-    frames: bool = True
-
-
-@dataclass(frozen=True)
-class CurvePanel:
-    """One pair of axes. Panels with the same words on the y axis have the same y axis.
-
-    Attributes
-    ----------
-    title, y_label : str
-    curves : tuple of Curve
-    log : bool
-        A logarithmic y axis.
-    from_zero : bool
-        Let the y axis begin at 0.
-    diagonal : bool
-        Draw y = x.
-    """
-
-    title: str
-    y_label: str
-    curves: tuple[Curve, ...]
-    log: bool = False
-    from_zero: bool = False
-    diagonal: bool = False
-
-    @property
-    def shown(self) -> tuple[Curve, ...]:
-        """The curves that have a point."""
-        return tuple(curve for curve in self.curves if curve.ours.x or curve.published.x)
 
 
 def draw_panels(panels: Sequence[CurvePanel], *, x_label: str, title: str, note: str, n_columns: int = 2) -> Figure:
@@ -184,13 +105,14 @@ def _draw(ax: Axes, panel: CurvePanel, *, x_label: str) -> None:
     shown = panel.shown
     places = sorted({x for curve in shown for x in (*curve.ours.x, *curve.published.x) if not math.isnan(x)})
     handles = [handle for curve in shown for handle in _handles(curve)]
-    if panel.diagonal:
-        handles += ax.plot(places, places, color=MUTED, linewidth=0.8, zorder=1, label="y = x")
     for curve in shown:
         _draw_ours(ax, curve)
         _draw_published(ax, curve)
+    _draw_references(ax, panel, places)
     if places:
         ax.set_xticks(places, _tick_labels(places))
+    if len(handles) > MOST_ENTRIES:
+        raise InputError(f"a legend has at most {MOST_ENTRIES} entries, got {len(handles)} in {panel.title!r}.")
     ax.legend(
         handles=handles,
         loc="upper center",
@@ -199,6 +121,55 @@ def _draw(ax: Axes, panel: CurvePanel, *, x_label: str) -> None:
         handlelength=3.0,
         columnspacing=1.2,
     )
+
+
+def _draw_references(ax: Axes, panel: CurvePanel, places: Sequence[float]) -> None:
+    """Draw the lines that curves are held against, and write the name of each on it."""
+    if panel.diagonal:
+        ax.plot(places, places, color=MUTED, linewidth=0.8, zorder=1)
+        middle = places[len(places) // 2]
+        name: dict[str, Any] = {"xytext": (-3, 1), "textcoords": "offset points", "ha": "right", "fontsize": 7}
+        ax.annotate("y = x", (middle, middle), color=MUTED, **name)
+    if panel.reference is not None:
+        ax.axhline(panel.reference[0], color=INK, linestyle=(0, (5, 2)), linewidth=0.9, zorder=1)
+        _name_line(ax, panel, *panel.reference, colour=INK)
+    for curve in panel.shown:
+        if _is_named_on_its_line(curve):
+            _name_line(ax, panel, curve.ours.y[0], curve.label, colour=curve.colour)
+
+
+def _name_line(ax: Axes, panel: CurvePanel, height: float, words: str, *, colour: str) -> None:
+    """Write words on a line across: left or right, above or below, where the curves are farthest."""
+    low, high = ax.get_ylim()
+    left, right = ax.get_xlim()
+    room = 0.06 * (high - low)
+
+    def distance(side: str, shift: float) -> float:
+        begin = 0.0 if side == "left" else 0.55
+        across = left + (right - left) * np.linspace(begin, begin + 0.45, num=20)
+        curves = [marks for curve in panel.shown for marks in (curve.ours, curve.published) if len(marks.x) > 1]
+        tops = [np.abs(np.interp(across, marks.x, marks.y) - height - shift) for marks in curves]
+        return min((float(np.nanmin(top)) for top in tops), default=math.inf)
+
+    fits = [shift for shift in (room, -room) if low < height + 1.5 * shift < high]
+    side, shift = max(((side, shift) for side in ("right", "left") for shift in fits), key=lambda one: distance(*one))
+    ax.annotate(
+        words,
+        (0.01 if side == "left" else 0.99, height),
+        xycoords=ax.get_yaxis_transform(),
+        xytext=(0, 2 if shift > 0 else -2),
+        textcoords="offset points",
+        ha=side,
+        va="bottom" if shift > 0 else "top",
+        fontsize=7,
+        color=colour,
+        zorder=4,
+    )
+
+
+def _is_named_on_its_line(curve: Curve) -> bool:
+    """Is it a level of ours alone? Then its name stands on it, and not in the legend."""
+    return curve.ours.is_level and not curve.published.is_level
 
 
 def _tick_labels(places: Sequence[float]) -> list[str]:
@@ -247,18 +218,21 @@ def _draw_published(ax: Axes, curve: Curve) -> None:
             yerr=[0.0 if math.isnan(error) else error for error in marks.error],
             color=curve.colour,
             marker=curve.marker,
-            markersize=7.5,
+            markersize=6.5,
             markerfacecolor="none",
             markeredgewidth=0.9,
-            linestyle="none",
+            linestyle="-",
+            linewidth=0.6,
             elinewidth=0.7,
-            alpha=0.85,
+            alpha=0.7,
             zorder=2,
         )
 
 
 def _handles(curve: Curve) -> list[Line2D]:
     """Return the legend's samples: one, and one more for a published level, which has no hollow mark to know it by."""
+    if _is_named_on_its_line(curve):
+        return []
     if not curve.published.is_level:
         return [_handle(curve)]
     published = _handle(replace(curve, ours=Marks(), label=f"{curve.label}, published"))
@@ -280,7 +254,8 @@ def _handle(curve: Curve) -> Line2D:
 
 def _frame(ax: Axes, panels: Sequence[CurvePanel]) -> None:
     """Let the y axis reach as far as the curves of these panels that frame it, with their bars."""
-    ends = [
+    ends = [panel.reference[0] for panel in panels if panel.reference is not None]
+    ends += [
         y + sign * (0.0 if math.isnan(error) else error)
         for panel in panels
         for curve in panel.shown

@@ -4,6 +4,7 @@ from defero_verma2023.figures.figure import Line, Panel, Series
 from defero_verma2023.methods import ONE_CLASSIFIER, TWO_LOSSES
 
 _ALONE = Series(ONE_CLASSIFIER, "system_accuracy", ONE_CLASSIFIER, line="dashed")
+_ALPHA = (10.0, "alpha: at most 10 %, as promised")
 _MARKERS: dict[Line, str] = {"solid": "", "dashed": "^", "dotted": "D"}
 _STATISTICS: tuple[tuple[str, Line], ...] = (("naive", "solid"), ("regularized", "dashed"))
 _TARGETS: tuple[tuple[str, str, Line], ...] = (
@@ -16,7 +17,7 @@ _TARGETS: tuple[tuple[str, str, Line], ...] = (
 def paper_sizes(*, diagonal: bool) -> Panel:
     """Return the paper's panel: the two statistics, as the authors ran them."""
     return Panel(
-        title="the paper's two statistics, as run",
+        title="the paper: its two statistics, as run",
         y_label="experts in the set",
         series=tuple(
             Series(method, metric, f"{label}, {kind}", line=line, marker=_MARKERS[line], published=metric, run=kind)
@@ -32,7 +33,7 @@ def paper_sizes(*, diagonal: bool) -> Panel:
 def our_sizes(*, diagonal: bool) -> Panel:
     """Return our panel: the sets of the three promises, their thresholds found exactly, on the same networks."""
     return Panel(
-        title="ours: three promises, thresholds found exactly",
+        title="added: three promises, exact thresholds",
         y_label="experts in the set",
         series=tuple(
             Series(method, f"sets.{target}.size", f"{label}, {name}", line=line, marker=_MARKERS[line])
@@ -41,6 +42,35 @@ def our_sizes(*, diagonal: bool) -> Panel:
         ),
         unit="experts",
         diagonal=diagonal,
+    )
+
+
+def paper_left_out() -> Panel:
+    """Return what the sizes do not show: how many right experts the sets as run leave out, beside what was asked."""
+    return Panel(
+        title="the paper's sets, as run: right experts left out",
+        y_label="right experts left out, %",
+        series=tuple(
+            Series(method, f"sets.{kind}_as_run.missed_share", f"{label}, {kind}", line=line, marker=_MARKERS[line])
+            for method, label in TWO_LOSSES.items()
+            for kind, line in _STATISTICS
+        ),
+        reference=_ALPHA,
+    )
+
+
+def our_left_out() -> Panel:
+    """Return the same of our sets, but any-correct ones, which promise one right expert and leave others out."""
+    return Panel(
+        title="added: right experts that exact sets leave out",
+        y_label="right experts left out, %",
+        series=tuple(
+            Series(method, f"sets.{target}.missed_share", f"{label}, {name}", line=line, marker=_MARKERS[line])
+            for method, label in TWO_LOSSES.items()
+            for target, name, line in _TARGETS
+            if target != "any_correct"
+        ),
+        reference=_ALPHA,
     )
 
 
@@ -55,13 +85,10 @@ def paper_votes(kind: str, *, title: str) -> Panel:
     return Panel(
         title=title,
         y_label="system accuracy, %",
-        series=(
-            *(
-                Series(method, metric, f"{label}, {who}", line=line, marker=_MARKERS[line], published=metric, run=kind)
-                for method, label in TWO_LOSSES.items()
-                for metric, who, line in votes
-            ),
-            _ALONE,
+        series=tuple(
+            Series(method, metric, f"{label}, {who}", line=line, marker=_MARKERS[line], published=metric, run=kind)
+            for method, label in TWO_LOSSES.items()
+            for metric, who, line in votes
         ),
     )
 
@@ -74,7 +101,7 @@ def our_votes() -> Panel:
         ("missed_share_bayes", "missed-share, Bayes", "solid"),
     )
     return Panel(
-        title="ours: sets with exact thresholds, and the Bayes vote",
+        title="added: exact sets, and the Bayes vote",
         y_label="system accuracy of panels, %",
         series=(
             *(
