@@ -1,6 +1,8 @@
 """Load on `defero serve`: cases of 32 numbers and 20 experts posted, on disk and answered, on SQLite and two cores.
 
-Beside the same application with an empty handler, and beside `Router.next_step` alone.
+Beside the same application with an empty handler, and beside `Router.next_step` alone. Rates and waits are of the wall
+clock, with the clients on the same cores: where the load average is above 1 before, others were at work too, and only
+the CPU milliseconds a case, which the kernel counted for the server, tell something.
 """
 
 import os

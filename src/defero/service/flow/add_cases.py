@@ -54,8 +54,10 @@ class AddCases:
                 self._again(work, before.digest, before.cases)
                 return
         assert self.scored is not None
-        scores, unusual = self.scored.scores, self.scored.unusual
-        p_model, p_expert = np.round(scores.class_proba, 6).tolist(), np.round(scores.expert_proba, 6).tolist()
+        scores, rows = self.scored.scores, self.scored.rows
+        p_model = np.round(scores.class_proba[rows], 6).tolist()
+        p_expert = np.round(scores.expert_proba[rows], 6).tolist()
+        unusual = None if self.scored.unusual is None else self.scored.unusual[rows]
         for i in range(len(self.rows)):
             case = work.ledger.new_case()
             fact = Received(
@@ -82,10 +84,7 @@ class AddCases:
         """Return the first step of each case; what another request of this round did is not in the log yet."""
         entries = work.desk.first_entries(self.ids) if self.done_before else {}
         if not all(case in entries for case in self.ids):
-            entries = {case: [] for case in self.ids}
-            for entry in work.ledger.entries:
-                if entry.case in entries:
-                    entries[entry.case].append(entry)
+            entries = {case: work.entries_of(case) for case in self.ids}
         names = work.desk.names()
         believed, replies = Beliefs(work.ledger.model, names), []
         for case, key in zip(self.ids, self.keys, strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 
 from defero.core.labels import Labels
 from defero.core.scores import Scores
-from defero.service.events import Settled
+from defero.service.events import Entry, Settled
 from defero.service.flow.desk import Desk
 from defero.service.flow.steps import Batch, take_steps
 from defero.service.flow.team import Row, Team
@@ -19,16 +19,21 @@ from defero.service.views.ledger import Ledger
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """New cases as the model sees them: features (n, d), scores, and what makes them unusual (n,)."""
+    """New cases of all commands of a round as the model sees them, and which of them are a command's.
+
+    Attributes
+    ----------
+    features : (n, d)
+    scores : Scores of n cases
+    unusual : (n,), optional
+    rows : slice
+        The command's own.
+    """
 
     features: Any
     scores: Scores
     unusual: Labels | None
-
-    def take(self, rows: slice) -> "Scored":
-        """Return some of them."""
-        unusual = None if self.unusual is None else self.unusual[rows]
-        return Scored(self.features[rows], self.scores.take(rows), unusual)
+    rows: slice
 
 
 @dataclass
@@ -49,6 +54,16 @@ class Round:
     team: Team
     fresh: list[tuple[list[str], Scored]] = field(default_factory=list)
     waiting: dict[str, None] = field(default_factory=dict)
+    _by_case: dict[str, list[Entry]] = field(default_factory=dict)
+    _n_indexed: int = 0
+
+    def entries_of(self, case: str) -> list[Entry]:
+        """Return what this round has added about a case."""
+        for entry in self.ledger.entries[self._n_indexed :]:
+            if entry.case is not None:
+                self._by_case.setdefault(entry.case, []).append(entry)
+        self._n_indexed = len(self.ledger.entries)
+        return self._by_case.get(case, [])
 
     def state(self, case: str) -> CaseState | None:
         """Return where a case stands; None where there is no such case."""
@@ -108,10 +123,9 @@ def score_together(team: Team, commands: Sequence[BringsCases]) -> None:
         if command.prepared_by != team.version:  # another model took over in between
             command.matrix, command.prepared_by = team.matrix(command.rows), team.version
     features = commands[0].matrix if len(commands) == 1 else np.concatenate([one.matrix for one in commands])
-    whole = Scored(features, team.router.score_features(features), team.router.unusual(features))
-    start = 0
+    scores, unusual, start = team.router.score_features(features), team.router.unusual(features), 0
     for command in commands:
-        command.scored = whole.take(slice(start, start + len(command.rows)))
+        command.scored = Scored(features, scores, unusual, slice(start, start + len(command.rows)))
         start += len(command.rows)
 
 
@@ -119,32 +133,25 @@ def step_cases(work: Round) -> None:
     """Take the next step of every case that waits for one: older cases first, then new ones."""
     states = work.ledger.cases
     older = [case for case in work.waiting if not states[case].settled]
-    rows = work.desk.rows(older)
+    contents = work.desk.rows(older)
     for case in older:
-        if case not in rows:
+        if case not in contents:
             _settle_unseen(work, case)
-    known = [case for case in older if case in rows]
+    known = [case for case in older if case in contents]
     if known:
-        matrix = work.team.matrix([rows[case] for case in known])
-        scores = work.team.router.score_features(matrix)
-        take_steps(work.ledger, work.team, Batch([states[case] for case in known], matrix, scores))
+        matrix = work.team.matrix([contents[case] for case in known])
+        batch = Batch([states[case] for case in known], matrix, work.team.router.score_features(matrix))
+        take_steps(work.ledger, work.team, batch)
     if work.fresh:
         new = [states[case] for cases, _ in work.fresh for case in cases]
-        features = np.concatenate([scored.features for _, scored in work.fresh])
-        scores = _joined([scored.scores for _, scored in work.fresh])
+        whole = work.fresh[0][1]
+        features, scores = whole.features, whole.scores
+        if len(new) < len(features):  # some requests were refused, or done before
+            rows = np.concatenate([np.arange(len(features))[scored.rows] for _, scored in work.fresh])
+            features, scores = features[rows], scores.take(rows)
         take_steps(work.ledger, work.team, Batch(new, features, scores))
     work.waiting.clear()
     work.fresh.clear()
-
-
-def _joined(parts: Sequence[Scores]) -> Scores:
-    if len(parts) == 1:
-        return parts[0]
-    class_proba, expert_proba, model_proba, expert_raw = (
-        np.concatenate([getattr(one, name) for one in parts])
-        for name in ("class_proba", "expert_proba", "model_proba", "expert_raw")
-    )
-    return Scores(class_proba, expert_proba, model_proba, expert_raw, parts[0].link)
 
 
 def _settle_unseen(work: Round, case: str) -> None:
