@@ -206,3 +206,17 @@ def test_the_columns_of_a_log_are_found_or_named(new):
     assert named.code == 0, named.err
     assert "log.csv: 1 row without an answer" in named.err
     assert read_frame("decisions.csv").set_index("case").reason["P0001"].count("dr_a (benign)") <= 1
+
+
+def test_evaluate_shows_the_team_under_limits_and_refuses_an_unknown_name(tmp_path_factory, tmp_path, monkeypatch):
+    enter(tmp_path_factory, tmp_path, monkeypatch)
+    lesions().assign(age=lambda frame: frame.age + 1).to_csv("more.csv", index=False)
+    limits = ["--capacity", "all=5", "--defer-at-most", "0.1"]
+    outcome = run("evaluate", "model", "more.csv", "--json", *limits)
+    assert outcome.code == 0
+    assert max(json.loads(outcome.out)["limits"]["load"].values()) <= 5
+    assert "Under the limits the team is right on" in run("evaluate", "model", "more.csv", *limits).out
+    wrong = run("evaluate", "model", "more.csv", "--capacity", "dr_x=5")
+    assert wrong.code == 2
+    assert "--capacity" in wrong.err
+    assert "dr_x" in wrong.err

@@ -35,6 +35,9 @@ def evaluate(
     cost_matrix: opt.CostMatrix = None,
     absent: opt.Absent = None,
     by: opt.By = None,
+    capacity: opt.Capacity = None,
+    defer_at_most: opt.DeferAtMost = None,
+    budget: opt.Budget = None,
     all_rows_new: opt.AllRowsNew = False,
     seed: opt.Seed = 0,
     text_encoder: opt.TextEncoder = None,
@@ -56,7 +59,8 @@ def evaluate(
     """
     study, paid = opt.saved_model(model, text_encoder), opt.fees_of(fee, fees)
     if is_pool(study):
-        other = {"label": label, "answers": answers, "against": against, "ask": ask, "by": by}
+        other: dict[str, object] = {"label": label, "answers": answers, "against": against, "ask": ask, "by": by}
+        other |= {"capacity": capacity, "defer_at_most": defer_at_most, "budget": budget}
         refuse(other | {"cost_matrix": cost_matrix, "rename": rename, "blank": blank})
         evaluate_pool(
             study,
@@ -93,6 +97,9 @@ def evaluate(
         cost_matrix=cost_matrix,
         absent=absent or [],
         by=opt.split_names(by) or (),
+        capacity=opt.capacity_of(capacity),
+        defer_at_most=defer_at_most,
+        budget=budget,
         random_state=seed,
     )
     if as_json:

@@ -72,6 +72,17 @@ By = Annotated[
     str | None,
     typer.Option(help="Up to five columns, separated by commas: load, accuracy and recall are shown by their values."),
 ]
+Capacity = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="NAME=MOST or NAME=FEWEST:MOST: limits on the questions to an expert in the whole file; the name all "
+        "stands for everybody who is not named. Repeat for several experts."
+    ),
+]
+DeferAtMost = Annotated[
+    float | None, typer.Option(help="Largest share of the cases that experts may be asked about, such as 0.3.")
+]
+Budget = Annotated[float | None, typer.Option(help="The most that all questions may cost. Needs --fee.")]
 AllRowsNew = Annotated[
     bool,
     typer.Option(

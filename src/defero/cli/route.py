@@ -44,17 +44,9 @@ def route(
             "the best expert, even where the model would decide."
         ),
     ] = "flag",
-    capacity: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="NAME=MOST or NAME=FEWEST:MOST: limits on the questions to an expert in the whole file; the name all "
-            "stands for everybody who is not named. Repeat for several experts."
-        ),
-    ] = None,
-    defer_at_most: Annotated[
-        float | None, typer.Option(help="Largest share of the cases that experts may be asked about, such as 0.3.")
-    ] = None,
-    budget: Annotated[float | None, typer.Option(help="The most that all questions may cost. Needs --fee.")] = None,
+    capacity: opt.Capacity = None,
+    defer_at_most: opt.DeferAtMost = None,
+    budget: opt.Budget = None,
     quality_floor: Annotated[
         float | None,
         typer.Option(help="For pools: the cheapest member whose expected score reaches this is chosen."),

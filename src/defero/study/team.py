@@ -20,6 +20,7 @@ from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
 from defero.study.judging.groups import group_tables
 from defero.study.judging.page import check_page, write_page
+from defero.study.judging.within_limits import within_limits
 from defero.study.money.given import Fees, Money
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing.limits import FileLimits
@@ -98,6 +99,9 @@ class TeamAtWork:
         cost_matrix: Any = None,
         absent: Sequence[str] = (),
         by: Sequence[str] = (),
+        capacity: Mapping[str, Any] | None = None,
+        defer_at_most: float | None = None,
+        budget: float | None = None,
         random_state: int = 0,
     ) -> Evaluation:
         """Judge the team on cases that it has not seen.
@@ -125,16 +129,20 @@ class TeamAtWork:
             Experts who cannot be asked.
         by : names
             Up to five columns of the table: `groups` has load, accuracy and recall by their values.
+        capacity, defer_at_most, budget : optional
+            Limits for all judged cases together, as in `route`: `limited` has the team under them. Only experts who
+            answered a case can be asked about it, so that fewest questions may be out of reach.
         random_state : int
             Of the intervals that are drawn.
         """
         self._ready()
+        limits = FileLimits(capacity, defer_at_most, budget)
         money = Money(fees, error_cost, cost_matrix)
         if table is None:
             if against:
                 raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
             judged = self._evaluate_test(ask=ask, money=money, absent=absent, random_state=random_state)
-            return replace(judged, groups=group_tables(judged, by))
+            return replace(judged, groups=group_tables(judged, by), limited=within_limits(judged, limits))
         read = self._read(table)
         judged = evaluate_cases(
             read,
@@ -146,7 +154,7 @@ class TeamAtWork:
             random_state=random_state,
         )
         notes = (*judged.notes, *rows_are_checked(read.router, all_rows_new=all_rows_new))
-        judged = replace(judged, notes=notes, groups=group_tables(judged, by))
+        judged = replace(judged, notes=notes, groups=group_tables(judged, by), limited=within_limits(judged, limits))
         if not against:
             return judged
         others = [str(other) for other in against]

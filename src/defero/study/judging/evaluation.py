@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from defero.study.judging.comparison import Rival
+    from defero.study.judging.within_limits import LimitedTeam
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,8 @@ class Evaluation:
         Experts who could not be asked.
     groups : tuple of GroupTable
         Load, accuracy and recall by the values of the columns that were named.
+    limited : LimitedTeam, optional
+        The team under limits, where there are any.
     """
 
     model: str
@@ -91,6 +94,7 @@ class Evaluation:
     against: "tuple[Rival, ...]" = ()
     absent: tuple[str, ...] = ()
     groups: tuple[GroupTable, ...] = ()
+    limited: "LimitedTeam | None" = None
 
     @property
     def available(self) -> BoolArray | None:
@@ -149,8 +153,9 @@ class Evaluation:
         return "\n".join([*(part for part in parts if part), *(f"\n{text}" for text in self.tables())])
 
     def tables(self) -> list[str]:
-        """Return the team by the values of the columns in `by`, and beside the teams in `against`, as text."""
-        return [text for text in (groups_text(self.groups), rivals_text(self.against)) if text]
+        """Return the team under limits, by the values of the columns in `by`, and beside other teams, as text."""
+        limited = "" if self.limited is None else self.limited.text()
+        return [text for text in (limited, groups_text(self.groups), rivals_text(self.against)) if text]
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for the team, the model and each expert: shares of right answers, with intervals."""
@@ -198,6 +203,7 @@ class Evaluation:
             "test": self.record_dict(),
             "against": [rival.to_dict() for rival in self.against],
             "absent": list(self.absent),
+            "limits": None if self.limited is None else self.limited.to_dict(),
             "groups": [one.to_dict(self.router.expert_names, self.router.classes.tolist()) for one in self.groups],
         }
 
