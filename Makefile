@@ -11,7 +11,7 @@ WORKERS ?= 2
 # A file stays with one worker: what its tests share is made once.
 SHARED := -n $(WORKERS) --dist loadfile
 
-.PHONY: help setup demo test check unit browser slow bench bench-check clean
+.PHONY: help setup demo test check unit browser slow pages bench bench-check clean
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*##/\t/'
 
@@ -49,6 +49,9 @@ browser: setup   ## the reports in the system's Chromium, at every width, light,
 
 slow: setup      ## the statistical studies whose results are committed in tests/statistical/results
 	$(ONE_THREAD) $(BIN)/pytest $(SHARED) -m "slow and not browser"
+
+pages: setup     ## the numbers of docs/losses.md and docs/people.md, from the results that are committed
+	$(BIN)/python -m benchmarks.page_numbers
 
 bench: setup     ## speed, beside a plain formulation in the same run
 	$(ONE_THREAD) $(BIN)/python -m benchmarks

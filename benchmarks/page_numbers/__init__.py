@@ -1,0 +1,1 @@
+"""Numbers on pages of docs/, written from the results that are committed."""
