@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
 
 from defero.core.errors import InputError
 
@@ -142,8 +141,3 @@ def reachable(database: Database) -> bool:
     except SQLAlchemyError:
         return False
     return True
-
-
-def without_pool(url: URL) -> Engine:
-    """Return an engine that keeps no connection, for migrations."""
-    return create_engine(url, poolclass=NullPool)
