@@ -5,12 +5,13 @@ Rooms, from the bottom up; each imports only those above it in this list:
 - `events/`: what can happen. `facts.py` has one frozen class for each kind, `entry.py` a line of the log and its JSON.
 - `problems.py`: `Problem`, the one shape of an error.
 - `views/`: what the log says now, as pure functions `apply(state, entry)`: `cases.py` (where a case stands),
-  `people.py`, `policy.py`, `tallies.py` (counts by day and person), `ledger.py` (a piece of all of them in memory, to
-  which a transaction adds entries).
+  `people.py`, `policy.py`, `tallies.py` (counts by day and person), `drift.py` (who keeps their promises),
+  `ledger.py` (a piece of all of them in memory, to which a transaction adds entries).
 - `flow/`: what becomes of a case. `team.py` (the model and the people behind its experts), `steps.py` (next steps of a
   batch within capacity), `command.py` (`Command`, and `do_all`, which does those that wait together), one file for each
-  command (`add_cases`, `answer`, `expire`, `outcome`, `change_people`, `change_terms`), `desk.py` (what commands read
-  and keep beside the ledger), `replies.py` (what clients are told).
+  command (`add_cases`, `answer`, `expire`, `outcome`, `change_people`, `change_terms`, `act_on_drift`), `drift.py`
+  (alarms, corrections), `desk.py` (what commands read and keep beside the ledger), `replies.py` (what clients are
+  told).
 - `store/`: `tables.py`, `database.py` (SQLite and PostgreSQL, on disk before the reply), `log.py`, `saved_views.py`
   (the views in their tables, and rebuilt), `contents.py` (what can be erased), `requests.py` (idempotency keys),
   `sql_desk.py`, `writer.py` (one thread, group commit), `export.py`, `migrate.py` with `migrations/`.

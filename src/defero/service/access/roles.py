@@ -22,6 +22,8 @@ ALLOWED: dict[str, frozenset[str]] = {
     "GET /v1/tallies": _LEAD,
     "GET /v1/policy": _BOTH,
     "PUT /v1/policy": _LEAD,
+    "GET /v1/drift": _LEAD,
+    "POST /v1/drift/{who}": _LEAD,
     "GET /v1/people": _BOTH,
     "POST /v1/people": _LEAD,
     "PATCH /v1/people/{person}": frozenset({"lead", "expert"}),

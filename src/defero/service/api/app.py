@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from defero import __version__
 from defero.service.access.shell import MOST_BYTES, Shell
-from defero.service.api import answers, cases, decisions, outcomes, people, policy, watching
+from defero.service.api import answers, cases, decisions, drift, outcomes, people, policy, watching
 from defero.service.api.caller import check_access
 from defero.service.api.errors import ProblemOut, add_handlers
 from defero.service.office import Office
@@ -21,6 +21,7 @@ ROUTERS = (
     decisions.router,
     people.router,
     policy.router,
+    drift.router,
     watching.router,
 )
 """One for each resource."""

@@ -4,7 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictBool, StrictInt, StrictStr, StringConstraints
 
+from defero.service.views.drift import ACTIONS
 from defero.service.views.people import ROLES
+from defero.service.views.policy import ON_DRIFT
 
 MOST_CASES = 1_000
 """Of one request."""
@@ -164,6 +166,18 @@ class PolicyIn(Strict):
     cost_matrix: dict[str, dict[str, Money]] | None = Field(None, description="Cost by truth, then by answer.")
     answer_within: Annotated[FiniteFloat, Field(gt=0, le=1e9)] | None = Field(
         86_400.0, description="Seconds until a question goes to somebody else; null: never."
+    )
+    on_drift: Annotated[str, StringConstraints(pattern=f"^({'|'.join(ON_DRIFT)})$")] = Field(
+        "warn", description="Whether an alarm on a promise waits for the lead, or corrects the promise at once."
+    )
+
+
+class DriftActIn(Strict):
+    """What to do about an alarm."""
+
+    action: Annotated[str, StringConstraints(pattern=f"^({'|'.join(ACTIONS)})$")] = Field(
+        examples=["correct"],
+        description="Correct the promise by the outcomes since the change, dismiss the alarm, withdraw a correction.",
     )
 
 

@@ -4,6 +4,8 @@ from defero.service.events.entry import Entry
 from defero.service.events.facts import (
     Answered,
     Asked,
+    DriftActed,
+    DriftRaised,
     Erased,
     Fact,
     Label,
@@ -21,6 +23,8 @@ from defero.service.events.facts import (
 __all__ = [
     "Answered",
     "Asked",
+    "DriftActed",
+    "DriftRaised",
     "Entry",
     "Erased",
     "Fact",

@@ -51,7 +51,8 @@ class Entry:
     def read(cls, seq: int, at: float, case: str | None, kind: str, body: str) -> "Entry":
         """Return the entry that a line of the log holds."""
         build, values = FACTS[kind], orjson.loads(body)
-        return cls(seq, at, case, build(**{one.name: _frozen(values[one.name]) for one in fields(build)}))
+        known = {one.name: _frozen(values[one.name]) for one in fields(build) if one.name in values}
+        return cls(seq, at, case, build(**known))
 
 
 def to_json(value: Any) -> str:

@@ -58,6 +58,8 @@ class Asked(Fact):
         When the question goes to somebody else.
     fee : float
         What the question costs.
+    shift : float
+        The correction of the promise after drift, in log-odds, that is in `p_person`.
     label, p_right, answer_cost, expected_cost, reason
         As in `defero.core.results.steps.Steps`: the answer by what is known now, and why it is not given yet.
     """
@@ -74,6 +76,7 @@ class Asked(Fact):
     reason: str
     model: str
     policy: int
+    shift: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +117,10 @@ class TimedOut(Fact):
 
 @dataclass(frozen=True, kw_only=True)
 class Settled(Fact):
-    """The case has its answer: the model's alone, or by those who were heard."""
+    """The case has its answer: the model's alone, or by those who were heard.
+
+    `shift` is the correction of the model's promise after drift, in log-odds.
+    """
 
     kind: ClassVar[str] = "settled"
     label: Label
@@ -125,6 +131,7 @@ class Settled(Fact):
     heard: tuple[str, ...]
     model: str
     policy: int
+    shift: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +190,36 @@ class Erased(Fact):
     by: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class DriftRaised(Fact):
+    """Somebody is right more or less often than promised.
+
+    Attributes
+    ----------
+    person : str
+        An id, or "model".
+    n, promised, kept, shift
+        As in `defero.monitoring.drift.Alarm`.
+    """
+
+    kind: ClassVar[str] = "drift_raised"
+    person: str
+    n: int
+    promised: float
+    kept: float
+    shift: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftActed(Fact):
+    """Something was done about an alarm: "correct", "dismiss", or "withdraw" (an earlier correction)."""
+
+    kind: ClassVar[str] = "drift_acted"
+    person: str
+    action: str
+    by: str
+
+
 FACTS: dict[str, type[Fact]] = {
     one.kind: one
     for one in (
@@ -198,6 +235,8 @@ FACTS: dict[str, type[Fact]] = {
         ModelChanged,
         PersonChanged,
         Erased,
+        DriftRaised,
+        DriftActed,
     )
 }
 """Every kind of fact by its name in the log."""

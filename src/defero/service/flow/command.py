@@ -14,6 +14,7 @@ from defero.service.flow.steps import Batch, take_steps
 from defero.service.flow.team import Row, Team
 from defero.service.problems import Problem
 from defero.service.views.cases import CaseState
+from defero.service.views.drift import MODEL
 from defero.service.views.ledger import Ledger
 
 
@@ -158,5 +159,6 @@ def _settle_unseen(work: Round, case: str) -> None:
     """Answer an open case whose content was erased by what its last step knew: nobody can be asked about it."""
     state = work.ledger.cases[case]
     if state.step is not None:
-        terms = {**vars(state.step), "reason": "answered: its content was erased"}
+        shift = work.ledger.drift.corrections().get(MODEL, 0.0)
+        terms = {**vars(state.step), "shift": shift, "reason": "answered: its content was erased"}
         work.ledger.add(Settled(**terms, heard=tuple(person for person, _ in state.answers)), case)

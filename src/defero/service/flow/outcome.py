@@ -7,6 +7,8 @@ from typing import Any
 from defero.service.events import Label, Outcome
 from defero.service.flow.answer import case_of
 from defero.service.flow.command import Round
+from defero.service.flow.drift import raise_alarms
+from defero.service.views.drift import MODEL
 
 
 @dataclass
@@ -39,6 +41,7 @@ class GiveOutcomes:
             if work.ledger.cases[case].outcome != label:
                 work.ledger.add(Outcome(label=label, by=self.by), case)
                 self.changed += 1
+                raise_alarms(work.ledger, (MODEL, *work.ledger.cases[case].was_asked))
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return how many were new or corrected."""

@@ -12,8 +12,10 @@ from defero.core.results.steps import Steps
 from defero.core.scores import Scores
 from defero.decisions.asking import DEFAULT_FEE
 from defero.service.events import Asked, Rerouted, Settled
+from defero.service.flow.drift import corrected_scores
 from defero.service.flow.team import Team
 from defero.service.views.cases import CaseState
+from defero.service.views.drift import MODEL as THE_MODEL
 from defero.service.views.ledger import Ledger
 from defero.service.views.policy import Policy
 
@@ -41,6 +43,7 @@ def take_steps(ledger: Ledger, team: Team, batch: Batch) -> None:
     without them, so that the result is that of deciding one by one. A case whose question is with somebody else
     keeps waiting unless it can be answered.
     """
+    batch = replace(batch, scores=corrected_scores(batch.scores, ledger.drift.corrections(), team.people))
     left = np.array([ledger.left_today(person) for person in team.people])
     fresh = _not_asked_yet(team, batch.states)
     start = 0
@@ -67,6 +70,7 @@ def _record(ledger: Ledger, team: Team, steps: Steps, batch: Batch, start: int, 
     # The log holds no names: reasons have ids in braces, which replies put the names in.
     reasons = replace(steps, expert_names=tuple(f"{{{person}}}" for person in team.people)).reason
     proba, labels = batch.scores.expert_proba, steps.label.tolist()
+    corrections = ledger.drift.corrections()
     for i, expert in enumerate(steps.ask.tolist()):
         state = batch.states[start + i]
         if expert != MODEL and state.asked is not None:
@@ -81,30 +85,26 @@ def _record(ledger: Ledger, team: Team, steps: Steps, batch: Batch, start: int, 
             "policy": ledger.policy.version,
         }
         if expert == MODEL:
-            ledger.add(Settled(**step, heard=tuple(person for person, _ in state.answers)), state.case)
+            heard, shift = tuple(person for person, _ in state.answers), corrections.get(THE_MODEL, 0.0)
+            ledger.add(Settled(**step, heard=heard, shift=shift), state.case)
             continue
         left[expert] -= 1
         person, p_person = team.people[expert], round(float(proba[start + i, expert]), 6)
-        ledger.add(_question(ledger, state, step, person, p_person, _fee(ledger.policy, team, person)), state.case)
+        terms = {"person": person, "p_person": p_person, "fee": _fee(ledger.policy, team, person)}
+        terms["shift"] = corrections.get(person, 0.0)
+        ledger.add(_question(ledger, state, {**step, **terms}), state.case)
         if left[expert] < 1:  # others may count on asking them next: what follows is decided anew
             return i + 1
     return len(steps)
 
 
-def _question(
-    ledger: Ledger, state: CaseState, step: Mapping[str, Any], person: str, p_person: float, fee: float
-) -> Asked:
+def _question(ledger: Ledger, state: CaseState, terms: Mapping[str, Any]) -> Asked:
     within = ledger.policy.answer_within
-    terms: dict[str, Any] = {
-        "person": person,
-        "p_person": p_person,
-        "fee": fee,
-        "due": None if within is None else ledger.now + within,
-    }
+    due = None if within is None else ledger.now + within
     before = state.was_asked[-1] if state.was_asked else None
     if before is None or before in dict(state.answers):
-        return Asked(**step, **terms)
-    return Rerouted(**step, **terms, instead_of=before)
+        return Asked(**terms, due=due)
+    return Rerouted(**terms, due=due, instead_of=before)
 
 
 def _fee(policy: Policy, team: Team, person: str) -> float:

@@ -59,5 +59,11 @@ def of_cases(connection: Connection, cases: Iterable[str], *, kinds: Sequence[st
     return _entries(connection, query if kinds is None else query.where(EVENTS.c.kind.in_(kinds)))
 
 
+def last_of_kinds(connection: Connection, *, kinds: Sequence[str], limit: int) -> list[Entry]:
+    """Return the last entries of some kinds, in their order."""
+    query = select(*_COLUMNS).where(EVENTS.c.kind.in_(kinds)).order_by(EVENTS.c.seq.desc()).limit(limit)
+    return _entries(connection, query)[::-1]
+
+
 def _entries(connection: Connection, query: Select[Any]) -> list[Entry]:
     return [Entry.read(*row) for row in connection.execute(query).all()]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import fields
 
+import orjson
 from sqlalchemy import Connection, delete, select
 
 from defero.service.events import ModelChanged
@@ -12,6 +13,7 @@ from defero.service.store import log
 from defero.service.store.tables import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS
 from defero.service.store.upsert import upsert
 from defero.service.views.cases import CaseState
+from defero.service.views.drift import DriftBook
 from defero.service.views.ledger import Ledger
 from defero.service.views.people import Person
 from defero.service.views.policy import Policy
@@ -27,6 +29,8 @@ def open_ledger(connection: Connection, *, now: float, cases: Iterable[str] = ()
         ledger.policy = Policy.from_dict(saved["policy"], version=saved["version"])
     if "model" in settings:
         ledger.model = _model(settings["model"])
+    if "drift" in settings:
+        ledger.drift = DriftBook(orjson.loads(settings["drift"]))
     asked = select(TALLIES.c.person, TALLIES.c.amount).where(TALLIES.c.day == day_of(now), TALLIES.c.name == "asked")
     ledger.asked_today.update(dict(connection.execute(asked).all()))
     ledger.cases.update(read_cases(connection, cases))
@@ -66,6 +70,8 @@ def write_views(connection: Connection, ledger: Ledger) -> None:
         settings.append({"name": "policy", "state": to_json(policy)})
     if "model" in ledger.touched_settings and ledger.model is not None:
         settings.append({"name": "model", "state": to_json(vars(ledger.model))})
+    if "drift" in ledger.touched_settings:
+        settings.append({"name": "drift", "state": to_json(ledger.drift.plain())})
     upsert(connection, SETTINGS, settings)
     rows = [
         {"day": day, "person": person, "name": name, "amount": amount}

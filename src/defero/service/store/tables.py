@@ -93,7 +93,7 @@ PEOPLE = Table("people", METADATA, Column("person", _ID, primary_key=True), Colu
 """View: `views.people.Person` as JSON."""
 
 SETTINGS = Table("settings", METADATA, Column("name", _ID, primary_key=True), Column("state", Text, nullable=False))
-"""View: the last `PolicyChanged` and `ModelChanged`."""
+"""View: the last `PolicyChanged` and `ModelChanged`, and how promises are kept (`views.drift`)."""
 
 TALLIES = Table(
     "tallies",

@@ -18,6 +18,7 @@ class Step:
     reason: str
     model: str
     policy: int
+    shift: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class CaseState:
         Everybody who got the question, in turn. Nobody gets it twice.
     promised : numbers
         P(right) of each of them.
+    shifts : numbers
+        The correction after drift that is in each of these, in log-odds.
     answers : pairs of person and label
         Those that count.
     uncounted : pairs of person and label
@@ -58,6 +61,7 @@ class CaseState:
     due: float | None = None
     was_asked: tuple[str, ...] = ()
     promised: tuple[float, ...] = ()
+    shifts: tuple[float, ...] = ()
     answers: tuple[tuple[str, Label], ...] = ()
     uncounted: tuple[tuple[str, Label], ...] = ()
     step: Step | None = None
@@ -87,7 +91,7 @@ class CaseState:
     def from_dict(cls, values: Mapping[str, Any]) -> "CaseState":
         """Rebuild what `to_dict` gave, also after JSON has turned tuples into lists."""
         pairs = {name: tuple((who, label) for who, label in values[name]) for name in ("answers", "uncounted")}
-        lists = {name: tuple(values[name]) for name in ("was_asked", "promised")}
+        lists = {name: tuple(values[name]) for name in ("was_asked", "promised", "shifts")}
         step = None if values["step"] is None else Step(**values["step"])
         return cls(**{**values, **pairs, **lists, "step": step})
 
@@ -117,6 +121,7 @@ def apply(state: CaseState | None, entry: Entry) -> CaseState:
                 due=fact.due,
                 was_asked=(*state.was_asked, fact.person),
                 promised=(*state.promised, fact.p_person),
+                shifts=(*state.shifts, fact.shift),
                 step=_step(fact),
             )
         case Answered(counted=True):

@@ -4,10 +4,22 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from defero.service.events import Asked, Entry, Fact, ModelChanged, PersonChanged, PolicyChanged
+from defero.service.events import (
+    Asked,
+    DriftActed,
+    DriftRaised,
+    Entry,
+    Fact,
+    ModelChanged,
+    Outcome,
+    PersonChanged,
+    PolicyChanged,
+)
 from defero.service.views import cases as case_view
+from defero.service.views import drift as drift_view
 from defero.service.views import people as people_view
 from defero.service.views.cases import CaseState
+from defero.service.views.drift import DriftBook, judged
 from defero.service.views.people import Person
 from defero.service.views.policy import Policy
 from defero.service.views.tallies import Tally, day_of, tallies
@@ -29,6 +41,8 @@ class Ledger:
     policy : Policy
     model : ModelChanged, optional
         The last one.
+    drift : DriftBook
+        How everybody keeps the promises of this model.
     asked_today : Counter
         Questions of the day by person.
     entries : list
@@ -45,6 +59,7 @@ class Ledger:
     people: dict[str, Person] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     model: ModelChanged | None = None
+    drift: DriftBook = field(default_factory=DriftBook)
     asked_today: Counter[str] = field(default_factory=Counter)
     entries: list[Entry] = field(default_factory=list)
     counts: Counter[Tally] = field(default_factory=Counter)
@@ -69,6 +84,8 @@ class Ledger:
                 self.counts[tally] += amount
             self.cases[entry.case] = case_view.apply(before, entry)
             self.touched_cases.add(entry.case)
+            if isinstance(fact, Outcome) and before is not None:
+                self._judge(before, fact)
             if isinstance(fact, Asked) and day_of(entry.at) == day_of(self.now):
                 self.asked_today[fact.person] += 1
         elif isinstance(fact, PersonChanged):
@@ -78,8 +95,19 @@ class Ledger:
             self.policy = Policy.from_dict(fact.policy, version=fact.version)
             self.touched_settings.add("policy")
         elif isinstance(fact, ModelChanged):
+            if self.model is None or self.model.version != fact.version:  # its promises are others
+                self.drift = DriftBook()
             self.model = fact
-            self.touched_settings.add("model")
+            self.touched_settings |= {"model", "drift"}
+        elif isinstance(fact, DriftRaised | DriftActed):
+            drift_view.apply(self.drift, fact)
+            self.touched_settings.add("drift")
+
+    def _judge(self, before: CaseState, fact: Outcome) -> None:
+        version = None if self.model is None else self.model.version
+        for who, promised, shift, right in judged(before, fact, version):
+            self.drift.judge(who, promised, right=right, shift=shift)
+            self.touched_settings.add("drift")
 
     def new_case(self) -> str:
         """Return the id of a case that is received next."""
@@ -100,5 +128,6 @@ class Ledger:
             "people": {person: vars(state) for person, state in sorted(self.people.items())},
             "policy": self.policy.to_dict() | {"version": self.policy.version},
             "model": None if self.model is None else vars(self.model),
+            "drift": self.drift.plain(),
             "tallies": {"/".join(tally): amount for tally, amount in sorted(self.counts.items()) if amount},
         }

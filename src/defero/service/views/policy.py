@@ -8,6 +8,7 @@ from typing import Any
 from defero.core.errors import InputError
 
 DAY = 86_400.0
+ON_DRIFT = ("warn", "correct")
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Policy:
     cost_matrix : {truth: {answer: money}}, optional
     answer_within : float, optional
         Seconds until a question goes to somebody else; None: never.
+    on_drift : "warn" or "correct"
+        Whether an alarm on a promise waits for the lead, or corrects the promise at once.
     version : int
         Counted from 1; 0 is the default policy of a new log.
 
@@ -37,6 +40,7 @@ class Policy:
     error_cost: float = 1.0
     cost_matrix: Mapping[str, Mapping[str, float]] | None = None
     answer_within: float | None = DAY
+    on_drift: str = "warn"
     version: int = 0
 
     def __post_init__(self) -> None:
@@ -50,6 +54,9 @@ class Policy:
             raise InputError(
                 f"must be a positive number of seconds, got {self.answer_within}.", argument="answer_within"
             )
+
+        if self.on_drift not in ON_DRIFT:
+            raise InputError(f"must be one of {', '.join(ON_DRIFT)}, got {self.on_drift!r}.", argument="on_drift")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, without the version."""

@@ -1,0 +1,1 @@
+"""Watch a team at work: does everybody keep what the model promises of them?"""

@@ -1,0 +1,160 @@
+"""Who keeps their promises: a watch for each expert and for the model, fed by outcomes.
+
+Judged are outcomes of cases that the model of now decided. An expert is judged by the answers that they were asked
+for, the model by the cases that it answered alone. So an alarm speaks of cases whose outcome became known.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from defero.monitoring.drift import (
+    THRESHOLD,
+    Alarm,
+    Watch,
+    after_outcome,
+    alarm_of,
+    corrected_watch,
+    restarted_watch,
+    without_correction,
+)
+from defero.service.events import DriftActed, DriftRaised, Outcome
+from defero.service.views.cases import CaseState
+
+MODEL = "model"
+"""In place of the id of a person."""
+ACTIONS = ("correct", "dismiss", "withdraw")
+"""Correct the promise by the outcomes since the change; leave it as it is; take back an earlier correction."""
+
+
+@dataclass(frozen=True)
+class DriftState:
+    """A watch, and whether its alarm waits for somebody to act on it."""
+
+    watch: Watch
+    alarmed: bool = False
+
+
+class DriftBook:
+    """The drift states of everybody, read from plain values when they are needed.
+
+    Parameters
+    ----------
+    saved : mapping, optional
+        What `plain` gave.
+
+    Examples
+    --------
+    >>> book = DriftBook()
+    >>> while book.alarm("p1") is None:
+    ...     book.judge("p1", 0.9, right=False)
+    >>> book.act("p1", "correct")
+    >>> sorted(book.corrections()), book.alarm("p1")
+    (['p1'], None)
+    >>> DriftBook(book.plain()).plain() == book.plain()
+    True
+    """
+
+    def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
+        self._saved = dict(saved or {})
+        self._states: dict[str, DriftState] = {}
+
+    def state(self, who: str) -> DriftState:
+        """Return what is known of an expert or the model."""
+        if who not in self._states:
+            saved = self._saved.get(who)
+            read = DriftState(Watch()) if saved is None else _read(saved)
+            self._states[who] = read
+        return self._states[who]
+
+    def known(self) -> list[str]:
+        """Return everybody who was judged."""
+        return sorted({*self._saved, *(who for who, state in self._states.items() if state.watch.n)})
+
+    def judge(self, who: str, proba: float, *, right: bool, shift: float = 0.0) -> None:
+        """Take one more outcome; `proba` is what was promised, with a correction of `shift` in it."""
+        state = self.state(who)
+        self._states[who] = replace(state, watch=after_outcome(state.watch, proba, right=right, included=shift))
+
+    def alarm(self, who: str) -> Alarm | None:
+        """Return an alarm that was not raised yet."""
+        state = self.state(who)
+        return None if state.alarmed else alarm_of(state.watch)
+
+    def raise_alarm(self, who: str) -> None:
+        """Remember that the alarm waits for somebody to act on it."""
+        self._states[who] = replace(self.state(who), alarmed=True)
+
+    def act(self, who: str, action: str) -> None:
+        """Correct, dismiss or withdraw; the watch begins anew."""
+        watch = self.state(who).watch
+        begin = {"correct": corrected_watch, "dismiss": restarted_watch, "withdraw": without_correction}[action]
+        self._states[who] = DriftState(begin(watch))
+
+    def corrections(self) -> dict[str, float]:
+        """Return what is added to the log-odds of promises, where it is not 0."""
+        saved = {who: float(one["correction"]) for who, one in self._saved.items()}
+        both = saved | {who: state.watch.correction for who, state in self._states.items()}
+        return {who: shift for who, shift in both.items() if shift}
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        new = {who: _plain(state) for who, state in self._states.items() if state.watch.n}
+        return dict(sorted({**self._saved, **new}.items()))
+
+
+def judged(before: CaseState, fact: Outcome, model: str | None) -> Iterator[tuple[str, float, float, bool]]:
+    """Yield who is judged by the outcome of a case: the id, the promise, the correction in it, and if they were right.
+
+    The first outcome counts; a later correction of it would make the promise look back.
+    """
+    if before.outcome is not None or before.step is None or before.step.model != model:
+        return
+    promised = dict(zip(before.was_asked, zip(before.promised, before.shifts, strict=True), strict=True))
+    for person, answer in before.answers:
+        if person in promised:
+            yield person, *promised[person], answer == fact.label
+    if before.settled and not before.answers:
+        yield MODEL, before.step.p_right, before.step.shift, before.step.label == fact.label
+
+
+def apply(book: DriftBook, fact: DriftRaised | DriftActed) -> None:
+    """Bring a book up to an alarm, or to what was done about it."""
+    if isinstance(fact, DriftActed):
+        book.act(fact.person, fact.action)
+    else:
+        book.raise_alarm(fact.person)
+
+
+def drift_rows(book: DriftBook, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return what the console shows of each expert and the model.
+
+    `evidence` reaches `threshold` at an alarm; `alarm` says since how many outcomes, by the best guess, and what was
+    promised and kept in these; `correction` is added to the log-odds of the model's promise.
+    """
+    rows = []
+    for who in book.known():
+        state = book.state(who)
+        alarm = alarm_of(state.watch) if state.alarmed else None
+        rows.append(
+            {
+                "person": who,
+                "name": names.get(who, who),
+                "outcomes": state.watch.n,
+                "evidence": state.watch.evidence,
+                "threshold": THRESHOLD,
+                "alarmed": state.alarmed,
+                "alarm": None if alarm is None else vars(alarm),
+                "correction": state.watch.correction,
+            }
+        )
+    return rows
+
+
+def _plain(state: DriftState) -> dict[str, Any]:
+    return {**state.watch.to_dict(), "alarmed": state.alarmed}
+
+
+def _read(saved: Mapping[str, Any]) -> DriftState:
+    values = {name: value for name, value in saved.items() if name != "alarmed"}
+    return DriftState(Watch.from_dict(values), saved["alarmed"])
