@@ -50,7 +50,7 @@ browser: setup   ## the reports in the system's Chromium, at every width, light,
 slow: setup      ## the statistical studies whose results are committed in tests/statistical/results
 	$(ONE_THREAD) $(BIN)/pytest $(SHARED) -m "slow and not browser"
 
-pages: setup     ## the numbers of docs/losses.md and docs/people.md, from the results that are committed
+pages: setup     ## docs/losses.md, docs/people.md and the paper's page, from the results that are committed
 	$(BIN)/python -m benchmarks.page_numbers
 
 bench: setup     ## speed, beside a plain formulation in the same run

@@ -90,11 +90,11 @@ def cifar_tuned() -> str:
 
 
 def longer_training() -> str:
-    """Return the classifier's accuracy with 4 and 20 experts by the number of epochs."""
+    """Return the classifier's accuracy with 4, 12 and 20 experts by the number of epochs."""
     records = _lines(MANY_EXPERTS)
     epochs = sorted({record["settings"]["epochs"] for record in records})
     methods = [("one classifier", "classifier", 0)]
-    methods += [(f"{_name(name)}, {n} experts", name, n) for n in (4, 20) for name in ("ova", "softmax", "heads")]
+    methods += [(f"{_name(name)}, {n} experts", name, n) for n in (4, 12, 20) for name in ("ova", "softmax", "heads")]
     cells = []
     for words, name, n in methods:
         runs = [record for record in records if (record["method"], record["n_experts"]) == (name, n)]

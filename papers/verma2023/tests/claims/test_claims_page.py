@@ -341,4 +341,4 @@ def test_the_committed_page_says_what_the_runs_say():
         tuple((path.stem, f"figures/{path.name}") for path in reproduction.committed_pictures(home / "figures")),
     )
     page = readme_page(read_all_records(home), read_published(home / "published.csv"), links, read_beside(home))
-    assert written == page, "run `defero reproduce all --out papers/verma2023/figures`"
+    assert written == page, "run `make pages`, or `defero reproduce all` where pictures change too"

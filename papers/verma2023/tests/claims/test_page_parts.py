@@ -117,8 +117,13 @@ def test_longer_training_is_compared_seed_by_seed(tmp_path):
     ]
     assert rows[0][4].startswith("-1.50 [")
     assert rows[1][4] == "+1.00, 1 seed"
-    assert "from -1.50 to +1.00 points with 4 experts" in longer_in_words(runs)
-    assert "18 and 72 epochs" in longer_in_words(runs)
+    assert "from -1.50 points after 18 epochs to +1.00 after 72 with 4 experts" in longer_in_words(runs)
+    assert "less than half of it stays" in longer_in_words(runs)
+    for epochs, ova in ((18, 0.90), (72, 0.91)):
+        runs += [run("ova", 12, epochs, 0, ova), run("softmax", 12, epochs, 0, 0.92)]
+    assert "less than half of it stays" in longer_in_words(runs)
+    runs[-2]["system_accuracy"] = 0.905
+    assert "at least half of it stays with 12 experts" in longer_in_words(runs)
     assert read_longer(tmp_path / "none.jsonl") == ()
     assert "yet" in longer_in_words(())
 

@@ -30,22 +30,36 @@ def longer_rows(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
 
 
 def longer_in_words(runs: Sequence[Run]) -> str:
-    """Say what is left of the difference with the most experts, from the shortest training to the longest."""
-    if not runs:
+    """Say what becomes of the difference from the shortest training to the longest, and where half of it stays."""
+    changes = {}
+    for n_experts in dict.fromkeys(n for n, _ in _places(runs)):
+        lengths = [epochs for n, epochs in _places(runs) if n == n_experts]
+        if len(lengths) > 1:
+            changes[n_experts] = [(epochs, _gap(runs, n_experts, epochs)) for epochs in (lengths[0], lengths[-1])]
+    if not changes:
         return "No runs of other lengths are there yet."
-    places = _places(runs)
-    fewest, most = min(n for n, _ in places), max(n for n, _ in places)
-    lengths = [epochs for n_experts, epochs in places if n_experts == most]
-    few, many = ([_gap(runs, n, epochs) for epochs in (lengths[0], lengths[-1])] for n in (fewest, most))
+    words = [
+        f"from {first:+.2f} points after {short} epochs to {last:+.2f} after {long} with {n} experts"
+        for n, ((short, first), (long, last)) in changes.items()
+    ]
+    left = [n for n, ((_, first), (_, last)) in changes.items() if last < first / 2 < 0]
+    stays = f"but at least half of it stays with {join_numbers(left)} experts" if left else "less than half of it stays"
     return (
         "Our runs of Figure 2 have 18 epochs, at which one-vs-all's classifier still rises. The same runs with longer "
         "training (`python -m benchmarks.many_experts`, results in `benchmarks/results/many_experts.jsonl`; what has "
-        f"one seed is provisional): between {lengths[0]} and {lengths[-1]} epochs OvA's team less softmax's goes from "
-        f"{few[0]:+.2f} to {few[1]:+.2f} points with {fewest} experts, and from {many[0]:+.2f} to {many[1]:+.2f} with "
-        f"{most}. So most of what speaks against one-vs-all in our Figure 2b is the length of training; with {most} "
-        "experts a part stays. The paper's networks were trained for up to 100 epochs: at such a length our runs leave "
-        "open who is ahead with 12 experts or fewer."
+        f"one seed is provisional): OvA's team less softmax's goes {'; '.join(words)}. So a good part of what speaks "
+        f"against one-vs-all in our Figure 2b is the length of training; {stays}. The paper's networks were trained "
+        "for up to 100 epochs; at such a length our runs of one seed leave open who is ahead with 12 experts or fewer."
     )
+
+
+def join_numbers(numbers: Sequence[int]) -> str:
+    """Write numbers as part of a sentence.
+
+    >>> join_numbers([4]), join_numbers([4, 8, 12])
+    ('4', '4, 8 and 12')
+    """
+    return " and ".join(filter(None, [", ".join(map(str, numbers[:-1])), str(numbers[-1])]))
 
 
 def _places(runs: Sequence[Run]) -> list[tuple[int, int]]:
