@@ -39,6 +39,11 @@ LEAST_BYTES = 1 << 16
 
 def write_router(router: "Router", folder: Path) -> None:
     """Write the model folder, whole or not at all."""
+    write_folder(folder, router_files(router))
+
+
+def router_files(router: "Router") -> ModelFiles:
+    """Return what a model folder holds; raises where a router cannot be saved."""
     packed = router.scorer.pack()
     manifest = {
         "kind": router.scorer.kind,
@@ -61,7 +66,7 @@ def write_router(router: "Router", folder: Path) -> None:
     arrays = {**packed.arrays, **{f"seen.{stage}": rows for stage, rows in router.seen.items()}}
     if router.usual is not None:
         arrays["usual"] = np.array([router.usual.low, router.usual.high])
-    write_folder(folder, ModelFiles(manifest, arrays, dict(packed.files)))
+    return ModelFiles(manifest, arrays, dict(packed.files))
 
 
 def read_router(folder: Path, build: "type[Router]") -> "Router | PoolRouter":

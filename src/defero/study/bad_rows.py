@@ -1,6 +1,6 @@
 """Rows of a file that cannot be used: all of them are named before anything is written, or they are left out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class BadRows:
         Whether bad rows are left out; else they are an error, once all of them are known.
     cells : BadCells
         What was found.
+    n_read : int
+        The index of the row after the last piece; rows before it have been read.
     """
 
     source: str
@@ -50,12 +52,20 @@ class BadRows:
     first_row: int
     skip: bool = False
     cells: BadCells = field(default_factory=BadCells)
+    n_read: int = 0
+    _start: int = 0
     _unread: list[BadCell] = field(default_factory=list)
     _waiting: list[BadCell] = field(default_factory=list)
 
     def on_bad(self, cell: BadCell) -> None:
-        """Take a row that was left out while the file was read."""
-        self._unread.append(cell)
+        """Take a row that was left out while the file was read; an earlier run has taken those before its end."""
+        if cell.row - self.first_row >= self._start:
+            self._unread.append(cell)
+
+    def go_on(self, cells: Iterable[BadCell], start: int) -> None:
+        """Take the bad cells that an earlier run has listed; it has read the rows with an index below `start`."""
+        self._start = self.n_read = start
+        self.cells.add(cells)
 
     def good(self, pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Yield the good rows of each piece; raise at the end of the file where bad rows are an error.
@@ -63,9 +73,10 @@ class BadRows:
         After the first bad row the rest of the file is read and checked, and nothing more is yielded, unless bad rows
         are left out.
         """
-        any_good = False
+        any_good = self._start > 0
         for piece in pieces:
             keep = self.keep(piece)
+            self.n_read = int(piece.index[-1]) + 1
             if self.cells and not self.skip:
                 continue
             rest = piece if keep.all() else piece[keep]

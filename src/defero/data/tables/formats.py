@@ -41,6 +41,8 @@ class TableFormat(ABC):
     reports_bad : bool
         Whether `read` takes `on_bad`, a function of a `BadCell`, to which rows that cannot be read are given. Otherwise
         such a row is an error.
+    seeks : bool
+        Whether `read` takes `start`, the index of the first row that is wanted; pieces before it may be left out.
     """
 
     name: str
@@ -48,6 +50,7 @@ class TableFormat(ABC):
     first_row: int = 1
     typed: bool = True
     reports_bad: bool = False
+    seeks: bool = False
 
     @abstractmethod
     def read(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:

@@ -17,17 +17,20 @@ from defero.core.wording import join_names
 from defero.data.tables.formats import Append, Encoder, TableFormat, duplicates, encoded
 from defero.data.tables.parquet_footer import MAGIC, Piece, encode_struct, joined_footer
 
+READ_BYTES = 1 << 20
+"""A column of a row group is read so many bytes at a time."""
 _NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 class _Parquet(TableFormat):
     name = "parquet"
     endings = (".parquet",)
+    seeks = True
 
-    def read(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+    def read(self, path: Path, *, rows: int | None, as_text: Sequence[str], start: int = 0) -> Iterator[pd.DataFrame]:
         """Yield frames. A named index is a column, a nameless one is not."""
         try:
-            yield from _frames(path, rows=rows)
+            yield from _frames(path, rows=rows, start=start)
         except pa.ArrowException as error:
             first_line = next(iter(str(error).splitlines()), type(error).__name__)
             raise TableError(f"{path}: cannot be read as parquet: {first_line.rstrip('.')}.") from error
@@ -84,8 +87,8 @@ class ParquetEncoder(Encoder):
         self._size += size
 
 
-def _frames(path: Path, *, rows: int | None) -> Iterator[pd.DataFrame]:
-    with pq.ParquetFile(path) as file:
+def _frames(path: Path, *, rows: int | None, start: int) -> Iterator[pd.DataFrame]:
+    with pq.ParquetFile(path, buffer_size=READ_BYTES, pre_buffer=False) as file:
         names = file.schema_arrow.names
         twice = duplicates(names)
         if twice:
@@ -94,10 +97,29 @@ def _frames(path: Path, *, rows: int | None) -> Iterator[pd.DataFrame]:
         if rows is None:
             yield _frame(file.read(columns=columns), start=0)
             return
-        start = 0
-        for batch in file.iter_batches(batch_size=rows, columns=columns):
-            yield _frame(pa.Table.from_batches([batch]), start=start)
-            start += batch.num_rows
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        for first, groups in _runs(sizes, rows=rows):
+            if first + sum(sizes[group] for group in groups) <= start:
+                continue
+            for batch in file.iter_batches(batch_size=rows, columns=columns, row_groups=groups):
+                if first >= start:
+                    yield _frame(pa.Table.from_batches([batch]), start=first)
+                first += batch.num_rows
+
+
+def _runs(sizes: Sequence[int], *, rows: int) -> Iterator[tuple[int, list[int]]]:
+    """Yield the first row, and row groups that are read together: so many that they have at least `rows` rows.
+
+    >>> list(_runs([5, 5, 30, 2], rows=10))
+    [(0, [0, 1]), (10, [2]), (40, [3])]
+    """
+    start, run = 0, list[int]()
+    for group in range(len(sizes)):
+        run.append(group)
+        total = sum(sizes[one] for one in run)
+        if total >= rows or group == len(sizes) - 1:
+            yield start, run
+            start, run = start + total, []
 
 
 def _frame(table: pa.Table, *, start: int) -> pd.DataFrame:

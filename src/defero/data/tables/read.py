@@ -52,9 +52,14 @@ def read_frame(
 
 
 def read_chunks(
-    path: str | PathLike[str], *, rows: int = ROWS_AT_ONCE, as_text: Sequence[str] = (), on_bad: OnBad | None = None
+    path: str | PathLike[str],
+    *,
+    rows: int = ROWS_AT_ONCE,
+    as_text: Sequence[str] = (),
+    on_bad: OnBad | None = None,
+    start: int = 0,
 ) -> Iterator[pd.DataFrame]:
-    """Read a table piece by piece, at most `rows` rows at a time.
+    """Read a table piece by piece, at most `rows` rows at a time; leave out pieces before the row with index `start`.
 
     As `read_frame`, except that a column's type is found in each piece anew: a column may hold numbers in one piece
     and text in the next. `FeatureRecipe.apply` copes with that; name in `as_text` what must stay as written, such as
@@ -62,21 +67,28 @@ def read_chunks(
     """
     if rows < 1:
         raise InputError(f"must be at least 1, got {rows}.", argument="rows")
-    yield from _frames(path, rows=rows, as_text=as_text, on_bad=on_bad)
+    yield from _frames(path, rows=rows, as_text=as_text, on_bad=on_bad, start=start)
 
 
 def _frames(
-    path: str | PathLike[str], *, rows: int | None, as_text: Sequence[str], on_bad: OnBad | None = None
+    path: str | PathLike[str],
+    *,
+    rows: int | None,
+    as_text: Sequence[str],
+    on_bad: OnBad | None = None,
+    start: int = 0,
 ) -> Iterator[pd.DataFrame]:
     """Yield the frames of a checked file, none of them empty; whatever goes wrong becomes a `TableError`."""
     file = Path(path)
     file_format = table_format(file)
-    is_empty = True
-    lenient: dict[str, Any] = {"on_bad": on_bad} if file_format.reports_bad else {}
+    is_empty = start == 0
+    more: dict[str, Any] = {"on_bad": on_bad} if file_format.reports_bad else {}
+    more |= {"start": start} if file_format.seeks else {}
     with readable(file, file_format.name):
-        for frame in file_format.read(file, rows=rows, as_text=as_text, **lenient):
+        for frame in file_format.read(file, rows=rows, as_text=as_text, **more):
             if len(frame):
                 is_empty = False
-                yield frame
+                if frame.index[-1] >= start:
+                    yield frame
     if is_empty:
         raise NoRowsError(f"{path}: has {'a header but ' if file_format.first_row > 1 else ''}no rows.")

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from defero.pools.rule import RouteRule
 from defero.study.bad_rows import BadRows, are_skipped
 from defero.study.pools.absent import present_members
 from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, prices_of
-from defero.study.routing.decisions import bad_list_to, decisions_to
+from defero.study.routing.sinks import sink_to
 
 if TYPE_CHECKING:
     from defero.study.pools.pool_study import PoolStudy
@@ -150,21 +149,13 @@ def route_pool(
     where = {"source": source.name, "first_row": source.first_row}
     bad = _bad_rows(router, given, source, skip=are_skipped(bad_rows))
     pieces = bad.good(_pieces(router, source, key, bad.on_bad))
-    decided: list[pd.DataFrame] = []
-    with ExitStack() as stack:
-        write = stack.enter_context(decisions_to(out, decided, file_format=TABLE, cases=None))
-        write_bad = stack.enter_context(bad_list_to(out, routing)) if bad.skip else None
-        rule |= {"budget": budget, "capacity": capacity}
+    rule |= {"budget": budget, "capacity": capacity}
+    with sink_to(out, routing, bad, file_format=TABLE) as sink:
         for piece, features, decision in (_whole if limited else _each)(router, pieces, given, rule, where):
-            write(_columns(router, piece, features, decision, key=key, first_row=source.first_row))
             _count(routing, decision)
+            sink.put(_columns(router, piece, features, decision, key=key, first_row=source.first_row))
             if progress is not None:
                 progress(routing.rows)
-        if write_bad is not None:
-            write_bad(bad.new_rows())
-            routing.bad_rows = bad.cells
-    if out is None:
-        routing.decisions = pd.concat(decided, ignore_index=True)
     if routing.bad_rows:
         routing.notes.insert(0, routing.bad_rows.note(routing.bad_list if out is not None else None))
     return routing

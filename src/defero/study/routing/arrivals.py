@@ -1,7 +1,8 @@
 """The cases of a file that are to be decided, piece by piece; rows that cannot be used are sorted out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -28,17 +29,17 @@ class Arrivals:
 
     Attributes
     ----------
-    pieces : iterator of frames
-        All rows.
+    read : function
+        Of the index of the first row that is wanted: yields all rows from there on, piece by piece.
     source, first_row : str, int
         What a message calls the table, and the row whose index is 0.
     key : str or None
         The column that names the cases, as in `fit`.
     bad : BadRows
-        Finds the rows of `pieces` that cannot be used.
+        Finds the rows that cannot be used.
     """
 
-    pieces: Iterator[pd.DataFrame]
+    read: Callable[[int], Iterator[pd.DataFrame]]
     source: str
     first_row: int
     key: str | None
@@ -48,7 +49,7 @@ class Arrivals:
 
     def good(self) -> Iterator[pd.DataFrame]:
         """Yield the rows that can be used; raises at the end where others are an error."""
-        return self.bad.good(self.pieces)
+        return self.bad.good(self.read(self.bad.n_read))
 
 
 def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: TeamTerms, skip: bool) -> Arrivals:
@@ -67,7 +68,7 @@ def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: Te
     if kind == TABLE:
         texts = [*router.recipe.categorical, *(name for name in (key or facts.key,) if name is not None)]
         bad = _bad_rows(router, money, source.name, source.first_row, skip=skip)
-        return Arrivals(_pieces(source, texts, bad.on_bad), source.name, source.first_row, facts.key, bad)
+        return Arrivals(partial(_pieces, source, texts, bad.on_bad), source.name, source.first_row, facts.key, bad)
     if source.path is None:
         raise InputError(f"{source.name}: is a DataFrame; the export of a tool is a file, so pass its path.")
     known = facts.control
@@ -90,7 +91,7 @@ def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: Te
             ".",
         )
     bad = _bad_rows(router, money, source.name, 1, skip=skip)
-    return Arrivals(iter([cases.items]), source.name, 1, cases.key, bad, kind, cases)
+    return Arrivals(lambda _: iter([cases.items]), source.name, 1, cases.key, bad, kind, cases)
 
 
 def _bad_rows(router: Router, money: TeamTerms, source: str, first_row: int, *, skip: bool) -> BadRows:
@@ -107,10 +108,10 @@ def _bad_rows(router: Router, money: TeamTerms, source: str, first_row: int, *, 
     return BadRows(source, find, first_row, skip)
 
 
-def _pieces(source: TableSource, as_text: list[str], on_bad: OnBad) -> Iterator[pd.DataFrame]:
+def _pieces(source: TableSource, as_text: list[str], on_bad: OnBad, start: int) -> Iterator[pd.DataFrame]:
     if source.path is None:
         return iter([source.read(as_text=[])])
-    return read_chunks(source.path, as_text=as_text, on_bad=on_bad)
+    return read_chunks(source.path, as_text=as_text, on_bad=on_bad, start=start)
 
 
 def own_key(piece: pd.DataFrame, arrivals: Arrivals, *, key: str | None) -> str | None:

@@ -1,21 +1,14 @@
-"""The table of decisions, and how decisions are written: as a table, or as tasks to import into Label Studio."""
+"""The columns of the table of decisions."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from pandas.util import hash_pandas_object
 
 from defero.core import Decision, Scores
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import Labels
 from defero.core.posterior import at
-from defero.data.exports.export import EXPORTS, OpenCases, writes
-from defero.data.tables.write import write_decisions
-from defero.study.bad_rows import list_of_bad_rows
 
 Columns = dict[str, Any]
 
@@ -91,57 +84,3 @@ def is_tasks(path: Path) -> bool:
     (True, False)
     """
     return path.name.lower().removesuffix(".gz").endswith(".json")
-
-
-@contextmanager
-def decisions_to(
-    out: Path | None, pieces: list[pd.DataFrame], *, file_format: str, cases: OpenCases | None
-) -> Iterator[Callable[[Columns], None]]:
-    """Give a function that takes decisions column by column; without a file they are collected in `pieces`.
-
-    Tasks are written when all decisions have come.
-    """
-    if out is not None and (cases is None or not writes(file_format, out)):
-        with write_decisions(out) as decisions:
-            yield decisions.write
-        return
-    yield lambda columns: pieces.append(pd.DataFrame(columns))
-    if out is not None and cases is not None:
-        EXPORTS.find(file_format).write(out, cases, pd.concat(pieces, ignore_index=True))
-
-
-@contextmanager
-def bad_list_to(out: Path | None, routing: Any) -> Iterator[Callable[[Columns], None]]:
-    """Give a function that takes bad cells column by column; without a file of decisions they are kept as a frame.
-
-    The `bad_list` of a `Routing` or `PoolRouting` is then the file or the frame.
-    """
-    if out is None:
-        pieces: list[pd.DataFrame] = []
-        yield lambda columns: pieces.append(pd.DataFrame(columns))
-        routing.bad_list = pd.concat(pieces, ignore_index=True)
-        return
-    routing.bad_list = list_of_bad_rows(out)
-    with write_decisions(routing.bad_list) as rows:
-        yield rows.write
-
-
-class RepeatedKeys:
-    """Count rows whose key stood in an earlier row; eight bytes are kept of each, whatever the keys are."""
-
-    def __init__(self) -> None:
-        self._marks: list[Any] = []
-
-    def add(self, keys: "pd.Series[Any]") -> None:
-        """Take the keys of the next rows; blank ones are nobody's."""
-        texts = keys.dropna().astype(str)
-        self._marks.append(hash_pandas_object(texts, index=False, categorize=False).to_numpy())
-
-    def sentence(self, key: str | None) -> list[str]:
-        """Say how many there are; nothing where every key stands once."""
-        if not self._marks:
-            return []
-        marks = np.concatenate(self._marks)
-        count = len(marks) - len(np.unique(marks))
-        rows = "1 row has" if count == 1 else f"{count} rows have"
-        return [f"column {key}: {rows} a key that an earlier row has too; each row has a decision."] if count else []

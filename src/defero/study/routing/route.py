@@ -2,8 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,19 @@ from defero.router.costs.under_terms import decide_under, model_labels
 from defero.router.deciding import UNUSUAL
 from defero.router.judge import terms_of
 from defero.router.panel import with_decider
+from defero.router.storage import router_files
 from defero.study.absent import available_without
 from defero.study.bad_rows import are_skipped
 from defero.study.money.given import Money, TeamTerms
 from defero.study.routing.arrivals import Arrivals, arrivals_of, own_key
-from defero.study.routing.decisions import Columns, RepeatedKeys, bad_list_to, decision_columns, decisions_to
+from defero.study.routing.decisions import Columns, decision_columns
 from defero.study.routing.file_plan import SETTLED, FilePlan
+from defero.study.routing.identity import run_identity
 from defero.study.routing.limits import FileLimits, assign_file
+from defero.study.routing.repeated_keys import repeated_sentence
 from defero.study.routing.rounds import AnswersSoFar, answers_so_far
 from defero.study.routing.routed import Routing
+from defero.study.routing.sinks import sink_to
 from defero.study.team_cases import Reading, with_folder
 
 
@@ -78,28 +81,20 @@ def route_cases(
     arrive = partial(arrivals_of, router, reading, out, money=terms.money, skip=skip)
     plan = _plan(router, reading, arrive, terms=terms, limits=limits)
     arrivals = arrive()
-    routing, repeated, key = Routing(out, router.expert_names), RepeatedKeys(), None
-    decided: list[pd.DataFrame] = []
-    with ExitStack() as stack:
-        target = decisions_to(out, decided, file_format=arrivals.format, cases=arrivals.cases)
-        write = stack.enter_context(target)
-        write_bad = stack.enter_context(bad_list_to(out, routing)) if skip else None
+    routing, key = Routing(out, router.expert_names), None
+    identity = _identity(router, reading, terms, limits, bad_rows)
+    kind: dict[str, Any] = {"file_format": arrivals.format, "cases": arrivals.cases, "identity": identity}
+    with sink_to(out, routing, arrivals.bad, **kind) as sink:
         for piece in arrivals.good():
             key = own_key(piece, arrivals, key=reading.key)
-            if key is not None:
-                repeated.add(piece[key])
-            write(_decided(router, piece, arrivals, terms=terms, key=key, routing=routing, plan=plan))
-            if write_bad is not None:
-                write_bad(arrivals.bad.new_rows())
+            columns = _decided(router, piece, arrivals, terms=terms, key=key, routing=routing, plan=plan)
+            sink.put(columns, None if key is None else piece[key])
             if progress is not None:
                 progress(routing.rows)
-        if write_bad is not None:
-            write_bad(arrivals.bad.new_rows())
-            routing.bad_rows = arrivals.bad.cells
     useless = None if router.panel is None else router.panel.useless_sentence()
     voided = _voided(router, terms, plan) if useless is None else [useless]
     routing.cautions = (
-        *repeated.sentence(key),
+        *repeated_sentence(key, sink.n_repeated()),
         *_unusual_sentence(router, routing, terms),
         *voided,
         *_no_doubt(router, routing, terms),
@@ -107,9 +102,32 @@ def route_cases(
         *terms.money.notes,
     )
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
-    if out is None:
-        routing.decisions = pd.concat(decided, ignore_index=True)
     return routing
+
+
+def _identity(
+    router: Router, reading: Reading, terms: _Terms, limits: FileLimits, bad_rows: str
+) -> dict[str, Any] | None:
+    """Return what tells this run from others; None where a frame is routed, or nobody can tell two models apart."""
+    if reading.source.path is None or not reading.source.path.exists():
+        return None
+    try:
+        model = router_files(router)
+    except InputError:  # a function of somebody's, for example
+        return None
+    money = terms.money
+    options = {
+        "reading": {one.name: getattr(reading, one.name) for one in fields(reading) if one.name not in _TABLES},
+        "spellings": repr(reading.spellings),
+        "fees": [money.terms.fees, money.columns, money.terms.costs.matrix, money.terms.costs_given],
+        "terms": [terms.available, terms.uncertainty, terms.ask_unusual],
+        "limits": limits,
+        "bad_rows": bad_rows,
+    }
+    return run_identity(model, {name: getattr(reading, name) for name in _TABLES}, options)
+
+
+_TABLES = ("table", "answers")
 
 
 def _plan(
@@ -150,7 +168,7 @@ def _so_far(router: Router, reading: Reading, arrivals: Arrivals) -> AnswersSoFa
     good: list[BoolArray] = []
 
     def pieces() -> Iterator[pd.DataFrame]:
-        for piece in arrivals.pieces:
+        for piece in arrivals.read(0):
             good.append(arrivals.bad.keep(piece))
             yield piece
 

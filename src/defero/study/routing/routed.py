@@ -42,6 +42,8 @@ class Routing:
         The rows that were left out, counted by kind; None where bad rows are an error.
     bad_list : Path, DataFrame or None
         The list of these rows: row, column, value, why.
+    resumed : int
+        How many of the decisions an earlier run had made that was stopped.
     """
 
     out: Path | None
@@ -56,6 +58,18 @@ class Routing:
     decisions: pd.DataFrame | None = field(default=None, repr=False)
     bad_rows: BadCells | None = None
     bad_list: Path | pd.DataFrame | None = None
+    resumed: int = 0
+
+    def state(self) -> dict[str, Any]:
+        """Return the counts so far as plain values; `go_on` takes them."""
+        counts = {"load": dict(self.load), "remarks": dict(self.remarks), "unusual": self.unusual}
+        return {**counts, "ignored_columns": list(self.ignored_columns), "any_doubt": self.any_doubt}
+
+    def go_on(self, state: dict[str, Any]) -> None:
+        """Count on from where an earlier run stopped."""
+        self.load, self.remarks = Counter(state["load"]), Counter(state["remarks"])
+        self.unusual, self.any_doubt = state["unusual"], state["any_doubt"]
+        self.ignored_columns, self.resumed = tuple(state["ignored_columns"]), self.rows
 
     def to_frame(self) -> pd.DataFrame:
         """Return the decisions, a row for each case; those in a file are read from it."""
@@ -85,6 +99,8 @@ class Routing:
         ignored = [f"columns that the model does not know are ignored: {columns}."] if columns else []
         listed = self.bad_list if isinstance(self.bad_list, Path) else None
         bad = [self.bad_rows.note(listed)] if self.bad_rows else []
+        if self.resumed:
+            bad = [f"{count_of(self.resumed, 'decision')} had been made by an earlier run that was stopped.", *bad]
         return [*bad, *ignored, *remark_sentences(self.remarks), *self.cautions]
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,6 +109,7 @@ class Routing:
             "decisions": None if self.out is None else str(self.out),
             "promise_holds": self.promise_holds,
             "rows": self.rows,
+            "resumed": self.resumed,
             "load": {name: self.load[name] for name in self.deciders},
             "unusual": self.unusual,
             "ignored_columns": list(self.ignored_columns),
