@@ -86,7 +86,7 @@ def test_pieces_do_not_matter(folder, monkeypatch):
 
     (folder / "new.csv").write_bytes(spoiled(300)[0])
     for rows, out in ((1000, "whole.csv"), (7, "pieces.csv")):
-        monkeypatch.setattr(read.read_chunks, "__kwdefaults__", {"rows": rows, "as_text": (), "on_bad": None})
+        monkeypatch.setattr(read.read_chunks, "__kwdefaults__", {**read.read_chunks.__kwdefaults__, "rows": rows})
         assert run("route", "model", "new.csv", "--out", out, *FEES, "--bad-rows", "skip").code == 0
     assert (folder / "whole.csv").read_bytes() == (folder / "pieces.csv").read_bytes()
     # 1e300 is a text beside texts, and a number beside numbers.
@@ -160,3 +160,61 @@ def test_the_first_row_may_be_too_long(folder):
     outcome = run("route", "model", "new.csv", "--out", "decisions.csv", "--bad-rows", "skip")
     assert outcome.code == 0, outcome.err
     assert read_frame("decisions.csv")["case"].tolist() == [f"C{number}" for number in range(1, 20)]
+
+
+def labelled(n=600):
+    table = lesions(n, seed=8).astype(object)
+    table["price"] = 0.02
+    table.loc[4, "age"], table.loc[[9, 30], "dr_b"], table.loc[12, "truth"] = "old", "malignant", "?"
+    return table
+
+
+def test_evaluate_names_all_kinds_at_once(folder):
+    labelled().to_csv("past.csv", index=False)
+    outcome = run("evaluate", "model", "past.csv")
+    assert outcome.code == 2
+    for clue in ("4 bad cells in 4 rows", "'old'", "'malignant' (2 cells)", "'?'", "column truth", "--bad-rows skip"):
+        assert clue in outcome.err
+    assert not list(folder.glob("past.csv.*"))
+
+
+def test_answers_that_are_no_class_alone_still_give_a_mapping(folder):
+    labelled().assign(age=40, truth=lesions(600, seed=8)["truth"]).to_csv("past.csv", index=False)
+    outcome = run("evaluate", "model", "past.csv")
+    assert outcome.code == 2
+    assert "past.rename.csv" in outcome.err
+    assert "did you mean 'malign'?" in outcome.err
+
+
+def test_evaluate_judges_the_good_rows(folder):
+    table = labelled()
+    table.loc[20, "price"] = -1
+    table.to_csv("past.csv", index=False)
+    table.drop(index=[4, 9, 30, 12, 20]).to_csv("clean.csv", index=False)
+    fees = ["--fee", "dr_a=@price", "--fee", "all=0.01", "--json"]
+    skipped = run("evaluate", "model", "past.csv", *fees, "--bad-rows", "skip")
+    clean = run("evaluate", "model", "clean.csv", *fees)
+    assert skipped.code == clean.code == 0, skipped.err + clean.err
+    assert json.loads(skipped.out)["test"] == json.loads(clean.out)["test"]
+    listed = read_frame("past.csv.bad-rows.csv")
+    assert listed[["row", "column"]].values.tolist() == [
+        [6, "age"], [11, "dr_b"], [14, "truth"], [22, "price"], [32, "dr_b"],
+    ]  # fmt: skip
+    report = run("report", "model", "past.csv", "--bad-rows", "skip", "--out", "page.html")
+    assert report.code == 0, report.err
+
+
+def test_of_many_cases_a_sample_is_judged(folder, monkeypatch):
+    from defero.data.tables import read
+
+    lesions(600, seed=8).to_csv("past.csv", index=False)
+    records = []
+    for rows in (1000, 11):
+        defaults = {**read.read_chunks.__kwdefaults__, "rows": rows}
+        monkeypatch.setattr(read.read_chunks, "__kwdefaults__", defaults)
+        outcome = run("evaluate", "model", "past.csv", "--most-cases", "200", "--json")
+        assert outcome.code == 0, outcome.err
+        records.append(json.loads(outcome.out))
+    assert records[0] == records[1]  # whatever the size of the pieces
+    assert records[0]["rows"] == 200
+    assert any("600 cases, of which a random sample of 200 cases" in note for note in records[0]["notes"])

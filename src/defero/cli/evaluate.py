@@ -39,6 +39,8 @@ def evaluate(
     defer_at_most: opt.DeferAtMost = None,
     budget: opt.Budget = None,
     all_rows_new: opt.AllRowsNew = False,
+    bad_rows: opt.BadRowsOption = None,
+    most_cases: opt.MostCases = None,
     seed: opt.Seed = 0,
     text_encoder: opt.TextEncoder = None,
     as_json: opt.AsJson = False,
@@ -86,6 +88,8 @@ def evaluate(
         images=images,
         rename=rename,
         blank=blank or (),
+        bad_rows=bad_rows,
+        most_cases=most_cases,
     )
     judged = study.evaluate(
         cases,

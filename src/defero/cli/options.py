@@ -92,11 +92,16 @@ AllRowsNew = Annotated[
     ),
 ]
 BadRowsOption = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="What to do if rows cannot be used, such as a text in a column of numbers. stop: write nothing and name "
-        "all of them. skip: do the good rows and list the others."
+        help="What to do if rows cannot be used, such as a text in a column of numbers. stop (the default): write "
+        "nothing and name all of them. skip: do the good rows and list the others in a file: OUT.bad-rows.csv for "
+        "route, TABLE.bad-rows.csv for evaluate and report."
     ),
+]
+MostCases = Annotated[
+    int | None,
+    typer.Option(help="Of a table with more cases a random sample of so many is judged. Default: 200000."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

@@ -35,6 +35,8 @@ def report(
     absent: opt.Absent = None,
     by: opt.By = None,
     all_rows_new: opt.AllRowsNew = False,
+    bad_rows: opt.BadRowsOption = None,
+    most_cases: opt.MostCases = None,
     seed: opt.Seed = 0,
     text_encoder: opt.TextEncoder = None,
     as_json: opt.AsJson = False,
@@ -71,6 +73,8 @@ def report(
         "images": images,
         "rename": rename,
         "blank": blank or [],
+        "bad_rows": bad_rows,
+        "most_cases": most_cases,
     }
     money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}
     judged = study.evaluate(

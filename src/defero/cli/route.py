@@ -67,7 +67,7 @@ def route(
     rename: opt.Rename = None,
     blank: opt.Blank = None,
     images: opt.Images = None,
-    bad_rows: opt.BadRowsOption = "stop",
+    bad_rows: opt.BadRowsOption = None,
     seed: opt.UnusedSeed = 0,
     text_encoder: opt.TextEncoder = None,
     as_json: opt.AsJson = False,
@@ -97,7 +97,7 @@ def route(
             floor=quality_floor,
             capacity=opt.capacity_of(capacity),
             absent=absent or [],
-            bad_rows=bad_rows,
+            bad_rows=bad_rows or "stop",
             progress=_show_progress if sys.stderr.isatty() and not as_json else None,
             as_json=as_json,
         )
@@ -126,7 +126,7 @@ def route(
         images=images,
         rename=rename,
         blank=blank or (),
-        bad_rows=bad_rows,
+        bad_rows=bad_rows or "stop",
         progress=_show_progress if sys.stderr.isatty() and not as_json else None,
     )
     if as_json:

@@ -1,9 +1,10 @@
 """Which file holds past cases, and which of its columns is what."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -22,6 +23,17 @@ from defero.data.tables.roles import feature_columns, split_like
 
 Table = str | PathLike[str] | pd.DataFrame
 """A table as somebody passes it: the name of a file, or a frame."""
+
+
+class RowSift(Protocol):
+    """Keeps some rows of a table that is read piece by piece."""
+
+    @property
+    def bad(self) -> Any:
+        """Takes rows that cannot be read: `bad.on_bad`."""
+
+    def rows(self, pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        """Yield the rows to keep."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +65,14 @@ class TableSource:
         """Whether cells are text until they are read as numbers."""
         return isinstance(self.given, Path) and not table_format(self.given).typed
 
-    def read(self, *, as_text: list[str | None]) -> pd.DataFrame:
-        """Return the whole table, the columns of `as_text` as they are written."""
+    def read(self, *, as_text: list[str | None], sift: "RowSift | None" = None) -> pd.DataFrame:
+        """Return the whole table, or the rows that `sift` keeps, the columns of `as_text` as they are written."""
+        if sift is not None:
+            names = [name for name in as_text if name is not None]
+            path = self.path
+            pieces = iter([self.given]) if path is None else read_chunks(path, as_text=names, on_bad=sift.bad.on_bad)
+            frames = list(sift.rows(pieces))  # type: ignore[arg-type]
+            return frames[0] if len(frames) == 1 else pd.concat(frames)
         if isinstance(self.given, Path):
             return read_frame(self.given, as_text=[name for name in as_text if name is not None])
         return self.given
@@ -106,6 +124,8 @@ class CaseFile:
         All classes, where they are known already.
     spellings : Spellings
         Answers and labels that mean none, or another spelling.
+    sift : RowSift, optional
+        Keeps some rows of a wide table, which is then read piece by piece.
     """
 
     source: TableSource
@@ -127,6 +147,7 @@ class CaseFile:
     control: str | None = None
     classes: Labels | None = None
     spellings: Spellings = field(default_factory=Spellings)
+    sift: RowSift | None = None
 
     @property
     def name(self) -> str:

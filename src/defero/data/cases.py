@@ -54,7 +54,8 @@ def _from_wide(file: CaseFile) -> Cases:
     experts = file.expert_names if file.team is None else file.team
     assert experts is not None  # check_case_file
     source, first = file.name, file.source.first_row
-    frame = file.source.read(as_text=[file.label, *experts, file.key, *file.apart_columns, *file.beside])
+    as_text = [file.label, *experts, file.key, *file.apart_columns, *file.beside]
+    frame = file.source.read(as_text=as_text, sift=file.sift)
     frame = file.spellings.apply_to(frame, [file.label, *experts])
     named = _named(file, label=file.label, key=file.key, experts=experts)
     chosen, left_out = file.choose(frame, named)

@@ -100,6 +100,15 @@ class BadRows:
         self.cells.add(cells)
         self._waiting += cells if self.skip else []
 
+    def add(self, cells: list[BadCell]) -> None:
+        """Take bad cells that were found later."""
+        self._take(cells)
+
+    def all_rows(self) -> dict[str, list[Any]]:
+        """Return all bad cells as columns of a table, in the order of the rows, where `new_rows` is not called."""
+        cells = sorted(self._waiting, key=lambda one: one.row)
+        return {name: [getattr(one, name) for one in cells] for name in LIST_COLUMNS}
+
     def new_rows(self) -> dict[str, list[Any]]:
         """Return the bad cells since the last call, as columns of a table."""
         cells, self._waiting = self._waiting, []

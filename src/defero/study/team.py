@@ -7,15 +7,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from defero.core.errors import Argument, InputError
+from defero.core.errors import InputError
 from defero.data.answers.spellings import Rename
 from defero.data.case_file import Table
 from defero.data.model_folder import check_writable
-from defero.data.recipes.recipe import FeatureRecipe
 from defero.router import Router
 from defero.router.roster import check_name
-from defero.router.storage import with_encoder
-from defero.study.judging.comparison import compare_teams
+from defero.study.judging.comparison import compare_teams, load_rival
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
 from defero.study.judging.groups import group_tables
@@ -59,6 +57,8 @@ class TeamAtWork:
         images: str | PathLike[str] | None = None,
         rename: Rename | None = None,
         blank: Sequence[str] = (),
+        bad_rows: str | None = None,
+        most_cases: int | None = None,
     ) -> TeamCases:
         """Read other cases for this team: whatever is not said here is as in the table of `fit`.
 
@@ -69,6 +69,8 @@ class TeamAtWork:
             Read the answers of this person alone, for `add_expert`; `answer` is then their column in a wide table.
         label, answers, item, annotator, answer, key, majority_label, format, control, images, rename, blank
             As in `read_cases`.
+        bad_rows, most_cases
+            As in `evaluate`.
         """
         reading = Reading(
             table=table,
@@ -84,6 +86,8 @@ class TeamAtWork:
             images=images,
             rename=rename,
             blank=blank,
+            bad_rows=bad_rows,
+            most_cases=most_cases,
         )
         return read_for_team(self._ready(), reading, model=self.name, newcomer=newcomer)
 
@@ -102,6 +106,8 @@ class TeamAtWork:
         capacity: Mapping[str, Any] | None = None,
         defer_at_most: float | None = None,
         budget: float | None = None,
+        bad_rows: str | None = None,
+        most_cases: int | None = None,
         random_state: int = 0,
     ) -> Evaluation:
         """Judge the team on cases that it has not seen.
@@ -132,6 +138,12 @@ class TeamAtWork:
         capacity, defer_at_most, budget : optional
             Limits for all judged cases together, as in `route`: `limited` has the team under them. Only experts who
             answered a case can be asked about it, so that fewest questions may be out of reach.
+        bad_rows : "stop" or "skip", optional
+            What to do where rows of the table cannot be used. "stop", the default: the error names all of them.
+            "skip": the good rows are judged, and <table>.bad-rows.csv lists the others.
+        most_cases : int, optional
+            Of a table with more cases a random sample of so many is judged, so that memory does not grow with the
+            file; 200,000 by default.
         random_state : int
             Of the intervals that are drawn.
         """
@@ -143,7 +155,7 @@ class TeamAtWork:
                 raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
             judged = self._evaluate_test(ask=ask, money=money, absent=absent, random_state=random_state)
             return replace(judged, groups=group_tables(judged, by), limited=within_limits(judged, limits))
-        read = self._read(table)
+        read = table if isinstance(table, TeamCases) else self.read(table, bad_rows=bad_rows, most_cases=most_cases)
         judged = evaluate_cases(
             read,
             model=self.name,
@@ -158,7 +170,7 @@ class TeamAtWork:
         if not against:
             return judged
         others = [str(other) for other in against]
-        load = partial(_load_rival, beside=read.router)
+        load = partial(load_rival, beside=read.router)
         rivals = compare_teams(judged, read.reading, others, load=load, all_rows_new=all_rows_new, money=money)
         return replace(judged, against=rivals)
 
@@ -174,6 +186,8 @@ class TeamAtWork:
         cost_matrix: Any = None,
         absent: Sequence[str] = (),
         by: Sequence[str] = (),
+        bad_rows: str | None = None,
+        most_cases: int | None = None,
         random_state: int = 0,
     ) -> Evaluation:
         """Judge the team as `evaluate` does, and write a page that needs no network.
@@ -182,7 +196,7 @@ class TeamAtWork:
         ----------
         out : path
             A name that ends in .html.
-        table, all_rows_new, ask, fees, error_cost, cost_matrix, absent, by, random_state
+        table, all_rows_new, ask, fees, error_cost, cost_matrix, absent, by, bad_rows, most_cases, random_state
             As in `evaluate`; the page shows the groups of `by`.
         """
         page, saved = Path(out), Path(self.name).is_dir()
@@ -197,12 +211,15 @@ class TeamAtWork:
             cost_matrix=cost_matrix,
             absent=absent,
             by=by,
+            bad_rows=bad_rows,
+            most_cases=most_cases,
             random_state=random_state,
         )
         study = f"Study.load({self.name!r})" if saved and isinstance(table, str | PathLike) else "study"
         arguments = [repr(str(out)), *([] if table is None else [as_written(table)])]
         more = {"fees": fees, "error_cost": error_cost, "cost_matrix": cost_matrix}
-        more |= {"absent": tuple(absent) or None, "by": tuple(by) or None}
+        more |= {"absent": tuple(absent) or None, "by": tuple(by) or None, "bad_rows": bad_rows}
+        more |= {"most_cases": most_cases}
         arguments += [
             f"{name}={value!r}" if isinstance(value, str | float | int | dict | tuple) else f"{name}={name}"
             for name, value in more.items()
@@ -376,24 +393,9 @@ class TeamAtWork:
             raise InputError("no team yet: call fit first, or Study.load.")
         return self.team
 
-    def _read(self, table: Table | TeamCases) -> TeamCases:
-        return table if isinstance(table, TeamCases) else self.read(table)
-
     def _evaluate_test(self, *, ask: str, money: Money, absent: Sequence[str], random_state: int) -> Evaluation:
         """Judge the team on the cases that were kept for the test."""
         raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
-
-
-def _load_rival(folder: str, *, beside: Router) -> Router:
-    """Load another team; where the two read texts by one encoder, it gets that of the first."""
-    if Path(folder).is_file():
-        raise InputError(
-            f"{folder}: is a file and not a model folder; ", Argument("against"), " takes a folder that fit wrote."
-        )
-    rival = Router.load(folder)
-    ours, theirs = (one.embedded if isinstance(one, FeatureRecipe) else () for one in (beside.recipe, rival.recipe))
-    same = ours and theirs and ours[0].encoder == theirs[0].encoder
-    return with_encoder(rival, ours[0].source) if same else rival
 
 
 def writable(folder: str | PathLike[str]) -> list[str]:

@@ -11,10 +11,12 @@ from defero.core.wording import join_names
 from defero.data.answers.spellings import Rename, Spellings
 from defero.data.case_file import CaseFile, Cases, Table, TableSource
 from defero.data.cases import cases_in
-from defero.data.exports.export import takes_control
+from defero.data.exports.export import TABLE, takes_control
 from defero.data.recipes.pictures import PictureRecipe
 from defero.router import Router
+from defero.study.bad_rows import STOP, BadRows, are_skipped
 from defero.study.reading import format_of
+from defero.study.sifting import MOST_CASES, CaseSift
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,8 @@ class Reading:
     images: str | PathLike[str] | None = None
     rename: Rename | None = None
     blank: Sequence[str] = ()
+    bad_rows: str | None = None
+    most_cases: int | None = None
 
     @property
     def spellings(self) -> Spellings:
@@ -57,11 +61,14 @@ class TeamCases:
         The team, which knows the folder of their pictures.
     reading : Reading
         What was said of the table.
+    bad : BadRows, optional
+        The rows of a table that cannot be used.
     """
 
     cases: Cases
     router: Router
     reading: Reading
+    bad: BadRows | None = None
 
     @property
     def key_column(self) -> str | None:
@@ -85,11 +92,30 @@ def read_for_team(router: Router, reading: Reading, *, model: str, newcomer: str
     if reading.answers is not None:
         reading = _with_log_columns(router, reading)
     file = _team_file(router, reading, model=model, newcomer=newcomer)
-    cases = cases_in(file)
+    sift = _sift(router, reading, file) if newcomer is None else None
+    cases = cases_in(replace(file, sift=sift))
+    if sift is not None:
+        cases = replace(cases, remarks=(*cases.remarks, *sift.notes()))
     if newcomer is None:
         silent = tuple(name for name in router.expert_names if name not in (file.team or ()))
         cases = _with_silent(cases, router, silent)
-    return TeamCases(cases, router, reading)
+    return TeamCases(cases, router, reading, None if sift is None else sift.bad)
+
+
+def _sift(router: Router, reading: Reading, file: CaseFile) -> CaseSift | None:
+    """Return what keeps the rows to use; None where the file is read whole: a log of answers, an export."""
+    skip = are_skipped(reading.bad_rows or STOP)
+    most = MOST_CASES if reading.most_cases is None else reading.most_cases
+    if most < 1:
+        raise InputError(f"must be at least 1, got {most}.", argument="most_cases")
+    if file.format == TABLE and file.answers is None:
+        return CaseSift(router, file, skip, most)
+    if skip:
+        raise InputError(
+            Argument("bad_rows", "skip"),
+            ": is for a table with a column per expert; leave it out for other files.",
+        )
+    return None
 
 
 def with_folder(router: Router, reading: Reading) -> Router:

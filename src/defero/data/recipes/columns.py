@@ -91,7 +91,10 @@ class NumericColumn:
 
     def unseen(self, values: FloatArray) -> int:
         """Count the numbers far beyond the training range."""
-        return int(self.unusual(self.encode(values)).sum())
+        if not self.varies:
+            return 0
+        with np.errstate(invalid="ignore"):  # a blank is neither
+            return int(np.count_nonzero((values <= self.low) | (values >= self.high)))
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,8 @@ class TableFormat(ABC):
         Whether `read` takes `on_bad`, a function of a `BadCell`, to which rows that cannot be read are given. Otherwise
         such a row is an error.
     seeks : bool
-        Whether `read` takes `start`, the index of the first row that is wanted; pieces before it may be left out.
+        Whether `read` takes `start`, the index of the first row that is wanted, and `columns`, the names that are
+        wanted; pieces before that row, and other columns, may be left out.
     """
 
     name: str
@@ -101,15 +102,18 @@ def encoded(encoder: Encoder, file: IO[bytes]) -> Iterator[Append]:
     file.write(encoder.end())
 
 
+FOLDER = "parquet folder"
 TABLE_FORMATS: Registry[TableFormat] = Registry("format", group="defero.table_formats")
 
 
 def table_format(path: str | PathLike[str]) -> TableFormat:
-    """Return the format of a file, by the ending of its name.
+    """Return the format of a file, by the ending of its name; a folder is one of Parquet files.
 
     >>> table_format("cases.csv.gz").name
     'csv'
     """
+    if Path(path).is_dir():
+        return TABLE_FORMATS.find(FOLDER)
     name = Path(path).name.lower()
     endings = {ending: file_format for file_format in TABLE_FORMATS.values() for ending in file_format.endings}
     ending = max((ending for ending in endings if name.endswith(ending)), key=len, default=None)
@@ -143,7 +147,7 @@ def open_text(path: Path, *, errors: str = "strict") -> TextIO:
 @contextmanager
 def readable(path: Path, kind: str) -> Iterator[None]:
     """Raise a `TableError` with one sentence where a file is missing, empty or damaged."""
-    if path.is_dir():
+    if path.is_dir() and kind != FOLDER:
         raise TableError(f"{path}: is a folder; name a file in it.")
     if not path.exists():
         raise TableError(f"{path}: no such file.")
@@ -232,3 +236,4 @@ TABLE_FORMATS.register_lazily("csv", "defero.data.tables.delimited:CSV")
 TABLE_FORMATS.register_lazily("tsv", "defero.data.tables.delimited:TSV")
 TABLE_FORMATS.register_lazily("jsonl", "defero.data.tables.json_lines:JSON_LINES")
 TABLE_FORMATS.register_lazily("parquet", "defero.data.tables.parquet:PARQUET")
+TABLE_FORMATS.register_lazily(FOLDER, "defero.data.tables.parquet_folder:PARQUET_FOLDER")

@@ -27,10 +27,18 @@ class _Parquet(TableFormat):
     endings = (".parquet",)
     seeks = True
 
-    def read(self, path: Path, *, rows: int | None, as_text: Sequence[str], start: int = 0) -> Iterator[pd.DataFrame]:
+    def read(
+        self,
+        path: Path,
+        *,
+        rows: int | None,
+        as_text: Sequence[str],
+        start: int = 0,
+        columns: Sequence[str] | None = None,
+    ) -> Iterator[pd.DataFrame]:
         """Yield frames. A named index is a column, a nameless one is not."""
         try:
-            yield from _frames(path, rows=rows, start=start)
+            yield from parquet_frames(path, rows=rows, start=start, wanted=columns)
         except pa.ArrowException as error:
             first_line = next(iter(str(error).splitlines()), type(error).__name__)
             raise TableError(f"{path}: cannot be read as parquet: {first_line.rstrip('.')}.") from error
@@ -57,7 +65,9 @@ class ParquetEncoder(Encoder):
         """Return the bytes of a row group; the note is its entry in the end of the file."""
         table = _table(frame, schema=self._schema, source=self._source)
         content = io.BytesIO()
-        pq.write_table(table, content, row_group_size=max(len(frame), 1))
+        # Probabilities hardly repeat: a dictionary of them costs time and saves nothing.
+        texts = [one.name for one in table.schema if not pa.types.is_floating(one.type)]
+        pq.write_table(table, content, row_group_size=max(len(frame), 1), use_dictionary=texts)
         piece = Piece.of(content.getvalue())
         note: dict[str, Any] = {}
         if self._schema is None:
@@ -87,13 +97,17 @@ class ParquetEncoder(Encoder):
         self._size += size
 
 
-def _frames(path: Path, *, rows: int | None, start: int) -> Iterator[pd.DataFrame]:
+def parquet_frames(
+    path: Path, *, rows: int | None, start: int = 0, wanted: Sequence[str] | None = None
+) -> Iterator[pd.DataFrame]:
+    """Yield the frames of a file; those before the row `start` may be left out."""
     with pq.ParquetFile(path, buffer_size=READ_BYTES, pre_buffer=False) as file:
         names = file.schema_arrow.names
         twice = duplicates(names)
         if twice:
             raise TableError(f"{path}: has {join_names(map(repr, twice))} more than once; rename one of them.")
-        columns = [name for name in names if not _NAMELESS_INDEX.fullmatch(name)]
+        kept = set(names if wanted is None else wanted)
+        columns = [name for name in names if name in kept and not _NAMELESS_INDEX.fullmatch(name)]
         if rows is None:
             yield _frame(file.read(columns=columns), start=0)
             return

@@ -58,8 +58,11 @@ def read_chunks(
     as_text: Sequence[str] = (),
     on_bad: OnBad | None = None,
     start: int = 0,
+    columns: Sequence[str] | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Read a table piece by piece, at most `rows` rows at a time; leave out pieces before the row with index `start`.
+
+    Columns that are not in `columns` are left out where that saves time, in Parquet files.
 
     As `read_frame`, except that a column's type is found in each piece anew: a column may hold numbers in one piece
     and text in the next. `FeatureRecipe.apply` copes with that; name in `as_text` what must stay as written, such as
@@ -67,7 +70,7 @@ def read_chunks(
     """
     if rows < 1:
         raise InputError(f"must be at least 1, got {rows}.", argument="rows")
-    yield from _frames(path, rows=rows, as_text=as_text, on_bad=on_bad, start=start)
+    yield from _frames(path, rows=rows, as_text=as_text, on_bad=on_bad, start=start, columns=columns)
 
 
 def _frames(
@@ -77,13 +80,14 @@ def _frames(
     as_text: Sequence[str],
     on_bad: OnBad | None = None,
     start: int = 0,
+    columns: Sequence[str] | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Yield the frames of a checked file, none of them empty; whatever goes wrong becomes a `TableError`."""
     file = Path(path)
     file_format = table_format(file)
     is_empty = start == 0
     more: dict[str, Any] = {"on_bad": on_bad} if file_format.reports_bad else {}
-    more |= {"start": start} if file_format.seeks else {}
+    more |= {"start": start, "columns": columns} if file_format.seeks else {}
     with readable(file, file_format.name):
         for frame in file_format.read(file, rows=rows, as_text=as_text, **more):
             if len(frame):

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import join_names
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import text_of
 from defero.metrics.statistics.paired import Comparison, compare, holm
 from defero.router import Router
+from defero.router.storage import with_encoder
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.money.given import Money
 from defero.study.team_cases import Reading, read_for_team
@@ -106,3 +109,15 @@ def _comparison(
             f": no row of {ours.table} is new to both {ours.model} and {other}; pass other cases.",
         )
     return compare(ours.trial.team_correct[first], theirs.trial.team_correct[second])
+
+
+def load_rival(folder: str, *, beside: Router) -> Router:
+    """Load another team; where the two read texts by one encoder, it gets that of the first."""
+    if Path(folder).is_file():
+        raise InputError(
+            f"{folder}: is a file and not a model folder; ", Argument("against"), " takes a folder that fit wrote."
+        )
+    rival = Router.load(folder)
+    ours, theirs = (one.embedded if isinstance(one, FeatureRecipe) else () for one in (beside.recipe, rival.recipe))
+    same = ours and theirs and ours[0].encoder == theirs[0].encoder
+    return with_encoder(rival, ours[0].source) if same else rival

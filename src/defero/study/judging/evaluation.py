@@ -26,6 +26,7 @@ from defero.study.judging.cautions import with_cautions
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
 from defero.study.judging.summary import record_text
 from defero.study.money.given import Money
+from defero.study.sifting import without_bad_fees
 from defero.study.team_cases import TeamCases
 
 if TYPE_CHECKING:
@@ -237,7 +238,10 @@ def evaluate_cases(
     router, cases = read.router, read.cases
     available = available_without(absent, router.expert_names)
     whole = money.of_team(router.expert_names, router.classes, before=terms_of(router))
-    terms = whole.on(cases.frame, source=cases.source, first_row=cases.first_row)
+    where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
+    if read.bad is not None:
+        cases = without_bad_fees(cases, read.bad, whole.bad_cells(cases.frame, **where))
+    terms = whole.on(cases.frame, **where)
     fresh = fresh_cases(router, cases, key=read.key_column, all_rows_new=all_rows_new)
     judged = fresh.rows & ~of_seen_groups(router, cases, all_rows_new=all_rows_new)
     if not judged.any():

@@ -14,6 +14,7 @@ from defero.data.exports.label_studio_results import Control
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.bad_cells import BadCell, OnBad
 from defero.data.tables.cells import no_such_column
+from defero.data.tables.formats import table_format
 from defero.data.tables.read import read_chunks
 from defero.router import Router
 from defero.study.bad_rows import BadRows
@@ -37,6 +38,8 @@ class Arrivals:
         The column that names the cases, as in `fit`.
     bad : BadRows
         Finds the rows that cannot be used.
+    names : names, optional
+        All columns of the file, where the pieces have only those that are needed.
     """
 
     read: Callable[[int], Iterator[pd.DataFrame]]
@@ -46,6 +49,12 @@ class Arrivals:
     bad: BadRows
     format: str = TABLE
     cases: OpenCases | None = None
+    names: tuple[str, ...] | None = None
+
+    def extra(self, router: Router, piece: pd.DataFrame) -> tuple[str, ...]:
+        """Return the columns of the file that the team does not know."""
+        assert router.recipe is not None
+        return router.recipe.extra(piece if self.names is None else pd.DataFrame(columns=list(self.names)))
 
     def good(self) -> Iterator[pd.DataFrame]:
         """Yield the rows that can be used; raises at the end where others are an error."""
@@ -68,7 +77,10 @@ def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: Te
     if kind == TABLE:
         texts = [*router.recipe.categorical, *(name for name in (key or facts.key,) if name is not None)]
         bad = _bad_rows(router, money, source.name, source.first_row, skip=skip)
-        return Arrivals(partial(_pieces, source, texts, bad.on_bad), source.name, source.first_row, facts.key, bad)
+        names = _columns(source)
+        wanted = None if reading.answers is not None else _wanted(router, names, money, key or facts.key)
+        read = partial(_pieces, source, texts, bad.on_bad, wanted)
+        return Arrivals(read, source.name, source.first_row, facts.key, bad, names=names)
     if source.path is None:
         raise InputError(f"{source.name}: is a DataFrame; the export of a tool is a file, so pass its path.")
     known = facts.control
@@ -108,15 +120,33 @@ def _bad_rows(router: Router, money: TeamTerms, source: str, first_row: int, *, 
     return BadRows(source, find, first_row, skip)
 
 
-def _pieces(source: TableSource, as_text: list[str], on_bad: OnBad, start: int) -> Iterator[pd.DataFrame]:
+def _columns(source: TableSource) -> tuple[str, ...] | None:
+    """Return the names of all columns where some of them need not be read; else None."""
+    if source.path is None or not table_format(source.path).seeks:
+        return None
+    return tuple(source.columns())
+
+
+def _wanted(router: Router, names: tuple[str, ...] | None, money: TeamTerms, key: str | None) -> list[str] | None:
+    """Return the columns that are needed; all, where one is missing: the error offers those that exist."""
+    assert router.recipe is not None
+    needed = dict.fromkeys([*router.recipe.inputs, *money.columns.values()])
+    if names is None or not needed.keys() <= set(names):
+        return None
+    return [*needed, *([key] if key is not None else [])]
+
+
+def _pieces(
+    source: TableSource, as_text: list[str], on_bad: OnBad, columns: list[str] | None, start: int
+) -> Iterator[pd.DataFrame]:
     if source.path is None:
         return iter([source.read(as_text=[])])
-    return read_chunks(source.path, as_text=as_text, on_bad=on_bad, start=start)
+    return read_chunks(source.path, as_text=as_text, on_bad=on_bad, start=start, columns=columns)
 
 
 def own_key(piece: pd.DataFrame, arrivals: Arrivals, *, key: str | None) -> str | None:
     """Return the column to copy; the one that `fit` had need not be there."""
-    names = list(map(str, piece.columns))
+    names = list(map(str, piece.columns if arrivals.names is None else arrivals.names))
     if key is not None and key not in names:
         raise no_such_column(key, names, source=arrivals.source, role="the key")
     chosen = key or arrivals.key

@@ -68,6 +68,8 @@ def route_cases(
     path = reading.source.path
     if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
+    if out is not None and path is not None and path.is_dir() and path.resolve() in out.resolve().parents:
+        raise InputError(Argument("out", str(out)), ": is inside the folder of the cases; choose another folder.")
     one_of("unusual", unusual, UNUSUAL)
     if reading.answers is None and reading.spellings:
         raise InputError(
@@ -232,7 +234,7 @@ def _decided(
     routing.remarks.update(router.recipe.remarks(piece))
     facts = router.facts
     ours = {facts.label, facts.key, facts.groups, facts.time, facts.split, key, *router.expert_names}
-    routing.ignored_columns = tuple(name for name in router.recipe.extra(piece) if name not in ours)
+    routing.ignored_columns = tuple(name for name in arrivals.extra(router, piece) if name not in ours)
     first = {key: piece[key].tolist()} if key else {"row": np.asarray(piece.index + arrivals.first_row)}
     return {**first, **columns}
 
