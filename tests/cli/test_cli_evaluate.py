@@ -256,7 +256,10 @@ def test_a_key_is_not_needed_to_judge(folder, cases):
         ({"drop": "site"}, "table.csv: no column 'site' for a feature"),
         ({"dr_a": "maybe"}, "table.csv: row 2, column dr_a: answer 'maybe' is not one of benign, malign"),
         ({"truth": "unsure"}, "table.csv: row 2, column truth: label 'unsure' is not one of benign, malign"),
-        ({"age": "old"}, "table.csv: row 2, column age: 'old' is not a number; leave the cell blank"),
+        (
+            {"age": "old"},
+            "column age: 'old' (20 cells) is not a number, first in row 2. Correct them, or pass --bad-rows skip",
+        ),
     ],
 )
 def test_a_wrong_table_is_told(folder, change, message):

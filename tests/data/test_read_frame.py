@@ -201,7 +201,7 @@ def test_a_path_that_is_no_file_is_said(tmp_path):
     with pytest.raises(TableError, match=r"none\.csv: no such file\."):
         read_frame(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(TableError, match=r"folder\.csv: is a folder; name a file in it\."):
+    with pytest.raises(TableError, match=r"folder\.csv: is a folder without Parquet files; name a file in it\."):
         read_frame(tmp_path / "folder.csv")
 
 

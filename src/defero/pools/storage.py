@@ -27,6 +27,11 @@ MOST_PARTS = 16
 
 def write_pool(router: PoolRouter, folder: Path) -> None:
     """Write the model folder, whole or not at all."""
+    write_folder(folder, pool_files(router))
+
+
+def pool_files(router: PoolRouter) -> ModelFiles:
+    """Return what a pool's folder holds."""
     settings, arrays = router.model.pack()
     if router.price_model is not None:
         arrays |= {f"price.{name}": value for name, value in router.price_model.arrays().items()}
@@ -51,7 +56,7 @@ def write_pool(router: PoolRouter, folder: Path) -> None:
         "price_known": router.price_known.astype(np.uint8),
         "seen": router.seen,
     }
-    write_folder(folder, ModelFiles(manifest, arrays, {}))
+    return ModelFiles(manifest, arrays, {})
 
 
 def load_pool(folder: Path) -> PoolRouter:

@@ -219,12 +219,22 @@ class FeatureRecipe:
         >>> recipe.unusual(recipe.apply(pd.DataFrame({"age": [51, 9999], "site": ["a", "c"]}))).tolist()
         [[False, False], [True, True]]
         """
-        marks, start = [np.zeros((len(matrix), 0), dtype=np.bool_)], 0
-        for column in self.columns:
+        marks = np.zeros((len(matrix), len(self.columns)), dtype=np.bool_)
+        plain: list[tuple[int, int, NumericColumn]] = []
+        start = 0
+        for place, column in enumerate(self.columns):
             stop = start + len(column.outputs)
-            marks.append(column.unusual(matrix[:, start:stop])[:, None])
+            if isinstance(column, NumericColumn) and column.varies:
+                plain.append((place, start, column))
+            else:
+                marks[:, place] = column.unusual(matrix[:, start:stop])
             start = stop
-        return np.concatenate(marks, axis=1)
+        if plain:  # all numbers at once: a column at a time reads the whole matrix for each
+            places, outputs, columns = zip(*plain, strict=True)
+            values = matrix if list(outputs) == list(range(matrix.shape[1])) else matrix[:, list(outputs)]
+            low, high = (np.array([getattr(column, end) for column in columns]) for end in ("low", "high"))
+            marks[:, list(places)] = (values <= low) | (values >= high)
+        return marks
 
     def unseen(self, frame: Any) -> dict[str, int]:
         """Count, per column that has some, the rows whose number, category or words are unlike those of training.

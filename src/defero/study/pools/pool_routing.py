@@ -13,16 +13,18 @@ from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names, money
 from defero.data.case_file import Table, TableSource
 from defero.data.exports.export import TABLE
-from defero.data.tables.bad_cells import BadCell, BadCells, OnBad
+from defero.data.tables.bad_cells import BadCell, BadCells
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_chunks, read_frame
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
 from defero.pools.rule import RouteRule
+from defero.pools.storage import pool_files
 from defero.study.bad_rows import BadRows, are_skipped
 from defero.study.pools.absent import present_members
 from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, prices_of
+from defero.study.routing.identity import run_identity
 from defero.study.routing.sinks import sink_to
 
 if TYPE_CHECKING:
@@ -66,6 +68,15 @@ class PoolRouting:
     def __repr__(self) -> str:
         shown = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
         return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(shown, most=6)}); to_frame() has them."
+
+    def state(self) -> dict[str, Any]:
+        """Return the counts so far as plain values; `go_on` takes them."""
+        return {"load": dict(self.load), "score": self.score, "price": self.price}
+
+    def go_on(self, state: dict[str, Any]) -> None:
+        """Count on from where an earlier run stopped."""
+        self.load, self.score, self.price = Counter(state["load"]), state["score"], state["price"]
+        self.notes.append(f"{count_of(self.rows, 'decision')} had been made by an earlier run that was stopped.")
 
     def to_frame(self) -> pd.DataFrame:
         """Return the decisions, a row for each item."""
@@ -148,9 +159,10 @@ def route_pool(
     rule: dict[str, Any] = {"trade_off": trade_off, "floor": floor, "available": available}
     where = {"source": source.name, "first_row": source.first_row}
     bad = _bad_rows(router, given, source, skip=are_skipped(bad_rows))
-    pieces = bad.good(_pieces(router, source, key, bad.on_bad))
     rule |= {"budget": budget, "capacity": capacity}
-    with sink_to(out, routing, bad, file_format=TABLE) as sink:
+    options = {"rule": rule, "fees": given, "key": key, "bad_rows": bad_rows}
+    with sink_to(out, routing, bad, file_format=TABLE, identity=_identity(router, source, options, limited)) as sink:
+        pieces = bad.good(_pieces(router, source, key, bad))
         for piece, features, decision in (_whole if limited else _each)(router, pieces, given, rule, where):
             _count(routing, decision)
             sink.put(_columns(router, piece, features, decision, key=key, first_row=source.first_row))
@@ -159,6 +171,13 @@ def route_pool(
     if routing.bad_rows:
         routing.notes.insert(0, routing.bad_rows.note(routing.bad_list if out is not None else None))
     return routing
+
+
+def _identity(router: PoolRouter, source: TableSource, options: dict[str, Any], limited: bool) -> dict[str, Any] | None:
+    """Return what tells this run from others; None for a frame, and where all items are decided at once."""
+    if limited or source.path is None:
+        return None
+    return run_identity(pool_files(router), {"table": source.path}, options)
 
 
 def _trade_off(
@@ -251,12 +270,12 @@ def _count(routing: PoolRouting, decision: PoolDecision) -> None:
     routing.price += float(decision.price.sum())
 
 
-def _pieces(router: PoolRouter, source: TableSource, key: str | None, on_bad: OnBad) -> Iterator[pd.DataFrame]:
+def _pieces(router: PoolRouter, source: TableSource, key: str | None, bad: BadRows) -> Iterator[pd.DataFrame]:
     assert router.recipe is not None
     if source.path is None:
         return iter([source.read(as_text=[])])
     texts = [*router.recipe.categorical, *([] if key is None else [key])]
-    return read_chunks(source.path, as_text=texts, on_bad=on_bad)
+    return read_chunks(source.path, as_text=texts, on_bad=bad.on_bad, start=bad.n_read)
 
 
 def _key(router: PoolRouter, key: str | None, columns: list[str], *, source: str) -> str | None:

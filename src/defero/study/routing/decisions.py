@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from defero.core import Decision, Scores
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
@@ -62,14 +64,12 @@ def _expert_columns(scores: Scores, names: tuple[str, ...], sd: FloatArray | Non
 
 
 def _joined(panels: BoolArray, names: tuple[str, ...]) -> Labels:
-    """Return the names of each panel, (n,); many cases have the same panel."""
-    packed = np.ascontiguousarray(np.packbits(panels, axis=1))
-    if not packed.size:
-        return np.full(len(panels), "", dtype=object)
-    keys = packed[:, 0] if packed.shape[1] == 1 else packed.view(np.dtype((np.void, packed.shape[1])))[:, 0]
-    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    texts = ["; ".join(name for name, inside in zip(names, row, strict=True) if inside) for row in panels[first]]
-    return np.array(texts, dtype=object)[place]
+    """Return the names of each panel, (n,)."""
+    ends = np.concatenate([[0], np.cumsum(panels.sum(axis=1))]).astype(np.int32)
+    members = pa.array(names, pa.string()).take(pa.array(np.nonzero(panels)[1]))
+    texts = pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), members), "; ")
+    joined: Labels = texts.to_numpy(zero_copy_only=False)
+    return joined
 
 
 def _rounded(values: FloatArray) -> FloatArray:
