@@ -183,7 +183,7 @@ def fit(
     """
     from defero.study import Study, read_cases
     from defero.study.fitting.checks import check_test_share
-    from defero.study.team import writable
+    from defero.study.model_target import writable
 
     _check_folder(table, table_file, image_column)
     if scores:

@@ -41,8 +41,8 @@ def fit_pool(
     **terms: Any,
 ) -> None:
     """Learn a pool from a table of scores, and save it."""
+    from defero.study.model_target import writable
     from defero.study.pools.pool_study import PoolStudy
-    from defero.study.team import writable
 
     replaced = writable(out)
     study = PoolStudy.fit(

@@ -10,7 +10,6 @@ from typing import Any
 from defero.core.errors import InputError
 from defero.data.answers.spellings import Rename
 from defero.data.case_file import Table
-from defero.data.model_folder import check_writable
 from defero.router import Router
 from defero.router.roster import check_name
 from defero.study.judging.comparison import compare_teams, load_rival
@@ -396,11 +395,3 @@ class TeamAtWork:
     def _evaluate_test(self, *, ask: str, money: Money, absent: Sequence[str], random_state: int) -> Evaluation:
         """Judge the team on the cases that were kept for the test."""
         raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
-
-
-def writable(folder: str | PathLike[str]) -> list[str]:
-    """Raise unless a model may be written there; return a sentence where one is replaced."""
-    path = Path(folder)
-    check_writable(path)
-    occupied = path.is_dir() and any(path.iterdir())
-    return [f"{folder}: there was a model already; the new one has replaced it."] if occupied else []
