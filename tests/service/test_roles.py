@@ -38,6 +38,9 @@ REQUESTS = {
     "GET /v1/tallies": ({}, {"lead": 200}),
     "GET /v1/policy": ({}, {"lead": 200, "machine": 200}),
     "PUT /v1/policy": ({"json": {"error_cost": 2}}, {"lead": 200}),
+    "GET /v1/policies": ({}, {"lead": 200}),
+    "POST /v1/policies/preview": ({"json": {"error_cost": 2}}, {"lead": 200}),
+    "POST /v1/policies/{version}/restore": ({}, {"lead": 200}),
     "GET /v1/drift": ({}, {"lead": 200}),
     "POST /v1/drift/{who}": ({"json": {"action": "correct"}}, {"lead": 409}),
     "GET /v1/people": ({}, {"lead": 200, "machine": 200}),
@@ -67,7 +70,7 @@ def test_what_a_role_may_do(clients, who):
         case = clients.add(UNSURE, who="boss").json()["cases"][0]["case"]
         method, path = route.split(" ")
         sent = {kind: filled(value, case) for kind, value in more.items()}
-        reply = clients.call(WHO[who], method, path.format(case=case, person="p1", who="p1"), **sent)
+        reply = clients.call(WHO[who], method, path.format(case=case, person="p1", who="p1", version=0), **sent)
         assert reply.status_code == expected.get(who, OTHERS.get(who, 403)), (route, who, reply.text)
         if reply.status_code >= 400:
             assert reply.headers["content-type"] == "application/problem+json"

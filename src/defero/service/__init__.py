@@ -8,7 +8,8 @@ Rooms, from the bottom up; each imports only those above it in this list:
   `people.py`, `policy.py`, `tallies.py` (counts by day and person), `drift.py` (who keeps their promises),
   `ledger.py` (a piece of all of them in memory, to which a transaction adds entries).
 - `flow/`: what becomes of a case. `team.py` (the model and the people behind its experts), `steps.py` (next steps of a
-  batch within capacity), `command.py` (`Command`, and `do_all`, which does those that wait together), one file for each
+  batch within capacity), `directing.py` (rules, panels, exploration), `preview.py` (past cases under another policy),
+  `command.py` (`Command`, and `do_all`, which does those that wait together), one file for each
   command (`add_cases`, `answer`, `expire`, `outcome`, `change_people`, `change_terms`, `act_on_drift`), `drift.py`
   (alarms, corrections), `desk.py` (what commands read and keep beside the ledger), `replies.py` (what clients are
   told).

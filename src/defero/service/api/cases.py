@@ -54,7 +54,7 @@ def get_case(request: Request, case: CaseId, office: InOffice) -> dict[str, Any]
         state = ledger.cases.get(case)
         if state is None or (caller.role == "expert" and caller.person not in state.was_asked):
             raise Problem(404, "There is no such case.", case=case)
-        entries = log.of_cases(connection, [case], kinds=("received", "asked", "settled"))
+        entries = log.of_cases(connection, [case], kinds=("received", "asked", "observed", "settled"))
     key, row = known.get(case, (None, None))
     reply = {**state_reply(state, names), "key": key, "features": row, "received_at": state.received_at}
     if caller.role == "expert":  # what others said would sway them

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictBool, Stri
 
 from defero.service.views.drift import ACTIONS
 from defero.service.views.people import ROLES
-from defero.service.views.policy import ON_DRIFT
+from defero.service.views.policy import ASKING, MODES, ON_DRIFT, RULES, SHADOW_ANSWERS
 
 MOST_CASES = 1_000
 """Of one request."""
@@ -46,7 +46,7 @@ class StepOut(BaseModel):
     """The next step of a case: its answer, or whom to ask."""
 
     case: str = Field(examples=["c12"])
-    status: str = Field(examples=["open"], description='"open" or "settled".')
+    status: str = Field(examples=["open"], description='"open", "settled" or "observed" (shadow mode).')
     ask: str | None = Field(examples=["ann"], description="Name of the expert who has the question now.")
     person: str | None = Field(examples=["p3"], description="Their id.")
     due: float | None = Field(description="When the question goes to somebody else, in seconds since 1970.")
@@ -158,6 +158,18 @@ class TokenOut(BaseModel):
     expires: float
 
 
+class RuleIn(Strict):
+    """What holds for some cases, before costs are looked at."""
+
+    do: Annotated[str, StringConstraints(pattern=f"^({'|'.join(RULES)})$")] = Field(
+        examples=["ask"], description='"ask": no such case without a person; "never_ask": not this person.'
+    )
+    person: PersonId | None = Field(None, description="Whom not to ask.")
+    label: Name | None = Field(None, examples=["ill"], description="Cases whose most likely class is this one.")
+    column: Name | None = Field(None, description="Cases with the value `equals` in this column.")
+    equals: Cell = None
+
+
 class PolicyIn(Strict):
     """On what terms cases are decided; what is left out gets its default."""
 
@@ -169,6 +181,23 @@ class PolicyIn(Strict):
     )
     on_drift: Annotated[str, StringConstraints(pattern=f"^({'|'.join(ON_DRIFT)})$")] = Field(
         "warn", description="Whether an alarm on a promise waits for the lead, or corrects the promise at once."
+    )
+    capacity: dict[PersonId, Annotated[StrictInt, Field(ge=0, le=MOST_NUMBER)]] = Field(
+        default_factory=dict, description="The most questions a day, beside each person's own limit."
+    )
+    asking: Annotated[str, StringConstraints(pattern=f"^({'|'.join(ASKING)})$")] = Field(
+        "sequential", description="One after the other while it pays, at most one, or a panel of `panel_size`."
+    )
+    panel_size: Annotated[StrictInt, Field(ge=2, le=100)] = 3
+    rules: list[RuleIn] = Field(default_factory=list, max_length=200)
+    explore: Annotated[FiniteFloat, Field(ge=0, le=0.5)] = Field(
+        0.0, description="Share of new cases that go to somebody else at random, with the probability in the log."
+    )
+    mode: Annotated[str, StringConstraints(pattern=f"^({'|'.join(MODES)})$")] = Field(
+        "live", description='"shadow": nobody is asked, what would be done is recorded.'
+    )
+    shadow_answer: Annotated[str, StringConstraints(pattern=f"^({'|'.join(SHADOW_ANSWERS)})$")] = Field(
+        "model", description="Whether a case of the shadow mode gets the model's answer."
     )
 
 

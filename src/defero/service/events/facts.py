@@ -60,6 +60,8 @@ class Asked(Fact):
         What the question costs.
     shift : float
         The correction of the promise after drift, in log-odds, that is in `p_person`.
+    chance : float
+        Probability of this step, below 1 where the policy explores; later training can weigh by it.
     label, p_right, answer_cost, expected_cost, reason
         As in `defero.core.results.steps.Steps`: the answer by what is known now, and why it is not given yet.
     """
@@ -68,6 +70,25 @@ class Asked(Fact):
     person: str
     p_person: float
     due: float | None
+    fee: float
+    label: Label
+    p_right: float
+    answer_cost: float
+    expected_cost: float
+    reason: str
+    model: str
+    policy: int
+    shift: float = 0.0
+    chance: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed(Fact):
+    """A person would have got the question, were the policy not to observe only. Members as in `Asked`."""
+
+    kind: ClassVar[str] = "observed"
+    person: str
+    p_person: float
     fee: float
     label: Label
     p_right: float
@@ -119,7 +140,7 @@ class TimedOut(Fact):
 class Settled(Fact):
     """The case has its answer: the model's alone, or by those who were heard.
 
-    `shift` is the correction of the model's promise after drift, in log-odds.
+    `shift` is the correction of the model's promise after drift, in log-odds; `chance` as in `Asked`.
     """
 
     kind: ClassVar[str] = "settled"
@@ -132,6 +153,7 @@ class Settled(Fact):
     model: str
     policy: int
     shift: float = 0.0
+    chance: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,6 +248,7 @@ FACTS: dict[str, type[Fact]] = {
         Received,
         Asked,
         Rerouted,
+        Observed,
         Answered,
         Skipped,
         TimedOut,

@@ -1,6 +1,6 @@
 """The policy and the model change; each is an entry of the log with a version."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,21 +27,30 @@ class ChangePolicy:
     def begin(self, work: Round) -> None:
         """Check it, and number it."""
         version = work.ledger.policy.version + 1
-        try:
-            policy = Policy.from_dict(self.policy, version=version)
-        except InputError as error:
-            raise Problem(422, str(error)) from error
-        strangers = sorted(set(policy.fees) - set(work.ledger.people))
-        if strangers:
-            raise Problem(422, "fees must be by the ids of people.", unknown=strangers)
-        for truth, row in (policy.cost_matrix or {}).items():
-            for name in (truth, *row):
-                work.team.class_of(name, what="cost_matrix")
+        policy = checked_policy(self.policy, version, work.ledger.people, work.team)
         work.ledger.add(PolicyChanged(version=version, policy=policy.to_dict(), by=self.by))
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return the policy that holds now."""
         return {"version": work.ledger.policy.version, **work.ledger.policy.to_dict()}
+
+
+def checked_policy(values: Mapping[str, Any], version: int, people: Container[str], team: Team) -> Policy:
+    """Return a policy whose people and classes are known; raises `Problem` where one is not."""
+    try:
+        policy = Policy.from_dict(values, version=version)
+    except InputError as error:
+        raise Problem(422, str(error)) from error
+    strangers = sorted(person for person in policy.people if person not in people)
+    if strangers:
+        raise Problem(422, "fees, capacity and rules must be by the ids of people.", unknown=strangers)
+    for truth, row in (policy.cost_matrix or {}).items():
+        for name in (truth, *row):
+            team.class_of(name, what="cost_matrix")
+    for rule in policy.rules:
+        if rule.label is not None:
+            team.class_of(rule.label, what="label of a rule")
+    return policy
 
 
 def with_people(work: Round, team: Team, *, by: str) -> Team:

@@ -29,12 +29,14 @@ class Scored:
     unusual : (n,), optional
     rows : slice
         The command's own.
+    contents : n features as they came in
     """
 
     features: Any
     scores: Scores
     unusual: Labels | None
     rows: slice
+    contents: Sequence[Row]
 
 
 @dataclass
@@ -124,9 +126,10 @@ def score_together(team: Team, commands: Sequence[BringsCases]) -> None:
         if command.prepared_by != team.version:  # another model took over in between
             command.matrix, command.prepared_by = team.matrix(command.rows), team.version
     features = commands[0].matrix if len(commands) == 1 else np.concatenate([one.matrix for one in commands])
+    contents = [row for one in commands for row in one.rows]
     scores, unusual, start = team.router.score_features(features), team.router.unusual(features), 0
     for command in commands:
-        command.scored = Scored(features, scores, unusual, slice(start, start + len(command.rows)))
+        command.scored = Scored(features, scores, unusual, slice(start, start + len(command.rows)), contents)
         start += len(command.rows)
 
 
@@ -141,16 +144,17 @@ def step_cases(work: Round) -> None:
     known = [case for case in older if case in contents]
     if known:
         matrix = work.team.matrix([contents[case] for case in known])
-        batch = Batch([states[case] for case in known], matrix, work.team.router.score_features(matrix))
+        scores = work.team.router.score_features(matrix)
+        batch = Batch([states[case] for case in known], matrix, scores, [contents[case] for case in known])
         take_steps(work.ledger, work.team, batch)
     if work.fresh:
         new = [states[case] for cases, _ in work.fresh for case in cases]
         whole = work.fresh[0][1]
-        features, scores = whole.features, whole.scores
+        features, scores, rows_in = whole.features, whole.scores, whole.contents
         if len(new) < len(features):  # some requests were refused, or done before
             rows = np.concatenate([np.arange(len(features))[scored.rows] for _, scored in work.fresh])
-            features, scores = features[rows], scores.take(rows)
-        take_steps(work.ledger, work.team, Batch(new, features, scores))
+            features, scores, rows_in = features[rows], scores.take(rows), [whole.contents[row] for row in rows]
+        take_steps(work.ledger, work.team, Batch(new, features, scores, rows_in))
     work.waiting.clear()
     work.fresh.clear()
 

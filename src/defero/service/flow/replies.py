@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from defero.service.events import Asked, Entry, ModelChanged, Received, Settled
+from defero.service.events import Asked, Entry, ModelChanged, Observed, Received, Settled
 from defero.service.views.cases import CaseState
 
 _ID = re.compile(r"\{(p[0-9]+)\}")
@@ -19,12 +19,12 @@ def with_names(reason: str, names: Mapping[str, str]) -> str:
     return _ID.sub(lambda place: names.get(place[1], place[1]), reason)
 
 
-def step_reply(case: str, step: Asked | Settled, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a step: the answer, or whom to ask."""
-    asks = isinstance(step, Asked)
+def step_reply(case: str, step: Asked | Settled | Observed, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a step: the answer, or whom to ask; "observed" where nobody is asked because the policy observes only."""
+    asks = not isinstance(step, Settled)
     return {
         "case": case,
-        "status": "open" if asks else "settled",
+        "status": {"settled": "settled", "observed": "observed"}.get(step.kind, "open"),
         "ask": names.get(step.person, step.person) if isinstance(step, Asked) else None,
         "person": step.person if isinstance(step, Asked) else None,
         "due": step.due if isinstance(step, Asked) else None,
@@ -49,7 +49,7 @@ def state_reply(state: CaseState, names: Mapping[str, str]) -> dict[str, Any]:
     step = state.step
     return {
         "case": state.case,
-        "status": "settled" if state.settled else "open",
+        "status": "settled" if state.settled else "observed" if state.observed and state.asked is None else "open",
         "ask": None if state.asked is None else names.get(state.asked, state.asked),
         "person": state.asked,
         "due": state.due,
@@ -92,8 +92,9 @@ class Beliefs:
         }
 
 
-def first_step(entries: list[Entry]) -> tuple[Received, Asked | Settled]:
-    """Return how a case came in, and its first step."""
+def first_step(entries: list[Entry]) -> tuple[Received, Asked | Settled | Observed]:
+    """Return how a case came in, and its first step; of one that is only observed, the answer that it got."""
     received = next(entry.fact for entry in entries if isinstance(entry.fact, Received))
-    step = next(entry.fact for entry in entries if isinstance(entry.fact, Asked | Settled))
-    return received, step
+    steps = [entry.fact for entry in entries if isinstance(entry.fact, Asked | Settled | Observed)]
+    answered = isinstance(steps[0], Observed) and len(steps) > 1 and isinstance(steps[1], Settled)
+    return received, steps[1] if answered else steps[0]

@@ -11,9 +11,10 @@ from defero.core.results import MODEL
 from defero.core.results.steps import Steps
 from defero.core.scores import Scores
 from defero.decisions.asking import DEFAULT_FEE
-from defero.service.events import Asked, Rerouted, Settled
+from defero.service.events import Asked, Observed, Rerouted, Settled
+from defero.service.flow.directing import Directed, case_limits, direct
 from defero.service.flow.drift import corrected_scores
-from defero.service.flow.team import Team
+from defero.service.flow.team import Row, Team
 from defero.service.views.cases import CaseState
 from defero.service.views.drift import MODEL as THE_MODEL
 from defero.service.views.ledger import Ledger
@@ -29,11 +30,13 @@ class Batch:
     states : n case states
     features : (n, d)
     scores : Scores of n cases
+    rows : n features as they came in
     """
 
     states: Sequence[CaseState]
     features: Any
     scores: Scores
+    rows: Sequence[Row]
 
 
 def take_steps(ledger: Ledger, team: Team, batch: Batch) -> None:
@@ -45,12 +48,16 @@ def take_steps(ledger: Ledger, team: Team, batch: Batch) -> None:
     """
     batch = replace(batch, scores=corrected_scores(batch.scores, ledger.drift.corrections(), team.people))
     left = np.array([ledger.left_today(person) for person in team.people])
-    fresh = _not_asked_yet(team, batch.states)
+    limits = case_limits(team, ledger.policy, batch.states, batch.scores, batch.rows)
+    fresh = _not_asked_yet(team, batch.states) & limits.may_ask
     start = 0
     while start < len(batch.states):
         rows = slice(start, None)
-        steps = _decide(team, ledger.policy, batch, rows, fresh[rows] & (left >= 1))
-        start += _record(ledger, team, steps, batch, start, left)
+        can = fresh[rows] & (left >= 1)
+        steps = _decide(team, ledger.policy, batch, rows, can)
+        worth = ledger.policy.error_cost * batch.scores.expert_proba[rows] - _fees(ledger.policy, team)
+        directed = direct(steps.ask, limits.take(rows), can, worth, [s.case for s in batch.states[rows]], ledger.policy)
+        start += _record(ledger, team, steps, directed, batch, start, left)
 
 
 def _decide(team: Team, policy: Policy, batch: Batch, rows: slice, can: BoolArray) -> Steps:
@@ -65,13 +72,16 @@ def _decide(team: Team, policy: Policy, batch: Batch, rows: slice, can: BoolArra
     )
 
 
-def _record(ledger: Ledger, team: Team, steps: Steps, batch: Batch, start: int, left: FloatArray) -> int:
+def _record(
+    ledger: Ledger, team: Team, steps: Steps, directed: Directed, batch: Batch, start: int, left: FloatArray
+) -> int:
     """Add steps to the ledger until somebody's capacity is used up; return how many."""
     # The log holds no names: reasons have ids in braces, which replies put the names in.
     reasons = replace(steps, expert_names=tuple(f"{{{person}}}" for person in team.people)).reason
     proba, labels = batch.scores.expert_proba, steps.label.tolist()
     corrections = ledger.drift.corrections()
-    for i, expert in enumerate(steps.ask.tolist()):
+    shadow = ledger.policy.mode == "shadow"
+    for i, expert in enumerate(directed.ask.tolist()):
         state = batch.states[start + i]
         if expert != MODEL and state.asked is not None:
             continue
@@ -80,19 +90,22 @@ def _record(ledger: Ledger, team: Team, steps: Steps, batch: Batch, start: int, 
             "p_right": round(float(steps.p_right[i]), 6),
             "answer_cost": round(float(steps.answer_cost[i]), 6),
             "expected_cost": round(float(steps.expected_cost[i]), 6),
-            "reason": reasons[i],
+            "reason": directed.why[i].format(person=f"{{{team.people[expert]}}}") if i in directed.why else reasons[i],
             "model": team.version,
             "policy": ledger.policy.version,
         }
         if expert == MODEL:
             heard, shift = tuple(person for person, _ in state.answers), corrections.get(THE_MODEL, 0.0)
-            ledger.add(Settled(**step, heard=heard, shift=shift), state.case)
+            ledger.add(Settled(**step, heard=heard, shift=shift, chance=directed.chance[i]), state.case)
             continue
-        left[expert] -= 1
+        left[expert] -= not shadow
         person, p_person = team.people[expert], round(float(proba[start + i, expert]), 6)
-        terms = {"person": person, "p_person": p_person, "fee": _fee(ledger.policy, team, person)}
+        terms = {"person": person, "p_person": p_person, "fee": float(_fees(ledger.policy, team)[expert])}
         terms["shift"] = corrections.get(person, 0.0)
-        ledger.add(_question(ledger, state, {**step, **terms}), state.case)
+        if shadow:
+            _observe(ledger, state, {**step, **terms}, corrections.get(THE_MODEL, 0.0))
+            continue
+        ledger.add(_question(ledger, state, {**step, **terms, "chance": directed.chance[i]}), state.case)
         if left[expert] < 1:  # others may count on asking them next: what follows is decided anew
             return i + 1
     return len(steps)
@@ -107,11 +120,24 @@ def _question(ledger: Ledger, state: CaseState, terms: Mapping[str, Any]) -> Ask
     return Rerouted(**terms, due=due, instead_of=before)
 
 
-def _fee(policy: Policy, team: Team, person: str) -> float:
-    if policy.fees:
-        return policy.fees.get(person, 0.0)
+def _observe(ledger: Ledger, state: CaseState, terms: Mapping[str, Any], shift: float) -> None:
+    """Record whom the case would go to; with the policy's answer "model", answer it."""
+    ledger.add(Observed(**terms), state.case)
+    if ledger.policy.shadow_answer == "model":
+        step = {name: value for name, value in terms.items() if name not in ("person", "p_person", "fee", "shift")}
+        reason = f"observe only: would ask {{{terms['person']}}}"
+        heard = tuple(person for person, _ in state.answers)
+        ledger.add(Settled(**{**step, "reason": reason}, heard=heard, shift=shift), state.case)
+
+
+def _fees(policy: Policy, team: Team) -> FloatArray:
+    """Return what a question to each expert costs, (J,)."""
+    fees = team.fees(policy.fees)
+    if fees is not None:
+        return fees
     matrix = _cost_matrix(team, policy)
-    return DEFAULT_FEE * (policy.error_cost if matrix is None else float(matrix.max()))
+    dearest = policy.error_cost if matrix is None else float(matrix.max())
+    return np.full(len(team.people), DEFAULT_FEE * dearest)
 
 
 def _cost_matrix(team: Team, policy: Policy) -> FloatArray | None:

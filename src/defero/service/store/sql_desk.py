@@ -71,7 +71,7 @@ class SqlDesk:
     def first_entries(self, cases: Iterable[str]) -> dict[str, list[Entry]]:
         """Return what the log has of some cases, from the beginning."""
         by_case: dict[str, list[Entry]] = {}
-        for entry in log.of_cases(self.connection, cases, kinds=("received", "asked", "settled")):
+        for entry in log.of_cases(self.connection, cases, kinds=("received", "asked", "observed", "settled")):
             by_case.setdefault(str(entry.case), []).append(entry)
         return by_case
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from defero.service.events import Answered, Asked, Entry, Label, Outcome, Received, Settled, Skipped, TimedOut
+from defero.service.events import Answered, Asked, Entry, Label, Observed, Outcome, Received, Settled, Skipped, TimedOut
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class CaseState:
     step : Step, optional
         The last one.
     settled_at : float, optional
+    observed : str, optional
+        Who would have been asked, where the policy observes only.
     outcome : label, optional
     erased : bool
         Its content was removed.
@@ -66,6 +68,7 @@ class CaseState:
     uncounted: tuple[tuple[str, Label], ...] = ()
     step: Step | None = None
     settled_at: float | None = None
+    observed: str | None = None
     outcome: Label | None = None
     erased: bool = False
 
@@ -124,6 +127,8 @@ def apply(state: CaseState | None, entry: Entry) -> CaseState:
                 shifts=(*state.shifts, fact.shift),
                 step=_step(fact),
             )
+        case Observed():
+            return replace(state, observed=fact.person, step=_step(fact))
         case Answered(counted=True):
             return replace(_returned(state, fact.person), answers=(*state.answers, (fact.person, fact.answer)))
         case Answered():
@@ -142,5 +147,5 @@ def _returned(state: CaseState, person: str) -> CaseState:
     return replace(state, asked=None, asked_at=None, due=None) if state.asked == person else state
 
 
-def _step(fact: Asked | Settled) -> Step:
+def _step(fact: Asked | Settled | Observed) -> Step:
     return Step(**{name: getattr(fact, name) for name in _STEP})

@@ -118,7 +118,8 @@ class Ledger:
         who = self.people.get(person)
         if who is None or not who.can_be_asked:
             return 0
-        return float("inf") if who.capacity is None else who.capacity - self.asked_today[person]
+        limits = [most for most in (who.capacity, self.policy.capacity.get(person)) if most is not None]
+        return min(limits) - self.asked_today[person] if limits else float("inf")
 
     def plain(self) -> dict[str, Any]:
         """Return every view as plain values, to be compared with those of another ledger."""

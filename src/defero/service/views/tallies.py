@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from defero.service.events import Answered, Asked, Entry, Outcome, Received, Settled, Skipped, TimedOut
+from defero.service.events import Answered, Asked, Entry, Observed, Outcome, Received, Settled, Skipped, TimedOut
 from defero.service.views.cases import CaseState
 
 Tally = tuple[str, str, str]
@@ -35,8 +35,9 @@ def _day(number: int) -> str:
 def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int]]:
     """Yield what an entry about a case adds to the counts; `before` is the case before it.
 
-    Of the team: received, unusual, asked, fees, settled, settled_alone (nobody was heard), promised (P(right) of
-    settled cases), outcomes, right, promised_judged (P(right) of settled cases with an outcome).
+    Of the team: received, unusual, asked, observed (would have been asked), fees, settled, settled_alone (nobody was
+    heard), promised (P(right) of settled cases), outcomes, right, promised_judged (P(right) of those with
+    an outcome).
     Of a person: asked, answered, uncounted, skipped, timed_out, waited (from question to answer), judged (answers whose
     outcome is known), right, promised (P(right) of these).
     """
@@ -50,6 +51,9 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
             for who in (TEAM, fact.person):
                 yield (day, who, "asked"), 1
                 yield (day, who, "fees"), round(MILLION * fact.fee)
+        case Observed():
+            for who in (TEAM, fact.person):
+                yield (day, who, "observed"), 1
         case Answered():
             yield (day, fact.person, "answered" if fact.counted else "uncounted"), 1
             if before is not None and before.asked == fact.person and before.asked_at is not None:

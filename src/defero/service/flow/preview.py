@@ -1,0 +1,134 @@
+"""Preview: past cases replayed under another policy, by the code that decides cases."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from defero.service.events import Answered, Asked, Observed, Settled
+from defero.service.events.facts import Received
+from defero.service.flow.steps import Batch, take_steps
+from defero.service.flow.team import Row, Team
+from defero.service.views.cases import CaseState
+from defero.service.views.ledger import Ledger
+from defero.service.views.policy import Policy
+from defero.service.views.tallies import day_of
+
+MOST_CASES = 1_000
+"""That are replayed: the last ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """A case as it was: its state now, with the answers that came, and its features."""
+
+    state: CaseState
+    row: Row
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a policy makes of past cases.
+
+    Attributes
+    ----------
+    first : {case: person or None}
+        Who is asked first; None: answered at once.
+    questions : {person: number}
+    n_settled, n_right, n_judged : int
+        Cases with an answer, and of those with an outcome how many are right.
+    n_waiting : int
+        Cases that wait for an answer that nobody ever gave.
+    expected_cost : float
+        Mean over cases, as it was expected at the first step.
+    fees : float
+        Of all questions.
+    """
+
+    first: Mapping[str, str | None]
+    questions: Mapping[str, int]
+    n_settled: int
+    n_right: int
+    n_judged: int
+    n_waiting: int
+    expected_cost: float
+    fees: float
+
+
+def replay(ledger: Ledger, team: Team, policy: Policy, past: Sequence[Past]) -> Replayed:
+    """Decide past cases again, day by day within capacity; whoever is asked answers as they did then.
+
+    A person who never answered the case leaves it waiting: what they would have said is not known.
+    """
+    scratch = Ledger(people=ledger.people, policy=policy, model=ledger.model, drift=ledger.drift)
+    by_case = {one.state.case: one for one in past}
+    days: dict[str, list[Past]] = {}
+    for one in sorted(past, key=lambda one: one.state.received_at):
+        days.setdefault(day_of(one.state.received_at), []).append(one)
+    for cases in days.values():
+        scratch.now = cases[0].state.received_at
+        scratch.asked_today.clear()
+        for one in cases:
+            received = Received(model=team.version, policy=policy.version, p_model=(), p_expert=())
+            scratch.add(received, one.state.case)
+        waiting = [one.state.case for one in cases]
+        while waiting:
+            _take(scratch, team, [by_case[case] for case in waiting])
+            waiting = [case for case in waiting if _answered(scratch, by_case[case].state)]
+    return _summary(scratch, by_case)
+
+
+def _take(scratch: Ledger, team: Team, past: Sequence[Past]) -> None:
+    rows = [one.row for one in past]
+    matrix = team.matrix(rows)
+    states = [scratch.cases[one.state.case] for one in past]
+    take_steps(scratch, team, Batch(states, matrix, team.router.score_features(matrix), rows))
+
+
+def _answered(scratch: Ledger, then: CaseState) -> bool:
+    """Give the answer that the person who is asked gave then; whether there is one."""
+    asked = scratch.cases[then.case].asked
+    answer = None if asked is None else then.answer_of(asked)
+    if asked is None or answer is None:
+        return False
+    scratch.add(Answered(person=asked, answer=answer, counted=True, by=asked), then.case)
+    return True
+
+
+def _summary(scratch: Ledger, past: Mapping[str, Past]) -> Replayed:
+    first: dict[str, str | None] = {}
+    costs, questions, fees = [], Counter[str](), 0.0
+    for entry in scratch.entries:
+        fact, case = entry.fact, str(entry.case)
+        if isinstance(fact, Asked | Observed):
+            questions[fact.person] += 1
+            fees += fact.fee
+        if isinstance(fact, Asked | Observed | Settled) and case not in first:
+            first[case] = None if isinstance(fact, Settled) else fact.person
+            costs.append(fact.expected_cost)
+    settled = [state for state in scratch.cases.values() if state.settled]
+    judged = [state for state in settled if past[state.case].state.outcome is not None]
+    return Replayed(
+        first,
+        dict(sorted(questions.items())),
+        len(settled),
+        sum(state.label == past[state.case].state.outcome for state in judged),
+        len(judged),
+        sum(state.asked is not None for state in scratch.cases.values()),
+        sum(costs) / max(1, len(costs)),
+        fees,
+    )
+
+
+def preview(ledger: Ledger, team: Team, policy: Policy, past: Sequence[Past]) -> dict[str, Any]:
+    """Return what another policy would change: who is asked, load, expected cost, questions."""
+    now, then = replay(ledger, team, ledger.policy, past), replay(ledger, team, policy, past)
+    changed = [
+        {"case": case, "now": now.first[case], "then": then.first[case]}
+        for case in now.first
+        if now.first[case] != then.first[case]
+    ]
+    shown = {name: {**vars(one), "first": None} for name, one in (("now", now), ("then", then))}
+    for one in shown.values():
+        del one["first"]
+    return {"cases": len(past), "changed": len(changed), "examples": changed[:50], **shown}
