@@ -61,15 +61,7 @@ def test_a_sweep_of_40_runs_is_byte_equal_to_local_with_a_node_killed_in_the_mid
     address, second = two_nodes
     study, settings = Study(cases()), {"net": "linear", "loss": ("ova", "softmax"), "seeds": range(20)}
     study.sweep(**settings, out=tmp_path / "local")
-
-    def kill_in_the_middle():
-        while len(list((tmp_path / "ray").glob("*.json"))) < 10:
-            time.sleep(0.05)
-        for pid in second:
-            os.kill(pid, signal.SIGKILL)
-
-    (tmp_path / "ray").mkdir()
-    killer = threading.Thread(target=kill_in_the_middle, daemon=True)
+    killer = threading.Thread(target=kill_after, args=(tmp_path / "ray", second), daemon=True)
     killer.start()
     study.sweep(**settings, out=tmp_path / "ray", engine="ray", address=address)
     killer.join(timeout=1)
@@ -77,6 +69,32 @@ def test_a_sweep_of_40_runs_is_byte_equal_to_local_with_a_node_killed_in_the_mid
     assert not any(alive(pid) for pid in second)
     assert contents(tmp_path / "ray") == contents(tmp_path / "local")
     assert len(contents(tmp_path / "local")) == 40
+
+
+def test_a_folder_of_40_files_is_byte_equal_to_local_with_a_node_killed_in_the_middle(two_nodes, tmp_path):
+    address, second = two_nodes
+    study = Study(cases())
+    study.fit("linear", loss="ova")
+    (tmp_path / "cases").mkdir()
+    for seed in range(40):
+        features = pd.DataFrame(wedge(2_000, random_state=seed).features).add_prefix("x")
+        features.to_parquet(tmp_path / "cases" / f"part-{seed:02}.parquet")
+    study.route_folder(tmp_path / "cases", tmp_path / "local")
+    killer = threading.Thread(target=kill_after, args=(tmp_path / "ray" / "_runs", second), daemon=True)
+    killer.start()
+    study.route_folder(tmp_path / "cases", tmp_path / "ray", engine="ray", address=address)
+    killer.join(timeout=1)
+    assert not killer.is_alive(), "the routing ended before the node was killed"
+    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
+    assert len(contents(tmp_path / "local")) == 80  # decisions and results of the runs
+
+
+def kill_after(folder: Path, pids, n_done: int = 10):
+    """Kill a node as soon as ten results are there."""
+    while len(list(folder.glob("*.json"))) < n_done:
+        time.sleep(0.05)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
 
 
 def alive(pid: int) -> bool:

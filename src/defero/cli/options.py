@@ -83,6 +83,16 @@ DeferAtMost = Annotated[
     float | None, typer.Option(help="Largest share of the cases that experts may be asked about, such as 0.3.")
 ]
 Budget = Annotated[float | None, typer.Option(help="The most that all questions may cost. Needs --fee.")]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="local or ray: the table is a folder of Parquet files, and each is routed to a file of the same name in "
+        "the folder --out, by several workers at once.",
+    ),
+]
+Workers = Annotated[int | None, typer.Option(help="How many files are routed at once. Default: 1; ray: all cores.")]
+Address = Annotated[str | None, typer.Option(help="Address of a Ray cluster. Default: one is started on this machine.")]
 AllRowsNew = Annotated[
     bool,
     typer.Option(

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -68,6 +68,9 @@ def route(
     blank: opt.Blank = None,
     images: opt.Images = None,
     bad_rows: opt.BadRowsOption = None,
+    engine: opt.EngineName = None,
+    workers: opt.Workers = None,
+    address: opt.Address = None,
     seed: opt.UnusedSeed = 0,
     text_encoder: opt.TextEncoder = None,
     as_json: opt.AsJson = False,
@@ -104,6 +107,31 @@ def route(
         return
     if quality_floor is not None:
         raise InputError("--quality-floor: is for pools, made with --scores; leave it out.")
+    if any(one is not None for one in (engine, workers, address)):
+        whole: dict[str, Any] = {"capacity": capacity, "defer_at_most": defer_at_most, "budget": budget}
+        whole |= {"answers": answers, "format": file_format, "control": control, "images": images}
+        by_file = study.route_folder(
+            table,
+            out,
+            engine=engine or "local",
+            workers=workers,
+            address=address,
+            key=key,
+            fees=opt.fees_of(fee, fees),
+            error_cost=error_cost,
+            cost_matrix=cost_matrix,
+            absent=absent or [],
+            uncertainty=uncertainty,
+            unusual=unusual,
+            bad_rows=bad_rows or "stop",
+            **{name: value for name, value in whole.items() if value is not None},
+        )
+        if as_json:
+            emit(by_file.to_dict())
+            return
+        typer.echo(by_file.text())
+        show_notes(by_file.cautions)
+        return
     routing = study.route(
         table,
         out,

@@ -21,6 +21,7 @@ from defero.study.fitting.fit_team import fit_team
 from defero.study.fitting.notes import class_counts, sizes_sentence
 from defero.study.judging.evaluation import Evaluation, other_terms
 from defero.study.money.given import Fees, Money
+from defero.study.routing.by_file import FILE_OPTIONS, FolderRouting, route_folder
 from defero.study.sweep import Sweep, SweepCases, run_sweep
 from defero.study.team import TeamAtWork
 
@@ -213,6 +214,37 @@ class Study(TeamAtWork):
         shared = SweepCases(cases, {**self.cuts, "test_share": self._test_share}, options)
         where = engine_by_name(engine, workers=workers, address=address)
         return run_sweep(shared, nets=net, losses=loss, seeds=seeds, engine=where, out=out)
+
+    def route_folder(
+        self,
+        folder: str | PathLike[str],
+        out: str | PathLike[str],
+        *,
+        engine: str = "local",
+        workers: int | None = None,
+        address: str | None = None,
+        **options: Any,
+    ) -> FolderRouting:
+        """Route each Parquet file of a folder to a file of the same name in another folder.
+
+        Files that are done are not routed again, so that a call that was stopped goes on where it was. The decisions
+        are the same bytes, whatever the engine and the number of workers.
+
+        Parameters
+        ----------
+        folder, out : paths
+            Of the cases, and of the decisions. Columns that stand in the names of folders (year=2024) are not read.
+        engine, workers, address
+            Where the files are routed, as in `sweep`.
+        **options
+            key, fees, error_cost, cost_matrix, absent, uncertainty, unusual and bad_rows, as in `route`. Limits and
+            answers so far are about all cases together: call `route` with them.
+        """
+        for name in options:
+            if name not in FILE_OPTIONS:
+                raise InputError(": each file is decided on its own here; leave it out, or call route.", argument=name)
+        where = engine_by_name(engine, workers=workers, address=address)
+        return route_folder(self._ready(), folder, out, name=self.name, engine=where, options=options)
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, text_encoder: Encoder = None) -> "Study":
