@@ -23,6 +23,10 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65_535)] = 8000,
     text_encoder: TextEncoder = None,
+    models: Annotated[
+        Path | None,
+        typer.Option(help="Folder of model folders that the lead may load beside MODEL.", exists=True, file_okay=False),
+    ] = None,
 ) -> None:
     """Run a team as a service: cases in, the next step of each, answers and outcomes in, decisions out.
 
@@ -35,7 +39,7 @@ def serve(
     need_service()
     from defero.service.serve import LEAD_DAYS, open_office, run
 
-    office = open_office(model, database, text_encoder=text_encoder)
+    office = open_office(model, database, models=models, text_encoder=text_encoder)
     office.start()
     token, where = office.lead_token(days=LEAD_DAYS), office.database.url.render_as_string(hide_password=True)
     shown = f"http://{host if host != '0.0.0.0' else '127.0.0.1'}:{port}"

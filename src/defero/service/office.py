@@ -19,9 +19,11 @@ from defero.service.flow.change_people import AddPerson
 from defero.service.flow.change_terms import with_people
 from defero.service.flow.command import Command, Round
 from defero.service.flow.expire import Expire
+from defero.service.flow.models import Shelf
 from defero.service.flow.team import Team, load_team
 from defero.service.store.contents import read_names
 from defero.service.store.database import Database
+from defero.service.store.log import read_log
 from defero.service.store.migrate import migrate
 from defero.service.store.requests import forget_requests
 from defero.service.store.saved_views import open_ledger, read_people, save_ledger
@@ -61,9 +63,13 @@ class Office:
     _thread: threading.Thread | None = None
 
     @classmethod
-    def open(cls, model: Path, database: str, *, text_encoder: Encoder = None) -> "Office":
-        """Load a model folder and open a database, which is created or brought up to date."""
-        return cls.of_team(load_team(model, text_encoder=text_encoder), database)
+    def open(cls, model: Path, database: str, *, models: Path | None = None, text_encoder: Encoder = None) -> "Office":
+        """Load a model folder and open a database, which is created or brought up to date.
+
+        Further models can be loaded from the folder `models`.
+        """
+        shelf = Shelf(models, text_encoder)
+        return cls.of_team(load_team(model, text_encoder=text_encoder), database, shelf=shelf)
 
     @classmethod
     def of_team(
@@ -73,6 +79,7 @@ class Office:
         *,
         clock: Callable[[], float] = time.time,
         rates: RateLimit | None = None,
+        shelf: Shelf | None = None,
     ) -> "Office":
         """Open a database for a team that is loaded already."""
         where = Database.connect(database)
@@ -80,9 +87,15 @@ class Office:
         with where.write() as connection:
             key = signing_key(connection)
             forget_requests(connection, now=clock())
-            team = _registered(connection, team, now=clock())
-        writer, tokens = Writer(where, team, clock=clock), TokenBook(where, clock=clock)
+            shelf = shelf or Shelf()
+            team = _registered(connection, team, shelf, now=clock())
+        writer, tokens = Writer(where, team, shelf=shelf, clock=clock), TokenBook(where, clock=clock)
         return cls(where, writer, tokens, rates or RateLimit(), key, clock)
+
+    @property
+    def shelf(self) -> Shelf:
+        """The models that are loaded."""
+        return self.writer.shelf
 
     @property
     def team(self) -> Team:
@@ -145,9 +158,16 @@ class Office:
         return int(self.do(Expire())) if due else 0
 
 
-def _registered(connection: Connection, team: Team, *, now: float) -> Team:
-    """Return the team with its people, recorded in the log where it is new."""
+def _registered(connection: Connection, team: Team, shelf: Shelf, *, now: float) -> Team:
+    """Return the team with its people, recorded in the log where it is new.
+
+    Where the lead has switched to a model of the folder of models since this one was new, that one goes on.
+    """
     ledger, desk = open_ledger(connection, now=now), SqlDesk(connection, now=now)
+    shelf.keep(team)
+    before = {getattr(entry.fact, "version", None) for entry in read_log(connection, kinds=("model_changed",))}
+    if ledger.model is not None and ledger.model.folder and team.version in before:
+        return shelf.team(ledger.model)
     known = with_people(Round(ledger, desk, team), team, by=SYSTEM)
     save_ledger(connection, ledger)
     desk.flush()

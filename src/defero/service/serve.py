@@ -30,6 +30,8 @@ def run(office: Office, *, host: str, port: int) -> None:
     uvicorn.run(app, host=host, port=port, access_log=False, log_level="warning", server_header=False, lifespan="on")
 
 
-def open_office(model: Path, database: str | None, *, text_encoder: Encoder = None) -> Office:
+def open_office(
+    model: Path, database: str | None, *, models: Path | None = None, text_encoder: Encoder = None
+) -> Office:
     """Return the office of a model, on its own file unless a database is named."""
-    return Office.open(model, database or default_database(model), text_encoder=text_encoder)
+    return Office.open(model, database or default_database(model), models=models, text_encoder=text_encoder)

@@ -210,6 +210,14 @@ class DriftActIn(Strict):
     )
 
 
+class ModelIn(Strict):
+    """A model to load."""
+
+    folder: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")] = Field(
+        examples=["november"], description="A folder in the folder of models that the service was started with."
+    )
+
+
 class PolicyOut(PolicyIn):
     """The policy that holds now."""
 

@@ -177,13 +177,49 @@ class PolicyChanged(Fact):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChanged(Fact):
-    """Another model decides from here on: its version, its classes, and who is behind each of its experts."""
+    """Another model decides from here on: its version, its classes, and who is behind each of its experts.
+
+    `folder` is its place in the folder of models; empty for the model that the service was started with.
+    """
 
     kind: ClassVar[str] = "model_changed"
     version: str
     classes: tuple[Label, ...]
     experts: tuple[str, ...]
     by: str
+    folder: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelLoaded(ModelChanged):
+    """A model was loaded beside the one that decides, and is compared with it on every new case."""
+
+    kind: ClassVar[str] = "model_loaded"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(Fact):
+    """What the model that was loaded beside makes of a new case.
+
+    Attributes
+    ----------
+    model : str
+        Its version.
+    label, p_right
+        Its answer without anybody's help.
+    asks : str, optional
+        Whom it would ask.
+    same_label, same_step : bool
+        Whether the model that decides has the same answer, and asks the same person or nobody.
+    """
+
+    kind: ClassVar[str] = "compared"
+    model: str
+    label: Label
+    p_right: float
+    asks: str | None
+    same_label: bool
+    same_step: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,6 +292,8 @@ FACTS: dict[str, type[Fact]] = {
         Outcome,
         PolicyChanged,
         ModelChanged,
+        ModelLoaded,
+        Compared,
         PersonChanged,
         Erased,
         DriftRaised,

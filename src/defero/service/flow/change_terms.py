@@ -61,12 +61,17 @@ def with_people(work: Round, team: Team, *, by: str) -> Team:
     known = work.ledger.model
     if known is not None and known.version == team.version:
         return Team(team.router, team.version, known.experts)
+    experts = people_behind(work, team, by=by)
+    work.ledger.add(ModelChanged(version=team.version, classes=team.class_values, experts=experts, by=by))
+    return Team(team.router, team.version, experts)
+
+
+def people_behind(work: Round, team: Team, *, by: str) -> tuple[str, ...]:
+    """Return who is behind each expert of a model: known by name, or new."""
     ids = {name: person for person, name in work.desk.names().items()}
     for name in team.router.expert_names:
         if name not in ids:
             ids[name] = f"p{1 + max((int(one[1:]) for one in work.ledger.people), default=0)}"
             work.desk.set_name(ids[name], name)
             work.ledger.add(PersonChanged(person=ids[name], change={"role": "expert"}, by=by))
-    experts = tuple(ids[name] for name in team.router.expert_names)
-    work.ledger.add(ModelChanged(version=team.version, classes=team.class_values, experts=experts, by=by))
-    return Team(team.router, team.version, experts)
+    return tuple(ids[name] for name in team.router.expert_names)

@@ -9,6 +9,7 @@ import numpy as np
 from defero.core.labels import Labels
 from defero.core.scores import Scores
 from defero.service.events import Entry, Settled
+from defero.service.flow.compare import compare_new
 from defero.service.flow.desk import Desk
 from defero.service.flow.steps import Batch, take_steps
 from defero.service.flow.team import Row, Team
@@ -50,11 +51,14 @@ class Round:
         Cases that are new in this round, by command.
     waiting : ids
         Older cases that need a next step, in order.
+    candidate : Team, optional
+        A model beside the one that decides, compared with it on new cases.
     """
 
     ledger: Ledger
     desk: Desk
     team: Team
+    candidate: Team | None = None
     fresh: list[tuple[list[str], Scored]] = field(default_factory=list)
     waiting: dict[str, None] = field(default_factory=dict)
     _by_case: dict[str, list[Entry]] = field(default_factory=dict)
@@ -140,8 +144,11 @@ def step_cases(work: Round) -> None:
     contents = work.desk.rows(older)
     for case in older:
         if case not in contents:
-            _settle_unseen(work, case)
+            _settle_unseen(work, case, "its content was erased")
     known = [case for case in older if case in contents]
+    for case in [case for case in known if not work.team.reads(contents[case])]:  # another model took over
+        _settle_unseen(work, case, "the model of now needs other columns")
+        known.remove(case)
     if known:
         matrix = work.team.matrix([contents[case] for case in known])
         scores = work.team.router.score_features(matrix)
@@ -155,14 +162,16 @@ def step_cases(work: Round) -> None:
             rows = np.concatenate([np.arange(len(features))[scored.rows] for _, scored in work.fresh])
             features, scores, rows_in = features[rows], scores.take(rows), [whole.contents[row] for row in rows]
         take_steps(work.ledger, work.team, Batch(new, features, scores, rows_in))
+        if work.candidate is not None:
+            compare_new(work.ledger, work.candidate, [state.case for state in new], rows_in)
     work.waiting.clear()
     work.fresh.clear()
 
 
-def _settle_unseen(work: Round, case: str) -> None:
-    """Answer an open case whose content was erased by what its last step knew: nobody can be asked about it."""
+def _settle_unseen(work: Round, case: str, why: str) -> None:
+    """Answer an open case that cannot be scored any more by what its last step knew."""
     state = work.ledger.cases[case]
     if state.step is not None:
         shift = work.ledger.drift.corrections().get(MODEL, 0.0)
-        terms = {**vars(state.step), "shift": shift, "reason": "answered: its content was erased"}
+        terms = {**vars(state.step), "shift": shift, "reason": f"answered: {why}"}
         work.ledger.add(Settled(**terms, heard=tuple(person for person, _ in state.answers)), case)

@@ -122,7 +122,17 @@ def _summary(scratch: Ledger, past: Mapping[str, Past]) -> Replayed:
 
 def preview(ledger: Ledger, team: Team, policy: Policy, past: Sequence[Past]) -> dict[str, Any]:
     """Return what another policy would change: who is asked, load, expected cost, questions."""
-    now, then = replay(ledger, team, ledger.policy, past), replay(ledger, team, policy, past)
+    return _difference(replay(ledger, team, ledger.policy, past), replay(ledger, team, policy, past))
+
+
+def preview_model(ledger: Ledger, team: Team, candidate: Team, past: Sequence[Past]) -> dict[str, Any]:
+    """Return what another model would change on past cases that both can read."""
+    both = [one for one in past if team.reads(one.row) and candidate.reads(one.row)]
+    fresh = Ledger(people=ledger.people, policy=ledger.policy)  # corrections are of the old promises
+    return _difference(replay(ledger, team, ledger.policy, both), replay(fresh, candidate, ledger.policy, both))
+
+
+def _difference(now: Replayed, then: Replayed) -> dict[str, Any]:
     changed = [
         {"case": case, "now": now.first[case], "then": then.first[case]}
         for case in now.first
@@ -131,4 +141,4 @@ def preview(ledger: Ledger, team: Team, policy: Policy, past: Sequence[Past]) ->
     shown = {name: {**vars(one), "first": None} for name, one in (("now", now), ("then", then))}
     for one in shown.values():
         del one["first"]
-    return {"cases": len(past), "changed": len(changed), "examples": changed[:50], **shown}
+    return {"cases": len(now.first), "changed": len(changed), "examples": changed[:50], **shown}

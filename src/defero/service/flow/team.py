@@ -66,6 +66,13 @@ class Team:
         except InputError as error:
             raise Problem(422, str(error)) from error
 
+    def reads(self, row: Row) -> bool:
+        """Whether a case has the columns that the model needs."""
+        recipe = self.router.recipe
+        if recipe is not None and self.router.facts.columns is not None:
+            return isinstance(row, Mapping) and all(name in row for name in recipe.inputs)
+        return not isinstance(row, Mapping)
+
     def answer_numbers(self, answers: Sequence[Sequence[tuple[str, Label]]]) -> IntArray:
         """Return answers so far, pairs of person and label for each case, as class numbers (n, J)."""
         place = {person: j for j, person in enumerate(self.people)}

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable
 from dataclasses import fields
+from typing import Any
 
 import orjson
 from sqlalchemy import Connection, delete, select
 
-from defero.service.events import ModelChanged
+from defero.service.events import ModelChanged, ModelLoaded
 from defero.service.events.entry import to_json
 from defero.service.store import log
 from defero.service.store.tables import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS
@@ -28,7 +29,9 @@ def open_ledger(connection: Connection, *, now: float, cases: Iterable[str] = ()
         saved = json.loads(settings["policy"])
         ledger.policy = Policy.from_dict(saved["policy"], version=saved["version"])
     if "model" in settings:
-        ledger.model = _model(settings["model"])
+        ledger.model = ModelChanged(**_model(settings["model"]))
+    if settings.get("candidate", "null") != "null":
+        ledger.candidate = ModelLoaded(**_model(settings["candidate"]))
     if "drift" in settings:
         ledger.drift = DriftBook(orjson.loads(settings["drift"]))
     asked = select(TALLIES.c.person, TALLIES.c.amount).where(TALLIES.c.day == day_of(now), TALLIES.c.name == "asked")
@@ -70,6 +73,9 @@ def write_views(connection: Connection, ledger: Ledger) -> None:
         settings.append({"name": "policy", "state": to_json(policy)})
     if "model" in ledger.touched_settings and ledger.model is not None:
         settings.append({"name": "model", "state": to_json(vars(ledger.model))})
+    if "candidate" in ledger.touched_settings:
+        beside = None if ledger.candidate is None else vars(ledger.candidate)
+        settings.append({"name": "candidate", "state": to_json(beside)})
     if "drift" in ledger.touched_settings:
         settings.append({"name": "drift", "state": to_json(ledger.drift.plain())})
     upsert(connection, SETTINGS, settings)
@@ -118,7 +124,7 @@ def _case_row(state: CaseState) -> dict[str, object]:
     }
 
 
-def _model(saved: str) -> ModelChanged:
+def _model(saved: str) -> dict[str, Any]:
     values = json.loads(saved)
-    known = {one.name: values[one.name] for one in fields(ModelChanged)}
-    return ModelChanged(**{**known, "classes": tuple(known["classes"]), "experts": tuple(known["experts"])})
+    known = {one.name: values[one.name] for one in fields(ModelChanged) if one.name in values}
+    return {**known, "classes": tuple(known["classes"]), "experts": tuple(known["experts"])}

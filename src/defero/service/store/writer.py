@@ -12,11 +12,13 @@ from concurrent.futures import Future
 from typing import Any
 
 from defero.service.flow.command import Command, Round, do_all
+from defero.service.flow.models import Shelf
 from defero.service.flow.team import Team
 from defero.service.problems import Problem
 from defero.service.store.database import Database
 from defero.service.store.saved_views import open_ledger, save_ledger
 from defero.service.store.sql_desk import SqlDesk
+from defero.service.views.ledger import Ledger
 
 MOST_COMMANDS = 64
 """Of one commit; more would make the first wait too long."""
@@ -39,8 +41,12 @@ class Writer:
         Gives the time in seconds since 1970.
     """
 
-    def __init__(self, database: Database, team: Team, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, database: Database, team: Team, *, shelf: Shelf | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
         self.database, self.team, self.clock = database, team, clock
+        self.shelf = Shelf() if shelf is None else shelf
+        self.shelf.keep(team)
         self.commits, self.commands = 0, 0
         self._jobs: queue.Queue[Any] = queue.Queue()
         self._thread: threading.Thread | None = None
@@ -75,12 +81,23 @@ class Writer:
         with self.database.write() as connection:
             ledger = open_ledger(connection, now=now, cases=[case for one in commands for case in one.cases])
             desk = SqlDesk(connection, now=now, keys=keys)
-            results = do_all(Round(ledger, desk, self.team), commands)
+            results = do_all(Round(ledger, desk, *self._teams(ledger)), commands)
             save_ledger(connection, ledger)
             desk.flush()
         self.commits += 1
         self.commands += len(commands)
         return results
+
+    def _teams(self, ledger: Ledger) -> tuple[Team, Team | None]:
+        """Return who decides by the log, and the model beside it where it is on this machine."""
+        if ledger.model is not None and ledger.model.version != self.team.version:
+            self.team = self.shelf.team(ledger.model)
+        if ledger.candidate is None:
+            return self.team, None
+        try:
+            return self.team, self.shelf.team(ledger.candidate)
+        except Problem:
+            return self.team, None
 
     def _run(self) -> None:
         while True:

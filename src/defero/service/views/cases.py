@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from defero.service.events import Answered, Asked, Entry, Label, Observed, Outcome, Received, Settled, Skipped, TimedOut
+from defero.service.events import (
+    Answered,
+    Asked,
+    Compared,
+    Entry,
+    Label,
+    Observed,
+    Outcome,
+    Received,
+    Settled,
+    Skipped,
+    TimedOut,
+)
 
 
 @dataclass(frozen=True)
@@ -137,6 +149,8 @@ def apply(state: CaseState | None, entry: Entry) -> CaseState:
             return _returned(state, fact.person)
         case Settled():
             return replace(state, asked=None, asked_at=None, due=None, settled_at=entry.at, step=_step(fact))
+        case Compared():
+            return state
         case Outcome():
             return replace(state, outcome=fact.label)
     return replace(state, erased=True)

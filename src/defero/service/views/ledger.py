@@ -11,6 +11,7 @@ from defero.service.events import (
     Entry,
     Fact,
     ModelChanged,
+    ModelLoaded,
     Outcome,
     PersonChanged,
     PolicyChanged,
@@ -41,6 +42,8 @@ class Ledger:
     policy : Policy
     model : ModelChanged, optional
         The last one.
+    candidate : ModelLoaded, optional
+        The one that was loaded beside it.
     drift : DriftBook
         How everybody keeps the promises of this model.
     asked_today : Counter
@@ -59,6 +62,7 @@ class Ledger:
     people: dict[str, Person] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     model: ModelChanged | None = None
+    candidate: ModelLoaded | None = None
     drift: DriftBook = field(default_factory=DriftBook)
     asked_today: Counter[str] = field(default_factory=Counter)
     entries: list[Entry] = field(default_factory=list)
@@ -94,11 +98,14 @@ class Ledger:
         elif isinstance(fact, PolicyChanged):
             self.policy = Policy.from_dict(fact.policy, version=fact.version)
             self.touched_settings.add("policy")
+        elif isinstance(fact, ModelLoaded):
+            self.candidate = fact
+            self.touched_settings.add("candidate")
         elif isinstance(fact, ModelChanged):
             if self.model is None or self.model.version != fact.version:  # its promises are others
                 self.drift = DriftBook()
-            self.model = fact
-            self.touched_settings |= {"model", "drift"}
+            self.model, self.candidate = fact, None
+            self.touched_settings |= {"model", "candidate", "drift"}
         elif isinstance(fact, DriftRaised | DriftActed):
             drift_view.apply(self.drift, fact)
             self.touched_settings.add("drift")
@@ -129,6 +136,7 @@ class Ledger:
             "people": {person: vars(state) for person, state in sorted(self.people.items())},
             "policy": self.policy.to_dict() | {"version": self.policy.version},
             "model": None if self.model is None else vars(self.model),
+            "candidate": None if self.candidate is None else vars(self.candidate),
             "drift": self.drift.plain(),
             "tallies": {"/".join(tally): amount for tally, amount in sorted(self.counts.items()) if amount},
         }

@@ -8,7 +8,18 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from defero.service.events import Answered, Asked, Entry, Observed, Outcome, Received, Settled, Skipped, TimedOut
+from defero.service.events import (
+    Answered,
+    Asked,
+    Compared,
+    Entry,
+    Observed,
+    Outcome,
+    Received,
+    Settled,
+    Skipped,
+    TimedOut,
+)
 from defero.service.views.cases import CaseState
 
 Tally = tuple[str, str, str]
@@ -54,6 +65,10 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
         case Observed():
             for who in (TEAM, fact.person):
                 yield (day, who, "observed"), 1
+        case Compared():
+            for name, counts in (("", True), ("_same_label", fact.same_label), ("_same_step", fact.same_step)):
+                yield (day, TEAM, f"compared{name}"), int(counts)
+            yield (day, TEAM, "compared_asks"), int(fact.asks is not None)
         case Answered():
             yield (day, fact.person, "answered" if fact.counted else "uncounted"), 1
             if before is not None and before.asked == fact.person and before.asked_at is not None:

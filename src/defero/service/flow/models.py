@@ -1,0 +1,123 @@
+"""Models beside each other: loaded from one folder of models, switched between two commits, rolled back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from defero.core.errors import InputError
+from defero.data.encoders.find import Encoder
+from defero.service.events import ModelChanged, ModelLoaded
+from defero.service.flow.change_terms import people_behind
+from defero.service.flow.command import Round
+from defero.service.flow.team import Team, load_team
+from defero.service.problems import Problem
+
+
+@dataclass
+class Shelf:
+    """The models that this process has loaded, by version.
+
+    Attributes
+    ----------
+    directory : Path, optional
+        The folder of models that the service was started with; nothing outside it is ever read.
+    """
+
+    directory: Path | None = None
+    text_encoder: Encoder = None
+    teams: dict[str, Team] = field(default_factory=dict)
+
+    def keep(self, team: Team) -> Team:
+        """Remember a team."""
+        self.teams[team.version] = team
+        return team
+
+    def load(self, folder: str) -> Team:
+        """Return the model of a folder in the folder of models; its experts have no people yet."""
+        if self.directory is None:
+            raise Problem(409, "The service was started without a folder of models; start it with --models.")
+        path = self.directory / folder
+        if Path(folder).name != folder or path.resolve().parent != self.directory.resolve() or not path.is_dir():
+            raise Problem(404, "There is no such folder in the folder of models.", folder=folder)
+        try:
+            return load_team(path, text_encoder=self.text_encoder)
+        except (InputError, OSError, ValueError) as error:
+            raise Problem(422, f"{folder} cannot be loaded: {type(error).__name__}.", folder=folder) from error
+
+    def team(self, fact: ModelChanged) -> Team:
+        """Return the team of an entry of the log, loaded if another process has loaded it."""
+        known = self.teams.get(fact.version)
+        if known is None:
+            known = self.load(fact.folder) if fact.folder else None
+        if known is None or known.version != fact.version:
+            raise Problem(503, "The model that decides now is not on this machine.", model=fact.version)
+        return self.keep(known if known.people == fact.experts else Team(known.router, known.version, fact.experts))
+
+
+@dataclass
+class LoadModel:
+    """A model is loaded beside the one that decides.
+
+    Attributes
+    ----------
+    team : Team
+        As `Shelf.load` gave it.
+    folder, by : str
+    """
+
+    team: Team
+    folder: str
+    by: str
+
+    @property
+    def cases(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def begin(self, work: Round) -> None:
+        """Record it, once; the classes must be those of the model that decides."""
+        if set(self.team.class_values) != set(work.team.class_values):
+            raise Problem(422, "The model has other classes.", classes=list(self.team.class_values))
+        if work.ledger.model is not None and work.ledger.model.version == self.team.version:
+            raise Problem(409, "This model decides already.", model=self.team.version)
+        if work.ledger.candidate is not None and work.ledger.candidate.version == self.team.version:
+            return
+        experts = people_behind(work, self.team, by=self.by)
+        terms: dict[str, Any] = {"version": self.team.version, "folder": self.folder, "by": self.by}
+        work.ledger.add(ModelLoaded(**terms, classes=self.team.class_values, experts=experts))
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return its version and its experts."""
+        assert work.ledger.candidate is not None
+        return vars(work.ledger.candidate)
+
+
+@dataclass
+class SwitchModel:
+    """Another model decides from the next commit on: the one loaded beside, or an earlier one.
+
+    Attributes
+    ----------
+    known : ModelChanged
+        Its entry in the log.
+    by : str
+    """
+
+    known: ModelChanged
+    by: str
+
+    @property
+    def cases(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def begin(self, work: Round) -> None:
+        """Record it; nothing where it decides already."""
+        if work.ledger.model is None or work.ledger.model.version != self.known.version:
+            work.ledger.add(ModelChanged(**{**vars(self.known), "by": self.by}))
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return the model that decides now."""
+        assert work.ledger.model is not None
+        return vars(work.ledger.model)
