@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -20,22 +21,25 @@ pytest.importorskip("ray", reason="Ray is an extra: pip install 'defero[ray]'")
 
 pytestmark = pytest.mark.slow
 NAMES = ["ann", "bob", "cem", "dot"]
-PORT = 46379
 RAY = [sys.executable, "-m", "ray.scripts.scripts"]
 
 
 def ray_command(*arguments):
-    return subprocess.run([*RAY, *arguments], check=True, capture_output=True, text=True, timeout=180)
+    done = subprocess.run([*RAY, *arguments], check=False, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr[-2_000:]
 
 
 @pytest.fixture
 def two_nodes(tmp_path):
     """Start a head and a second node with two cores each; yield the address and the second node's processes."""
-    ray_command("start", "--head", f"--port={PORT}", "--num-cpus=2", "--include-dashboard=false")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ray_command("start", "--head", f"--port={port}", "--num-cpus=2", "--include-dashboard=false")
     before = raylets()
     try:
-        ray_command("start", f"--address=127.0.0.1:{PORT}", "--num-cpus=2")
-        yield f"127.0.0.1:{PORT}", raylets() - before
+        ray_command("start", f"--address=127.0.0.1:{port}", "--num-cpus=2")
+        yield f"127.0.0.1:{port}", raylets() - before
     finally:
         ray_command("stop", "--force")
 

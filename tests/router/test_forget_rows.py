@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small_team import small_table
+from router_team import small_table
 
 from defero import InputError, Router, TwoStageDeferral
 from defero.data.rows_key import VARIABLE, key_id

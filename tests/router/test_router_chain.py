@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from small_team import small_table
+from router_team import small_table
 
 from defero import DeferralClassifier
 from defero.core.errors import InputError

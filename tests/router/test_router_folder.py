@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
+from router_team import small_table
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from small_team import small_table
 
 from defero import (
     BestExpert,

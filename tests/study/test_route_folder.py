@@ -63,8 +63,8 @@ def test_what_is_done_is_not_done_again_unless_it_is_gone_or_differs(study, fold
     ("change", "argument", "fact"),
     [
         ({"capacity": {"ann": 3}}, "capacity", "leave it out"),
-        ({"folder": "cases/a.parquet"}, "table", "folder"),
-        ({"folder": "empty"}, "table", "no .parquet files"),
+        ({"folder": "cases/a.parquet"}, None, "folder"),
+        ({"folder": "empty"}, None, "no .parquet files"),
         ({"out": "cases/inside"}, "out", "inside"),
         ({"out": "file"}, "out", "is a file"),
     ],

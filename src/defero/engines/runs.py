@@ -56,7 +56,7 @@ def run_name(settings: Settings, *, of: str = "") -> str:
     """Return the name of a run's file: its settings in words, and a digest of them.
 
     >>> run_name({"net": "trees", "seed": 3})
-    'trees-3-c1d6bf0e2b.json'
+    'trees-3-fbf4a98245.json'
     """
     digest = hashlib.sha256(json.dumps([of, dict(settings)], sort_keys=True, default=str).encode()).hexdigest()[:10]
     words = "-".join(str(value) for value in settings.values() if value is not None)

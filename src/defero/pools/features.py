@@ -110,6 +110,7 @@ def texts_in(X: Any) -> list[str | None] | None:
         return [X]
     if not (isinstance(X, Sequence) or np.ndim(X) == 1) or isinstance(X, Mapping):
         return None
-    cells = [None if np.ndim(cell) == 0 and is_blank(cell) else cell for cell in X]
+    given = X.tolist() if isinstance(X, np.ndarray) else X  # plain texts, not numpy's
+    cells = [None if np.ndim(cell) == 0 and is_blank(cell) else cell for cell in given]
     texts = [cell for cell in cells if isinstance(cell, str)]
     return cells if texts and len(texts) == len(cells) - cells.count(None) else None

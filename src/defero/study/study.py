@@ -242,7 +242,10 @@ class Study(TeamAtWork):
         """
         for name in options:
             if name not in FILE_OPTIONS:
-                raise InputError(": each file is decided on its own here; leave it out, or call route.", argument=name)
+                raise InputError(
+                    ": several workers decide each file on its own; leave it out, or route the folder to one file.",
+                    argument=name,
+                )
         where = engine_by_name(engine, workers=workers, address=address)
         return route_folder(self._ready(), folder, out, name=self.name, engine=where, options=options)
 

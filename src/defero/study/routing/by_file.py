@@ -134,7 +134,6 @@ def _parts(source: Path, target: Path) -> list[str]:
             " and ",
             Argument("workers"),
             ", or split the table into Parquet files.",
-            argument="table",
         )
     if target.is_file():
         raise InputError(f"{target}: is a file; a folder of cases is routed to a folder.", argument="out")
@@ -147,7 +146,7 @@ def _parts(source: Path, target: Path) -> list[str]:
         if not any(piece.startswith(hidden) for piece in path.relative_to(source).parts)
     ]
     if not parts:
-        raise InputError(f"{source}: has no .parquet files.", argument="table")
+        raise InputError(f"{source}: has no .parquet files.")
     return parts
 
 
