@@ -1,4 +1,4 @@
-"""Lines of text: what Python's csv module writes, byte for byte."""
+"""Lines of text: what Python's csv module writes, byte for byte, of cells that no spreadsheet computes."""
 
 import csv
 import io
@@ -13,15 +13,29 @@ from hypothesis import strategies as st
 from defero.data.tables.csv_lines import csv_lines
 
 
+def shown(cell):
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return "'" + cell
+    return cell
+
+
 def slow_twin(frame, separator):
     lines = io.StringIO()
     table = csv.writer(lines, delimiter=separator, lineterminator="\n")
     columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame.columns]
-    table.writerows(zip(*columns, strict=True))
+    table.writerows([shown(cell) for cell in row] for row in zip(*columns, strict=True))
     return lines.getvalue().encode("utf-8")
 
 
-cells = st.one_of(st.none(), st.text(max_size=6), st.sampled_from(['a"b', "a,b", "a\tb", "a\nb", "", " x", "å"]))
+cells = st.one_of(
+    st.none(),
+    st.text(max_size=6),
+    st.sampled_from(['a"b', "a,b", "a\tb", "a\nb", "", " x", "å", "=1", "-1", "-", "+a,", "@b"]),
+)
 numbers = st.one_of(
     st.floats(allow_nan=True), st.floats(0, 1).map(lambda p: round(p, 6)), st.sampled_from([0.0, -0.0, 1.0, 1e-5, 1e16])
 )

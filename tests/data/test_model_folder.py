@@ -144,7 +144,7 @@ def test_a_failing_save_leaves_what_there_was(tmp_path, existing, monkeypatch):
         raise OSError("no space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(ModelFolderError, match="no space"):
         write(tmp_path / "model")
     with pytest.raises(TypeError, match="not JSON serializable"):
         write(tmp_path / "model", {"what": object()})
@@ -162,7 +162,7 @@ def test_an_older_model_survives_a_failure_at_the_last_step(model, tmp_path, mon
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", fails_for_the_new_one)
-    with pytest.raises(OSError, match="disk on fire"):
+    with pytest.raises(ModelFolderError, match="disk on fire"):
         write(model, {"kind": "newer"})
     assert files(model) == before
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

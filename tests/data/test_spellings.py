@@ -52,6 +52,13 @@ def test_the_offered_mapping_and_blanks_mend_the_table(tmp_path):
     assert write_rename(mapping, tmp_path / "pets.csv").name == "pets.rename-2.csv"
 
 
+def test_a_mapping_of_what_looks_like_formulas_is_read_as_it_was(tmp_path):
+    mapping = {"=1+1": "-yes", "-": "@no", "-1": "", "'tis": "=x"}
+    path = write_rename(mapping, tmp_path / "pets.csv")
+    assert "'=1+1,'-yes" in path.read_text()
+    assert read_rename(path) == mapping
+
+
 def test_a_log_and_labels_are_respelled_too(tmp_path):
     items = pd.DataFrame({"item": [1, 2, 3], "size": [1, 2, 3], "truth": ["CAT", "dog", "none"]})
     log = pd.DataFrame({"item": [1, 2, 2], "worker": ["al", "al", "bo"], "label": ["cat", "-", 7]})

@@ -89,7 +89,7 @@ def test_text_holds_numbers_exactly_and_quotes_only_where_needed(tmp_path):
 
 def test_a_refusal_by_the_system_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("secrets.token_hex", lambda _: "x" * 300)
-    with pytest.raises(TableError, match=r"d\.csv: cannot be written: File name too long\."):
+    with pytest.raises(TableError, match=r"d\.csv: cannot be written: File name too long"):
         write_decisions(tmp_path / "d.csv").__enter__()
 
 

@@ -7,7 +7,8 @@ from report_trials import Reader
 from defero.report.html import Html, bullet_list, folded, joined, section, tag
 from defero.report.tables import Cell, table
 
-TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
+TURNS = "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))  # turn the direction of what follows
+TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters=TURNS), max_size=30)
 
 
 @given(TEXT, TEXT)
@@ -43,3 +44,7 @@ def test_a_section_is_named_by_its_heading():
     page = Reader(section("gain", "What?", bullet_list(["a", "b"]), folded("more", "text")))
     assert page.ids == ["gain", "gain-title"]
     assert page.tags[0][1]["aria-labelledby"] == "gain-title"
+
+
+def test_control_characters_become_escapes():
+    assert tag("p", "a\x1b[31m", attributes={"title": "\u202eb"}) == '<p title="\\u202eb">a\\x1b[31m</p>'

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from defero.cli import options as opt
-from defero.cli.output import emit, show_notes, spelled
+from defero.cli.output import echo, emit, show_notes, spelled
 
 
 def add_expert(
@@ -85,6 +85,6 @@ def add_expert(
     if as_json:
         emit({"model": str(out), **newcomer.to_dict(), "notes": notes})
         return
-    typer.echo(spelled(newcomer.summary()))
-    typer.echo(f"\nSaved in {out}. Next: defero route {out} NEW_CASES --out decisions.csv")
+    echo(spelled(newcomer.summary()))
+    echo(f"\nSaved in {out}. Next: defero route {out} NEW_CASES --out decisions.csv")
     show_notes(notes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from defero.cli.options import AsJson
-from defero.cli.output import emit
+from defero.cli.output import echo, emit
 
 if TYPE_CHECKING:
     from defero.datasets.catalog import Dataset
@@ -47,11 +47,11 @@ def list_datasets(folder: Folder = None, as_json: AsJson = False) -> None:
         rows = [summary(entry) | {"here": here[name]} for name, entry in DATASETS.items()]
         emit({"folder": str(root), "datasets": rows})
         return
-    typer.echo(f"In {root}:\n")
+    echo(f"In {root}:\n")
     widths = max(map(len, DATASETS)), max(len(entry.licence) for entry in DATASETS.values())
     for name, entry in DATASETS.items():
-        typer.echo(f"{name:{widths[0]}}  {'here' if here[name] else '-   '}  {entry.licence:{widths[1]}}  {entry.what}")
-    typer.echo("\n`defero datasets info NAME` says more, `defero datasets get NAME` brings it here.")
+        echo(f"{name:{widths[0]}}  {'here' if here[name] else '-   '}  {entry.licence:{widths[1]}}  {entry.what}")
+    echo("\n`defero datasets info NAME` says more, `defero datasets get NAME` brings it here.")
 
 
 @app.command()
@@ -70,7 +70,7 @@ def info(name: Name, folder: Folder = None, as_json: AsJson = False) -> None:
     if as_json:
         emit(dataset_facts(root, entry))
     else:
-        typer.echo("\n".join(describe_dataset(root, entry)))
+        echo("\n".join(describe_dataset(root, entry)))
 
 
 @app.command()
@@ -96,7 +96,7 @@ def get(
 
     entry, root = find_dataset(name), data_folder(folder)
     if not as_json:
-        typer.echo("\n".join(about(entry)[:3]))
+        echo("\n".join(about(entry)[:3]))
     asked = asks_for_licence(root, entry)
     if asked:
         _ask(entry, yes=yes)
@@ -108,7 +108,7 @@ def get(
     standings = Counter(sorted(file.standing for file in fetched.files))
     counts = [f"{count} {standing}" for standing, count in standings.items()]
     verb = "Downloaded to" if fetched.downloaded else "It is in"
-    typer.echo(f"\n{verb} {root}. Checksums: {', '.join(counts) or 'none to compare'}.")
+    echo(f"\n{verb} {root}. Checksums: {', '.join(counts) or 'none to compare'}.")
 
 
 def _ask(entry: "Dataset", *, yes: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from defero.cli.options import MOST_SEED, AsJson
-from defero.cli.output import emit
+from defero.cli.output import echo, emit
 
 
 def demo(
@@ -51,14 +51,14 @@ def _show(result: dict[str, Any], *, out: Path) -> None:
 
     rows = [["the team", percent(result["team"])], ["the model alone", percent(result["model"])]]
     rows += [[name, percent(share)] for name, share in result["experts"].items()]
-    typer.echo(f"Right answers on {result['cases']} held-out digits, mean of {result['seeds']} repetitions:\n")
-    typer.echo(table(["", "right"], rows))
-    typer.echo(
+    echo(f"Right answers on {result['cases']} held-out digits, mean of {result['seeds']} repetitions:\n")
+    echo(table(["", "right"], rows))
+    echo(
         f"\nTeam minus model: {100 * result['gain']:+.2f} points (95 % interval {100 * result['gain_low']:+.2f} to "
         f"{100 * result['gain_high']:+.2f}, paired over the repetitions)."
     )
-    typer.echo(f"The model decides {percent(result['coverage'])} of the cases itself and asks for the rest.")
-    typer.echo(f"\nThe last team as a page to read in a browser: {result['report']}")
-    typer.echo(f"Left in {out}/: that team as model/, calibrated and with panels on half of its held-out digits, and")
-    typer.echo(f"the other {result['left_cases']} as cases.csv. Who should decide each of them?")
-    typer.echo(f"  defero route {out}/model {out}/cases.csv --out {out}/decisions.csv")
+    echo(f"The model decides {percent(result['coverage'])} of the cases itself and asks for the rest.")
+    echo(f"\nThe last team as a page to read in a browser: {result['report']}")
+    echo(f"Left in {out}/: that team as model/, calibrated and with panels on half of its held-out digits, and")
+    echo(f"the other {result['left_cases']} as cases.csv. Who should decide each of them?")
+    echo(f"  defero route {out}/model {out}/cases.csv --out {out}/decisions.csv")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from defero.cli import options as opt
-from defero.cli.output import emit, show_answering, show_notes, spelled
+from defero.cli.output import echo, emit, show_answering, show_notes, spelled
 from defero.cli.pool import evaluate_pool, is_pool, refuse
 
 
@@ -110,9 +110,9 @@ def evaluate(
         emit(judged.to_dict())
         return
     if judged.left_out_sentence():
-        typer.echo(f"{judged.left_out_sentence()}\n")
+        echo(f"{judged.left_out_sentence()}\n")
     show_answering(judged.router.facts.answering, when="when it was fitted")
-    typer.echo(spelled(judged.figures()))
+    echo(spelled(judged.figures()))
     for text in judged.tables():
-        typer.echo(f"\n{text}")
+        echo(f"\n{text}")
     show_notes(judged.notes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from defero.cli import options as opt
-from defero.cli.output import emit, show_answering, show_notes, spelled
+from defero.cli.output import echo, emit, show_answering, show_notes, spelled
 from defero.cli.pool import fit_pool, refuse
 
 if TYPE_CHECKING:
@@ -268,19 +268,19 @@ def _learn(study: "Study", **choices: Any) -> None:
     try:
         study.fit(**choices)
     except KeyboardInterrupt as stopped:  # the exit status is the shell's own, 130
-        typer.echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
+        echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
         raise
 
 
 def _show(study: "Study") -> None:
     for line in study.describe():
-        typer.echo(line)
-    typer.echo("")
+        echo(line)
+    echo("")
     judged = study.evaluate()
     show_answering(judged.router.facts.answering, when="among the cases to learn from")
-    typer.echo(spelled(judged.figures()))
+    echo(spelled(judged.figures()))
     show_notes(study.notes)
-    typer.echo(f"\nSaved in {study.name}. Next: defero route {study.name} NEW_CASES --out decisions.csv")
+    echo(f"\nSaved in {study.name}. Next: defero route {study.name} NEW_CASES --out decisions.csv")
 
 
 def _check_folder(table: Path, listed_in: Path | None, column: str | None) -> None:

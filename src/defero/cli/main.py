@@ -13,7 +13,7 @@ from defero.cli.datasets import app as datasets_app
 from defero.cli.demo import demo
 from defero.cli.evaluate import evaluate
 from defero.cli.fit import fit
-from defero.cli.output import running, show_rename, spelled
+from defero.cli.output import echo, running, show_rename, spelled
 from defero.cli.people import app as people_app
 from defero.cli.plugins import add_plugins
 from defero.cli.report import report
@@ -53,7 +53,7 @@ def _options(
 
 
 def main() -> None:
-    """Run a command. Exit status: 0 fine, 2 the input is wrong (one sentence), 1 a defect of ours."""
+    """Run a command. Exit status: 0 fine, 2 the input or the machine's room is at fault (one sentence), 1 a defect."""
     warnings.showwarning = _show_warning
     try:
         app()
@@ -67,18 +67,41 @@ def main() -> None:
 
         if not isinstance(error, InputError | OSError | ImportError):
             _defect()
-        typer.echo(f"defero: {spelled(error) if isinstance(error, InputError) else error}", err=True)
+        echo(f"defero: {_sentence(error)}", err=True)
         show_rename(error)
         sys.exit(2)
-    except Exception:
+    except MemoryError as error:
+        _stop_for_memory(error)
+    except Exception as error:
+        if _NO_MEMORY in str(error):  # torch has no error of its own for it
+            _stop_for_memory(error)
         _defect()
+
+
+_NO_MEMORY = "can't allocate memory"
+
+
+def _sentence(error: Exception) -> str:
+    from defero.core.errors import InputError, is_disk_full, why_not_written
+
+    if isinstance(error, InputError):
+        return str(spelled(error))
+    if isinstance(error, OSError) and is_disk_full(error):
+        return f"{error.filename or 'a temporary file'}: cannot be written: {why_not_written(error)}."
+    return str(error)
+
+
+def _stop_for_memory(error: Exception) -> None:
+    reason = str(error).splitlines()[0].rstrip(".") if str(error) else "no more can be had"
+    echo(f"defero: not enough memory ({reason}); use fewer rows or columns, or a machine with more memory.", err=True)
+    sys.exit(2)
 
 
 def _defect() -> None:
     traceback.print_exc()
-    typer.echo("defero: this is a defect of defero, not of your input; please report the lines above.", err=True)
+    echo("defero: this is a defect of defero, not of your input; please report the lines above.", err=True)
     sys.exit(1)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"note: {message}", err=True)
+    echo(f"note: {message}", err=True)

@@ -30,6 +30,13 @@ def spelled(value: Any) -> Any:
     return value.message(spelling(running["command"])) if hasattr(value, "message") else value
 
 
+def echo(text: Any = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text; control characters of names out of files become escapes, which no terminal obeys."""
+    from defero.core.wording import printable
+
+    typer.echo(printable(str(text)), err=err, nl=nl)
+
+
 def emit(value: dict[str, Any]) -> None:
     """Print one JSON object to standard output."""
     typer.echo(json.dumps(spelled(value), indent=1, ensure_ascii=False, allow_nan=False))
@@ -38,7 +45,7 @@ def emit(value: dict[str, Any]) -> None:
 def show_notes(notes: "Iterable[str]") -> None:
     """Print notes to standard error."""
     for note in notes:
-        typer.echo(f"note: {spelled(note)}", err=True)
+        echo(f"note: {spelled(note)}", err=True)
 
 
 def show_rename(error: Exception) -> None:
@@ -55,19 +62,19 @@ def show_rename(error: Exception) -> None:
         path = write_rename(error.mapping(), Path(error.answers[0].source))
     except (InputError, OSError):  # a folder where nothing can be written: the message has it all
         return
-    typer.echo(f"{path} has these spellings: complete its column to and pass --rename {path}.", err=True)
+    echo(f"{path} has these spellings: complete its column to and pass --rename {path}.", err=True)
 
 
 def show_lines(lines: "Sequence[str]", *, most: int, what: str) -> None:
     """Print lines; of too many the first."""
     shown = lines if len(lines) <= most else lines[:most]
-    typer.echo("\n".join(shown))
+    echo("\n".join(shown))
     if len(shown) < len(lines):
-        typer.echo(f"  ... and {len(lines) - len(shown)} more {what}; --json tells of all.")
+        echo(f"  ... and {len(lines) - len(shown)} more {what}; --json tells of all.")
 
 
 def show_answering(facts: "AnsweringFacts | None", *, when: str) -> None:
     """Print what was seen of who answered what; nothing where that is nothing."""
     if facts is not None and facts.sentences:
         lines = [f"  {spelled(sentence)}" for sentence in facts.sentences]
-        typer.echo("\n".join([f"Who answered what, {when}:", *lines]) + "\n")
+        echo("\n".join([f"Who answered what, {when}:", *lines]) + "\n")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from defero.cli.options import AsJson
-from defero.cli.output import emit
+from defero.cli.output import echo, emit
 from defero.cli.serve import need_service
 
 app = typer.Typer(name="people", help="Add, list and revoke those who may use a service.", no_args_is_help=True)
@@ -38,7 +38,7 @@ def add(
     if as_json:
         emit({"person": person, "role": role, "token": token})
         return
-    typer.echo(f"{name} ({person}, {role}) has a token for {days:g} days; it is not shown again:\n  {token}")
+    echo(f"{name} ({person}, {role}) has a token for {days:g} days; it is not shown again:\n  {token}")
 
 
 @app.command("list")
@@ -53,7 +53,7 @@ def list_people(database: Where, as_json: AsJson = False) -> None:
         return
     for one in people:
         left = " (left)" if one["removed"] else "" if one["available"] else " (not available)"
-        typer.echo(f"{one['person']:>5}  {one['role']:<8} {one['name']}{left}: valid tokens: {one['tokens']}")
+        echo(f"{one['person']:>5}  {one['role']:<8} {one['name']}{left}: valid tokens: {one['tokens']}")
 
 
 @app.command()
@@ -66,4 +66,4 @@ def revoke(name: Annotated[str, typer.Argument(help="Name or id.")], database: W
     if as_json:
         emit({"revoked": revoked})
         return
-    typer.echo(f"{name}: {revoked} tokens revoked.")
+    echo(f"{name}: {revoked} tokens revoked.")

@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+from defero.cli.output import echo
+
 GROUP = "defero.commands"
 KNOWN = {"reproduce": "defero-verma2023"}
 """Commands of packages that we publish, for those who have not installed them."""
@@ -45,7 +47,7 @@ def _loaded(point: EntryPoint, package: str) -> typer.Typer:
     try:
         command = point.load()
     except Exception as error:  # a stranger's module may raise anything
-        typer.echo(
+        echo(
             f"defero: the command {point.name!r} of {package} cannot be loaded ({type(error).__name__}: {error}); "
             f"update or uninstall {package}.",
             err=True,
@@ -73,5 +75,5 @@ def _about(point: EntryPoint) -> tuple[str, str]:
 def _add_missing(app: typer.Typer, name: str, package: str) -> None:
     @app.command(name, hidden=True, context_settings=_PASS_ON, add_help_option=False)
     def missing() -> None:
-        typer.echo(f"defero: no such command {name!r}; it comes with another package: pip install {package}", err=True)
+        echo(f"defero: no such command {name!r}; it comes with another package: pip install {package}", err=True)
         sys.exit(2)

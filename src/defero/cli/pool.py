@@ -5,10 +5,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from defero.cli.options import split_names
-from defero.cli.output import emit, show_notes
+from defero.cli.output import echo, emit, show_notes
 
 if TYPE_CHECKING:
     from defero.study.pools.pool_study import PoolStudy
@@ -58,9 +56,9 @@ def fit_pool(
     if as_json:
         emit(study.to_dict())
         return
-    typer.echo("\n".join([*study.describe(), "", *study.evaluate().lines()]))
+    echo("\n".join([*study.describe(), "", *study.evaluate().lines()]))
     show_notes(study.notes)
-    typer.echo(f"\nSaved in {study.name}. Next: defero route {study.name} NEW_CASES --out decisions.csv")
+    echo(f"\nSaved in {study.name}. Next: defero route {study.name} NEW_CASES --out decisions.csv")
 
 
 def evaluate_pool(study: "PoolStudy", table: Path, *, as_json: bool, **terms: Any) -> None:
@@ -70,7 +68,7 @@ def evaluate_pool(study: "PoolStudy", table: Path, *, as_json: bool, **terms: An
         emit(judged.to_dict())
         return
     _left_out(judged.seen_by_fit)
-    typer.echo("\n".join(judged.lines()))
+    echo("\n".join(judged.lines()))
     show_notes(judged.notes)
 
 
@@ -82,9 +80,9 @@ def report_pool(study: "PoolStudy", table: Path, out: Path, *, as_json: bool, **
         emit({"report": str(out), **judged.to_dict()})
         return
     _left_out(judged.seen_by_fit)
-    typer.echo("\n".join(judged.lines()))
+    echo("\n".join(judged.lines()))
     show_notes(judged.notes)
-    typer.echo(f"\nWritten to {out}: open it in a browser.")
+    echo(f"\nWritten to {out}: open it in a browser.")
 
 
 def route_pool(study: "PoolStudy", table: Path, out: Path, *, as_json: bool, **terms: Any) -> None:
@@ -93,10 +91,10 @@ def route_pool(study: "PoolStudy", table: Path, out: Path, *, as_json: bool, **t
     if as_json:
         emit(routing.to_dict())
         return
-    typer.echo("\n".join(routing.lines()))
+    echo("\n".join(routing.lines()))
     show_notes(routing.notes)
 
 
 def _left_out(n_seen: int) -> None:
     if n_seen:
-        typer.echo(f"{n_seen:,} rows were used to fit this pool and are left out.")
+        echo(f"{n_seen:,} rows were used to fit this pool and are left out.")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from defero.cli import options as opt
-from defero.cli.output import emit, show_notes
+from defero.cli.output import echo, emit, show_notes
 from defero.cli.pool import is_pool, refuse, report_pool
 
 
@@ -102,14 +102,14 @@ def report(
         emit({"report": str(out), **values})
         return
     if judged.left_out_sentence():
-        typer.echo(judged.left_out_sentence())
+        echo(judged.left_out_sentence())
     from defero.report.sections.headline import sentence
 
-    typer.echo(sentence(judged.record).replace("\u00a0", " "))
+    echo(sentence(judged.record).replace("\u00a0", " "))
     for caution in judged.cautions:
-        typer.echo(f"  {caution}")
+        echo(f"  {caution}")
     show_notes(judged.notes)
-    typer.echo(f"\nWritten to {out}: open it in a browser.")
+    echo(f"\nWritten to {out}: open it in a browser.")
 
 
 def _command(model: Path, table: Path, *, out: Path, words: dict[str, Any], seed: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from defero.cli import options as opt
-from defero.cli.output import emit, show_lines, show_notes
+from defero.cli.output import echo, emit, show_lines, show_notes
 from defero.cli.pool import is_pool, refuse, route_pool
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _show(routing: "Routing") -> None:
     from defero.core.wording import percent
 
     load, experts = routing.load, routing.expert_names
-    typer.echo(f"{routing.rows} decisions in {routing.out}:")
+    echo(f"{routing.rows} decisions in {routing.out}:")
     asked = list(experts)
     if len(asked) > MOST_SHOWN:  # of a crowd only those who get something to do
         asked = sorted((name for name in experts if load[name]), key=lambda name: -load[name])
@@ -180,4 +180,4 @@ def _show(routing: "Routing") -> None:
     lines = [f"  {name}: {load[name]} ({percent(load[name] / routing.rows)})" for name in (*first, *asked)]
     show_lines(lines, most=MOST_SHOWN + 1, what="experts")
     if len(asked) < len(experts):
-        typer.echo(f"  {len(experts) - len(asked)} experts: none")
+        echo(f"  {len(experts) - len(asked)} experts: none")

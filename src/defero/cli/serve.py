@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from defero.cli.options import TextEncoder
+from defero.cli.output import echo
 
 INSTALL = "pip install 'defero[service]'"
 Database = Annotated[
@@ -43,11 +44,11 @@ def serve(
     office.start()
     token, where = office.lead_token(days=LEAD_DAYS), office.database.url.render_as_string(hide_password=True)
     shown = f"http://{host if host != '0.0.0.0' else '127.0.0.1'}:{port}"
-    typer.echo(f"Serving {model} on {shown}; cases are kept in {where}.")
-    typer.echo(f"  token of the lead, for one day: {token}")
-    typer.echo(f"  try:  curl -H 'Authorization: Bearer {token}' {shown}/v1/people")
-    typer.echo(f"  API:  {shown}/openapi.json")
-    typer.echo("  people and programs get their own:  defero people add NAME --role expert")
+    echo(f"Serving {model} on {shown}; cases are kept in {where}.")
+    echo(f"  token of the lead, for one day: {token}")
+    echo(f"  try:  curl -H 'Authorization: Bearer {token}' {shown}/v1/people")
+    echo(f"  API:  {shown}/openapi.json")
+    echo("  people and programs get their own:  defero people add NAME --role expert")
     run(office, host=host, port=port)
 
 

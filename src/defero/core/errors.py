@@ -4,6 +4,7 @@ The library names its arguments (`label`, `majority_label=True`). The command li
 `--majority-label`): it asks a message for its words with its own spelling, and no text is searched or replaced.
 """
 
+import errno
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -141,3 +142,22 @@ class TableError(InputError):
 
 class ModelFolderError(InputError):
     """A saved model is missing, damaged, or of another version."""
+
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def why_not_written(error: OSError) -> str:
+    """Return why a file cannot be written, and what to do.
+
+    >>> why_not_written(OSError(errno.ENOSPC, "No space left on device"))
+    'the disk is full; make room and run it again'
+    """
+    if error.errno in _FULL:
+        return "the disk is full; make room and run it again"
+    return f"{error.strerror or str(error) or type(error).__name__}; choose another folder"
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Tell whether an error means that no more can be written: disk, quota, or the largest size of a file."""
+    return isinstance(error, OSError) and error.errno in _FULL

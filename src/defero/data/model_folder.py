@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
-from defero.core.errors import ModelFolderError
+from defero.core.errors import ModelFolderError, why_not_written
 from defero.core.wording import join_names
 from defero.data.replace_folder import drafts_of, replace_folder
 
@@ -73,7 +73,10 @@ def write_folder(folder: Path, model: ModelFiles) -> None:
     manifest = {"format": FORMAT, "versions": library_versions(), **model.manifest, "files": checksums}
     manifest["checksum"] = _manifest_checksum(manifest)
     text = json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    replace_folder(folder.resolve(), {**parts, MANIFEST: text.encode("utf-8")}, deletable=(MANIFEST, *FILES))
+    try:
+        replace_folder(folder.resolve(), {**parts, MANIFEST: text.encode("utf-8")}, deletable=(MANIFEST, *FILES))
+    except OSError as error:
+        raise ModelFolderError(f"{folder}: cannot be written: {why_not_written(error)}.") from error
 
 
 def check_writable(folder: Path) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from html import escape
 
+from defero.core.wording import printable
+
 VOID = frozenset({"meta", "br", "hr"})
 """Elements that HTML never closes."""
 
@@ -23,7 +25,7 @@ def tag(name: str, *content: str, attributes: Mapping[str, str] | None = None) -
     >>> tag("a", "Ann & Bob", attributes={"href": "#x", "title": 'say "hi"'})
     '<a href="#x" title="say &quot;hi&quot;">Ann &amp; Bob</a>'
     """
-    written = "".join(f' {key}="{escape(value, quote=True)}"' for key, value in (attributes or {}).items())
+    written = "".join(f' {key}="{escape(printable(value), quote=True)}"' for key, value in (attributes or {}).items())
     if name in VOID:
         return Html(f"<{name}{written}>")
     return Html(f"<{name}{written}>{joined(content)}</{name}>")
@@ -39,8 +41,8 @@ def joined(parts: Iterable[str], *, between: str = "") -> Html:
 
 
 def safe(part: str) -> Html:
-    """Return `Html` unchanged, and text escaped."""
-    return part if isinstance(part, Html) else Html(escape(part, quote=False))
+    """Return `Html` unchanged, and text escaped, control characters too."""
+    return part if isinstance(part, Html) else Html(escape(printable(part), quote=False))
 
 
 def folded(summary: str, *content: str) -> Html:

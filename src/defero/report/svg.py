@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
@@ -10,6 +11,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from defero.core.wording import printable
 from defero.plotting import style
 from defero.report.html import Html, one_line, tag
 
@@ -77,8 +79,10 @@ def figure(
 def inline_svg(drawn: Figure, *, key: str, label: str) -> Html:
     """Return a figure as an `svg` element with unique ids, without fixed colours and sizes."""
     written = io.StringIO()
-    drawn.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    root = ElementTree.fromstring(written.getvalue())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the browser has its own fonts
+        drawn.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    root = ElementTree.fromstring(printable(written.getvalue()))  # XML has no control characters
     for parent in list(root.iter()):
         for child in list(parent):
             if _local(child.tag) in ("metadata", "style"):

@@ -14,6 +14,7 @@ from defero.core.errors import Argument, InputError
 from defero.data.answers.bad_answers import BadAnswersError
 from defero.data.answers.class_codes import distinct_cells
 from defero.data.tables.cells import is_blank, text_of
+from defero.data.tables.csv_lines import as_meant
 from defero.data.tables.read import read_frame
 from defero.data.tables.write import write_decisions
 
@@ -106,11 +107,9 @@ def read_rename(path: str | PathLike[str]) -> dict[str, str]:
     for written, meant in zip(head[FROM].tolist(), head[TO].tolist(), strict=True):
         if is_blank(written):
             raise InputError(Argument("rename", str(path)), f": a cell of the column {FROM} is blank; fill it in.")
-        text = "" if is_blank(meant) else _written(meant)
-        if mapping.setdefault(_written(written), text) != text:
-            raise InputError(
-                Argument("rename", str(path)), f": {_written(written)!r} is renamed in two ways; choose one."
-            )
+        text, spelling = "" if is_blank(meant) else as_meant(_written(meant)), as_meant(_written(written))
+        if mapping.setdefault(spelling, text) != text:
+            raise InputError(Argument("rename", str(path)), f": {spelling!r} is renamed in two ways; choose one.")
     return mapping
 
 

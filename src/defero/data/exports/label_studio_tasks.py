@@ -16,7 +16,7 @@ from defero.data.exports.label_studio_results import Control
 from defero.data.tables.cells import column_names, is_blank, no_such_column
 from defero.data.tables.item_keys import ItemKeys
 from defero.data.tables.json_lines import ENDINGS
-from defero.data.tables.write import whole_file
+from defero.data.tables.write import write_whole
 
 KEY = "task_id"
 ROUTING = "defero_"
@@ -116,9 +116,4 @@ def write_label_studio(path: str | PathLike[str], tasks: Sequence[Mapping[str, A
             text = "".join(json.dumps(task, ensure_ascii=False, allow_nan=False) + "\n" for task in tasks)
     except (TypeError, ValueError) as error:
         raise InputError(f"must be values that JSON can hold ({error}).", argument="tasks") from error
-    content = text.encode("utf-8")
-    try:
-        with whole_file(target) as file:
-            file.write(content)
-    except OSError as error:
-        raise TableError(f"{path}: cannot be written: {error.strerror}.") from error
+    write_whole(target, text.encode("utf-8"))

@@ -12,6 +12,9 @@ import pyarrow.compute as pc
 _TINY, _HUGE = 1e-4, 1e15
 """Outside, and for whole numbers, Python writes floats in another way than Arrow: 1e-05, 1.0."""
 
+_FORMULA = "=+-@\t\r"
+"""How cells begin that spreadsheets take for formulas."""
+
 
 def csv_lines(frame: pd.DataFrame, *, separator: str) -> bytes:
     r"""Return the rows as lines in UTF-8, missing cells empty.
@@ -44,7 +47,7 @@ def _texts(column: "pd.Series[Any]", *, separator: str, alone: bool) -> Any:
     if values.dtype.kind in "iu":
         return pa.array(values).cast(pa.large_string())
     texts = None if alone else _plain_texts(values)
-    if texts is not None and not pc.any(pc.match_substring_regex(texts, f'[{separator}"\r\n]')).as_py():
+    if texts is not None and not pc.any(pc.match_substring_regex(texts, f'[{separator}"\r\n]|^[=+@\t-]')).as_py():
         return texts
     cells = column.astype(object).where(column.notna(), None).tolist() if column.hasnans else column.tolist()
     return pa.array([_cell(cell, separator=separator, alone=alone) for cell in cells], type=pa.large_string())
@@ -76,5 +79,34 @@ def _floats(values: Any) -> Any:
 def _cell(cell: Any, *, separator: str, alone: bool) -> str:
     """Return one cell as the csv module writes it; one that is empty is quoted where it is alone in its line."""
     line = io.StringIO()
-    csv.writer(line, delimiter=separator, lineterminator="\n").writerow([cell] if alone else [cell, ""])
+    shown = without_formula(cell) if isinstance(cell, str) else cell
+    csv.writer(line, delimiter=separator, lineterminator="\n").writerow([shown] if alone else [shown, ""])
     return line.getvalue().removesuffix("\n" if alone else f"{separator}\n")
+
+
+def without_formula(text: str) -> str:
+    """Return a text that a spreadsheet shows instead of computing it: with an apostrophe before, if it needs one.
+
+    >>> without_formula("=1+1"), without_formula("-1.5"), without_formula("-"), without_formula("dr_a")
+    ("'=1+1", '-1.5', '-', 'dr_a')
+    """
+    return f"'{text}" if _is_formula(text) else text
+
+
+def as_meant(text: str) -> str:
+    """Return the text that `without_formula` was given.
+
+    >>> as_meant("'=1+1"), as_meant("'tis")
+    ('=1+1', "'tis")
+    """
+    return text[1:] if text.startswith("'") and _is_formula(text[1:]) else text
+
+
+def _is_formula(text: str) -> bool:
+    if len(text) < 2 or text[0] not in _FORMULA:
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False

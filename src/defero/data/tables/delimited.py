@@ -17,7 +17,7 @@ from defero.core.errors import TableError
 from defero.core.wording import join_names
 from defero.data.tables.bad_cells import BadCell, OnBad, readable_cells
 from defero.data.tables.cells import no_header_hint
-from defero.data.tables.csv_lines import csv_lines
+from defero.data.tables.csv_lines import csv_lines, without_formula
 from defero.data.tables.formats import (
     Append,
     Encoder,
@@ -112,7 +112,9 @@ class _LineEncoder(Encoder):
             return lines, None
         self._first = False
         head = io.StringIO()
-        csv.writer(head, delimiter=self._separator, lineterminator="\n").writerow(frame.columns)
+        csv.writer(head, delimiter=self._separator, lineterminator="\n").writerow(
+            map(without_formula, map(str, frame.columns))
+        )
         return head.getvalue().encode("utf-8") + lines, None
 
     def go_on(self, notes: Sequence[Any], size: int) -> None:

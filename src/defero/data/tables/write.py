@@ -1,8 +1,10 @@
 """The table of decisions, written chunk by chunk: either the whole file appears, or none of it."""
 
 import gzip
+import hashlib
 import os
 import secrets
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -12,9 +14,13 @@ from typing import IO, Any, cast
 import numpy as np
 import pandas as pd
 
-from defero.core.errors import InputError, TableError
+from defero.core.errors import InputError, TableError, is_disk_full, why_not_written
 from defero.core.wording import join_names
 from defero.data.tables.formats import Append, is_compressed, table_format
+
+PART = ".part"
+STALE_SECONDS = 86_400.0
+"""A part that nobody has written to for so long belongs to a run that was killed."""
 
 Columns = Mapping[str, "Sequence[Any] | np.ndarray[Any, Any] | pd.Series[Any]"]
 
@@ -87,11 +93,12 @@ def whole_file(target: Path) -> Iterator[IO[bytes]]:
         raise TableError(f"{target}: is a folder; name a file to write.")
     if not target.parent.is_dir():
         raise TableError(f"{target}: the folder {target.parent} does not exist; make it first.")
-    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    remove_stale_parts(target)
+    part = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(8)}{PART}")
     try:
         raw = part.open("wb")
     except OSError as error:
-        raise TableError(f"{target}: cannot be written: {error.strerror}.") from error
+        raise TableError(f"{target}: cannot be written: {why_not_written(error)}.") from error
     try:
         with raw:
             if is_compressed(target):
@@ -100,6 +107,36 @@ def whole_file(target: Path) -> Iterator[IO[bytes]]:
                     yield cast("IO[bytes]", packed)
             else:
                 yield raw
+            raw.flush()
+            os.fsync(raw.fileno())  # before the rename: a power cut must not leave an empty file under the name
         os.replace(part, target)
+    except OSError as error:
+        if is_disk_full(error):
+            raise TableError(f"{target}: cannot be written: {why_not_written(error)}.") from error
+        raise
     finally:
         part.unlink(missing_ok=True)
+
+
+def write_whole(target: Path, content: bytes) -> None:
+    """Write a file whole or not at all; raises with the reason where it cannot be written."""
+    try:
+        with whole_file(target) as file:
+            file.write(content)
+    except OSError as error:
+        raise TableError(f"{target}: cannot be written: {why_not_written(error)}.") from error
+
+
+def remove_stale_parts(target: Path) -> None:
+    """Delete what runs that were killed left beside a target."""
+    for part in target.parent.glob(f"{_part_prefix(target)}*{PART}"):
+        try:
+            if time.time() - part.stat().st_mtime > STALE_SECONDS:
+                part.unlink()
+        except OSError:  # another run has removed it
+            continue
+
+
+def _part_prefix(target: Path) -> str:
+    """Return how the hidden files of a target begin; short, whatever the length of its name."""
+    return f".{hashlib.blake2b(os.fsencode(target.name), digest_size=6).hexdigest()}-"

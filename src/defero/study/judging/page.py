@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from defero.core.errors import Argument, InputError, Spelling
 from defero.data.case_file import Table, TableSource
 from defero.data.model_folder import library_versions
-from defero.data.tables.write import whole_file
+from defero.data.tables.write import write_whole
 from defero.study.judging.evaluation import Evaluation
 from defero.study.judging.what_if import what_if
 
@@ -65,14 +65,7 @@ def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelli
     )
     provenance = _provenance(evaluation, command=command, spell=spell)
     page = report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence)
-    try:
-        with whole_file(out) as file:
-            file.write(page.encode("utf-8"))
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(
-            Argument("out", str(out)), f": cannot be written ({reason}); choose another folder."
-        ) from error
+    write_whole(out, page.encode("utf-8"))
 
 
 def _provenance(evaluation: Evaluation, *, command: str, spell: Spelling) -> "Provenance":

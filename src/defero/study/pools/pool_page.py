@@ -3,11 +3,10 @@
 from datetime import datetime
 from pathlib import Path
 
-from defero.core.errors import Argument, InputError
 from defero.data.model_folder import library_versions
 from defero.data.recipes.columns import CategoricalColumn
 from defero.data.tables.cells import texts
-from defero.data.tables.write import whole_file
+from defero.data.tables.write import write_whole
 from defero.pools.router import PoolRouter
 from defero.study.pools.pool_study import PoolEvaluation
 
@@ -32,11 +31,4 @@ def write_pool_page(evaluation: PoolEvaluation, router: PoolRouter, out: Path, *
         "Command": command,
     }
     page = pool_page(evaluation.record, kinds, facts, notes=evaluation.notes)
-    try:
-        with whole_file(out) as file:
-            file.write(page.encode("utf-8"))
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(
-            Argument("out", str(out)), f": cannot be written ({reason}); choose another folder."
-        ) from error
+    write_whole(out, page.encode("utf-8"))
