@@ -13,6 +13,7 @@ class Site:
         self.status, self.ranges, self.length = status, ranges, length
         self.pages = {}
         self.asked = []
+        self.headers = {}
         self.url = ""
 
 
@@ -28,6 +29,7 @@ def serve(site):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda *_: None  # a client that goes away is no error here
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     site.url = f"http://127.0.0.1:{server.server_port}/file.bin"
@@ -44,6 +46,12 @@ def answer(handler, site):
     asked = handler.headers.get("Range")
     site.asked.append(asked)
     content = site.pages.get(handler.path, site.content)
+    if site.status in (301, 302):
+        handler.send_response(site.status)
+        for name, value in site.headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        return
     if site.status != 200:
         handler.send_error(site.status)
         return
@@ -61,5 +69,7 @@ def answer(handler, site):
         handler.send_header("ETag", site.tag)
     if site.length:
         handler.send_header("Content-Length", str(len(content) - start))
+    for name, value in site.headers.items():
+        handler.send_header(name, value)
     handler.end_headers()
     handler.wfile.write(content[start:] if site.cut_after is None else content[start : start + site.cut_after])

@@ -122,6 +122,37 @@ def test_only_the_web_is_asked(tmp_path, url):
         download(url, tmp_path / "file.bin")
 
 
+@pytest.mark.parametrize("length", [True, False], ids=["length given", "length not given"])
+def test_a_file_that_is_too_long_is_refused(tmp_path, length):
+    with serve(Site(CONTENT, length=length)) as site, pytest.raises(DownloadError, match="longer than 999 bytes"):
+        download(site.url, tmp_path / "file.bin", sha256=SHA, most_bytes=999)
+    assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize("place", ["ftp://127.0.0.1/x", "file:///etc/hostname"])
+def test_a_redirect_stays_on_the_web(tmp_path, place):
+    with serve(Site(CONTENT)) as site:
+        site.headers = {"Location": place}
+        site.status = 302
+        with pytest.raises(DownloadError, match=r"only http and https|not allowed"):
+            download(site.url, tmp_path / "file.bin")
+    assert left(tmp_path) == []
+
+
+def test_a_redirect_on_the_web_is_followed(tmp_path):
+    with serve(Site(CONTENT)) as site, serve(Site()) as first:
+        first.status, first.headers = 302, {"Location": site.url}
+        assert download(first.url, tmp_path / "file.bin", sha256=SHA) == SHA
+
+
+@pytest.mark.parametrize("length", ["\u00b2", "9" * 5_000, "-1", "0x10"])
+def test_an_odd_length_is_no_length(tmp_path, length):
+    with serve(Site(CONTENT, length=False)) as site:
+        site.headers = {"Content-Length": length}
+        with pytest.raises(DownloadError):
+            download(site.url, tmp_path / "file.bin")
+
+
 def test_a_file_of_unknown_length_needs_a_hash(tmp_path):
     with serve(Site(CONTENT, length=False)) as site:
         with pytest.raises(DownloadError, match="does not say how long it is"):

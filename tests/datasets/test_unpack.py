@@ -78,6 +78,13 @@ def test_a_missing_member_is_told(tmp_path, home):
     assert everything(home) == []
 
 
+@pytest.mark.parametrize("make", [tar, zipped])
+def test_a_member_without_a_name_is_refused(tmp_path, home, make):
+    with pytest.raises(InputError, match="without a name"):
+        unpack(make(tmp_path / "a", ("good.txt", b"fine"), ("", b"evil")), home)
+    assert everything(home) == []
+
+
 OUTSIDE = ["../evil", "good/../../evil", "/tmp/evil", "C:/evil", "..\\evil", "good\\..\\evil"]
 
 

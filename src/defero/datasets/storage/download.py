@@ -17,6 +17,8 @@ from defero.datasets.storage.cache import file_sha256
 
 Progress = Callable[[int, int | None], None]
 _PIECE = 1 << 18
+MOST_BYTES = 8 << 30
+"""What is more than that is no file of a data set."""
 _HEADERS = {"User-Agent": "defero (data set download)", "Accept-Encoding": "identity"}
 
 
@@ -31,6 +33,7 @@ def download(
     sha256: str | None = None,
     progress: Progress | None = None,
     timeout: float = 30.0,
+    most_bytes: int = MOST_BYTES,
 ) -> str:
     """Fetch `url` to `target` and return the file's sha256.
 
@@ -50,13 +53,17 @@ def download(
         Called with the bytes so far and in all (None where the server does not say).
     timeout : float
         Seconds without a byte.
+    most_bytes : int
+        A longer file is refused, whatever the server says of its length.
     """
-    if urlsplit(url).scheme not in {"http", "https"}:
-        raise DownloadError(f"{url}: only http and https addresses are downloaded.")
+    _check_address(url)
     part, mark = target.with_name(f"{target.name}.part"), target.with_name(f"{target.name}.part-of")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _receive(url, part, mark, checked=sha256 is not None, progress=progress, timeout=timeout)
+        _receive(url, part, mark, checked=sha256 is not None, progress=progress, timeout=timeout, most_bytes=most_bytes)
+    except _TooLongError as error:
+        _remove(part, mark)
+        raise DownloadError(f"{url} is longer than {most_bytes} bytes; it is not downloaded") from error
     except urllib.error.HTTPError as error:
         error.close()
         raise DownloadError(f"{url} answers {error.code} ({error.reason})") from error
@@ -76,7 +83,34 @@ def download(
     return actual
 
 
-def _receive(url: str, part: Path, mark: Path, *, checked: bool, progress: Progress | None, timeout: float) -> None:
+class _TooLongError(Exception):
+    """A file is longer than allowed."""
+
+
+class _WebAlone(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to web addresses alone; urllib would go on to ftp."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        """Return the request for the new address."""
+        _check_address(newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _check_address(url: str) -> None:
+    if urlsplit(url).scheme not in {"http", "https"}:
+        raise DownloadError(f"{url}: only http and https addresses are downloaded.")
+
+
+def _receive(
+    url: str,
+    part: Path,
+    mark: Path,
+    *,
+    checked: bool,
+    progress: Progress | None,
+    timeout: float,
+    most_bytes: int,
+) -> None:
     """Fill `part`, continuing an earlier download where that is safe."""
     start = part.stat().st_size if part.is_file() else 0
     version = mark.read_text(encoding="utf-8") if mark.is_file() else ""
@@ -86,13 +120,14 @@ def _receive(url: str, part: Path, mark: Path, *, checked: bool, progress: Progr
         if version:
             headers["If-Range"] = version
     try:
-        response = urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=timeout)
+        opener = urllib.request.build_opener(_WebAlone)
+        response = opener.open(urllib.request.Request(url, headers=headers), timeout=timeout)
     except urllib.error.HTTPError as error:
         if error.code != 416 or "Range" not in headers:
             raise
         error.close()
         _remove(part, mark)  # nothing lies behind what we have: it is whole already, or another file
-        _receive(url, part, mark, checked=checked, progress=progress, timeout=timeout)
+        _receive(url, part, mark, checked=checked, progress=progress, timeout=timeout, most_bytes=most_bytes)
         return
     with response:
         continued = response.status == 206 and _range_start(response) == start
@@ -100,28 +135,34 @@ def _receive(url: str, part: Path, mark: Path, *, checked: bool, progress: Progr
             _remove(part, mark)
             raise DownloadError(f"{url} sent another part than asked for; try again")
         have = start if continued else 0
-        length = response.headers.get("Content-Length")
-        total = have + int(length) if length and length.isdigit() else None
+        length = _count(response.headers.get("Content-Length", ""))
+        total = None if length is None else have + length
         if total is None and not checked and not response.chunked:
             raise DownloadError(f"{url} does not say how long it is, and no sha256 is known to check it by")
+        if total is not None and total > most_bytes:
+            raise _TooLongError
         if total is not None:
             _check_room(part.parent, total - have, spare=0 if continued else start)
         if not continued:
             _remove(part)  # before the mark: a stop between the two would leave old bytes under a new version
         mark.write_text(_version(response), encoding="utf-8")
-        _write(response, part, have=have, total=total, progress=progress)
+        _write(response, part, have=have, total=total, progress=progress, most_bytes=most_bytes)
     have = part.stat().st_size
     if total is not None and have != total:
         raise DownloadError(f"{url} broke off after {have} of {total} bytes; the same command continues from there")
 
 
-def _write(response: Any, part: Path, *, have: int, total: int | None, progress: Progress | None) -> None:
+def _write(
+    response: Any, part: Path, *, have: int, total: int | None, progress: Progress | None, most_bytes: int
+) -> None:
     with part.open("ab" if have else "wb") as file:
         if progress is not None:
             progress(have, total)
         while piece := response.read(_PIECE):
-            file.write(piece)
             have += len(piece)
+            if have > most_bytes:
+                raise _TooLongError
+            file.write(piece)
             if progress is not None:
                 progress(have, total)
 
@@ -129,7 +170,12 @@ def _write(response: Any, part: Path, *, have: int, total: int | None, progress:
 def _range_start(response: Any) -> int | None:
     """Return where a partial answer begins: the 5 of "bytes 5-9/10"."""
     words = response.headers.get("Content-Range", "").removeprefix("bytes ").split("-")
-    return int(words[0]) if words[0].isdigit() else None
+    return _count(words[0])
+
+
+def _count(digits: str) -> int | None:
+    """Return a number of bytes; None where it is none, such as "²", which `isdigit` takes and `int` does not."""
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
 
 
 def _version(response: Any) -> str:

@@ -129,6 +129,9 @@ def _entries(archive: Path) -> Iterator[Iterator[Entry]]:
 
 def _zip_entries(opened: zipfile.ZipFile) -> Iterator[Entry]:
     for info in opened.infolist():
+        if not info.filename:
+            yield "a member", "without a name", None
+            continue
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
             yield info.filename, "a link" if kind == stat.S_IFLNK else "no plain file", None
@@ -141,7 +144,9 @@ def _zip_entries(opened: zipfile.ZipFile) -> Iterator[Entry]:
 
 def _tar_entries(stream: tarfile.TarFile) -> Iterator[Entry]:
     for info in stream:
-        if info.isdir():
+        if not info.name:
+            yield "a member", "without a name", None
+        elif info.isdir():
             yield info.name, "", None
         elif info.issym() or info.islnk():
             yield info.name, "a link", None
