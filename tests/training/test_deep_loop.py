@@ -1,12 +1,15 @@
 """The loop on small pictures: what it learns, keeps, watches, and goes on from."""
 
 import dataclasses
+import json
 import math
 
 import numpy as np
 import pytest
 import torch
 from deep_cases import SETTINGS, J, K, feed, fitted, small_net
+from safetensors import safe_open
+from safetensors.torch import save
 from torch import nn
 
 from defero.core.errors import InputError
@@ -118,6 +121,23 @@ def test_a_damaged_checkpoint_is_told(tmp_path):
     (tmp_path / FILE).write_bytes(b"nothing")
     with pytest.raises(InputError, match="is no checkpoint of a training"):
         fitted(small_net(), folder=tmp_path)
+
+
+@pytest.mark.parametrize("lost", ["facts", "same", "seconds", "net", "meter", "optimiser"])
+def test_a_checkpoint_that_lacks_something_is_told(tmp_path, lost):
+    path = tmp_path / FILE
+    fitted(small_net(), folder=tmp_path)
+    with safe_open(path, framework="pt") as stored:
+        facts = json.loads(stored.metadata()["facts"])
+        tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 - no mapping
+    facts.pop(lost, None)
+    left = {name: tensor for name, tensor in tensors.items() if name.split(".")[0] != lost}
+    if lost == "optimiser":
+        left["optimiser.999.momentum_buffer"] = torch.zeros(1)
+    path.write_bytes(save(left, metadata={"facts": json.dumps([facts] if lost == "facts" else facts)}))
+    with pytest.raises(InputError, match=r"is no checkpoint of a training.*remove it") as error:
+        fitted(small_net(), folder=tmp_path)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("ema_decay", [None, 0.5])

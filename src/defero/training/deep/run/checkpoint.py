@@ -52,13 +52,18 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         with safe_open(path, framework="pt") as stored:
             facts = json.loads((stored.metadata() or {}).get("facts", "{}"))
             tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 - no mapping
-    except (SafetensorError, ValueError) as error:
-        raise InputError(f"{path} is no checkpoint of a training ({error}); remove it to start anew.") from error
-    if facts.get("format") != FORMAT:
-        raise InputError(
-            f"{path} must be a checkpoint of format {FORMAT}, got {facts.get('format')}; remove it to start anew."
-        )
+        version = facts.get("format")
+    except (SafetensorError, ValueError, AttributeError, RecursionError) as error:
+        raise not_a_checkpoint(path, error) from error
+    if version != FORMAT:
+        raise InputError(f"{path} must be a checkpoint of format {FORMAT}, got {version}; remove it to start anew.")
     return tensors, facts
+
+
+def not_a_checkpoint(path: Path, error: Exception) -> InputError:
+    """Return the error for a file that is damaged or was written by another program."""
+    why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return InputError(f"{path} is no checkpoint of a training ({why}); remove it to start anew.")
 
 
 def named(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

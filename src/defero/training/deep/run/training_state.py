@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from defero.core.errors import InputError
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet
 from defero.training.deep.feeds.feed import Batch, Feed
@@ -19,6 +21,7 @@ from defero.training.deep.optimisers import learning_rate_at, make_optimiser, se
 from defero.training.deep.run.checkpoint import (
     load_optimiser,
     named,
+    not_a_checkpoint,
     optimiser_tensors,
     read_checkpoint,
     under,
@@ -143,7 +146,16 @@ class TrainingState:
     def load(self, path: Path, same: RunIdentity) -> None:
         """Go on from a checkpoint of the same run."""
         tensors, facts = read_checkpoint(path)
-        same.check(facts["same"], path)
+        try:
+            same.check(facts["same"], path)
+            self._take(tensors, facts)
+        except InputError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise not_a_checkpoint(path, error) from error
+
+    def _take(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        """Put the weights and counts of a checkpoint in the place of our own."""
         write_state(self.net.state_dict(), under("net", tensors))
         load_optimiser(self.optimiser, under("optimiser", tensors))
         if self.average is not None:
