@@ -57,7 +57,13 @@ def test_a_full_disk_is_told_and_leaves_the_old_file(folder, command, target):
     assert re.search(rf"{target}.*the disk is full; make room", outcome.err.splitlines()[-1])
     assert "Traceback" not in outcome.err
     assert (folder / target).read_text() == "the old one"
-    assert names(folder) == before
+    assert {*names(folder)} - {f"{target}.journal"} == {*before}
+    again = run(command, "model", table, "--out", target)  # goes on where it stopped
+    assert again.code == 0
+    assert run(command, "model", table, "--out", f"whole-{target}").code == 0
+    if command == "route":
+        assert (folder / target).read_bytes() == (folder / f"whole-{target}").read_bytes()
+    assert names(folder) == sorted([*before, f"whole-{target}"])
 
 
 def test_a_full_disk_while_a_model_is_saved_leaves_the_old_one(folder):
@@ -86,7 +92,7 @@ def test_too_little_memory_is_told(folder, monkeypatch, error):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("defero.study.team.writable", fail)
+    monkeypatch.setattr("defero.study.model_target.writable", fail)
     outcome = run("fit", "cases.csv", *FIT, "--out", "new")
     assert outcome.code == 2
     assert outcome.err.startswith("defero: not enough memory")

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from defero.core.errors import InputError, TableError
+from defero.core.errors import InputError, TableError, is_disk_full, why_not_written
 
 try:
     import fcntl
@@ -51,7 +51,7 @@ class Journal:
 
     def append(self, name: str, content: bytes) -> None:
         """Add bytes to a file."""
-        self._files[name].write(content)
+        _write_all(self._files[name], content)
         self.sizes[name] += len(content)
 
     def commit(self, entry: Any) -> None:
@@ -65,7 +65,7 @@ class Journal:
         """Force everything to the disk."""
         for file in self._files.values():
             os.fsync(file.fileno())
-        self._log.write(b"".join(self._waiting))
+        _write_all(self._log, b"".join(self._waiting))
         os.fsync(self._log.fileno())
         self._waiting.clear()
         self._written = time.monotonic()
@@ -105,7 +105,7 @@ class Journal:
         self._log.seek(whole)
         self._log.truncate()
         if not whole:
-            self._log.write(_line({"identity": self._identity}))
+            _write_all(self._log, _line({"identity": self._identity}))
         self.entries = [one["entry"] for one in lines]
         self.sizes |= lines[-1]["sizes"] if lines else {}
         for name, file in self._files.items():
@@ -142,13 +142,15 @@ def open_journal(target: Path, names: tuple[str, ...], identity: Mapping[str, An
         folder.mkdir(exist_ok=True)
         log = _opened(folder / LOG)
     except OSError as error:
-        raise TableError(f"{target}: cannot be written: {error.strerror}.") from error
+        raise TableError(f"{target}: cannot be written: {why_not_written(error)}.") from error
     with log:
         _lock(log, target)
         journal = Journal(folder, log, names, identity)
         try:
             yield journal
-        except OSError:
+        except OSError as error:
+            if is_disk_full(error):
+                raise TableError(f"{target}: cannot be written: {why_not_written(error)}.") from error
             raise
         except Exception:
             journal.discard()
@@ -160,6 +162,13 @@ def open_journal(target: Path, names: tuple[str, ...], identity: Mapping[str, An
 def _opened(path: Path) -> IO[bytes]:
     """Open a file to read and append without a buffer; it is made if it does not exist."""
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=0)
+
+
+def _write_all(file: IO[bytes], content: bytes) -> None:
+    """Write everything: a file without a buffer takes less where a disk is nearly full, and says so by a number."""
+    left = memoryview(content)
+    while left:
+        left = left[file.write(left) :]
 
 
 def _lock(log: IO[bytes], target: Path) -> None:

@@ -75,7 +75,10 @@ def _constraints(
     if limits.fees is not None:
         parts.append(csr_array(limits.fees[rows, experts][None]))
         bounds.append([limits.budget])
-    return vstack(parts, format="csr"), np.concatenate([np.asarray(one, dtype=np.float64) for one in bounds])
+    matrix = vstack(parts, format="csr")
+    # Older scipy (1.13, 1.14) solves with 32-bit indices alone; a program with more cells is out of reach.
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return matrix, np.concatenate([np.asarray(one, dtype=np.float64) for one in bounds])
 
 
 def _impossible(limits: Limits) -> InputError:

@@ -193,6 +193,8 @@ def short_together(kinds: BoolArray, counts: IntArray, lower: IntArray) -> IntAr
     end = np.concatenate([1 + np.arange(n_experts), 1 + n_experts + kind, np.full(n_kinds, sink)])
     room = np.concatenate([lower, np.full(len(kind), counts.sum()), counts]).astype(np.int32)
     graph = csr_array((room, (start, end)), shape=(sink + 1, sink + 1), dtype=np.int32)
+    # Older scipy (1.13, 1.14) takes graphs with 32-bit indices alone.
+    graph.indices, graph.indptr = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
     result = maximum_flow(graph, source, sink)
     if result.flow_value == lower.sum():
         return np.empty(0, dtype=np.int64)
