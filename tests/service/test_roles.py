@@ -45,6 +45,9 @@ REQUESTS = {
     "POST /v1/models": ({"json": {"folder": "next"}}, {"lead": 409}),
     "GET /v1/models/comparison": ({}, {"lead": 404}),
     "POST /v1/models/{version}/switch": ({}, {"lead": 404}),
+    "GET /v1/webhooks": ({}, {"lead": 200}),
+    "POST /v1/webhooks": ({"json": {"url": "http://127.0.0.1:9/x", "kinds": ["model_changed"]}}, {"lead": 201}),
+    "DELETE /v1/webhooks/{hook}": ({}, {"lead": 404}),
     "GET /v1/drift": ({}, {"lead": 200}),
     "POST /v1/drift/{who}": ({"json": {"action": "correct"}}, {"lead": 409}),
     "GET /v1/people": ({}, {"lead": 200, "machine": 200}),
@@ -74,7 +77,9 @@ def test_what_a_role_may_do(clients, who):
         case = clients.add(UNSURE, who="boss").json()["cases"][0]["case"]
         method, path = route.split(" ")
         sent = {kind: filled(value, case) for kind, value in more.items()}
-        reply = clients.call(WHO[who], method, path.format(case=case, person="p1", who="p1", version=0), **sent)
+        reply = clients.call(
+            WHO[who], method, path.format(case=case, person="p1", who="p1", version=0, hook="w000000000000"), **sent
+        )
         assert reply.status_code == expected.get(who, OTHERS.get(who, 403)), (route, who, reply.text)
         if reply.status_code >= 400:
             assert reply.headers["content-type"] == "application/problem+json"

@@ -18,6 +18,7 @@ Rooms, from the bottom up; each imports only those above it in this list:
   `sql_desk.py`, `writer.py` (one thread, group commit), `export.py`, `migrate.py` with `migrations/`.
 - `access/`: `roles.py` (the table of routes by role), `tokens.py`, `signing.py` (signed links, cookie sessions, CSRF),
   `rates.py`, `shell.py` (size limit, headers, log line).
+- `outward/`: `webhooks.py` (entries of the log are sent on, signed, until they are taken).
 - `office.py`: `Office`, a running service without HTTP: database, writer, tokens, clock.
 - `api/`: `app.py`, and one file for each resource; `caller.py` is the one dependency that checks every request.
 - `serve.py`: the office behind uvicorn; `people.py`: people and tokens from the command line.

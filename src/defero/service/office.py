@@ -21,6 +21,7 @@ from defero.service.flow.command import Command, Round
 from defero.service.flow.expire import Expire
 from defero.service.flow.models import Shelf
 from defero.service.flow.team import Team, load_team
+from defero.service.outward.webhooks import Courier
 from defero.service.store.contents import read_names
 from defero.service.store.database import Database
 from defero.service.store.log import read_log
@@ -61,6 +62,7 @@ class Office:
     clock: Callable[[], float] = time.time
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _courier: threading.Thread | None = None
 
     @classmethod
     def open(cls, model: Path, database: str, *, models: Path | None = None, text_encoder: Encoder = None) -> "Office":
@@ -109,14 +111,17 @@ class Office:
         self.writer.start()
         self._stop.clear()
         self._thread = threading.Thread(target=self._tick, name="defero-due", daemon=True)
+        self._courier = threading.Thread(target=self._deliver, name="defero-webhooks", daemon=True)
         self._thread.start()
+        self._courier.start()
 
     def close(self) -> None:
         """Finish what waits, and give back the database."""
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        for thread in (self._thread, self._courier):
+            if thread is not None:
+                thread.join()
+        self._thread = self._courier = None
         self.writer.stop()
         self.database.close()
 
@@ -150,6 +155,15 @@ class Office:
                 self.take_back_due()
             except Exception as error:  # the database may be away for a while: the next tick tries again
                 _LOG.error("questions that are due could not be taken back: %s", type(error).__name__)
+
+    def _deliver(self) -> None:
+        courier = Courier(self.database, self.do, clock=self.clock)
+        while not self._stop.wait(_TICK):
+            try:
+                while courier.deliver() and not self._stop.is_set():
+                    pass
+            except Exception as error:  # what was not taken is sent by a later tick
+                _LOG.error("webhooks could not be served: %s", type(error).__name__)
 
     def take_back_due(self) -> int:
         """Give questions that are due to somebody else; return how many there were."""

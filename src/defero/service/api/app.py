@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from defero import __version__
 from defero.service.access.shell import MOST_BYTES, Shell
-from defero.service.api import answers, cases, decisions, drift, models, outcomes, people, policy, watching
+from defero.service.api import answers, cases, decisions, drift, models, outcomes, people, policy, watching, webhooks
 from defero.service.api.caller import check_access
 from defero.service.api.errors import ProblemOut, add_handlers
 from defero.service.office import Office
@@ -23,6 +23,7 @@ ROUTERS = (
     policy.router,
     drift.router,
     models.router,
+    webhooks.router,
     watching.router,
 )
 """One for each resource."""

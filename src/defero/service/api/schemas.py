@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictBool, StrictInt, StrictStr, StringConstraints
 
 from defero.service.views.drift import ACTIONS
+from defero.service.views.hooks import KINDS
 from defero.service.views.people import ROLES
 from defero.service.views.policy import ASKING, MODES, ON_DRIFT, RULES, SHADOW_ANSWERS
 
@@ -215,6 +216,17 @@ class ModelIn(Strict):
 
     folder: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")] = Field(
         examples=["november"], description="A folder in the folder of models that the service was started with."
+    )
+
+
+class HookIn(Strict):
+    """A webhook to set up."""
+
+    url: Annotated[
+        str, StringConstraints(pattern=r"^https?://[A-Za-z0-9.-]+(:[0-9]{1,4})?(/[!-~]*)?$", max_length=500)
+    ] = Field(examples=["https://clinic.example/defero"], description="http or https; redirects are not followed.")
+    kinds: list[Annotated[str, StringConstraints(pattern=f"^({'|'.join(KINDS)})$")]] = Field(
+        default=["settled"], min_length=1, max_length=len(KINDS), examples=[["settled", "drift_raised"]]
     )
 
 

@@ -278,6 +278,45 @@ class DriftActed(Fact):
     by: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class HookChanged(Fact):
+    """A webhook was set up, or ended; its secret stands in a table of its own.
+
+    Attributes
+    ----------
+    hook : str
+    url : str
+        Where entries go; empty: the webhook ended.
+    kinds : names
+        Of the facts that are sent.
+    """
+
+    kind: ClassVar[str] = "hook_changed"
+    hook: str
+    url: str
+    kinds: tuple[str, ...]
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HookSent(Fact):
+    """A webhook took everything up to an entry."""
+
+    kind: ClassVar[str] = "hook_sent"
+    hook: str
+    upto: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class HookFailed(Fact):
+    """A webhook did not take what was sent: HTTP status (0: no reply), and when it is tried again."""
+
+    kind: ClassVar[str] = "hook_failed"
+    hook: str
+    status: int
+    retry_at: float
+
+
 FACTS: dict[str, type[Fact]] = {
     one.kind: one
     for one in (
@@ -298,6 +337,9 @@ FACTS: dict[str, type[Fact]] = {
         Erased,
         DriftRaised,
         DriftActed,
+        HookChanged,
+        HookSent,
+        HookFailed,
     )
 }
 """Every kind of fact by its name in the log."""

@@ -15,6 +15,7 @@ from defero.service.store.tables import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS
 from defero.service.store.upsert import upsert
 from defero.service.views.cases import CaseState
 from defero.service.views.drift import DriftBook
+from defero.service.views.hooks import Hook
 from defero.service.views.ledger import Ledger
 from defero.service.views.people import Person
 from defero.service.views.policy import Policy
@@ -32,6 +33,8 @@ def open_ledger(connection: Connection, *, now: float, cases: Iterable[str] = ()
         ledger.model = ModelChanged(**_model(settings["model"]))
     if settings.get("candidate", "null") != "null":
         ledger.candidate = ModelLoaded(**_model(settings["candidate"]))
+    if "hooks" in settings:
+        ledger.hooks = {hook: Hook.from_dict(one) for hook, one in json.loads(settings["hooks"]).items()}
     if "drift" in settings:
         ledger.drift = DriftBook(orjson.loads(settings["drift"]))
     asked = select(TALLIES.c.person, TALLIES.c.amount).where(TALLIES.c.day == day_of(now), TALLIES.c.name == "asked")
@@ -76,6 +79,9 @@ def write_views(connection: Connection, ledger: Ledger) -> None:
     if "candidate" in ledger.touched_settings:
         beside = None if ledger.candidate is None else vars(ledger.candidate)
         settings.append({"name": "candidate", "state": to_json(beside)})
+    if "hooks" in ledger.touched_settings:
+        hooks = {hook: vars(one) for hook, one in ledger.hooks.items()}
+        settings.append({"name": "hooks", "state": to_json(hooks)})
     if "drift" in ledger.touched_settings:
         settings.append({"name": "drift", "state": to_json(ledger.drift.plain())})
     upsert(connection, SETTINGS, settings)

@@ -10,6 +10,9 @@ from defero.service.events import (
     DriftRaised,
     Entry,
     Fact,
+    HookChanged,
+    HookFailed,
+    HookSent,
     ModelChanged,
     ModelLoaded,
     Outcome,
@@ -18,9 +21,11 @@ from defero.service.events import (
 )
 from defero.service.views import cases as case_view
 from defero.service.views import drift as drift_view
+from defero.service.views import hooks as hook_view
 from defero.service.views import people as people_view
 from defero.service.views.cases import CaseState
 from defero.service.views.drift import DriftBook, judged
+from defero.service.views.hooks import Hook
 from defero.service.views.people import Person
 from defero.service.views.policy import Policy
 from defero.service.views.tallies import Tally, day_of, tallies
@@ -46,6 +51,8 @@ class Ledger:
         The one that was loaded beside it.
     drift : DriftBook
         How everybody keeps the promises of this model.
+    hooks : mapping
+        Where the log is sent on to.
     asked_today : Counter
         Questions of the day by person.
     entries : list
@@ -64,6 +71,7 @@ class Ledger:
     model: ModelChanged | None = None
     candidate: ModelLoaded | None = None
     drift: DriftBook = field(default_factory=DriftBook)
+    hooks: dict[str, Hook] = field(default_factory=dict)
     asked_today: Counter[str] = field(default_factory=Counter)
     entries: list[Entry] = field(default_factory=list)
     counts: Counter[Tally] = field(default_factory=Counter)
@@ -106,6 +114,9 @@ class Ledger:
                 self.drift = DriftBook()
             self.model, self.candidate = fact, None
             self.touched_settings |= {"model", "candidate", "drift"}
+        elif isinstance(fact, HookChanged | HookSent | HookFailed):
+            self.hooks = hook_view.apply(self.hooks, entry)
+            self.touched_settings.add("hooks")
         elif isinstance(fact, DriftRaised | DriftActed):
             drift_view.apply(self.drift, fact)
             self.touched_settings.add("drift")
@@ -137,6 +148,7 @@ class Ledger:
             "policy": self.policy.to_dict() | {"version": self.policy.version},
             "model": None if self.model is None else vars(self.model),
             "candidate": None if self.candidate is None else vars(self.candidate),
+            "hooks": {hook: vars(state) for hook, state in sorted(self.hooks.items())},
             "drift": self.drift.plain(),
             "tallies": {"/".join(tally): amount for tally, amount in sorted(self.counts.items()) if amount},
         }

@@ -1,0 +1,117 @@
+"""Webhooks: entries of the log are sent on, signed, in order, and again until they are taken.
+
+How far a webhook has come is in the log itself, so that a kill loses nothing. A delivery that was taken but not
+recorded is sent again: receivers know it by its id.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import select
+
+from defero.service.events import Entry, HookFailed, HookSent
+from defero.service.events.entry import to_json_bytes
+from defero.service.flow.command import Command
+from defero.service.flow.hooks import RecordDelivery
+from defero.service.store.database import Database
+from defero.service.store.log import read_log
+from defero.service.store.saved_views import open_ledger
+from defero.service.store.tables import SECRETS
+from defero.service.views.hooks import Hook
+
+MOST_ENTRIES = 100
+"""Of one delivery."""
+FIRST_WAIT, LONGEST_WAIT = 2.0, 3_600.0
+"""Seconds until a delivery that failed is tried again; twice as long after each further failure."""
+_SECONDS = 10.0
+
+Post = Callable[[str, bytes, Mapping[str, str]], int]
+"""From URL, body and headers to the HTTP status; 0 where nobody replied."""
+
+
+def signature(secret: bytes, at: int, body: bytes) -> str:
+    """Return the header `Defero-Signature`: the time, and HMAC-SHA256 of "time.body".
+
+    >>> signature(b"secret", 100, b"{}")[:15]
+    't=100,v1=8e1a45'
+    """
+    mac = hmac.new(secret, f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+    return f"t={at},v1={mac}"
+
+
+def secret_name(hook: str) -> str:
+    """Return the name of a webhook's secret in its table."""
+    return f"webhook {hook}"
+
+
+class Courier:
+    """Sends what waits for each webhook.
+
+    Parameters
+    ----------
+    database : Database
+    do : callable
+        Does a command and returns its reply once it is on disk.
+    clock : callable
+    post : callable
+        Makes the request.
+    """
+
+    def __init__(
+        self, database: Database, do: Callable[[Command], Any], *, clock: Callable[[], float], post: Post | None = None
+    ) -> None:
+        self.database, self.do, self.clock, self.post = database, do, clock, post or post_once
+
+    def deliver(self) -> int:
+        """Send one delivery to each webhook for which something waits; return how many were taken."""
+        now, taken = self.clock(), 0
+        with self.database.read() as connection:
+            hooks = open_ledger(connection, now=now).hooks
+        for hook in hooks.values():
+            if hook.retry_at <= now:
+                taken += self._send(hook, now)
+        return taken
+
+    def _send(self, hook: Hook, now: float) -> bool:
+        with self.database.read() as connection:
+            entries = list(read_log(connection, after=hook.upto, kinds=hook.kinds, limit=MOST_ENTRIES))
+            name = secret_name(hook.hook)
+            secret = connection.execute(select(SECRETS.c.value).where(SECRETS.c.name == name)).scalar()
+        if not entries or secret is None:
+            return False
+        body = to_json_bytes({"hook": hook.hook, "events": [_event(one) for one in entries]})
+        headers = {
+            "Content-Type": "application/json",
+            "Defero-Delivery": f"{hook.hook}-{entries[0].seq}-{entries[-1].seq}",
+            "Defero-Signature": signature(bytes(secret), int(now), body),
+        }
+        status = self.post(hook.url, body, headers)
+        if 200 <= status < 300:
+            self.do(RecordDelivery(HookSent(hook=hook.hook, upto=entries[-1].seq)))
+            return True
+        wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(hook.failures, 20))
+        self.do(RecordDelivery(HookFailed(hook=hook.hook, status=status, retry_at=now + wait)))
+        return False
+
+
+def _event(entry: Entry) -> dict[str, Any]:
+    return {"seq": entry.seq, "at": entry.at, "case": entry.case, "kind": entry.fact.kind, **vars(entry.fact)}
+
+
+def post_once(url: str, body: bytes, headers: Mapping[str, str]) -> int:
+    """Make one request; redirects are not followed. Return the status, 0 where nobody replied."""
+    parts = urlsplit(url)
+    build = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = build(str(parts.hostname), parts.port, timeout=_SECONDS)
+    try:
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection.request("POST", target, body, dict(headers))
+        return connection.getresponse().status
+    except (OSError, HTTPException):
+        return 0
+    finally:
+        connection.close()
