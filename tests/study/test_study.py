@@ -275,7 +275,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(clinic, tmp_path, monk
         monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path.resolve())
     else:
         monkeypatch.setattr("os.replace", full_disk)
-    with pytest.raises(InputError, match="permission" if where == "open" else "No space left") as caught:
+    with pytest.raises(InputError, match="permission" if where == "open" else "disk is full") as caught:
         study.report(page)
     assert [piece.name for piece in caught.value.pieces if isinstance(piece, Argument)] == ["out"]
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
