@@ -65,7 +65,10 @@ def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelli
     )
     provenance = _provenance(evaluation, command=command, spell=spell)
     page = report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence)
-    write_whole(out, page.encode("utf-8"))
+    try:
+        write_whole(out, page.encode("utf-8"))
+    except InputError as error:
+        raise InputError(Argument("out"), f" {error}") from error
 
 
 def _provenance(evaluation: Evaluation, *, command: str, spell: Spelling) -> "Provenance":
