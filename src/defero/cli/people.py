@@ -23,22 +23,28 @@ def add(
     database: Where,
     role: Annotated[str, typer.Option(help="lead, expert or machine.")] = "expert",
     days: Annotated[float, typer.Option(help="How long the token holds.", min=0.01, max=3_660)] = 90.0,
+    url: Annotated[str, typer.Option(help="Address of the service, for the link.")] = "http://127.0.0.1:8000",
     as_json: AsJson = False,
 ) -> None:
     """Give somebody a token, and add them if they are new. The token is shown this once.
+
+    Experts and leads also get a link that opens their inbox or console in a browser.
 
     Example:
 
     defero people add triage-system --role machine --database defero-demo/model.sqlite
     """
     need_service()
-    from defero.service.people import add_with_token
+    from defero.service.people import add_with_token, link_of
 
     person, token = add_with_token(database, name, role, days=days, now=time.time())
+    link = None if role == "machine" else url.rstrip("/") + link_of(database, person, days=days, now=time.time())
     if as_json:
-        emit({"person": person, "role": role, "token": token})
+        emit({"person": person, "role": role, "token": token, "link": link})
         return
     echo(f"{name} ({person}, {role}) has a token for {days:g} days; it is not shown again:\n  {token}")
+    if link is not None:
+        echo(f"Link to open in a browser, for {name} alone:\n  {link}")
 
 
 @app.command("list")

@@ -29,7 +29,7 @@ def serve(
         typer.Option(help="Folder of model folders that the lead may load beside MODEL.", exists=True, file_okay=False),
     ] = None,
 ) -> None:
-    """Run a team as a service: cases in, the next step of each, answers and outcomes in, decisions out.
+    """Run a team as a service: an inbox for each expert, a console for the lead, and an API for programs.
 
     Every accepted request is on disk before its reply. Stop it with Ctrl+C; nothing is lost.
 
@@ -42,13 +42,13 @@ def serve(
 
     office = open_office(model, database, models=models, text_encoder=text_encoder)
     office.start()
-    token, where = office.lead_token(days=LEAD_DAYS), office.database.url.render_as_string(hide_password=True)
+    where = office.database.url.render_as_string(hide_password=True)
     shown = f"http://{host if host != '0.0.0.0' else '127.0.0.1'}:{port}"
+    token, link = office.lead_token(days=LEAD_DAYS), office.lead_link(days=LEAD_DAYS)
     echo(f"Serving {model} on {shown}; cases are kept in {where}.")
-    echo(f"  token of the lead, for one day: {token}")
-    echo(f"  try:  curl -H 'Authorization: Bearer {token}' {shown}/v1/people")
-    echo(f"  API:  {shown}/openapi.json")
-    echo("  people and programs get their own:  defero people add NAME --role expert")
+    echo(f"Console of the lead; open this link, it holds for one day:\n  {shown}{link}")
+    echo("Experts get their links in the console under People; cases can be added under Cases.")
+    echo(f"Programs use the API, {shown}/openapi.json. Token of the lead, for one day:\n  {token}")
     run(office, host=host, port=port)
 
 
@@ -58,5 +58,5 @@ def need_service() -> None:
 
     from defero.core.errors import InputError
 
-    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "sqlalchemy", "alembic")):
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "jinja2")):
         raise InputError(f"the service needs more packages: {INSTALL}.")

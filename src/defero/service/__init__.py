@@ -6,13 +6,14 @@ Rooms, from the bottom up; each imports only those above it in this list:
 - `problems.py`: `Problem`, the one shape of an error.
 - `views/`: what the log says now, as pure functions `apply(state, entry)`: `cases.py` (where a case stands),
   `people.py`, `policy.py`, `tallies.py` (counts by day and person), `drift.py` (who keeps their promises),
-  `ledger.py` (a piece of all of them in memory, to which a transaction adds entries).
+  `figures.py` (what the console makes of the tallies), `ledger.py` (a piece of all of them in memory, to which a
+  transaction adds entries).
 - `flow/`: what becomes of a case. `team.py` (the model and the people behind its experts), `steps.py` (next steps of a
   batch within capacity), `directing.py` (rules, panels, exploration), `preview.py` (past cases under another policy),
   `command.py` (`Command`, and `do_all`, which does those that wait together), one file for each
-  command (`add_cases`, `answer`, `expire`, `outcome`, `change_people`, `change_terms`, `act_on_drift`), `drift.py`
-  (alarms, corrections), `desk.py` (what commands read and keep beside the ledger), `replies.py` (what clients are
-  told).
+  command (`add_cases`, `answer`, `undo`, `expire`, `outcome`, `change_people`, `change_terms`, `act_on_drift`),
+  `drift.py` (alarms, corrections), `desk.py` (what commands read and keep beside the ledger), `replies.py` (what
+  clients are told).
 - `store/`: `tables.py`, `database.py` (SQLite and PostgreSQL, on disk before the reply), `log.py`, `saved_views.py`
   (the views in their tables, and rebuilt), `contents.py` (what can be erased), `requests.py` (idempotency keys),
   `sql_desk.py`, `writer.py` (one thread, group commit), `export.py`, `migrate.py` with `migrations/`.
@@ -21,8 +22,9 @@ Rooms, from the bottom up; each imports only those above it in this list:
 - `outward/`: `webhooks.py` (entries of the log are sent on, signed, until they are taken).
 - `office.py`: `Office`, a running service without HTTP: database, writer, tokens, clock.
 - `api/`: `app.py`, and one file for each resource; `caller.py` is the one dependency that checks every request.
+- `pages/`: inbox and console; `site.py` is the API with its pages. Panels of the console: `panels.PANELS`.
 - `serve.py`: the office behind uvicorn; `people.py`: people and tokens from the command line.
 
-To add a page or a resource: a router in `api/`, its line in `access/roles.py`, its place in `api/app.ROUTERS`. To add
+To add a resource: a router in `api/`, its line in `access/roles.py`, its place in `api/app.ROUTERS`. To add
 something that happens: a fact in `events/facts.py`, its case in the views it changes, a command in `flow/`.
 """

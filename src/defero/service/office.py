@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from defero.data.encoders.find import Encoder
+from defero.service.access.links import issue_link
 from defero.service.access.rates import RateLimit
 from defero.service.access.signing import signing_key
 from defero.service.access.tokens import TokenBook, issue_token
@@ -131,6 +132,18 @@ class Office:
 
     def lead_token(self, *, days: float) -> str:
         """Return a new token of the first lead, who is added where there is none."""
+        lead = self.first_lead()
+        with self.database.write() as connection:
+            return issue_token(connection, lead, now=self.clock(), days=days)
+
+    def lead_link(self, *, days: float) -> str:
+        """Return the path of a new link of the first lead."""
+        lead = self.first_lead()
+        with self.database.write() as connection:
+            return issue_link(connection, self.key, lead, now=self.clock(), days=days)
+
+    def first_lead(self) -> str:
+        """Return the id of the first lead, who is added where there is none."""
         with self.database.read() as connection:
             people, names = read_people(connection), read_names(connection)
         leads = [person for person, one in people.items() if one.role == "lead" and not one.removed]
@@ -138,8 +151,7 @@ class Office:
             taken = set(names.values())
             free = LEAD if LEAD not in taken else next(f"{LEAD} {n}" for n in count(2) if f"{LEAD} {n}" not in taken)
             leads = [self.do(AddPerson(free, "lead", SYSTEM))["person"]]
-        with self.database.write() as connection:
-            return issue_token(connection, leads[0], now=self.clock(), days=days)
+        return leads[0]
 
     def person_named(self, name: str) -> str | None:
         """Return the id of a person by name or id."""

@@ -6,6 +6,8 @@ from sqlalchemy import Connection
 
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean
+from defero.service.access.links import issue_link
+from defero.service.access.signing import signing_key
 from defero.service.access.tokens import issue_token, revoke_tokens, valid_tokens
 from defero.service.events import PersonChanged
 from defero.service.office import SYSTEM
@@ -38,6 +40,15 @@ def add_with_token(database: str, name: str, role: str, *, days: float, now: flo
         token = issue_token(connection, person, now=now, days=days)
     where.close()
     return person, token
+
+
+def link_of(database: str, person: str, *, days: float, now: float) -> str:
+    """Return the path of a new link of a person, which opens their pages in a browser."""
+    where = Database.connect(database)
+    with where.write() as connection:
+        path = issue_link(connection, signing_key(connection), person, now=now, days=days)
+    where.close()
+    return path
 
 
 def people_with_tokens(database: str, *, now: float) -> list[dict[str, Any]]:

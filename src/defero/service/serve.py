@@ -6,8 +6,9 @@ from pathlib import Path
 import uvicorn
 
 from defero.data.encoders.find import Encoder
-from defero.service.api.app import make_app, with_shell
+from defero.service.api.app import with_shell
 from defero.service.office import Office
+from defero.service.pages.site import make_site
 
 LEAD_DAYS = 1.0
 """How long the link of the lead holds that is printed at the start."""
@@ -26,7 +27,7 @@ def run(office: Office, *, host: str, port: int) -> None:
     """Answer requests until the process is asked to stop."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     # Our own line for each request has the route and no content; uvicorn's would have paths and queries.
-    app = with_shell(make_app(office))
+    app = with_shell(make_site(office))
     uvicorn.run(app, host=host, port=port, access_log=False, log_level="warning", server_header=False, lifespan="on")
 
 

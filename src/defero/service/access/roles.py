@@ -43,3 +43,32 @@ ALLOWED: dict[str, frozenset[str]] = {
 }
 """Roles by method and route. Experts see and change what is theirs alone: their questions, cases they were asked about,
 their own availability; for anything else they get the reply of a thing that does not exist."""
+
+_EXPERT, _PEOPLE = frozenset({"expert"}), frozenset({"lead", "expert"})
+
+OPEN_PAGES = frozenset({"GET /in/{link}", "GET /assets/{name}"})
+"""Pages without a session: the signed link that makes one, and the style of the pages."""
+
+PAGES: dict[str, frozenset[str]] = {
+    "GET /": _PEOPLE,
+    "POST /out": _PEOPLE,
+    "GET /inbox": _EXPERT,
+    "POST /inbox/answer": _EXPERT,
+    "POST /inbox/skip": _EXPERT,
+    "POST /inbox/undo": _EXPERT,
+    "POST /inbox/availability": _EXPERT,
+    "GET /console": _LEAD,
+    "GET /console/people": _LEAD,
+    "POST /console/people": _LEAD,
+    "POST /console/people/{person}": _LEAD,
+    "POST /console/people/{person}/link": _LEAD,
+    "POST /console/people/{person}/revoke": _LEAD,
+    "POST /console/people/{person}/remove": _LEAD,
+    "GET /console/cases": _LEAD,
+    "POST /console/cases": _LEAD,
+    "GET /console/cases/{case}": _LEAD,
+}
+"""Roles by method and route of the pages that people open in a browser."""
+
+ROUTES = {**ALLOWED, **PAGES}
+"""Every route that needs a token or a session."""

@@ -3,7 +3,8 @@
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from defero.service.access.roles import ALLOWED, OPEN
+from defero.service.access.forms import CSRF_FIELD, form_of
+from defero.service.access.roles import OPEN, OPEN_PAGES, PAGES, ROUTES
 from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches, opened
 from defero.service.access.tokens import Caller
 from defero.service.office import Office
@@ -30,13 +31,15 @@ async def check_access(request: Request) -> None:
     caller = await _known(request, office)
     address = request.client.host if request.client is not None else "unknown"
     who, role = (f"address {address}", "nobody") if caller is None else (caller.token_id, caller.role)
-    if route in OPEN:
+    if route in OPEN or route in OPEN_PAGES:
         return
     if not office.rates.allows(who, role):
         raise Problem(429, "Too many requests; wait a second.")
     if caller is None:
+        if route in PAGES:
+            raise Problem(401, "Open your link again, or ask the lead for a new one.")
         raise Problem(401, "Send a valid token: 'Authorization: Bearer defero_...'.")
-    if caller.role not in ALLOWED.get(route, frozenset()):
+    if caller.role not in ROUTES.get(route, frozenset()):
         raise Problem(403, f"The role {caller.role} may not do this.")
     _check_query(request)
     request.state.caller = caller
@@ -64,6 +67,12 @@ async def _known(request: Request, office: Office) -> Caller | None:
     token_id = None if session is None else opened(office.key, "session", session, now=office.clock())
     if session is None or token_id is None:
         return None
-    if request.method not in SAFE and not csrf_matches(office.key, session, request.headers.get(CSRF_HEADER)):
+    if request.method not in SAFE and not csrf_matches(office.key, session, await _csrf_given(request)):
         raise Problem(403, "The CSRF token of this session is missing; load the page again.")
     return await run_in_threadpool(office.tokens.caller_of_id, token_id)
+
+
+async def _csrf_given(request: Request) -> str | None:
+    """Return the CSRF token of a request: in a header from scripts, in a field from forms."""
+    given = request.headers.get(CSRF_HEADER)
+    return given if given is not None else (await form_of(request)).get(CSRF_FIELD)

@@ -24,6 +24,7 @@ from defero.service.events.facts import (
     Settled,
     Skipped,
     TimedOut,
+    Undone,
 )
 
 __all__ = [
@@ -50,4 +51,5 @@ __all__ = [
     "Settled",
     "Skipped",
     "TimedOut",
+    "Undone",
 ]

@@ -129,6 +129,30 @@ class Skipped(Fact):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Undone(Fact):
+    """A person took their answer back: the case stands as before it, and whoever was asked since is asked no more.
+
+    Attributes
+    ----------
+    person, by : str
+    counted : bool
+        Whether the answer counted.
+    asked_at, due : float, optional
+        Since when and until when the question is theirs again; None where it was not theirs when they answered.
+    waited : float
+        Seconds from question to answer, which are not counted any more.
+    """
+
+    kind: ClassVar[str] = "undone"
+    person: str
+    counted: bool
+    asked_at: float | None
+    due: float | None
+    waited: float
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimedOut(Fact):
     """A person did not answer in time."""
 
@@ -326,6 +350,7 @@ FACTS: dict[str, type[Fact]] = {
         Observed,
         Answered,
         Skipped,
+        Undone,
         TimedOut,
         Settled,
         Outcome,

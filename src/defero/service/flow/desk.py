@@ -44,6 +44,9 @@ class Desk(Protocol):
     def first_entries(self, cases: Iterable[str]) -> dict[str, list[Entry]]:
         """Return what the log has of some cases, from the beginning."""
 
+    def history(self, case: str) -> list[Entry]:
+        """Return all entries about a case that are in the log."""
+
     def open_questions(self, *, due_before: float | None = None, person: str | None = None) -> list[str]:
         """Return the cases whose question is due, or is with a person; at most a thousand, the oldest first."""
 

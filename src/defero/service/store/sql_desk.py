@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from defero.service.events import Entry
 from defero.service.flow.desk import Request
@@ -75,9 +75,14 @@ class SqlDesk:
             by_case.setdefault(str(entry.case), []).append(entry)
         return by_case
 
+    def history(self, case: str) -> list[Entry]:
+        """Return all entries about a case that are in the log."""
+        return log.of_cases(self.connection, [case])
+
     def open_questions(self, *, due_before: float | None = None, person: str | None = None) -> list[str]:
         """Return the cases whose question is due, or is with a person."""
-        query = select(CASES.c.case_id).where(CASES.c.asked.is_not(None)).order_by(CASES.c.asked_at).limit(_AT_ONCE)
+        in_order = (CASES.c.asked_at, func.length(CASES.c.case_id), CASES.c.case_id)  # c9 before c10
+        query = select(CASES.c.case_id).where(CASES.c.asked.is_not(None)).order_by(*in_order).limit(_AT_ONCE)
         if due_before is not None:
             query = query.where(CASES.c.due <= due_before)
         if person is not None:

@@ -16,6 +16,7 @@ from defero.service.events import (
     Settled,
     Skipped,
     TimedOut,
+    Undone,
 )
 
 
@@ -147,6 +148,8 @@ def apply(state: CaseState | None, entry: Entry) -> CaseState:
             return replace(state, uncounted=(*state.uncounted, (fact.person, fact.answer)))
         case Skipped() | TimedOut():
             return _returned(state, fact.person)
+        case Undone():
+            return _undone(state, fact)
         case Settled():
             return replace(state, asked=None, asked_at=None, due=None, settled_at=entry.at, step=_step(fact))
         case Compared():
@@ -159,6 +162,17 @@ def apply(state: CaseState | None, entry: Entry) -> CaseState:
 def _returned(state: CaseState, person: str) -> CaseState:
     """Return the case without the question of a person, if it is theirs."""
     return replace(state, asked=None, asked_at=None, due=None) if state.asked == person else state
+
+
+def _undone(state: CaseState, fact: Undone) -> CaseState:
+    """Return the case without an answer; where it counted, the case is open again and the question theirs."""
+    if not fact.counted:
+        return replace(state, uncounted=tuple(pair for pair in state.uncounted if pair[0] != fact.person))
+    answers = tuple(pair for pair in state.answers if pair[0] != fact.person)
+    opened = replace(state, answers=answers, settled_at=None)
+    if fact.asked_at is None:  # it was not theirs when they answered: whoever has it keeps it
+        return opened
+    return replace(opened, asked=fact.person, asked_at=fact.asked_at, due=fact.due)
 
 
 def _step(fact: Asked | Settled | Observed) -> Step:

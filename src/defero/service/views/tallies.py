@@ -19,6 +19,7 @@ from defero.service.events import (
     Settled,
     Skipped,
     TimedOut,
+    Undone,
 )
 from defero.service.views.cases import CaseState
 
@@ -73,6 +74,8 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
             yield (day, fact.person, "answered" if fact.counted else "uncounted"), 1
             if before is not None and before.asked == fact.person and before.asked_at is not None:
                 yield (day, fact.person, "waited"), round(1000 * (entry.at - before.asked_at))
+        case Undone() if before is not None:
+            yield from _taken_back(day, before, fact)
         case Skipped() | TimedOut():
             yield (day, fact.person, fact.kind), 1
         case Settled():
@@ -82,6 +85,16 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
                 yield (day, TEAM, "settled_alone"), 1
         case Outcome() if before is not None:
             yield from _judged(day, before, fact)
+
+
+def _taken_back(day: str, before: CaseState, fact: Undone) -> Iterator[tuple[Tally, int]]:
+    """Yield what an answer that was taken back had added, and the answer of the case that rested on it."""
+    yield (day, fact.person, "answered" if fact.counted else "uncounted"), -1
+    if fact.waited:
+        yield (day, fact.person, "waited"), -round(1000 * fact.waited)
+    if fact.counted and before.settled and before.step is not None:
+        yield (day, TEAM, "settled"), -1
+        yield (day, TEAM, "promised"), -round(MILLION * before.step.p_right)
 
 
 def _judged(day: str, before: CaseState, fact: Outcome) -> Iterator[tuple[Tally, int]]:

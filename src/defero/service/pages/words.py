@@ -1,0 +1,69 @@
+"""How numbers and times read on the pages."""
+
+from datetime import UTC, datetime
+
+NOTHING = "–"
+"""Stands where there is no number."""
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent.
+
+    >>> percent(0.8349), percent(None)
+    ('83 %', '–')
+    """
+    return NOTHING if share is None else f"{100 * share:.0f} %"
+
+
+def money(amount: float | None) -> str:
+    """Return an amount in the unit of the policy; small ones with two digits that say something.
+
+    >>> money(1234.5), money(0.0), money(0.00248)
+    ('1,234.50', '0.00', '0.0025')
+    """
+    if amount is None:
+        return NOTHING
+    return f"{amount:.2g}" if 0 < abs(amount) < 0.01 else f"{amount:,.2f}"
+
+
+def number(value: object) -> str:
+    """Return a value of a cell; numbers without digits that say nothing.
+
+    >>> number(1234567.0), number(0.1 + 0.2), number(None), number("arm"), number(True)
+    ('1,234,567', '0.3', '–', 'arm', 'true')
+    """
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.0f}" if value.is_integer() else f"{value:.6g}"
+    return str(value)
+
+
+def duration(seconds: float | None) -> str:
+    """Return a length of time in its largest unit.
+
+    >>> duration(42), duration(170), duration(7_200), duration(200_000), duration(None)
+    ('42 s', '3 min', '2 h', '2 days', '–')
+    """
+    if seconds is None:
+        return NOTHING
+    for size, name in ((172_800, "days"), (7_200, "h"), (120, "min")):
+        if seconds >= size:
+            return f"{seconds / {'days': 86_400, 'h': 3_600, 'min': 60}[name]:.0f} {name}"
+    return f"{max(seconds, 0):.0f} s"
+
+
+def ago(at: float | None, now: float) -> str:
+    """Return how long ago a time was."""
+    return NOTHING if at is None else f"{duration(now - at)} ago"
+
+
+def moment(at: float | None) -> str:
+    """Return a time (UTC).
+
+    >>> moment(0.0)
+    '1970-01-01 00:00:00'
+    """
+    return NOTHING if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,228 @@
+"""The service in a real browser: an expert works by keyboard alone, the lead sees it, and everything can be read.
+
+Needs the system's Chromium; `make browser` runs it. With npm on this machine axe-core looks at every page too.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import uvicorn
+from looking import CONTRASTS, OVERFLOWING, run
+
+from defero.service.access.links import issue_link
+from defero.service.access.shell import Shell
+from defero.service.office import Office
+from defero.service.pages.site import make_site
+
+pytestmark = pytest.mark.browser
+
+SCREENS = [(360, "light"), (360, "dark"), (768, "light"), (1280, "light"), (1280, "dark")]
+AXE_RUN = "axe.run().then(found => found.violations.map(one => [one.id, one.impact, one.nodes[0].html]))"
+
+
+def past_cases(n=600):
+    """Return cases of two classes that a model cannot tell apart where x is near 0; ann and bob can."""
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=n), rng.normal(size=n)
+    truth = np.where(x + 0.8 * rng.normal(size=n) > 0, "malign", "benign")
+    wrong = np.where(truth == "malign", "benign", "malign")
+    answers = {name: np.where(rng.random(n) < p, truth, wrong) for name, p in (("ann", 0.97), ("bob", 0.9))}
+    return pd.DataFrame({"x": x.round(3), "noise": noise.round(3), "truth": truth, **answers})
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory, browser):
+    """Train a tiny team and serve it; cases near the border wait for ann and bob."""
+    folder = tmp_path_factory.mktemp("served")
+    past_cases().to_csv(folder / "cases.csv", index=False)
+    model = folder / "model"
+    run("fit", folder / "cases.csv", "--label", "truth", "--experts", "ann,bob", "--net", "linear", "--out", model)
+    office = Office.open(model, str(folder / "service.sqlite"))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    config = uvicorn.Config(Shell(make_site(office)), port=port, log_level="error", access_log=False, lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield office, f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture
+def enter(browser, served):
+    """Return a way to open somebody's link in a window of their own; what goes wrong in it fails the test."""
+    office, address = served
+    contexts, wrong = [], []
+
+    def enter_as(name, width=1280, scheme="light"):
+        person = office.first_lead() if name == "lead" else office.person_named(name)
+        with office.database.write() as connection:
+            link = issue_link(connection, office.key, person, now=office.clock())
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        # A page that is refused is a page too; Chromium says so in its console.
+        page.on("console", lambda one: None if "403 (Forbidden)" in one.text else wrong.append(one.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda one: None if one.url.startswith((address, "data:")) else wrong.append(one.url))
+        page.goto(address + link)
+        page.wait_for_url("**/console" if name == "lead" else "**/inbox")
+        return page
+
+    yield enter_as
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    """Return the script of axe-core: the file that DEFERO_AXE names, or what npm installs."""
+    if "DEFERO_AXE" in os.environ:
+        return Path(os.environ["DEFERO_AXE"]).read_text()
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm here, and DEFERO_AXE names no axe.min.js")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "axe-core", "--no-audit", "--no-fund", "--ignore-scripts"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        pytest.skip("npm cannot install axe-core here")
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
+
+
+def add(lead, address, n):
+    """Add n cases at the border as the lead does, by a table."""
+    lead.goto(f"{address}/console/cases")
+    lead.evaluate("document.querySelector('details.panel').open = true")
+    lead.fill("#table", "x,noise\n" + "\n".join(f"{0.001 * i},0.1" for i in range(n)))
+    lead.click("details.panel button")
+    lead.wait_for_url("**added=*")
+
+
+def title(page):
+    return page.inner_text("h1")
+
+
+def press(page, key):
+    """Press a key, and wait for the page that it leads to."""
+    with page.expect_navigation():
+        page.keyboard.press(key)
+
+
+def test_an_expert_works_by_keyboard_alone_and_the_lead_sees_it(enter, served):
+    _, address = served
+    lead = enter("lead")
+    add(lead, address, 8)
+    name = max(("ann", "bob"), key=lambda one: asked(lead, address, one))
+    n_asked = asked(lead, address, name)
+    assert n_asked >= 7
+    expert = enter(name)
+    assert expert.evaluate("document.activeElement.id") == "case"  # screen readers begin with the case
+    seen = []
+    for _ in range(5):
+        seen.append(title(expert))
+        press(expert, "2")
+        assert f"{seen[-1]}: you answered malign" in expert.inner_text("[role=status]")
+    assert len(set(seen)) == 5
+    press(expert, "u")
+    assert title(expert) == seen[-1]
+    press(expert, "1")
+    assert f"{seen[-1]}: you answered benign" in expert.inner_text("[role=status]")
+    skipped = title(expert)
+    expert.keyboard.press("s")
+    assert expert.evaluate("document.activeElement.id") == "note"
+    expert.keyboard.press("Escape")
+    assert expert.evaluate("document.activeElement.id") == "case"
+    expert.keyboard.press("s")
+    expert.keyboard.type("1 scan is missing, u see")  # these keys mean nothing in a text
+    press(expert, "Enter")
+    assert f"{skipped}: skipped" in expert.inner_text("[role=status]")
+    lead.goto(f"{address}/console")
+    cells = lead.locator("#load tbody tr", has_text=name).locator("td").all_inner_texts()
+    assert cells[2:4] == ["5", "1"]
+    lead.goto(f"{address}/console/cases/{skipped}")
+    assert "1 scan is missing, u see" in lead.inner_text("main")
+    lead.goto(f"{address}/console/cases/{seen[-1]}")
+    words = lead.inner_text("main")
+    assert words.index("answered malign") < words.index("took the answer back") < words.index("answered benign")
+
+
+def asked(lead, address, name):
+    lead.goto(f"{address}/console")
+    return int(lead.locator("#load tbody tr", has_text=name).locator("td").nth(1).inner_text())
+
+
+def test_keys_can_be_switched_off_and_everything_works_without_scripts(enter, served, browser):
+    _, address = served
+    add(enter("lead"), address, 4)
+    expert = enter("ann")
+    expert.uncheck("#keys")
+    before = title(expert)
+    expert.keyboard.press("1")
+    expert.reload()
+    assert title(expert) == before
+    assert not expert.is_checked("#keys")
+    plain = browser.new_context(java_script_enabled=False, storage_state=expert.context.storage_state()).new_page()
+    plain.goto(f"{address}/inbox")
+    plain.click(".answers button >> nth=0")
+    assert "you answered" in plain.inner_text("[role=status]")
+    plain.context.close()
+
+
+def pages_of(enter, served, width, scheme):
+    """Yield every page, with something in it."""
+    _, address = served
+    lead = enter("lead", width, scheme)
+    add(lead, address, 3)
+    yield "cases", lead
+    case = lead.locator("main table a").first.get_attribute("href")
+    for path in (case, "/console", "/console?days=90", "/console/people"):
+        lead.goto(address + path)
+        yield path, lead
+    lead.click("text=New link >> nth=0")
+    yield "new link", lead
+    expert = enter("ann", width, scheme)
+    yield "inbox", expert
+    expert.click(".answers button >> nth=0")
+    expert.click("summary >> text=Skip")
+    yield "inbox after an answer", expert
+    expert.goto(f"{address}/console")
+    yield "refused", expert
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_nothing_overflows_and_everything_can_be_read(enter, served, width, scheme):
+    for name, page in pages_of(enter, served, width, scheme):
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        assert page.evaluate(OVERFLOWING) == [], name
+        assert page.evaluate(CONTRASTS) == [], name
+
+
+def test_axe_finds_no_serious_fault(enter, served, axe):
+    for name, page in pages_of(enter, served, 360, "light"):
+        # The page's own policy forbids scripts in the page: the tool runs from outside of it.
+        page.evaluate(axe)
+        faults = page.evaluate(
+            "axe.run().then(found => found.violations.map(one => [one.id, one.impact, one.nodes[0].html]))"
+        )
+        assert [one for one in faults if one[1] in ("serious", "critical")] == [], name
+
+
+def test_on_paper_there_are_no_forms(enter, served):
+    lead = enter("lead", 794, "dark")
+    lead.emulate_media(media="print")
+    assert lead.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert lead.evaluate("[...document.querySelectorAll('form, button')].every(one => !one.getClientRects().length)")
