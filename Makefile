@@ -11,7 +11,7 @@ WORKERS ?= 2
 # A file stays with one worker: what its tests share is made once.
 SHARED := -n $(WORKERS) --dist loadfile
 
-.PHONY: help setup demo test check unit browser slow pages bench bench-check clean
+.PHONY: help setup demo test check unit slowest browser slow pages docs docs-check bench bench-check release-check audit lowest clean
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*##/\t/'
 
@@ -23,7 +23,7 @@ $(READY):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	UV_FIND_LINKS="$(or $(UV_FIND_LINKS),$(PIP_FIND_LINKS))" VIRTUAL_ENV="$(VENV)" \
-	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,pictures,onnx,efficientnet,service,browser,dev]' \
+	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,pictures,onnx,efficientnet,service,browser,docs,dev]' \
 	  --editable papers/verma2023
 	@# Bytecode now: where PYTHONDONTWRITEBYTECODE is set, every process would compile pandas, scikit-learn and torch anew.
 	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src >/dev/null 2>&1 || true
@@ -44,14 +44,26 @@ check: setup     ## ruff, mypy --strict, import-linter
 unit: setup      ## the tests and every example in the docs
 	$(ONE_THREAD) $(BIN)/pytest $(SHARED) -m "not slow and not browser"
 
-browser: setup   ## the reports in the system's Chromium, at every width, light, dark and printed
-	$(ONE_THREAD) $(BIN)/pytest -m browser tests/browser
+slowest: setup   ## where the CPU time of the tests goes: the dearest files and the 30 dearest tests
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.cpu_of_tests $(SHARED) -m "not slow and not browser"
 
-slow: setup      ## the statistical studies whose results are committed in tests/statistical/results
+browser: setup   ## reports and the service in the system's Chromium
+	$(ONE_THREAD) $(BIN)/pytest -m "browser and not slow" tests/browser
+
+slow: setup      ## the studies whose results are committed, the whole loop of a team in Chromium, eight times the examples
 	$(ONE_THREAD) $(BIN)/pytest $(SHARED) -m "slow and not browser"
+	$(ONE_THREAD) $(BIN)/pytest -m "slow and browser" tests/browser
+	$(ONE_THREAD) $(BIN)/pytest $(SHARED) -m "hypothesis and not slow" --hypothesis-profile thorough
 
-pages: setup     ## docs/losses.md, docs/people.md and the paper's page, from the results that are committed
+pages: setup     ## the numbers on the pages of docs/ and of the paper, from the results that are committed
 	$(BIN)/python -m benchmarks.page_numbers
+
+docs: setup      ## the documentation site in build/docs, strict: a broken link or an unlisted page is an error
+	NO_MKDOCS_2_WARNING=1 $(ONE_THREAD) $(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python -m website.links build/docs
+
+docs-check: docs ## every page of the site in Chromium with axe-core: 360 and 1280 px, light and dark, search
+	$(BIN)/python -m website.looks build/docs
 
 bench: setup     ## speed, beside a plain formulation in the same run
 	$(ONE_THREAD) $(BIN)/python -m benchmarks
@@ -59,5 +71,16 @@ bench: setup     ## speed, beside a plain formulation in the same run
 bench-check: setup ## exit 1 where an operation became 1.5 times slower beside its plain formulation
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.ratios --check
 
+release-check: setup ## the release list, answered with yes or no: wheels, an empty environment, README, the service
+	$(BIN)/python -m release
+
+audit: setup     ## known flaws of the pinned versions; says so where the advisory database cannot be reached
+	@$(BIN)/python -m venv .venv-audit
+	@.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	.venv-audit/bin/python -m checks.audit
+
+lowest: setup    ## fit, route and the tests of arrays with the lowest supported versions, in .venv-lowest
+	$(ONE_THREAD) $(BIN)/python -m checks.lowest
+
 clean:           ## remove the environment and every cache
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache defero-demo
+	rm -rf $(VENV) .venv-audit .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache defero-demo

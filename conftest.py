@@ -14,7 +14,9 @@ install_import_hook([f"defero.{room}" for room in ROOMS], "beartype.beartype")
 CHECKED = {*ROOMS, "estimators"}
 """Whose tests check shapes. The others fit hundreds of networks through the same code; checks were a sixth of that."""
 
-settings.register_profile("defero", max_examples=60, deadline=None, derandomize=True)
+# The same examples in every run: more of them are worth their time once in a while, by `make slow`.
+settings.register_profile("defero", max_examples=25, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=200, deadline=None, derandomize=True)
 settings.load_profile("defero")
 
 # The key of row fingerprints is made at first use: not in the home of whoever runs the tests.
@@ -24,12 +26,15 @@ os.environ.pop("DEFERO_ROWS_KEY", None)
 TORCH = find_spec("torch") is not None
 INSTALL = "pip install 'defero[train]'"
 SERVICE = find_spec("fastapi") is not None and find_spec("sqlalchemy") is not None
-LACKING = (*(() if TORCH else ROOMS), *(() if SERVICE else ("service",)))
+SITE = find_spec("mkdocs") is not None
+LACKING = (*(() if TORCH else ROOMS), *(() if SERVICE else ("service", "browser")))
 # Without PyTorch, or without what the service needs, tests of these rooms are not even collected. Alembic runs the
 # migrations as scripts.
 collect_ignore_glob = [
     "src/defero/service/store/migrations/*",
-    *(f"{place}/{room}/*" for place in ("tests", "src/defero") for room in LACKING),
+    *(() if SITE else ("website/*",)),
+    # The folder too: its conftest.py would be loaded before its files are left out.
+    *(f"{place}/{room}{ending}" for place in ("tests", "src/defero") for room in LACKING for ending in ("", "/*")),
 ]
 
 

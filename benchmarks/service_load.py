@@ -1,8 +1,8 @@
 """Load on `defero serve`: cases of 32 numbers and 20 experts posted, on disk and answered, on SQLite and two cores.
 
 Beside the same application with an empty handler, and beside `Router.next_step` alone. Rates and waits are of the wall
-clock, with the clients on the same cores: where the load average is above 1 before, others were at work too, and only
-the CPU milliseconds a case, which the kernel counted for the server, tell something.
+clock, with the load generator on the same cores: where the load average is above 1 before, others were at work too, and
+only the CPU milliseconds a case, which the kernel counted for the server, tell something.
 """
 
 import os
@@ -10,17 +10,16 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.load_generator import body_of, figures_of, run_load
 from defero import DeferralClassifier, Router
-from defero.client import Client, ServiceError
 from defero.service.people import add_with_token
 
 N_NUMBERS, N_EXPERTS = 32, 20
@@ -45,92 +44,43 @@ uvicorn.run(Shell(app), port=int(sys.argv[1]), access_log=False, log_level="warn
 
 
 def run() -> dict[str, Any]:
-    """Return the figures; wall-clock ones are of a server and its clients on the same cores."""
+    """Return the figures; wall-clock ones are of a server and its load generator on the same cores."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         router = _router(folder / "model")
         rows = np.random.default_rng(1).normal(size=(BATCH, N_NUMBERS)).tolist()
         figures: dict[str, Any] = {"cores": os.cpu_count(), "load average before": round(os.getloadavg()[0], 1)}
-        with _served([sys.executable, "-m", "defero", "serve", str(folder / "model")]) as (url, pid):
+        with _served([sys.executable, "-m", "defero", "serve", str(folder / "model")]) as (port, pid):
             # A machine: the lead, whose token is printed, may make 50 requests a second.
             where = str(folder / "model.sqlite")
             token = add_with_token(where, "load", "machine", days=1, now=time.time())[1]
-            figures |= _loads(url, token, pid, rows)
-            before, started = _resident(pid), time.monotonic()
-            _hammer(url, token, lambda client: client.add(rows), clients=2, most=MANY // BATCH)
-            figures["100,000 cases: seconds"] = round(time.monotonic() - started, 1)
-            figures["100,000 cases: resident MB before and after"] = [before, _resident(pid)]
-        with _served([sys.executable, "-c", EMPTY]) as (url, pid):
-            figures |= {f"empty handler: {name}": value for name, value in _loads(url, "none", pid, rows).items()}
+            figures |= _loads(port, token, pid, rows)
+            before = _resident(pid)
+            load = run_load(port, token, [body_of(rows)], n_cases=BATCH, clients=2, most=MANY // BATCH)
+            figures[f"{MANY:,} cases: seconds"] = round(load.seconds, 1)
+            figures[f"{MANY:,} cases: resident MB before and after"] = [before, _resident(pid)]
+        with _served([sys.executable, "-c", EMPTY]) as (port, pid):
+            empty = _loads(port, "none", pid, rows, empty=True)
+        figures |= {f"empty handler: {name}": value for name, value in empty.items()}
         figures |= _alone(router, np.array(rows))
         figures["load average after"] = round(os.getloadavg()[0], 1)
     return figures
 
 
-def _loads(url: str, token: str, pid: int, rows: list[list[float]]) -> dict[str, Any]:
-    """Return cases a second one by one and in batches, waiting times, and what a case costs the server."""
-    _hammer(url, token, lambda client: client.add(rows[:1]), clients=2, most=20)
-    spent = _cpu(pid)
-    waits, seconds = _hammer(url, token, lambda client: client.add(rows[:1]), clients=CLIENTS, seconds=SECONDS)
-    single = _cpu(pid) - spent
-    figures = {
-        "one by one: cases/s": round(len(waits) / seconds),
-        "one by one: ms p50, p99": _percentiles(waits),
-        "one by one: server CPU ms a case": round(1000 * single / len(waits), 3),
-    }
-    paced, _ = _hammer(url, token, lambda client: client.add(rows[:1]), clients=8, seconds=SECONDS, pause=8 / PACED)
-    figures[f"one by one at {PACED}/s: ms p50, p99"] = _percentiles(paced)
-    spent = _cpu(pid)
-    waits, seconds = _hammer(url, token, lambda client: client.add(rows), clients=2, seconds=SECONDS)
-    batch = _cpu(pid) - spent
-    figures[f"batches of {BATCH}: cases/s"] = round(BATCH * len(waits) / seconds)
-    figures[f"batches of {BATCH}: server CPU ms a case"] = round(1000 * batch / (BATCH * len(waits)), 3)
+def _loads(port: int, token: str, pid: int, rows: list[list[float]], *, empty: bool = False) -> dict[str, Any]:
+    """Return rates, waiting times and CPU a case: one by one, one by one at half the load, and in batches."""
+    single, batch = [body_of([row]) for row in rows], [body_of(rows)]
+    figures: dict[str, Any] = {}
+    run_load(port, token, single, n_cases=1, clients=2, most=100, empty=empty)
+    for name, bodies, n_cases, options in (
+        ("one by one", single, 1, {"clients": CLIENTS}),
+        (f"one by one at {PACED}/s", single, 1, {"clients": CLIENTS, "rate": PACED}),
+        (f"batches of {BATCH}", batch, BATCH, {"clients": 2}),
+    ):
+        spent = _cpu(pid)
+        load = run_load(port, token, bodies, n_cases=n_cases, seconds=SECONDS, empty=empty, **options)
+        figures |= figures_of(load, name, _cpu(pid) - spent)
     return figures
-
-
-def _hammer(
-    url: str,
-    token: str,
-    call: Callable[[Client], Any],
-    *,
-    clients: int,
-    seconds: float = 3_600.0,
-    most: int = 10**9,
-    pause: float = 0.0,
-) -> tuple[list[float], float]:
-    """Call from several threads until the time is over or enough is done; return each wait, and the seconds."""
-    waits: list[float] = []
-    refused: list[ServiceError] = []
-    left, lock = [most], threading.Lock()
-    started = time.monotonic()
-
-    def work(place: int) -> None:
-        with Client(url, token) as client:
-            due = started + pause * place / clients
-            while time.monotonic() - started < seconds:
-                with lock:
-                    left[0] -= 1
-                    if left[0] < 0:
-                        return
-                if pause:
-                    time.sleep(max(0.0, due - time.monotonic()))
-                    due += pause
-                begun = time.monotonic()
-                try:
-                    call(client)
-                except ServiceError as error:
-                    refused.append(error)
-                    return
-                waits.append(time.monotonic() - begun)
-
-    threads = [threading.Thread(target=work, args=(place,)) for place in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if refused:
-        raise refused[0]
-    return waits, time.monotonic() - started
 
 
 def _alone(router: Router, matrix: Any) -> dict[str, Any]:
@@ -147,14 +97,13 @@ def _alone(router: Router, matrix: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _served(command: list[str]) -> Iterator[tuple[str, int]]:
-    """Start a server; yield its URL and its process id."""
+def _served(command: list[str]) -> Iterator[tuple[int, int]]:
+    """Start a server; yield its port and its process id."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ["--port", str(port)] if "serve" in command else [str(port)]
     process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -162,7 +111,7 @@ def _served(command: list[str]) -> Iterator[tuple[str, int]]:
         except OSError:
             time.sleep(0.05)
     try:
-        yield url, process.pid
+        yield port, process.pid
     finally:
         process.terminate()
         process.wait()
@@ -180,10 +129,6 @@ def _router(folder: Path) -> Router:
     router.calibrate(features[2_000:], labels[2_000:], answers[2_000:], disjoint=True)
     router.save(folder)
     return router
-
-
-def _percentiles(waits: list[float]) -> list[float]:
-    return [round(1000 * float(np.quantile(waits, share)), 1) for share in (0.5, 0.99)]
 
 
 def _cpu(pid: int) -> float:

@@ -55,7 +55,7 @@ def run() -> dict[str, object]:
 
 
 def page_table(figures: dict[str, Any]) -> list[str]:
-    """Return the rows of the table in docs/text.md."""
+    """Return the rows of the table in docs/howto/text.md."""
     rows = ["| texts | | TF-IDF | MiniLM | MiniLM - TF-IDF, 95 % interval |", "| --- | --- | --- | --- | --- |"]
     for name in SPLITS:
         entry = figures[name]

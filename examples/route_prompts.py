@@ -8,7 +8,7 @@ tokens, in and out. The first prompts are asked of every member. Then, batch by 
 far, each prompt goes to the member whose expected score is worth its price, and the call is recorded in
 `routing/calls.jsonl`. A member that fails is left out for that prompt. The key is read from OPENAI_API_KEY.
 
-Replace `score_answer` by your own check: a unit test, a judge (docs/judge.md), or a person's click.
+Replace `score_answer` by your own check: a unit test, a judge (docs/howto/judge.md), or a person's click.
 """
 
 import argparse

@@ -97,6 +97,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 3), metavar=("FIRST", "END"))
     parser.add_argument("--epochs", type=int)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--experts", type=int, nargs="+", help="numbers of experts; all of the plan by default")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no run after so many")
     parser.add_argument("--limit", type=int, help="pictures of each part, to try it out")
     parser.add_argument("--page-only", action="store_true")
@@ -110,6 +112,8 @@ def main() -> None:
             for method, n_experts, seed, nets, cutout in PLANS[plan](range(*options.seeds), options.epochs):
                 if time.monotonic() - began > options.seconds:
                     break
+                if method.name not in options.methods or (options.experts and n_experts not in (0, *options.experts)):
+                    continue
                 if (method.name, n_experts, seed, nets.trunk, nets.settings.epochs) in done and plan != "trials":
                     continue
                 record = run(parts, method, n_experts=n_experts, seed=seed, nets=nets, cutout=cutout)

@@ -20,8 +20,12 @@ def averaged(
 def picce(
     class_logits: Tensor, expert_logits: Tensor, labels: Tensor, correct: Tensor, *, observed: Tensor | None = None
 ) -> Tensor:
-    """Cross entropy over classes and experts of the label and of one expert: the right one with the largest logit."""
-    log_q = log_softmax(torch.cat([class_logits, expert_logits], dim=1), dim=1)
+    """Cross entropy over classes and experts of the label and of one expert: the right one with the largest logit.
+
+    Experts who did not answer are left out of the normaliser as well, as in `softmax_loss`: PiCCE's paper has no
+    missing answers, and with its normaliser over all experts they would be asked too rarely.
+    """
+    log_q = _log_q(class_logits, expert_logits, observed)
     n_classes = class_logits.shape[1]
     right = correct.bool() if observed is None else correct.bool() & observed
     best = log_q[:, n_classes:].masked_fill(~right, -torch.inf).max(dim=1).values
@@ -34,11 +38,18 @@ def realizable(
     class_logits: Tensor, expert_logits: Tensor, labels: Tensor, correct: Tensor, *, observed: Tensor | None = None
 ) -> Tensor:
     """-log of the share of the label and of all right experts together (Mozannar et al. 2023, Mao et al. 2024)."""
-    log_q = log_softmax(torch.cat([class_logits, expert_logits], dim=1), dim=1)
+    log_q = _log_q(class_logits, expert_logits, observed)
     right = correct.bool() if observed is None else correct.bool() & observed
     on_label = torch.zeros_like(class_logits, dtype=torch.bool).scatter_(1, labels[:, None], value=True)
     good = torch.cat([on_label, right], dim=1)
     return -log_q.masked_fill(~good, -torch.inf).logsumexp(dim=1)
+
+
+def _log_q(class_logits: Tensor, expert_logits: Tensor, observed: Tensor | None) -> Tensor:
+    """Return the log-softmax over classes and the experts who answered, (n, K + J)."""
+    if observed is not None:
+        expert_logits = expert_logits.masked_fill(~observed, torch.finfo(expert_logits.dtype).min / 2)
+    return log_softmax(torch.cat([class_logits, expert_logits], dim=1), dim=1)
 
 
 def register() -> None:

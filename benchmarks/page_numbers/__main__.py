@@ -1,4 +1,4 @@
-"""`python -m benchmarks.page_numbers`: write the numbers of docs/losses.md, docs/people.md and the paper's page."""
+"""`python -m benchmarks.page_numbers`: write the numbers of the pages of docs/ and of the paper's page."""
 
 from benchmarks.page_numbers.pages import PAGES, written
 from defero_verma2023.figures.published import paper_folder

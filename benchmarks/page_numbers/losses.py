@@ -1,4 +1,4 @@
-"""The tables of docs/losses.md."""
+"""The tables of docs/explanation/losses.md."""
 
 import json
 import re

@@ -3,11 +3,17 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.page_numbers import losses, people
+from benchmarks.page_numbers import field, losses, money, people, speed
 from benchmarks.page_numbers.blocks import Block, fill
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES: dict[Path, Mapping[str, Block]] = {DOCS / "losses.md": losses.BLOCKS, DOCS / "people.md": people.BLOCKS}
+PAGES: dict[Path, Mapping[str, Block]] = {
+    DOCS / "explanation" / "losses.md": losses.BLOCKS,
+    DOCS / "studies" / "people.md": people.BLOCKS,
+    DOCS / "studies" / "field.md": field.BLOCKS,
+    DOCS / "studies" / "money.md": money.BLOCKS,
+    DOCS / "studies" / "speed.md": speed.BLOCKS,
+}
 
 
 def written(page: Path) -> str:

@@ -1,4 +1,4 @@
-"""The tables of docs/people.md."""
+"""The tables of docs/studies/people.md."""
 
 import json
 from pathlib import Path

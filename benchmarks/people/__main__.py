@@ -42,6 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         "cores": os.cpu_count(),
         "threads": os.environ.get("OMP_NUM_THREADS", "not set"),
         "versions": library_versions(),
+        "made_on": options.made_on,
         "skipped": finished.skipped,
         "figures": summarise(sets, finished.trials),
     }
@@ -71,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fee", type=float, nargs="*", default=[], help="more fees for the sequential panel")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where people.json and people.md go")
     parser.add_argument("--cache", type=Path, default=cache_folder(), help="where finished trials are kept")
+    parser.add_argument("--made-on", default="", help="machine and versions of the trials, where not all are from here")
     parser.add_argument("--any-code", action="store_true", help="take up trials that other versions of the code made")
     return parser
 

@@ -30,11 +30,12 @@ def page(facts: Mapping[str, Any]) -> str:
 def _opening(facts: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
     seeds = facts["seeds"]
+    made_on = f"\n{facts['made_on']}" if facts.get("made_on") else ""
     tests = sum(len(system["tests"]) for figures in facts["figures"].values() for system in figures["systems"].values())
     return f"""# What deferral to real people is worth
 
 `{facts["command"]}`; splits and systems seeded {seeds[0]} to {seeds[-1]}; code {", ".join(facts["code"])}; {versions};
-{facts["machine"]}, {facts["cores"]} cores, OMP_NUM_THREADS {facts["threads"]}.
+{facts["machine"]}, {facts["cores"]} cores, OMP_NUM_THREADS {facts["threads"]}.{made_on}
 The same figures, and those of each split, are in `people.json`.
 
 Each figure is the mean of up to {len(seeds)} random splits, 70 % to learn from and 30 % to judge on, the same for all

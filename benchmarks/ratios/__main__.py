@@ -1,18 +1,21 @@
 """`make bench-check`, and the figures that it compares with.
 
-`python -m benchmarks.ratios` measures and keeps the ratios, with `--growth` the fits of growing size; `--check`
-measures and exits with 1 if a ratio is 1.5 times worse than what is kept. One thread: OMP_NUM_THREADS=1.
+`python -m benchmarks.ratios` measures and keeps the ratios, with `--growth` the fits of growing size and their
+picture; `--check` measures and exits with 1 if a ratio is 1.5 times worse than what is kept. One thread:
+OMP_NUM_THREADS=1.
 """
 
 import argparse
 import json
 import platform
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from benchmarks.ratios.growth import exponents, measure_point, points
 from benchmarks.ratios.operations import OPERATIONS
+from benchmarks.ratios.picture import draw_growth
 from benchmarks.ratios.timing import measure
 from defero.data.model_folder import library_versions
 
@@ -53,6 +56,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.ratios")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no point after so many seconds")
     options = parser.parse_args()
     kept: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     if options.check:
@@ -67,13 +71,18 @@ def main() -> int:
     }
     if options.growth:
         kept.setdefault("growth", {"points": []})
+        began = time.monotonic()
         for point in points():
             if any(all(other[name] == point[name] for name in point) for other in kept["growth"]["points"]):
                 continue
+            if time.monotonic() - began > options.seconds:
+                print("the time is used up; the same command goes on with the next point", flush=True)
+                break
             kept["growth"]["points"].append({**point, "cpu_s": round(measure_point(point), 2)})
             kept["growth"]["exponents"] = exponents(kept["growth"]["points"])
             RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
             print(kept["growth"]["points"][-1], flush=True)
+        draw_growth(kept["growth"]["points"], RESULTS.with_name("growth.svg"))
         return 0
     kept["ratios"] = {}
     for name, operation in OPERATIONS.items():

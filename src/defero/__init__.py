@@ -5,6 +5,6 @@ The public names load what they need when they are first used, so that `import d
 
 from defero._lazy import attach_stub
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -5,17 +5,19 @@ for whoever only brings cases.
 """
 
 import json
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Self
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
-__all__ = ["Client", "Decision", "ServiceError", "Step"]
+__all__ = ["Client", "Decision", "LabelStudio", "LanguageModel", "ServiceError", "Step"]
 
 Features = Mapping[str, Any] | Sequence[float]
 _SECONDS = 30.0
+_IDLE_SECONDS = 3.0
 
 
 class ServiceError(Exception):
@@ -82,6 +84,71 @@ class Decision:
     reason: str
 
 
+@dataclass(frozen=True)
+class LanguageModel:
+    """An expert that is a language model; members as `PUT /v1/language-models/{person}` takes and returns them.
+
+    Examples
+    --------
+    >>> model = LanguageModel("p3", "https://llm.example/v1", "small", prompt="Note: {note}", per_call=0.002)
+    >>> model.timeout, model.per_minute
+    (60.0, 60)
+    """
+
+    person: str
+    url: str
+    model: str
+    prompt: str = ""
+    classes: tuple[Any, ...] = ()
+    key_variable: str = ""
+    per_call: float = 0.0
+    per_million_in: float = 0.0
+    per_million_out: float = 0.0
+    timeout: float = 60.0
+    within: float = 600.0
+    per_minute: int = 60
+    options: Mapping[str, Any] = field(default_factory=dict)
+    failures: int | None = None
+    status: int | None = None
+    key_is_set: bool | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Return the language model of a reply."""
+        known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
+        return cls(**{**known, "classes": tuple(known.get("classes", ()))})
+
+
+@dataclass(frozen=True)
+class LabelStudio:
+    """A project of Label Studio in which experts answer; members as `PUT /v1/label-studio` takes and returns them.
+
+    Examples
+    --------
+    >>> LabelStudio("https://studio.example", {"p3": "ann@clinic.example"}).key_variable
+    'DEFERO_KEY_LABEL_STUDIO'
+    """
+
+    url: str
+    people: Mapping[str, str | None]
+    key_variable: str = "DEFERO_KEY_LABEL_STUDIO"
+    project: int | None = None
+    title: str = "defero"
+    control: str = "answer"
+    callback: str = ""
+    unknown: str = "ignore"
+    poll: float = 30.0
+    ready: bool | None = None
+    webhook: bool | None = None
+    failures: int | None = None
+    status: int | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Return the project of a reply."""
+        return cls(**{one.name: values[one.name] for one in fields(cls) if one.name in values})
+
+
 class Client:
     """Speaks with a service. Not to be shared by threads.
 
@@ -108,6 +175,7 @@ class Client:
         build = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._connection = build(parts.hostname, parts.port, timeout=timeout)
         self._base, self._token = parts.path.rstrip("/"), token
+        self._last_used = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -170,6 +238,34 @@ class Client:
                 return
             after = int(page["next"])
 
+    def language_models(self) -> list[LanguageModel]:
+        """Return the experts that are language models."""
+        return [LanguageModel.of(one) for one in self.call("GET", "/v1/language-models")["language_models"]]
+
+    def set_language_model(self, model: LanguageModel) -> LanguageModel:
+        """Let a language model answer the questions of the expert `model.person`."""
+        not_sent = ("person", "failures", "status", "key_is_set")
+        terms = {name: value for name, value in vars(model).items() if name not in not_sent}
+        return LanguageModel.of(self.call("PUT", f"/v1/language-models/{quote(model.person, safe='')}", terms))
+
+    def end_language_model(self, person: str) -> None:
+        """Let a person answer the questions of an expert again."""
+        self.call("DELETE", f"/v1/language-models/{quote(person, safe='')}")
+
+    def label_studio(self) -> LabelStudio:
+        """Return the project of Label Studio in which experts answer."""
+        return LabelStudio.of(self.call("GET", "/v1/label-studio"))
+
+    def set_label_studio(self, studio: LabelStudio) -> str:
+        """Let experts answer in Label Studio; return the secret of its webhook."""
+        not_sent = ("ready", "webhook", "failures", "status")
+        terms = {name: value for name, value in vars(studio).items() if name not in not_sent}
+        return str(self.call("PUT", "/v1/label-studio", {**terms, "people": dict(studio.people)})["secret"])
+
+    def end_label_studio(self) -> None:
+        """Let everybody answer in the inbox again."""
+        self.call("DELETE", "/v1/label-studio")
+
     def export(self) -> str:
         """Return the log as the CSV that `defero fit` reads."""
         return self._read("GET", "/v1/export.csv", None, {}).decode()
@@ -185,9 +281,12 @@ class Client:
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
         sent = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", **headers}
         again = method == "GET" or "Idempotency-Key" in headers  # such a request may be sent twice
+        if time.monotonic() - self._last_used > _IDLE_SECONDS:  # the service closes what is idle; others must not fail
+            self._connection.close()
         try:
             response = self._send(method, path, content, sent, again=again)
             reply = response.read()
+            self._last_used = time.monotonic()
         except (OSError, HTTPException) as error:
             self._connection.close()
             raise ServiceError(0, {"detail": f"the service cannot be reached ({type(error).__name__})."}) from error

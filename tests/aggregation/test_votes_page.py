@@ -1,9 +1,9 @@
-"""The examples on docs/votes.md run."""
+"""The examples on docs/explanation/votes.md run."""
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "votes.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "votes.md"
 
 
 def test_the_examples_print_what_stands_below_them():

@@ -1,9 +1,9 @@
-"""The examples on docs/answering.md run."""
+"""The examples on docs/explanation/answering.md run."""
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "answering.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "answering.md"
 
 
 def test_the_examples_print_what_stands_below_them():

@@ -1,4 +1,4 @@
-"""docs/losses.md and docs/people.md have the numbers of the results: their marked blocks are written by a script."""
+"""Pages of docs/ have the numbers of the results: their marked blocks are written by a script."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The files that docs/people.md shows do what the page says, and every system stands on it."""
+"""The files that docs/studies/people.md shows do what the page says, and every system stands on it."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from benchmarks.people.discover import all_systems
 from benchmarks.people.trial import run_trial
 from tiny_crowd import tiny_crowd
 
-PAGE = (Path(__file__).parents[2] / "docs" / "people.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "studies" / "people.md").read_text()
 
 
 def test_the_set_and_the_systems_shown_run(tmp_path, monkeypatch):
@@ -16,7 +16,7 @@ def test_the_set_and_the_systems_shown_run(tmp_path, monkeypatch):
     assert len(shown) == 2
     one_set, systems = ({"__name__": "shown"} for _ in shown)
     for code, into in zip(shown, (one_set, systems), strict=True):
-        exec(compile(code, "docs/people.md", "exec"), into)
+        exec(compile(code, "docs/studies/people.md", "exec"), into)
     pd.DataFrame({"x": range(20), "dr_a": [0, 1] * 10, "dr_b": [1, 1] * 10, "truth": [0, 1] * 10}).to_csv(
         tmp_path / "clinic.csv", index=False
     )

@@ -199,7 +199,7 @@ def test_files_are_found_by_being_there():
         "cifar10h", "lewidi-hs-brexit", "lewidi-md-agreement",
     ]  # fmt: skip
     assert list(SYSTEMS)[:4] == ["model alone", "random annotator", "best annotator", "plain rule"]
-    assert len(SYSTEMS) == len(all_systems()) == 30
+    assert len(SYSTEMS) == len(all_systems()) == 31
     assert [system.kind for system in all_systems()] == sorted(
         (system.kind for system in all_systems()), key=KINDS.index
     )

@@ -1,5 +1,7 @@
 """The benchmark on tables: laws with a known best team, systems, runs that are taken up, verdicts that can fail."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,7 +90,7 @@ def test_a_run_is_taken_up_where_it_was(tmp_path, capsys):
     run([setting], list(SYSTEMS.values()), results, splits=1, tag="now", seconds=60)
     assert capsys.readouterr().out == ""
     line = results.read()["tiny", "plain boosted", 0, PLAIN]
-    assert line["commit"]
+    assert line["commit"] or not (Path(__file__).parents[2] / ".git").exists()  # a copy without history has none
     assert 0.5 < line["accuracy"] <= 1
     assert "## Every system" in page(results.read(), {"tiny": setting}, SYSTEMS | ours(), tag="now")
 

@@ -1,4 +1,4 @@
-"""The table on docs/text.md is that of the benchmark's results."""
+"""The table on docs/howto/text.md is that of the benchmark's results."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ RESULTS = json.loads((ROOT / "benchmarks" / "results" / "text_encoders.json").re
 def test_the_table_stands_on_the_page():
     rows = page_table(RESULTS["figures"])
     assert len(rows) == 2 + len(SPLITS) * len(MEASURES)
-    assert "\n".join(rows) in (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
+    assert "\n".join(rows) in (ROOT / "docs" / "howto" / "text.md").read_text(encoding="utf-8")
 
 
 def test_every_set_has_five_splits_and_paired_differences():

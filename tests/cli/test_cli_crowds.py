@@ -15,7 +15,7 @@ def crowd(name):
     """Return the two files of a crowd, or skip."""
     folder = Path(os.environ.get("DEFERO_DATA", "")) / name
     if not os.environ.get("DEFERO_DATA") or not folder.is_dir():
-        pytest.skip(f"needs DEFERO_DATA with {name} (see docs/datasets.md)")
+        pytest.skip(f"needs DEFERO_DATA with {name} (see docs/howto/datasets.md)")
     return folder / "items.csv.gz", folder / "annotations.csv.gz"
 
 

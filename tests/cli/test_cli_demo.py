@@ -33,7 +33,7 @@ def test_it_compares_and_leaves_a_model_behind(quick):
     assert f"{100 * result['gain']:+.2f} points (95 % interval {low:+.2f} to {high:+.2f}" in human.out
     assert result["gain"] == pytest.approx(result["team"] - result["model"])
     assert f"The model decides {100 * result['coverage']:.1f} % of the cases itself" in human.out
-    command = human.out.splitlines()[-1].split()
+    (command,) = (line.split() for line in human.out.splitlines() if line.startswith("  defero route"))
     assert command == ["defero", "route", "again/model", "again/cases.csv", "--out", "again/decisions.csv"]
     assert run(*command[1:]).out.startswith(f"{result['left_cases']} decisions in again/decisions.csv:")
     judged = json.loads(run("evaluate", "defero-demo/model", "defero-demo/cases.csv", "--json").out)

@@ -128,13 +128,50 @@ def refused(*arguments):
 
 @pytest.mark.parametrize(
     ("cells", "words"),
-    [(["2", "0"], "got '2'"), (["yes", "0"], "got 'yes'"), (["-1", "0"], "got '-1'")],
+    [(["2", "0"], "'2' is no score"), (["yes", "0"], "'yes' is no score"), (["-1", "0"], "'-1' is no score")],
 )
 def test_scores_outside_their_range_name_row_and_column(tmp_path, cells, words):
     pd.DataFrame({"x": [1.5, 2.5, 3], "a": [*cells, "1"], "b": [1, 0, 1]}).to_csv(tmp_path / "t.csv", index=False)
     message = refused("fit", tmp_path / "t.csv", "--scores", "--experts", "a,b", "--out", tmp_path / "m")
-    assert words in message
-    assert "row 2, column a" in message
+    assert f"column a: {words}; a score is a number from 0 to 1" in message
+    assert "row 2" in message
+
+
+def test_all_bad_scores_and_prices_are_named_at_once(tmp_path):
+    table = pd.DataFrame({"x": range(4), "a": ["right", "rigth", "wrong", ""], "b": ["n/a", "Wrong", "1", "n/a"]})
+    table.assign(price=["1", "0,5", "-1", "2"]).to_csv(tmp_path / "t.csv", index=False)
+    options = ["--scores", "--experts", "a,b", "--fee", "a=@price", "--fee", "b=1", "--out", tmp_path / "m"]
+    message = refused("fit", tmp_path / "t.csv", *options)
+    for fact in ("3 bad cells in 3 rows", "column a: 'rigth'", "first in row 3", "column b: 'n/a' (2 cells)"):
+        assert fact in message
+    table.assign(a=1, b=[1, 0, 1, 1], price=["1", "0,5", "-1", "2"]).to_csv(tmp_path / "t.csv", index=False)
+    message = refused("fit", tmp_path / "t.csv", *options)
+    assert "2 bad cells" in message
+    assert "'0,5', '-1' is not a price" in message
+    assert "--bad-rows" not in message  # fit has no such option
+
+
+def test_right_and_wrong_are_scores(tmp_path):
+    table = write_table(tmp_path / "past.csv", n=60)
+    options = ["--scores", "--experts", ",".join(MEMBERS), "--key", "id", "--features", "task,length", "--json"]
+    table[MEMBERS] = table[MEMBERS].replace({1: "Right", 0: "wrong"})
+    table.to_csv(tmp_path / "words.csv", index=False)
+    by_number, by_word = (
+        json.loads(call("fit", tmp_path / f"{name}.csv", *options, "--out", tmp_path / name).stdout)["test"]
+        for name in ("past", "words")
+    )
+    assert by_number == by_word
+
+
+def test_a_typo_in_a_member_s_name_is_told_as_one(pool, tmp_path):
+    options = ["--scores", "--experts", "smal,large,odd", "--fee", "small=1", "--fee", "all=2", "--out", tmp_path / "m"]
+    message = refused("fit", pool[0] / "past.csv", *options)
+    assert "no column 'smal'" in message
+    assert "did you mean 'small'" in message
+
+
+def test_prices_without_the_worth_of_quality_do_not_count_and_fit_says_so(pool):
+    assert any("Pass --error-cost" in note for note in pool[1]["notes"])
 
 
 @pytest.mark.parametrize(
@@ -194,6 +231,23 @@ def test_bad_rows_of_a_pool_are_named_or_left_out(pool, tmp_path):
     assert json.loads(result.stdout)["rows"] == 198
     listed = pd.read_csv(f"{out}.bad-rows.csv")
     assert listed[["row", "column"]].values.tolist() == [[5, "length"], [7, "large_price"]]
+
+
+def test_bad_rows_of_a_pool_are_left_out_of_its_judgement(pool, tmp_path):
+    folder = pool[0]
+    table = pd.read_csv(folder / "new.csv").astype(object)
+    table.loc[3, "length"], table.loc[5, "large_price"], table.loc[9, "odd"] = "long", -1, 1.2
+    table.to_csv(tmp_path / "new.csv", index=False)
+    message = refused("evaluate", folder / "pool", tmp_path / "new.csv")
+    assert all(fact in message for fact in ("'long'", "'-1'", "'1.2'", "3 bad cells in 3 rows"))
+    result = call("evaluate", folder / "pool", tmp_path / "new.csv", "--bad-rows", "skip", "--json")
+    listed = pd.read_csv(tmp_path / "new.csv.bad-rows.csv")
+    assert listed[["row", "column"]].values.tolist() == [[5, "length"], [7, "large_price"], [11, "odd"]]
+    judged = json.loads(result.stdout)
+    table.drop([3, 5, 9]).to_csv(tmp_path / "good.csv", index=False)
+    good = json.loads(call("evaluate", folder / "pool", tmp_path / "good.csv", "--json").stdout)
+    assert judged["test"] == good["test"]
+    assert "3 bad cells" in judged["notes"][0]
 
 
 def test_one_row_says_that_rows_are_missing_and_not_groups(tmp_path):

@@ -1,11 +1,11 @@
-"""The examples on docs/annotation_exports.md run."""
+"""The examples on docs/howto/annotation_exports.md run."""
 
 import doctest
 from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "annotation_exports.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "annotation_exports.md"
 
 
 def test_examples(tmp_path, monkeypatch):

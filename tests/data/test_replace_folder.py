@@ -60,20 +60,20 @@ folder, way, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 if way == "steps":
     replace_folder.exchange = lambda one, other: False
 
-def save_for_ever():
-    number = 0
-    while True:
+def save_until_killed():
+    number, parent = 0, os.getppid()
+    while os.getppid() == parent:  # a run of the tests that is ended leaves nobody at work
         number += 1
         write_folder(folder, ModelFiles({"number": number}, {"w": np.full(1000, number)}, {}))
 
 if not times:
     print("ready", flush=True)
-    save_for_ever()
+    save_until_killed()
 rng = random.Random(0)
 for _ in range(times):
     child = os.fork()
     if not child:
-        save_for_ever()
+        save_until_killed()
     time.sleep(rng.uniform(0.005, 0.03))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)

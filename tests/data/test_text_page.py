@@ -1,9 +1,9 @@
-"""The examples on docs/text.md run."""
+"""The examples on docs/howto/text.md run."""
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "text.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "text.md"
 
 
 def test_the_examples_print_what_stands_below_them():

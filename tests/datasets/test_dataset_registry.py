@@ -92,6 +92,7 @@ def test_the_promised_names_are_there_and_each_entry_is_whole():
             assert file.url is None or re.match(r"https://", file.url)
             assert file.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", file.sha256)
             assert file.form == "source" or file.sha256, file.path
+            assert file.url is None or file.sha256 or file.most_mb, f"{file.path}: neither a hash nor a bound"
 
 
 def test_every_loader_exists():
@@ -203,6 +204,7 @@ def test_a_registered_hash_is_kept(tmp_path, toy):
         (Site(status=404), {}, "answers 404"),
         (Site(CONTENT, cut_after=3), {"sha256": SHA}, "broke off after 3 of 15 bytes"),
         (Site(CONTENT), {"sha256": "0" * 64}, "damaged, or another version"),
+        (Site(CONTENT * 70_000), {"most_mb": 1}, "1000000 bytes|1,000,000 bytes|1 MB|too (long|large)|more than"),
         (Site(b"no archive"), {"path": "toy/a.tar.gz", "members": ("x",)}, "no archive that can be read"),
         (Site(packed(**{"../../x": b"1"})), {"path": "toy/a.tar.gz", "members": ("x",)}, "leads out of the folder"),
         (Site(packed(y=b"1")), {"path": "toy/a.tar.gz", "members": ("x",)}, "must contain x"),

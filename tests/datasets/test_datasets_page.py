@@ -16,7 +16,7 @@ from defero.datasets import (
     recidivism_people,
 )
 
-PAGE = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "datasets.md").read_text(encoding="utf-8")
 needs_data = pytest.mark.skipif(not os.environ.get("DEFERO_DATA"), reason="DEFERO_DATA names no folder with the data")
 
 

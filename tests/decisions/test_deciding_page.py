@@ -1,9 +1,9 @@
-"""The examples on docs/deciding.md run."""
+"""The examples on docs/howto/deciding.md run."""
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "deciding.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "deciding.md"
 
 
 def test_the_page_runs():

@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError
 from defero.core.scores import Scores
+from defero.decisions.comparison import decide
 from defero.decisions.rules import (
     AlwaysAskBest,
     AskAtRandom,
@@ -15,7 +16,6 @@ from defero.decisions.rules import (
     MostLikelyRight,
     NeverAsk,
     best_expert,
-    decide,
     rule_from_settings,
     rule_settings,
 )

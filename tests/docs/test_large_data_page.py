@@ -1,9 +1,9 @@
-"""docs/large_data.md: its example runs and prints what the page says."""
+"""docs/howto/large_data.md: its example runs and prints what the page says."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "large_data.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "large_data.md"
 
 
 def test_the_example_runs(tmp_path, monkeypatch, capsys):

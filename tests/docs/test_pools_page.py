@@ -1,9 +1,9 @@
-"""docs/pools.md: its example runs."""
+"""docs/howto/pools.md: its example runs."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "pools.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "pools.md"
 
 
 def test_the_example_runs(tmp_path, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""docs/privacy.md: what it says of the model folder is so."""
+"""docs/howto/privacy.md: what it says of the model folder is so."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from defero import Router, TwoStageDeferral
 from defero.data.rows_key import VARIABLE, rows_key
 
-PAGE = Path(__file__).parents[2] / "docs" / "privacy.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "privacy.md"
 
 
 @pytest.fixture(scope="module")

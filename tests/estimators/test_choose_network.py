@@ -102,9 +102,9 @@ def test_auto_takes_what_predicts_better():
     quick = replace(OPTIONS, recipe=Recipe(max_epochs=10, hidden=(16,), expert_hidden=(4,)))
     each = [chosen(net=net, options=quick) for net in ("linear", "mlp")]
     assert chosen(net="auto", options=quick).log_loss == min(one.log_loss for one in each)
-    corners = np.random.default_rng(0).normal(size=(300, 2))
+    corners = np.random.default_rng(0).normal(size=(160, 2))
     labels = (corners.prod(axis=1) > 0).astype(int)  # no line tells these apart
-    data = lesson_of(corners, labels, np.zeros((300, 1), int)).without_experts()
+    data = lesson_of(corners, labels, np.zeros((160, 1), int)).without_experts()
     assert chosen(data, net="auto", options=quick).net == "mlp"
 
 

@@ -54,9 +54,10 @@ def test_the_linear_model_is_logistic_regression():
 @pytest.mark.parametrize("loss", ["ova", "decoupled"])
 def test_adding_experts_leaves_the_classifier_alone(loss):
     """Exact: the classes have a branch and an early stopping of their own, so experts change not one bit of them."""
-    alone = DeferralClassifier("mlp", loss=loss, random_state=0).fit(X, Y)
-    team = DeferralClassifier("mlp", loss=loss, random_state=0).fit(X, Y, experts=M)
-    crowd = DeferralClassifier("mlp", loss=loss, random_state=0).fit(X, Y, experts=np.hstack([M] * 5))
+    short = {"loss": loss, "random_state": 0, "recipe": Recipe(max_epochs=8)}
+    alone = DeferralClassifier("mlp", **short).fit(X, Y)
+    team = DeferralClassifier("mlp", **short).fit(X, Y, experts=M)
+    crowd = DeferralClassifier("mlp", **short).fit(X, Y, experts=np.hstack([M] * 5))
     np.testing.assert_array_equal(alone.predict_proba(X), team.predict_proba(X))
     np.testing.assert_array_equal(alone.predict_proba(X), crowd.predict_proba(X))
     hasty = {"loss": loss, "random_state": 0, "recipe": Recipe(patience=1)}

@@ -77,7 +77,7 @@ def small_pieces(monkeypatch):
     [
         ("linear", "softmax"),
         pytest.param("linear", "asymmetric", marks=pytest.mark.slow),
-        ("linear", "ova"),
+        pytest.param("linear", "ova", marks=pytest.mark.slow),
         pytest.param("mlp", "asymmetric", marks=pytest.mark.slow),
         pytest.param("mlp", "decoupled", marks=pytest.mark.slow),
     ],

@@ -16,7 +16,7 @@ from defero.estimators.training_data import TrainingData, coded_experts, no_answ
 from defero.scorers.blend import BlendScorer
 
 
-def clinic(n=600, *, n_experts=3, share=1.0, seed=0):
+def clinic(n=400, *, n_experts=3, share=1.0, seed=0):
     """Cases whose class and skill depend on a category, a number with gaps and a product of two numbers."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "site": rng.choice(list("xyz"), n)})
@@ -41,8 +41,8 @@ def team():
 @pytest.fixture(scope="module")
 def chosen():
     """Return a team that auto chose; ten cases belong together."""
-    frame, labels, answers = clinic(300)
-    return DeferralClassifier(random_state=0).fit(frame, labels, experts=answers, groups=np.arange(300) // 10)
+    frame, labels, answers = clinic(200)
+    return DeferralClassifier(random_state=0).fit(frame, labels, experts=answers, groups=np.arange(200) // 10)
 
 
 def test_the_team_is_better_than_the_model_and_knows_who_is_right(team):
@@ -88,19 +88,19 @@ def test_experts_join_and_leave_and_the_others_stay_as_they_are(team):
 
 @pytest.mark.parametrize("heads", ["shrunk", "separate"])
 def test_heads_are_shrunk_or_separate_on_request(heads):
-    frame, labels, answers = clinic(300)
+    frame, labels, answers = clinic(180)
     trees = DeferralClassifier("trees", heads=heads).fit(frame, labels, experts=answers).router_.scorer.trees
     assert (trees.forest is None) == (heads == "shrunk")
     assert heads == "shrunk" or (trees.with_trees == [0, 1, 0]).all()
 
 
 def test_few_answers_and_no_experts_and_one_class_and_weights():
-    frame, labels, answers = clinic(150, share=0.1)
+    frame, labels, answers = clinic(100, share=0.1)
     few = DeferralClassifier("trees").fit(frame, labels, experts=answers)
     assert few.router_.scorer.trees.forest is None  # nobody has enough answers for trees of their own
     alone = DeferralClassifier().fit(frame, labels)
     assert alone.decide(frame).coverage == 1
-    one = DeferralClassifier().fit(frame, np.full(150, "well"), experts=answers.where(answers == "well"))
+    one = DeferralClassifier().fit(frame, np.full(100, "well"), experts=answers.where(answers == "well"))
     assert (one.predict(frame) == "well").all()
     weight = np.where(labels == "ill", 20.0, 1.0)
     weighted = DeferralClassifier("trees").fit(frame, labels, experts=answers, sample_weight=weight)
@@ -121,7 +121,7 @@ def test_with_few_answers_heads_read_the_beliefs_alone_unless_more_is_borne_out(
 
 
 def test_groups_are_never_in_two_folds(chosen):
-    fold = chosen._learned.fold.reshape(30, 10)
+    fold = chosen._learned.fold.reshape(20, 10)
     assert (fold == fold[:, :1]).all()
     assert len(np.unique(fold)) == 5
 
@@ -189,7 +189,7 @@ def test_an_expert_keeps_the_first_trees_where_later_ones_learn_noise():
 
 
 def test_a_blend_is_saved_and_as_good_as_its_parts(chosen, tmp_path):
-    frame, _, _ = clinic(300)
+    frame, _, _ = clinic(200)
     by_net = {one.net: one.label_log_loss for one in chosen._learned.candidates}
     blend = next(net for net in by_net if "+" in net)
     assert by_net[blend] <= min(by_net["trees"], by_net["linear"]) + 0.005
@@ -212,11 +212,11 @@ def test_a_number_far_outside_is_bounded_by_the_accuracy_across_folds(team):
 
 
 def test_a_sample_is_said(monkeypatch):
-    monkeypatch.setattr("defero.estimators.tables.choose_team.MOST_ITEMS", 200)
-    frame, labels, answers = clinic(300)
+    monkeypatch.setattr("defero.estimators.tables.choose_team.MOST_ITEMS", 100)
+    frame, labels, answers = clinic(150)
     team = DeferralClassifier("trees", heads="shrunk").fit(frame, labels, experts=answers)
-    assert "200 of 300 cases" in team.router_.facts.choice
-    assert team.router_.held_out.observed.shape == (200, 3)
+    assert "100 of 150 cases" in team.router_.facts.choice
+    assert team.router_.held_out.observed.shape == (100, 3)
 
 
 def test_fewer_folds_for_more_cases():
@@ -230,13 +230,13 @@ def test_a_surrogate_loss_is_refused():
 
 
 def test_rows_of_weight_0_settle_nothing():
-    frame, labels, answers = clinic(300)
+    frame, labels, answers = clinic(150)
     worse = answers.copy()
-    worse.iloc[:100] = "ill"
-    weight = np.repeat([0.0, 1.0], [100, 200])
+    worse.iloc[:50] = "ill"
+    weight = np.repeat([0.0, 1.0], [50, 100])
     held_out = DeferralClassifier("trees").fit(frame, labels, experts=worse, sample_weight=weight).router_.held_out
-    assert len(held_out.label_idx) == 200
-    assert held_out.weight.tolist() == [1.0] * 200
+    assert len(held_out.label_idx) == 100
+    assert held_out.weight.tolist() == [1.0] * 100
 
 
 def test_no_blend_is_offered_where_one_model_has_all_the_weight():

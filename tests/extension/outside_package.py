@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "extend.md"
 
 
 def example(heading: str) -> str:
-    """Return the Python code below a heading of docs/extend.md."""
+    """Return the Python code below a heading of docs/howto/extend.md."""
     section = PAGE.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
 

@@ -1,4 +1,4 @@
-"""A command of another package, from the shell. The example is that of docs/extend.md."""
+"""A command of another package, from the shell. The example is that of docs/howto/extend.md."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A data set of another package: listed, described and loaded by its name. The example is that of docs/extend.md."""
+"""A data set of another package: listed, described and loaded by its name. The example is from docs/howto/extend.md."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The export of another tool, from `defero fit` to `defero route`. The example is that of docs/extend.md."""
+"""The export of another tool, from `defero fit` to `defero route`. The example is that of docs/howto/extend.md."""
 
 import json
 

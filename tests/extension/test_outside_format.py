@@ -1,4 +1,4 @@
-"""A table format of another package, from `defero fit` to `defero route`. The example is that of docs/extend.md."""
+"""A table format of another package, from `defero fit` to `defero route`. The example is from docs/howto/extend.md."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A text encoder of another package, from `defero fit` to `defero route`. The example is that of docs/extend.md."""
+"""A text encoder of another package, from `defero fit` to `defero route`. The example is from docs/howto/extend.md."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The loss, the vote and the target of docs/extend.md do what the page says."""
+"""The loss, the vote and the target of docs/howto/extend.md do what the page says."""
 
 import numpy as np
 from outside_package import example

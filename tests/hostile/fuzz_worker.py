@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from mutations import EXPERTS, KEY, LABEL, folder_changed, frame, table_changed, tables
+from mutations import EXPERTS, KEY, LABEL, cell_changed, folder_changed, frame, table_changed, tables
 
 from defero import Router, Study, read_cases
 from defero.core.errors import InputError
@@ -26,6 +26,8 @@ MORE_BYTES = 1 << 30
 CORPUS = Path(__file__).parent / "corpus"
 FOLDERS_EACH = 3
 """Of so many cases one is a model folder."""
+READABLE, ONE_CELL = 0.7, 0.7
+"""Share of tables that begin with one that can be read, and of these the share in which a cell or two are changed."""
 
 _BADNESS = {"fine": 0, "error": 1}
 
@@ -43,6 +45,7 @@ class Cases:
 
     def __init__(self, models, room, seed):
         self.models, self.room, self.seed = models, room, seed
+        self.readable = sorted(tables())
         self.tables = tables() | {path.name: path.read_bytes() for path in sorted(CORPUS.iterdir())}
         self.study = Study.load(models / "trees")
         self.frame = frame(5, seed=2)
@@ -55,13 +58,19 @@ class Cases:
             name = names[rng.integers(len(names))]
             folder_changed(self.models / name, self.room / "model", rng)
             return f"folder {name}", self._outcome(self._use_folder)
-        name = sorted(self.tables)[rng.integers(len(self.tables))]
+        readable = rng.random() < READABLE
+        names = self.readable if readable else sorted(self.tables)
+        name = names[rng.integers(len(names))]
         path = self.room / name
-        content = self.tables[name]
-        path.write_bytes(content if number < FOLDERS_EACH * len(self.tables) else table_changed(name, content, rng))
+        content, how = self.tables[name], ""
+        if readable and rng.random() < ONE_CELL:
+            content, how = cell_changed(name, content, rng), ", a cell"
+        elif number >= FOLDERS_EACH * len(self.tables):
+            content = table_changed(name, content, rng)
+        path.write_bytes(content)
         read = self._outcome(lambda: read_cases(path, label=LABEL, expert_names=EXPERTS, key=KEY))
         routed = self._outcome(lambda: self.study.route(path, out=self.room / "out.csv", key=KEY))
-        return f"table {name}", max((read, routed), key=lambda outcome: _BADNESS.get(outcome, 2))
+        return f"table {name}{how}", max((read, routed), key=lambda outcome: _BADNESS.get(outcome, 2))
 
     def _use_folder(self):
         router = Router.load(self.room / "model")

@@ -92,6 +92,43 @@ def table_changed(name, content, rng):
     return bytes_changed(content, rng)
 
 
+CELLS = ["", " ", "yes", "Yes", " no ", "NA", "1.5", "-0", "1e5", "0x1f", "maybe", "=1+1", "\x1b[31m", "Zürich", "arm"]
+CELLS += ["9" * 30, "1,5", "true", "2024-01-31", "é" * 300, "nan", "inf", "p0", "None"]
+
+
+def cell_changed(name, content, rng):
+    """Return a readable table in which one or two cells hold something else: most are still tables."""
+    inside = gzip.decompress(content) if name.endswith(".gz") else content
+    for _ in range(rng.integers(1, 3)):
+        cell = CELLS[rng.integers(len(CELLS))]
+        if name.endswith(".parquet"):
+            inside = _parquet_cell(inside, cell, rng)
+            continue
+        lines = inside.decode().splitlines()
+        place = int(rng.integers(1, len(lines)))
+        if "json" in name:
+            record = json.loads(lines[place])
+            record[sorted(record)[rng.integers(len(record))]] = cell
+            lines[place] = json.dumps(record, ensure_ascii=False)
+        else:
+            mark = next(one for one in "\t;," if one in lines[0])
+            cells = lines[place].split(mark)
+            cells[rng.integers(len(cells))] = cell
+            lines[place] = mark.join(cells)
+        inside = ("\n".join(lines) + "\n").encode()
+    return gzip.compress(inside, mtime=0) if name.endswith(".gz") else inside
+
+
+def _parquet_cell(content, cell, rng):
+    cases = pd.read_parquet(io.BytesIO(content))
+    column = cases.columns[rng.integers(len(cases.columns))]
+    cases[column] = cases[column].astype(str)
+    cases.loc[rng.integers(len(cases)), column] = cell
+    stored = io.BytesIO()
+    cases.to_parquet(stored)
+    return stored.getvalue()
+
+
 def places(value, path=()):
     """Yield the path of every branch and leaf below a nested value."""
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss, asymmetric_loss, decoupled_loss, moe_loss, ova_loss, softmax_loss
 from defero.losses.batch import check_batch
+from defero.training.mini_batch import SEPARABLE
 
 NAMES = ["softmax", "ova", "decoupled", "asymmetric", "moe"]
 every_loss = pytest.mark.parametrize("name", NAMES)
@@ -232,3 +233,14 @@ def test_an_unknown_loss_is_named():
     arguments = {key: value for key, value in batch(0).items() if key != "model_logit"}
     with pytest.raises(InputError, match="model_logit is missing"):
         DeferralLoss("moe")(**arguments)
+
+
+@pytest.mark.parametrize("loss", SEPARABLE)
+@pytest.mark.parametrize("j", [1, 20])
+def test_the_classes_gradient_of_a_separable_loss_lies_alone_in_memory(loss, j):
+    """BLAS rounds columns of a wider matrix differently: over a training the classes then depend on J."""
+    b, strides = batch(0, n=50, j=j), []
+    class_logits = b["class_logits"].requires_grad_() * 1.0
+    class_logits.register_hook(lambda gradient: strides.append(gradient.stride()))
+    values(loss, b, class_logits=class_logits, observed=None).sum().backward()
+    assert strides == [(3, 1)]

@@ -11,6 +11,8 @@ from defero.monitoring.drift_runs import Watches
 
 PROMISED, DROP, RUNS, BEFORE, MORE = (0.7, 0.8, 0.9), 0.1, 500, 500, 100
 FALSE_ALARM_RUNS, MOST = 2_000, 100_000
+SEEDS = (2026, 2027, 2028)
+"""The constants of the detector were chosen on seeds 10 to 12; these were not looked at before."""
 
 
 def to_the_alarm(rng, *, runs, promised, kept, before=0, more=0):
@@ -72,14 +74,14 @@ def test_a_drop_of_ten_points_is_found_in_time():
 @pytest.mark.slow
 def test_the_alarm_is_quick_and_rarely_false_and_the_correction_holds():
     began = time.process_time()
-    rows = [study(promised, seed=10 + place) for place, promised in enumerate(PROMISED)]
+    rows = [study(promised, seed=seed) for promised, seed in zip(PROMISED, SEEDS, strict=True)]
     write_study(
         "drift",
         cpu_seconds=time.process_time() - began,
         what="an alarm on promised and kept, two sides; a drop of 10 points after 500 outcomes as promised",
         runs=RUNS,
         runs_to_a_false_alarm=FALSE_ALARM_RUNS,
-        seeds=[10, 11, 12],
+        seeds=list(SEEDS),
         detector={"shifts": SHIFTS, "weights": WEIGHTS, "start": START, "threshold": THRESHOLD},
         results=rows,
     )

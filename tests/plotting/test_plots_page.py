@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 
 from defero import plotting
 
-PAGE = Path(__file__).parents[2] / "docs" / "plots.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "plots.md"
 matplotlib.use("Agg")
 
 

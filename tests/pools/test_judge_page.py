@@ -1,4 +1,4 @@
-"""The examples and the numbers on docs/judge.md."""
+"""The examples and the numbers on docs/howto/judge.md."""
 
 import doctest
 import json
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "judge.md"
+PAGE = ROOT / "docs" / "howto" / "judge.md"
 
 
 def test_the_examples_print_what_stands_below_them():

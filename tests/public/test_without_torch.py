@@ -21,7 +21,7 @@ from defero.datasets import wedge
 ROOT = Path(__file__).parents[2]
 EXPERTS = ["ann", "bob", "cem", "dot"]
 LEAST_PASSED = 4_000
-OTHERS = (".git", ".venv", "build", "*.egg-info", ".*_cache", ".hypothesis", "__pycache__", "papers")
+OTHERS = (".git", ".venv", "build", "*.egg-info", ".*_cache", ".hypothesis", "__pycache__")
 STUDY = """
 import sys
 from defero import Study, read_cases

@@ -1,4 +1,4 @@
-"""docs/report.md: its example runs, and it names every part of the page."""
+"""docs/howto/report.md: its example runs, and it names every part of the page."""
 
 import doctest
 import importlib
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from defero.report.tables import IN_SIGHT, SPARED
 
-PAGE = Path(__file__).parents[2] / "docs" / "report.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "report.md"
 
 
 def test_the_example_runs():

@@ -239,6 +239,16 @@ def test_answers_of_an_unknown_name_are_refused_with_the_nearest_one():
     assert error.value.argument == "answers"
 
 
+def test_answers_by_name_are_those_of_the_array_and_may_leave_experts_out():
+    router = Router.from_probabilities([[0.5, 0.5]] * 2, [[0.9, 0.8]] * 2, expert_names=["ann", "bob"])
+    by_name = router.next_step(answers={"bob": [1, None]})
+    assert by_name.to_frame().equals(router.next_step(answers=[[None, 1], [None, None]]).to_frame())
+    for wrong, facts in (({"bobb": [1, 0]}, "did you mean 'bob'"), ({"bob": [1]}, "'bob' must have 2 answers")):
+        with pytest.raises(InputError, match=facts) as error:
+            router.next_step(answers=wrong)
+        assert error.value.argument == "answers"
+
+
 def test_gains_of_the_next_question_lead_to_the_next_step():
     router, new = team().router_, parts()[3]
     features = router.features(new.features)

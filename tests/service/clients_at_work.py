@@ -62,10 +62,10 @@ class Worker(threading.Thread):
     answered : {(case, person)}
     """
 
-    def __init__(self, url, token, seed, *, n_cases=3, requests=None):
+    def __init__(self, url, token, seed, *, n_cases=3, requests=None, outcomes=False):
         super().__init__(daemon=True)
         self.client, self.rng = Client(url, token, timeout=10), random.Random(seed)
-        self.seed, self.n_cases, self.requests = seed, n_cases, requests
+        self.seed, self.n_cases, self.requests, self.outcomes = seed, n_cases, requests, outcomes
         self.accepted, self.answered, self.failures, self.stop = {}, set(), 0, threading.Event()
 
     def run(self):
@@ -84,6 +84,8 @@ class Worker(threading.Thread):
                 if step.person is not None and self.rng.random() < 0.7:
                     answer = self.rng.choice(["ill", "well"])
                     self._answer(step, answer)
+                    if self.outcomes:  # nobody is right as often as promised
+                        self._until_done(lambda case=step.case: self.client.outcomes({case: "ill"}))
         self.client.close()
 
     def _answer(self, step, answer):
@@ -147,5 +149,17 @@ def check_log(database, workers, *, capacity):
         "questions": len(questions),
         "asked": {person: sum(n for (who, _), n in asked.items() if who == person) for person, _ in asked},
         "entries": len(entries),
+        "kinds": dict(sorted(Counter(entry.fact.kind for entry in entries).items())),
         "repeated_requests": sum(worker.failures for worker in workers),
     }
+
+
+def check_deliveries(database, seqs, *, kinds):
+    """Assert that a webhook missed no entry up to the last one that it got; return how many it got."""
+    where = Database.connect(database)
+    with where.read() as connection:
+        began = next(entry.seq for entry in read_log(connection, kinds=("hook_changed",)))
+        due = [entry.seq for entry in read_log(connection, after=began, kinds=kinds)]
+    where.close()
+    assert set(seqs) == {seq for seq in due if seq <= max(seqs)}, "a webhook missed an entry"
+    return len(set(seqs))

@@ -7,7 +7,7 @@ import os
 import sys
 
 import uvicorn
-from small_team import small_team
+from small_team import SmallShelf, small_team
 
 from defero.service.access.rates import RateLimit
 from defero.service.api.app import make_app, with_shell
@@ -17,7 +17,7 @@ FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 100000
 
 
 def serve(database, port):
-    office = Office.of_team(small_team(), database, rates=RateLimit(FREE))
+    office = Office.of_team(small_team(), database, rates=RateLimit(FREE), shelf=SmallShelf())
     uvicorn.run(with_shell(make_app(office)), port=port, log_level="error", access_log=False, lifespan="on")
 
 

@@ -9,6 +9,7 @@ from defero.service.flow.add_cases import AddCases
 from defero.service.flow.change_terms import with_people
 from defero.service.flow.command import Round, do_all
 from defero.service.flow.desk import Request
+from defero.service.flow.models import Shelf
 from defero.service.flow.team import Team
 from defero.service.views.ledger import Ledger
 
@@ -27,6 +28,19 @@ def small_team():
         expert_names=NAMES,
     )
     return Team(router, "test")
+
+
+class SmallShelf(Shelf):
+    """A folder of models with one model, "next": the same features and people, ann and bob mistaken for each other."""
+
+    def load(self, folder):
+        router = Router.from_probabilities(
+            lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]]),
+            lambda X: X[:, [2, 1, 3]],
+            classes=["ill", "well"],
+            expert_names=NAMES,
+        )
+        return Team(router, "next")
 
 
 class Clock:
@@ -59,6 +73,12 @@ class DictDesk:
 
     def set_name(self, person, name):
         self.people[person] = name
+
+    def set_addresses(self, addresses):
+        self.addresses = dict(addresses)
+
+    def forget_address(self, person):
+        pass
 
     def keep_note(self, entry, words):
         self.notes[entry.seq] = words

@@ -8,7 +8,7 @@ import pytest
 import uvicorn
 from small_team import SURE, UNSURE
 
-from defero.client import Client, ServiceError
+from defero.client import Client, LabelStudio, LanguageModel, ServiceError
 from defero.service.access.tokens import issue_token
 from defero.service.api.app import make_app, with_shell
 from defero.service.flow.change_people import AddPerson
@@ -19,7 +19,8 @@ def url(office):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    config = uvicorn.Config(with_shell(make_app(office)), port=port, log_level="error", lifespan="on")
+    app = with_shell(make_app(office))
+    config = uvicorn.Config(app, port=port, log_level="error", lifespan="on", timeout_keep_alive=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -61,3 +62,48 @@ def test_errors_of_the_client_say_what_is_wrong(url):
         Client("http://127.0.0.1:9", "t", timeout=2).people()
     with pytest.raises(ValueError, match="http://"):
         Client("ftp://a", "t")
+
+
+def test_the_client_sets_and_ends_a_language_model(url, office):
+    person = office.do(AddPerson("boss", "lead", "system"))["person"]
+    with office.database.write() as connection:
+        token = issue_token(connection, person, now=office.clock())
+    with Client(url, token) as client:
+        model = LanguageModel("p1", "http://127.0.0.1:9/v1", "m", classes=("ill",), options={"temperature": 0})
+        shown = client.set_language_model(model)
+        assert (shown.classes, shown.options, shown.failures, shown.key_is_set) == (
+            ("ill",),
+            {"temperature": 0},
+            0,
+            True,
+        )
+        assert client.language_models() == [shown]
+        client.end_language_model("p1")
+        assert client.language_models() == []
+        with pytest.raises(ServiceError, match="404"):
+            client.end_language_model("p1")
+
+
+def test_the_client_sets_and_ends_label_studio(url, office):
+    person = office.do(AddPerson("boss", "lead", "system"))["person"]
+    with office.database.write() as connection:
+        token = issue_token(connection, person, now=office.clock())
+    with Client(url, token) as client:
+        studio = LabelStudio("http://127.0.0.1:9", {"p1": "Ann@a.example", "p2": None}, unknown="assigned")
+        assert len(client.set_label_studio(studio)) > 30
+        shown = client.label_studio()
+        assert (shown.people, shown.unknown, shown.ready) == ({"p1": "ann@a.example", "p2": None}, "assigned", False)
+        client.end_label_studio()
+        with pytest.raises(ServiceError, match="404"):
+            client.label_studio()
+
+
+def test_a_request_after_a_pause_is_not_lost(url, office, monkeypatch):
+    monkeypatch.setattr("defero.client._IDLE_SECONDS", 0.5)
+    with office.database.write() as connection:
+        token = issue_token(connection, "p1", now=office.clock())
+    with Client(url, token) as client:
+        assert client.questions() == []
+        time.sleep(1.5)  # the service has closed the connection, and a skip must not be sent twice
+        with pytest.raises(ServiceError, match="404"):
+            client.skip("c1")

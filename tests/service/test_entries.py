@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.service.events import Entry
-from defero.service.events.facts import FACTS
+from defero.service.events.entry import KINDS
 
 VALUES = {
     "str": st.text(max_size=8),
     "str | None": st.none() | st.text(max_size=8),
     "int": st.integers(0, 9),
+    "int | None": st.none() | st.integers(0, 9),
     "bool": st.booleans(),
     "float": st.floats(0, 1),
     "float | None": st.none() | st.floats(0, 1),
@@ -29,10 +30,10 @@ def strategy(kind):
         text = getattr(field.type, "__name__", "") if isinstance(field.type, type) else str(field.type)
         return VALUES[text.replace("collections.abc.", "typing.")]
 
-    return st.builds(FACTS[kind], **{one.name: of(one) for one in fields(FACTS[kind])})
+    return st.builds(KINDS[kind], **{one.name: of(one) for one in fields(KINDS[kind])})
 
 
-@pytest.mark.parametrize("kind", FACTS)
+@pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 def test_an_entry_comes_back_from_json(kind, data):
     entry = Entry(1, 2.5, "c1", data.draw(strategy(kind)))

@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.metrics.statistics.intervals import wilson_interval
-from defero.service.views.figures import Kept, Period, flow, flow_by_day, mean_wait, person_figures, total
-from defero.service.views.tallies import MILLION, TEAM
+from defero.service.views.figures import Period, flow, flow_by_day, mean_wait, person_figures, total
+from defero.service.views.kept import MILLION, Kept
+from defero.service.views.tallies import TEAM
 
 DAYS = ["2026-11-14", "2026-11-15", "2026-11-16"]
 counts_of = st.dictionaries(

@@ -14,7 +14,7 @@ from defero.service.flow.change_terms import ChangePolicy
 from defero.service.flow.expire import Expire
 from defero.service.flow.outcome import GiveOutcomes
 from defero.service.problems import Problem
-from defero.service.views.tallies import MILLION
+from defero.service.views.kept import MILLION
 
 PROBABILITY = st.floats(0.02, 0.98)
 ROWS = st.lists(st.tuples(*[PROBABILITY] * 4), min_size=1, max_size=12)

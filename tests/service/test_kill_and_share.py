@@ -10,7 +10,8 @@ import signal
 import time
 
 import pytest
-from clients_at_work import Server, Worker, check_log
+from clients_at_work import Server, Worker, check_deliveries, check_log
+from lead_at_work import KINDS, Lead, Receiver
 from postgres import binaries, free_port, running_postgres
 from small_team import small_team
 from study_results import write_study
@@ -40,37 +41,43 @@ def spent():
 
 
 def prepared(database, capacity):
-    """Make the tables, set capacities; return the token of a machine."""
+    """Make the tables, set capacities; return the tokens of a machine and a lead."""
     office = Office.of_team(small_team(), database)
     office.writer.do([ChangePerson(person, {"capacity": most}, "system") for person, most in capacity.items()])
     office.close()
-    return add_with_token(database, "robot", "machine", days=1, now=time.time())[1]
+    roles = {"robot": "machine", "boss": "lead"}
+    return [add_with_token(database, name, role, days=1, now=time.time())[1] for name, role in roles.items()]
 
 
 @pytest.mark.slow
 def test_nothing_accepted_is_lost_when_the_server_is_killed(database):
-    token, rng = prepared(database, CAPACITY), random.Random(0)
+    (token, lead_token), rng = prepared(database, CAPACITY), random.Random(0)
     server = Server(database, free_port())
     server.start()
     server.wait_until_ready()
-    workers = [Worker(server.url, token, seed) for seed in range(4)]
-    for worker in workers:
+    workers = [Worker(server.url, token, seed, outcomes=True) for seed in range(4)]
+    receiver = Receiver()
+    lead = Lead(server.url, lead_token, receiver.url)
+    for worker in (*workers, lead):
         worker.start()
     started = time.monotonic()
-    for _ in range(KILLS):
-        time.sleep(0.05 + 0.3 * rng.random())
+    for n_kills in range(KILLS):
+        time.sleep(0.05 + 0.3 * rng.random() + 1.5 * (n_kills % 5 == 0))  # webhooks are served once a second
         os.kill(server.pid, signal.SIGKILL)
         server.gone()
         server.start()
         server.wait_until_ready()
-    for worker in workers:
+    for worker in (*workers, lead):
         worker.stop.set()
-    for worker in workers:
+    for worker in (*workers, lead):
         worker.join(60)
     os.kill(server.pid, signal.SIGKILL)
     server.gone()
     server.close()
+    receiver.close()
     counts = check_log(database, workers, capacity=CAPACITY)
+    assert set(counts["kinds"]) >= KINDS
+    counts["delivered"] = check_deliveries(database, receiver.seqs, kinds=("settled", "model_changed"))
     kind = "sqlite" if "://" not in database else "postgresql"
     assert counts["accepted_cases"] > KILLS
     assert counts["repeated_requests"] > 0
@@ -83,7 +90,7 @@ def test_nothing_accepted_is_lost_when_the_server_is_killed(database):
 def test_two_servers_on_one_postgresql_share_capacity_and_keys():
     capacity = {"p1": 150, "p2": 100, "p3": 60}
     with running_postgres() as database:
-        token = prepared(database, capacity)
+        token = prepared(database, capacity)[0]
         servers = [Server(database, free_port()) for _ in range(2)]
         for server in servers:
             server.start()

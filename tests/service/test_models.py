@@ -7,6 +7,7 @@ from starlette.testclient import TestClient
 
 from conftest import FREE, Clients
 from defero import Router
+from defero.data.fingerprint import row_fingerprints
 from defero.service.access.rates import RateLimit
 from defero.service.api.app import make_app
 from defero.service.flow import models
@@ -86,6 +87,19 @@ def test_a_model_is_loaded_compared_switched_and_rolled_back(clients):
     assert kinds == ["model_changed", "model_loaded", "model_changed", "model_changed"]
     with office.database.read() as connection:
         assert read_views(connection).plain() == fold_log(connection).plain()
+
+
+def test_cases_that_a_model_was_fitted_on_are_left_out_of_the_comparison(clients, monkeypatch):
+    """It knows their outcomes, and would look better than it is."""
+    clients.add(UNSURE, SURE, UNSURE)
+    clients.call("boss", "POST", "/v1/models", json={"folder": "next"})
+    learned = row_fingerprints(np.array([UNSURE]))
+    monkeypatch.setattr(Router, "all_seen", lambda self: learned)
+    comparison = clients.call("boss", "GET", "/v1/models/comparison").json()
+    assert (comparison["cases"], comparison["left_out"]) == (1, 2)
+    for team in clients.office.shelf.teams.values():
+        monkeypatch.setattr(team.router, "rows_key", "forgotten")
+    assert clients.call("boss", "GET", "/v1/models/comparison").json()["left_out"] == 0  # they cannot tell
 
 
 def test_an_open_case_goes_on_with_the_new_model(clients):

@@ -3,7 +3,7 @@
 import pytest
 from small_team import UNSURE
 
-from defero.service.access.roles import ALLOWED, OPEN
+from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET
 from defero.service.access.tokens import issue_token, revoke_tokens
 from defero.service.api.app import make_app
 from defero.service.events import PersonChanged
@@ -48,6 +48,18 @@ REQUESTS = {
     "GET /v1/webhooks": ({}, {"lead": 200}),
     "POST /v1/webhooks": ({"json": {"url": "http://127.0.0.1:9/x", "kinds": ["model_changed"]}}, {"lead": 201}),
     "DELETE /v1/webhooks/{hook}": ({}, {"lead": 404}),
+    "GET /v1/language-models": ({}, {"lead": 200}),
+    "PUT /v1/language-models/{person}": (
+        {"json": {"url": "http://127.0.0.1:9/v1", "model": "m", "within": 1e-9}},
+        {"lead": 200},
+    ),
+    "DELETE /v1/language-models/{person}": ({}, {"lead": 200}),
+    "GET /v1/label-studio": ({}, {"lead": 404}),
+    "PUT /v1/label-studio": (
+        {"json": {"url": "http://127.0.0.1:9", "people": {"p1": "ann@a.example"}, "key_variable": ""}},
+        {"lead": 200},
+    ),
+    "DELETE /v1/label-studio": ({}, {"lead": 200}),
     "GET /v1/drift": ({}, {"lead": 200}),
     "POST /v1/drift/{who}": ({"json": {"action": "correct"}}, {"lead": 409}),
     "GET /v1/people": ({}, {"lead": 200, "machine": 200}),
@@ -65,7 +77,7 @@ def routes(office):
 
 
 def test_every_route_is_in_the_table(office):
-    assert routes(office) | {"GET /openapi.json"} == set(ALLOWED) | OPEN
+    assert routes(office) | {"GET /openapi.json"} == set(ALLOWED) | OPEN | WITH_SECRET
     assert set(REQUESTS) == set(ALLOWED)
 
 
@@ -115,6 +127,20 @@ def filled(value, case):
     if isinstance(value, list):
         return [filled(one, case) for one in value]
     return case if value == "{case}" else value
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_a_route_with_a_secret_takes_no_token_for_it(clients, who):
+    clients.tokens["revoked"] = "defero_no-such-token"
+    with_revoked(clients)
+    body = {"url": "http://127.0.0.1:9", "people": {"p1": None}, "key_variable": ""}
+    secret = clients.call("boss", "PUT", "/v1/label-studio", json=body).json()["secret"]
+    for given, status in ((None, 401), ("wrong", 401), (secret[:-1], 401), (secret, 202)):
+        headers = {} if given is None else {"Defero-Secret": given}
+        reply = clients.call(
+            WHO[who], "POST", "/v1/label-studio/annotations", json={"task": {"id": 1}}, headers=headers
+        )
+        assert reply.status_code == status, (who, given)
 
 
 def test_open_routes_need_no_token_and_tell_nothing(clients):

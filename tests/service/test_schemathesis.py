@@ -14,7 +14,7 @@ from schemathesis.checks import positive_data_acceptance
 from small_team import SURE, UNSURE, add_cases, small_team
 
 from defero.service.access.rates import RateLimit
-from defero.service.access.roles import ALLOWED, OPEN
+from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET
 from defero.service.access.tokens import issue_token
 from defero.service.api.app import make_app, with_shell
 from defero.service.flow.change_people import AddPerson
@@ -38,7 +38,7 @@ def world(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("route", sorted(set(ALLOWED) | OPEN - {"GET /openapi.json"}))
+@pytest.mark.parametrize("route", sorted(set(ALLOWED) | WITH_SECRET | OPEN - {"GET /openapi.json"}))
 def test_the_api_keeps_its_description(world, route):
     app, token = world
     method, path = route.split(" ")

@@ -1,4 +1,4 @@
-"""docs/service_security.md: its limits are those of the code, its backup can be restored, its code runs."""
+"""docs/howto/service_security.md: its limits are those of the code, its backup can be restored, its code runs."""
 
 import re
 import sqlite3
@@ -15,7 +15,7 @@ from defero.service.serve import LEAD_DAYS
 from defero.service.store.saved_views import fold_log, read_views
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "service_security.md").read_text()
+PAGE = (ROOT / "docs" / "howto" / "service_security.md").read_text()
 
 
 def test_the_limits_are_those_of_the_code():

@@ -77,9 +77,14 @@ def test_the_command_starts_prints_a_token_and_stops(folder):
     port = str(free_port())
     command = [sys.executable, "-m", "defero", "serve", "model", "--port", port, "--database", "served.sqlite"]
     server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    lines = [server.stdout.readline() for _ in range(2)]
-    assert "served.sqlite" in lines[0]
-    with Client(f"http://127.0.0.1:{port}", lines[1].split()[-1]) as client:
+    printed = ""
+    while "defero_" not in printed:
+        line = server.stdout.readline()
+        assert line, printed
+        printed += line
+    assert "served.sqlite" in printed.splitlines()[0]
+    assert f"http://127.0.0.1:{port}/in/" in printed
+    with Client(f"http://127.0.0.1:{port}", printed.split()[-1]) as client:
         for _ in range(200):
             try:
                 people = client.people()

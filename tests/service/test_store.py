@@ -28,6 +28,18 @@ def test_migrations_make_the_tables(office):
     migrate(office.database)  # again: nothing to do
 
 
+def test_an_older_database_is_brought_up_to_date(tmp_path):
+    database = Database.connect(str(tmp_path / "old.sqlite"))
+    migrate(database, "0001")
+    with database.read() as connection:
+        assert not connection.dialect.has_table(connection, "addresses")
+    office = Office.of_team(small_team(), str(tmp_path / "old.sqlite"))
+    with office.database.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+    office.close()
+    database.close()
+
+
 def test_the_log_is_numbered_without_gaps(office):
     office.writer.do([add_cases(office.team, [UNSURE, SURE]), add_cases(office.team, [SURE])])
     with office.database.read() as connection:

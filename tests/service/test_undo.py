@@ -1,7 +1,7 @@
 """Answers taken back: for a minute, unless somebody relied on them; figures are as if they had not been given."""
 
 import pytest
-from small_team import SURE, UNSURE, World
+from small_team import UNSURE, World
 
 from defero.service.flow.answer import GiveAnswer
 from defero.service.flow.outcome import GiveOutcomes
@@ -74,8 +74,10 @@ def test_an_answer_that_did_not_count_is_taken_back_and_the_case_stays_settled()
 
 def test_nothing_to_take_back():
     world = World()
-    case = world.add(SURE)[0]["case"]
-    assert world.do(Undo(case, "p1", "p1"))[0].status == 409
+    step = world.add(UNSURE)[0]
+    case, asked = step["case"], step["person"]
+    assert world.do(Undo(case, asked, asked))[0].status == 409
+    assert world.do(Undo(case, "p2", "p2"))[0].status == 404, "p2 was not asked: there is no such case"
     assert world.do(Undo("c99", "p1", "p1"))[0].status == 404
 
 

@@ -7,8 +7,10 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from pydantic import ValidationError
 from small_team import SURE, UNSURE
 
+from defero.service.api.schemas import HookIn
 from defero.service.outward.webhooks import Courier, post_once
 from defero.service.store.saved_views import fold_log, read_views
 
@@ -107,6 +109,14 @@ def test_a_webhook_ends_and_wrong_ones_are_refused(clients, hook):
     assert courier(clients, receiver).deliver() == 0
     for body in ({"url": "ftp://a.b"}, {"url": "https://a.b", "kinds": ["hook_sent"]}, {"url": "file:///etc/passwd"}):
         assert clients.call("boss", "POST", "/v1/webhooks", json=body).status_code == 422
+
+
+def test_every_port_is_allowed_and_nothing_else():
+    for port in (1, 80, 8443, 9999, 10000, 50051, 64999, 65529, 65535):
+        assert HookIn(url=f"http://127.0.0.1:{port}/x").url.endswith(f":{port}/x")
+    for port in ("0", "", "65536", "70000", "100000", "-1", "8o", "080"):
+        with pytest.raises(ValidationError):
+            HookIn(url=f"http://127.0.0.1:{port}/x")
 
 
 def test_a_real_server_gets_the_bytes_and_a_silent_one_is_a_failure():

@@ -75,7 +75,7 @@ def test_one_expert():
 
 @pytest.mark.parametrize("data", [wedge_clones, digits_clones], ids=["wedge", "digits"])
 def test_clones(data):
-    """Measured and stated in docs/losses.md. Exact: with a separable loss clones do not touch the network's classes."""
+    """Stated in docs/explanation/losses.md. Exact: with a separable loss clones do not touch the network's classes."""
     started, rows = time.process_time(), {}
     for net in ("mlp", "linear"):
         for loss in (*CONSISTENT, "moe"):

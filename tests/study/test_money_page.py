@@ -1,9 +1,9 @@
-"""The examples on docs/money.md run."""
+"""The examples on docs/howto/money.md run."""
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "money.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "money.md"
 
 
 def test_the_page_runs():

@@ -87,7 +87,7 @@ def test_python_and_the_command_line_agree(kind, tmp_path, monkeypatch):
     judged = study.evaluate(study.read(new, **new_words))
     assert json_of("evaluate", "by_command", new, *new_options) == as_printed(judged.to_dict())
 
-    if kind in ("log", "groups"):  # a page is slow to draw, and is made of the record compared above
+    if kind == "log":  # a page is slow to draw, and is made of the record compared above
         told = json_of("report", "by_command", new, *new_options, "--out", "by_command.html")
         judged = study.report("by_python.html", study.read(new, **new_words))
         values = as_printed(judged.to_dict()) | {"report": "by_command.html"}

@@ -39,6 +39,6 @@ SET = PeopleSet(
     load,
     "The 10,000 test pictures of CIFAR-10. Experts: eleven networks, and three people, each of whose answers is drawn "
     "from the picture's 51 votes (who gave which vote is not known). Features: cifar10h/features.npy.",
-    most_splits=10,
+    most_splits=6,
     place=50,
 )

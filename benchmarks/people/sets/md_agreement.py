@@ -20,6 +20,6 @@ SET = PeopleSet(
     "10,753 tweets, offensive or not, each answered by five of 819 people. Features: the text, by TF-IDF, and its "
     "subject. There is no truth: the label is the majority of these five.",
     agreement=True,
-    most_splits=10,
+    most_splits=5,
     place=70,
 )

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,7 +74,8 @@ def test_help_has_an_example():
     outcome = run("--help")
     assert outcome.code == 0
     assert "defero reproduce fig2c --stored" in outcome.out.partition("Example:")[2]
-    for option in ("--stored", "--train", "--protocol", "--seeds", "--epochs", "--methods", "--quick", "--outputs"):
+    options = "--stored --train --protocol --seeds --epochs --methods --settings --quick --outputs"
+    for option in options.split():
         assert option in outcome.out
 
 
@@ -132,6 +134,7 @@ def test_without_stored_outputs_the_sentence_says_where_they_belong(tmp_path, mo
         (["fig2c", "--train", "--seeds", "0,4294967296"], "--seeds must be at most 4294967295, got 4294967296."),
         (["fig2c", "--train", "--protocol", "mine"], "as_written"),
         (["fig2c", "--train", "--methods", "ovo"], "got 'ovo'; did you mean 'ova'?"),
+        (["fig2c", "--train", "--settings", "low"], "--settings must be numbers"),
         (["fig2c", "--train", "--methods", "quux"], "--methods must be among ova, softmax, moe"),
         (
             ["fig2c", "--train", "--methods", "one classifier"],
@@ -154,7 +157,17 @@ def test_a_file_in_the_place_of_a_folder_is_told_before_anything_is_measured(sto
 
 
 def test_training_gets_its_options_and_the_picture_its_mark(calls, tmp_path):
-    options = ["--seeds", "0,1,1", "--epochs", "2", "--methods", "ova,one classifier", "--quick"]
+    options = [
+        "--seeds",
+        "0,1,1",
+        "--epochs",
+        "2",
+        "--methods",
+        "ova,one classifier",
+        "--settings",
+        "0.2,0.95",
+        "--quick",
+    ]
     options += ["--out", tmp_path / "o"]
     outcome = run("fig2c", "--train", "--protocol", "as_written", *options, "--outputs", tmp_path / "kept")
     assert outcome.code == 0
@@ -168,9 +181,11 @@ def test_training_gets_its_options_and_the_picture_its_mark(calls, tmp_path):
         "seeds": (0, 1),
         "epochs": 2,
         "methods": ("ova", "one classifier"),
+        "settings": (0.2, 0.95),
         "quick": True,
         "out": tmp_path / "o",
         "outputs": tmp_path / "kept",
+        "engine": None,
     }
     assert "ours" in outcome.out
     assert "5.500  ± 0.500" in outcome.out
@@ -218,8 +233,11 @@ def test_committed_runs_are_drawn_without_training(tmp_path, monkeypatch):
     assert (tmp_path / "o" / "fig2c.svg").is_file()
 
 
-def test_without_the_published_table_there_are_our_points_alone(calls, tmp_path, monkeypatch):
-    monkeypatch.setattr(published, "paper_folder", lambda: None)
-    outcome = run("fig2c", "--train", "--out", tmp_path / "o")
+def test_published_numbers_come_with_the_installed_package(calls, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("defero_verma2023.reproduction.paper_folder", lambda: None)
+    outcome = run("fig2c", "--train", "--out", tmp_path / "o", "--json")
     assert outcome.code == 0
-    assert "5.500" in outcome.out
+    assert published.PUBLISHED.parent == Path(published.__file__).parent
+    rows = json.loads(outcome.out)["figures"][0]["rows"]
+    assert any(row["published"] is not None for row in rows)

@@ -138,7 +138,7 @@ def answer_of_decider(scores: Scores, decision: Decision, answer_idx: IntArray, 
 
     Examples
     --------
-    >>> from defero.decisions.rules import MostLikelyRight, decide
+    >>> from defero.decisions.comparison import MostLikelyRight, decide
     >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
     >>> decision = decide(scores, MostLikelyRight(), expert_names=("ann",))
     >>> answer = answer_of_decider(scores, decision, np.array([[1], [1]]), classes=np.array(["a", "b"], dtype=object))

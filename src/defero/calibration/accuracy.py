@@ -66,12 +66,12 @@ class HeldOutAccuracy:
         class_proba = scores.class_proba * (1.0 - mix)[:, None] + (mix * share)[:, None]
         experts = np.minimum(scores.expert_proba, self.experts)
         lower = rows[:, None] & (experts < scores.expert_proba)
-        return Scores(
+        return Scores.computed(
             class_proba,
-            np.where(lower, experts, scores.expert_proba),
             np.where(rows, np.minimum(scores.model_proba, most), scores.model_proba),
             np.where(lower, logit(experts), scores.expert_raw),
             scores.link,
+            expert_proba=np.where(lower, experts, scores.expert_proba),
         )
 
     def take(self, experts: Sequence[int]) -> "HeldOutAccuracy":

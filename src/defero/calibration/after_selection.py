@@ -101,13 +101,21 @@ class SelectionMap:
 
     def apply(self, scores: Scores) -> FloatArray:
         """Return P(expert j is right, should they be chosen), (n, J)."""
+        return sigmoid(self.log_odds(scores))
+
+    def log_odds(self, scores: Scores) -> FloatArray:
+        """Return the log-odds that expert j is right, should they be chosen, (n, J)."""
         if scores.n_experts != len(self.expert_shift):
             raise InputError(
                 f"must be of {len(self.expert_shift)} experts, got {scores.n_experts} columns.", argument="scores"
             )
         a, b, c = self.weights
-        expert, model = _log_odds(scores.expert_proba), _log_odds(scores.model_proba)
-        return sigmoid(a + b * expert + c * model[:, None] + self.expert_shift)
+        claimed = scores.expert_raw if scores.link == "logit" else logit(scores.expert_proba)
+        log_odds = np.clip(claimed, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        log_odds *= b
+        log_odds += (a + c * _log_odds(scores.model_proba))[:, None]
+        log_odds += self.expert_shift
+        return log_odds
 
     def take(self, experts: IntArray) -> "SelectionMap":
         """Return the map of some experts, in this order."""

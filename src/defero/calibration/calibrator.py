@@ -29,7 +29,7 @@ from defero.calibration.temperature import (
 from defero.core.checks.arrays import BoolArray, FloatArray, index_numbers, true_or_false
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.core.scores import Link, Scores, sigmoid
+from defero.core.scores import Link, Scores, row_max
 from defero.core.wording import join_names
 
 PRIOR_ITEMS = 10.0
@@ -145,8 +145,8 @@ class Calibrator:
         if self.temperature != 1.0:
             class_proba = apply_temperature(class_proba, self.temperature)
         logits = self.experts.logits(scores.expert_raw)
-        model_proba = scores.model_proba if self.keeps_model else class_proba.max(axis=1)
-        return Scores(class_proba, sigmoid(logits), model_proba, logits, "logit")
+        model_proba = scores.model_proba if self.keeps_model else row_max(class_proba)
+        return Scores.computed(class_proba, model_proba, logits, "logit")
 
     def take(self, experts: Sequence[int]) -> "Calibrator":
         """Return the calibrator of some experts, in this order; the model's part is as it was."""

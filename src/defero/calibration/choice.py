@@ -112,6 +112,8 @@ class ChosenMaps:
 
     def logits(self, expert_raw: FloatArray) -> FloatArray:
         """Return the calibrated log-odds, (n, J)."""
+        if self.experts == (tuple(range(expert_raw.shape[1])),):  # one method for everybody
+            return self.parts[0].logits(expert_raw)
         logits = np.empty(expert_raw.shape)
         for part, columns in zip(self.parts, self.experts, strict=True):
             logits[:, columns] = part.logits(expert_raw[:, columns])

@@ -63,6 +63,8 @@ def compress(logits: FloatArray) -> FloatArray:
     [-29.2, 5.0, 20.0, 29.2]
     """
     size = np.abs(logits)
+    if size.max(initial=0.0) <= LINEAR_TO:
+        return logits
     beyond = np.maximum(size - LINEAR_TO, 0.0)
     return np.copysign(np.minimum(size, LINEAR_TO) + np.log1p(beyond), logits)
 

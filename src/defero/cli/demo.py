@@ -62,3 +62,4 @@ def _show(result: dict[str, Any], *, out: Path) -> None:
     echo(f"Left in {out}/: that team as model/, calibrated and with panels on half of its held-out digits, and")
     echo(f"the other {result['left_cases']} as cases.csv. Who should decide each of them?")
     echo(f"  defero route {out}/model {out}/cases.csv --out {out}/decisions.csv")
+    echo(f"A clinic's table to begin with, cases of three doctors: {out}/clinic.csv")

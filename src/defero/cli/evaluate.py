@@ -41,6 +41,9 @@ def evaluate(
     all_rows_new: opt.AllRowsNew = False,
     bad_rows: opt.BadRowsOption = None,
     most_cases: opt.MostCases = None,
+    engine: opt.EngineName = None,
+    workers: opt.Workers = None,
+    address: opt.Address = None,
     seed: opt.Seed = 0,
     text_encoder: opt.TextEncoder = None,
     as_json: opt.AsJson = False,
@@ -59,10 +62,12 @@ def evaluate(
 
     defero evaluate model new_cases.csv --fee all=2.5 --error-cost 40
     """
+    words = opt.reading(locals())
     study, paid = opt.saved_model(model, text_encoder), opt.fees_of(fee, fees)
     if is_pool(study):
         other: dict[str, object] = {"label": label, "answers": answers, "against": against, "ask": ask, "by": by}
         other |= {"capacity": capacity, "defer_at_most": defer_at_most, "budget": budget}
+        other |= {"engine": engine, "workers": workers, "address": address}
         refuse(other | {"cost_matrix": cost_matrix, "rename": rename, "blank": blank})
         evaluate_pool(
             study,
@@ -71,28 +76,12 @@ def evaluate(
             error_cost=error_cost,
             absent=absent or [],
             all_rows_new=all_rows_new,
+            bad_rows=bad_rows or "stop",
             as_json=as_json,
         )
         return
-    cases = study.read(
-        table,
-        label=label,
-        answers=answers,
-        item=item,
-        annotator=expert,
-        answer=answer,
-        key=key,
-        majority_label=majority_label,
-        format=file_format,
-        control=control,
-        images=images,
-        rename=rename,
-        blank=blank or (),
-        bad_rows=bad_rows,
-        most_cases=most_cases,
-    )
     judged = study.evaluate(
-        cases,
+        study.read(table, **words, engine=engine, workers=workers, address=address),
         against=against or [],
         all_rows_new=all_rows_new,
         ask=ask or "one",

@@ -87,11 +87,11 @@ EngineName = Annotated[
     str | None,
     typer.Option(
         "--engine",
-        help="local or ray: the table is a folder of Parquet files, and each is routed to a file of the same name in "
-        "the folder --out, by several workers at once.",
+        help="local or ray: the table is a folder of Parquet files, which several workers share. route writes a file "
+        "of the same name for each to the folder --out; evaluate gives the same figures as without it.",
     ),
 ]
-Workers = Annotated[int | None, typer.Option(help="How many files are routed at once. Default: 1; ray: all cores.")]
+Workers = Annotated[int | None, typer.Option(help="How many files are read at once. Default: 1; ray: all cores.")]
 Address = Annotated[str | None, typer.Option(help="Address of a Ray cluster. Default: one is started on this machine.")]
 AllRowsNew = Annotated[
     bool,
@@ -193,6 +193,16 @@ def split_names(names: str | None) -> tuple[str, ...] | None:
         return None
     rows = list(csv.reader([names], skipinitialspace=True))
     return tuple(name.strip() for name in (rows[0] if rows else []) if name.strip())
+
+
+_READING = ["label", "answers", "item", "annotator", "answer", "key", "majority_label", "format", "control", "images"]
+_READING += ["rename", "blank", "bad_rows", "most_cases"]
+
+
+def reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `Study.read` among all options of a command, which are its `locals()` at the start."""
+    words = {name: options[{"annotator": "expert", "format": "file_format"}.get(name, name)] for name in _READING}
+    return words | {"blank": words["blank"] or []}
 
 
 def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, float | str] | None:

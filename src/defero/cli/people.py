@@ -11,10 +11,8 @@ from defero.cli.serve import need_service
 
 app = typer.Typer(name="people", help="Add, list and revoke those who may use a service.", no_args_is_help=True)
 
-Where = Annotated[
-    str,
-    typer.Option("--database", envvar="DEFERO_DATABASE", help="File or URL of the database of the service."),
-]
+_DATABASE = typer.Option("--database", envvar="DEFERO_DATABASE", help="File or URL of the database of the service.")
+Where = Annotated[str, _DATABASE]
 
 
 @app.command()

@@ -50,6 +50,7 @@ def report(
 
     defero report model new_cases.csv --out report.html
     """
+    words = opt.reading(locals())
     from defero.study.judging.page import check_page, write_page
 
     check_page(out, model=model, tables=(table, answers))
@@ -60,22 +61,6 @@ def report(
         terms: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "absent": absent or []}
         report_pool(study, table, out, all_rows_new=all_rows_new, as_json=as_json, **terms)
         return
-    words: dict[str, Any] = {
-        "label": label,
-        "answers": answers,
-        "item": item,
-        "annotator": expert,
-        "answer": answer,
-        "key": key,
-        "majority_label": majority_label,
-        "format": file_format,
-        "control": control,
-        "images": images,
-        "rename": rename,
-        "blank": blank or [],
-        "bad_rows": bad_rows,
-        "most_cases": most_cases,
-    }
     money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}
     judged = study.evaluate(
         study.read(table, **words),
@@ -86,14 +71,8 @@ def report(
         random_state=seed,
         **money,
     )
-    words |= {
-        "text_encoder": text_encoder,
-        "ask": ask,
-        "absent": absent,
-        "by": by,
-        "all_rows_new": all_rows_new,
-        **money,
-    }
+    words |= {"text_encoder": text_encoder, "ask": ask, "absent": absent, "by": by, "all_rows_new": all_rows_new}
+    words |= money
     command = _command(model, table, out=out, words=words, seed=seed)
     write_page(judged, out, command=command, spell=opt.spelling("report"))
     if as_json:

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 5
 """A repr has at most ten lines."""
 HTML_ROWS = 10
+TEXT_WIDTH, HTML_WIDTH = 32, 100
+"""Characters of a cell; notebooks wrap lines, and the reason of a decision should be readable there."""
+
+
+class Preformatted:
+    """What a notebook shows as it prints."""
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
 
 
 class Tabular(ABC):
@@ -52,7 +61,7 @@ def text_table(columns: Mapping[str, Any], *, n_rows: int) -> list[str]:
       model  0.5
       ... 1 more row
     """
-    cells = _cells(columns)
+    cells = _cells(columns, width=TEXT_WIDTH)
     widths = [max(map(len, column)) for column in cells]
     lines = [
         "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -63,8 +72,11 @@ def text_table(columns: Mapping[str, Any], *, n_rows: int) -> list[str]:
 
 
 def html_table(columns: Mapping[str, Any], *, n_rows: int) -> str:
-    """Return columns as an HTML table; every cell is escaped."""
-    cells = [[html.escape(cell) for cell in column] for column in _cells(columns)]
+    """Return columns as an HTML table; every cell is escaped, and missing ones are blank."""
+    cells = [
+        ["" if cell in ("None", "nan") else html.escape(cell) for cell in column]
+        for column in _cells(columns, width=HTML_WIDTH)
+    ]
     head = "".join(f"<th>{column[0]}</th>" for column in cells)
     rows = [
         f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
@@ -75,16 +87,16 @@ def html_table(columns: Mapping[str, Any], *, n_rows: int) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
 
 
-def _cells(columns: Mapping[str, Any]) -> list[list[str]]:
+def _cells(columns: Mapping[str, Any], *, width: int) -> list[list[str]]:
     """Return each column as texts, its name first; of many columns the first six."""
     shown = list(columns.items())[:6]
-    cells = [[name, *map(_text, values)] for name, values in shown]
+    cells = [[name, *(_text(value, width) for value in values)] for name, values in shown]
     if len(columns) > len(shown):
         cells.append(["...", *[""] * (len(cells[0]) - 1)])
     return cells
 
 
-def _text(value: object) -> str:
+def _text(value: object, width: int) -> str:
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     line = " ".join(text.split())
-    return line if len(line) <= 32 else f"{line[:29]}..."
+    return line if len(line) <= width else f"{line[: width - 3]}..."

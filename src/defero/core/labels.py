@@ -1,5 +1,6 @@
 """Labels of any type, and experts' answers among them, as class numbers 0..K-1; a missing answer is -1."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -145,16 +146,16 @@ def encode_recorded(
 ) -> IntArray:
     """Return recorded answers of known experts as class numbers (n, J), columns in the order of `expert_names`.
 
-    The columns of a data frame are matched by name, in any order; they must be exactly those experts.
+    The columns of a data frame are matched by name, in any order; they must be exactly those experts. A mapping from
+    name to n answers may leave experts out: they were not asked.
     """
+    if isinstance(answers, Mapping):
+        answers = _mapped_answers(answers, expert_names=expert_names, n_items=n_items, name=name)
     columns = names_in(answers)
     if columns is not None and sorted(columns) != sorted(expert_names):
-        unknown = [column for column in columns if column not in expert_names]
-        hint = (
-            f": no expert {unknown[0]!r}{did_you_mean(unknown[0], expert_names)} Expected" if unknown else ": expected"
-        )
+        _refuse_unknown(columns, expert_names, name=name)
         raise InputError(
-            f"{hint} the experts of fit ({join_names(expert_names)}), got {join_names(columns)}; "
+            f": expected the experts of fit ({join_names(expert_names)}), got {join_names(columns)}; "
             "leave a column blank for an expert who was not asked.",
             argument=name,
         )
@@ -169,6 +170,33 @@ def encode_recorded(
             argument=name,
         )
     return answer_idx
+
+
+def _mapped_answers(
+    answers: Mapping[Any, Any], *, expert_names: tuple[str, ...], n_items: int, name: str
+) -> NDArray[np.object_]:
+    """Return answers by name as an array (n, J), None where nobody was asked."""
+    _refuse_unknown([str(expert) for expert in answers], expert_names, name=name)
+    cells = np.full((n_items, len(expert_names)), None, dtype=object)
+    for expert, column in answers.items():
+        values = as_column(column, name=f"{name}[{expert!r}]")
+        if len(values) != n_items:
+            raise InputError(
+                f": {expert!r} must have {n_items} answers, one per item, got {len(values)}.", argument=name
+            )
+        cells[:, expert_names.index(str(expert))] = values
+    return cells
+
+
+def _refuse_unknown(names: Sequence[str], expert_names: tuple[str, ...], *, name: str) -> None:
+    unknown = [one for one in names if one not in expert_names]
+    if unknown:
+        raise InputError(
+            f": no expert {unknown[0]!r}{did_you_mean(unknown[0], expert_names)} Expected the experts of fit "
+            f"({join_names(expert_names)}), got {join_names(names)}; "
+            "leave a column blank for an expert who was not asked.",
+            argument=name,
+        )
 
 
 def names_in(answers: Any) -> tuple[str, ...] | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -19,8 +20,20 @@ but one of J+1 weights that add up to 1 (raw is its logarithm)."""
 _AT_ONCE = 1 << 14
 """So many numbers stay in the processor's cache from one step to the next."""
 _LARGEST_EXPONENT = 700.0  # exp(709.8) is the last finite one
+_FEW_COLUMNS = 16
+"""Up to so many columns are compared one with the other: numpy's reduction of short rows takes ten times as long."""
 
 
+def _with_lazy_proba(cls: type["Scores"]) -> type["Scores"]:
+    """Make `expert_proba` of computed scores when it is first asked for; given ones are as they were given."""
+    lazy = cached_property(lambda scores: _read_only(_proba_of_raw(scores.expert_raw, scores.link)))
+    name = "expert_proba"
+    lazy.__set_name__(cls, name)
+    setattr(cls, name, lazy)
+    return cls
+
+
+@_with_lazy_proba
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores(Tabular):
     """What a model believes of n items.
@@ -101,6 +114,54 @@ class Scores(Tabular):
         experts = probabilities("expert_proba", expert_proba)
         return cls(classes, experts, classes.max(axis=1, initial=0.0), logit(experts), "logit")
 
+    @classmethod
+    def computed(
+        cls,
+        class_proba: FloatArray,
+        model_proba: FloatArray,
+        expert_raw: FloatArray,
+        link: Link,
+        *,
+        expert_proba: FloatArray | None = None,
+    ) -> "Scores":
+        """Build from fresh arrays that are probabilities by construction; they are neither checked nor copied.
+
+        NaN and infinity, which damaged weights give, are still an error. Without `expert_proba` it is made from
+        `expert_raw` when it is first asked for: a decision may need the raw scores alone.
+        """
+        arrays = {"class_proba": class_proba, "model_proba": model_proba, "expert_raw": expert_raw}
+        if expert_proba is not None:
+            arrays["expert_proba"] = expert_proba
+        # The sum of an array is finite only if all of it is; it costs a fraction of one step of the computation.
+        if not all(np.isfinite(array.sum()) for array in arrays.values()):
+            proba = _proba_of_raw(expert_raw, link) if expert_proba is None else expert_proba
+            return cls(class_proba, proba, model_proba, expert_raw, link)
+        scores = object.__new__(cls)
+        for name, array in arrays.items():
+            object.__setattr__(scores, name, _read_only(array))
+        for name, value in (("link", link), ("class_names", None), ("expert_names", None)):
+            object.__setattr__(scores, name, value)
+        return scores
+
+    @classmethod
+    def concatenated(cls, blocks: Sequence["Scores"]) -> "Scores":
+        """Return the scores of several blocks of items as one.
+
+        >>> one = Scores.from_probabilities([[0.9, 0.1]], [[0.8]])
+        >>> Scores.concatenated([one, one]).model_proba.tolist()
+        [0.9, 0.9]
+        """
+        if len(blocks) == 1:
+            return blocks[0]
+        given = any("expert_proba" in vars(one) for one in blocks)
+        return cls.computed(
+            np.concatenate([one.class_proba for one in blocks]),
+            np.concatenate([one.model_proba for one in blocks]),
+            np.concatenate([one.expert_raw for one in blocks]),
+            blocks[0].link,
+            expert_proba=np.concatenate([one.expert_proba for one in blocks]) if given else None,
+        )
+
     def __len__(self) -> int:
         return len(self.class_proba)
 
@@ -150,7 +211,7 @@ class Scores(Tabular):
     @property
     def n_experts(self) -> int:
         """J."""
-        return self.expert_proba.shape[1]
+        return self.expert_raw.shape[1]
 
     @property
     def class_idx(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -196,6 +257,10 @@ def sigmoid(logits: FloatArray) -> FloatArray:
 
 
 def _sigmoid(logits: FloatArray) -> FloatArray:
+    if np.min(logits, initial=0.0) > -_LARGEST_EXPONENT:
+        divisor = np.exp(np.negative(logits))
+        divisor += 1.0
+        return np.reciprocal(divisor, out=divisor if np.ndim(divisor) else None)
     # exp(min(x, 0)) is 1 or exp(-|x|): exact, and faster than a choice between the two.
     return np.exp(np.minimum(logits, 0.0)) / (1.0 + np.exp(-np.abs(logits)))
 
@@ -206,8 +271,41 @@ def softmax(logits: FloatArray) -> FloatArray:
     >>> softmax(np.array([[1e4, 1e4]])).tolist()
     [[0.5, 0.5]]
     """
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True)
+    raised = logits - row_max(logits)[:, None]
+    np.exp(raised, out=raised)
+    raised /= _row_sum(raised)[:, None]
+    return raised
+
+
+def row_max(matrix: FloatArray) -> FloatArray:
+    """Return the largest number of each row, (n,); there is at least one column.
+
+    >>> row_max(np.array([[1.0, 3.0], [2.0, 0.0]])).tolist()
+    [3.0, 2.0]
+    """
+    if 0 < matrix.shape[1] <= _FEW_COLUMNS:
+        return reduce(np.maximum, matrix.T)
+    largest: FloatArray = matrix.max(axis=1)
+    return largest
+
+
+def _row_sum(matrix: FloatArray) -> FloatArray:
+    if 0 < matrix.shape[1] <= _FEW_COLUMNS:
+        return reduce(np.add, matrix.T)
+    total: FloatArray = matrix.sum(axis=1)
+    return total
+
+
+def _proba_of_raw(expert_raw: FloatArray, link: Link) -> FloatArray:
+    """Return the probabilities (n, J) that raw scores stand for."""
+    return sigmoid(expert_raw) if link == "logit" else np.exp(np.minimum(expert_raw, 0.0))
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    """Return a view that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def split_columns(joined: FloatArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
-from defero.core.errors import InputError
+from defero.core.display import Preformatted
+from defero.core.errors import Argument, InputError
 from defero.core.labels import (
     Labels,
     answer_matrix,
@@ -27,7 +27,7 @@ from defero.core.wording import join_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExpertTable:
+class ExpertTable(Preformatted):
     """Cases with their true labels and the experts' answers.
 
     Parameters
@@ -126,9 +126,6 @@ class ExpertTable:
 
     def __len__(self) -> int:
         return len(self.label_idx)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
 
     def __repr__(self) -> str:
         cells = len(self) * self.n_experts
@@ -235,8 +232,11 @@ class ExpertTable:
         if times is not None:
             if groups is not None:
                 raise InputError(
-                    "groups and times cannot be used together: a long-lasting group would bring later rows into an "
-                    "earlier part; pass one of them."
+                    "and ",
+                    Argument("times"),
+                    " cannot be used together: a long-lasting group would bring later rows into an earlier part; pass "
+                    "one of them.",
+                    argument="groups",
                 )
             rows = split_by_time(_one_each("times", times, n_items=len(self)), fractions)
         elif groups is not None:

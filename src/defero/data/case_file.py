@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.labels import Labels
 from defero.core.table import ExpertTable
@@ -18,6 +19,7 @@ from defero.data.exports.label_studio_results import Control
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import first_row, table_format
+from defero.data.tables.parquet_folder import partition_of, with_partition
 from defero.data.tables.read import read_chunks, read_frame
 from defero.data.tables.roles import feature_columns, split_like
 
@@ -42,13 +44,15 @@ class TableSource:
 
     given: Path | pd.DataFrame
     name: str
+    inside: Path | None = None
+    """The folder of Parquet files of which this file is one; its subfolders may name columns."""
 
     @classmethod
-    def of(cls, table: Table, *, name: str = "table") -> "TableSource":
+    def of(cls, table: Table, *, name: str = "table", inside: Path | None = None) -> "TableSource":
         """Take what somebody passed; `name` is what a message calls a frame."""
         if isinstance(table, pd.DataFrame):
             return cls(table.reset_index(drop=True).rename(columns=str), name)
-        return cls(Path(table), str(table))
+        return cls(Path(table), str(table), inside)
 
     @property
     def path(self) -> Path | None:
@@ -69,17 +73,26 @@ class TableSource:
         """Return the whole table, or the rows that `sift` keeps, the columns of `as_text` as they are written."""
         if sift is not None:
             names = [name for name in as_text if name is not None]
-            path = self.path
-            pieces = iter([self.given]) if path is None else read_chunks(path, as_text=names, on_bad=sift.bad.on_bad)
-            frames = list(sift.rows(pieces))  # type: ignore[arg-type]
+            if isinstance(self.given, Path):
+                pieces = self.chunks(as_text=names, on_bad=sift.bad.on_bad)
+            else:
+                pieces = iter([self.given])
+            frames = list(sift.rows(pieces))
             return frames[0] if len(frames) == 1 else pd.concat(frames)
         if isinstance(self.given, Path):
             return read_frame(self.given, as_text=[name for name in as_text if name is not None])
         return self.given
 
+    def chunks(self, **options: Any) -> Iterator[pd.DataFrame]:
+        """Yield the rows of a file piece by piece; the options are those of `read_chunks`."""
+        path = self.path
+        assert path is not None  # a frame has no pieces
+        own = {} if self.inside is None else partition_of(path, self.inside)
+        return (with_partition(frame, own, path) for frame in read_chunks(path, **options))
+
     def head(self) -> pd.DataFrame:
         """Return the first row."""
-        return next(iter(read_chunks(self.given, rows=1))) if isinstance(self.given, Path) else self.given.iloc[:1]
+        return next(iter(self.chunks(rows=1))) if isinstance(self.given, Path) else self.given.iloc[:1]
 
     def columns(self) -> list[str]:
         """Return the names of the columns."""
@@ -184,7 +197,7 @@ class CaseFile:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Cases:
+class Cases(Preformatted):
     """What a file of past cases holds.
 
     Attributes

@@ -29,9 +29,12 @@ class DataFile:
     form : "compact" or "source"
         Our smaller form of the data, or the form in which the source gives them.
     sha256 : str, optional
-        None where the source's own is not known: it is recorded at the first download.
+        None where the source's own is not known: it is recorded at the first download, and `most_mb` bounds that.
     url : str, optional
         None where the source wants a person: an account, a click, a letter.
+    most_mb : int, optional
+        A longer file is refused, in 1e6 bytes. Needed where there is a url and no sha256. GitHub takes no file of more
+        than 100 MB, and a url with a commit in it names one version.
     members : tuple of str
         For an archive: the ends of the paths inside it that are taken out. The archive itself is not kept.
     instead : tuple of str
@@ -42,6 +45,7 @@ class DataFile:
     form: Form = "source"
     sha256: str | None = None
     url: str | None = None
+    most_mb: int | None = None
     members: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from defero.datasets.catalog import Dataset
+from defero.datasets.catalog import DataFile, Dataset
 from defero.datasets.files import form_here, how_to_get
 from defero.datasets.storage.cache import read_records
 
@@ -30,6 +30,7 @@ def dataset_facts(root: Path, entry: Dataset) -> dict[str, Any]:
             "form": file.form,
             "url": file.url,
             "sha256": file.sha256,
+            "most_mb": file.most_mb,
             "recorded_sha256": recorded.get(file.path),
             "members": list(file.members),
         }
@@ -61,13 +62,16 @@ def describe_dataset(root: Path, entry: Dataset) -> list[str]:
         if file.url:
             lines.append(f"  from    {file.url}")
         if "*" not in file.path:
-            lines.append(f"  sha256  {_checksum(file.sha256, recorded.get(file.path))}")
+            lines.append(f"  sha256  {_checksum(file, recorded.get(file.path))}")
     if entry.tree_sha256:
         lines.append(f"{entry.tree}/ as a whole\n  sha256  {entry.tree_sha256}")
     return lines if form is not None else [*lines, f"\n{how_to_get(root, entry)}"]
 
 
-def _checksum(registered: str | None, recorded: str | None) -> str:
-    if registered:
-        return registered
-    return f"{recorded} (recorded at the first download)" if recorded else "recorded at the first download"
+def _checksum(file: DataFile, recorded: str | None) -> str:
+    if file.sha256:
+        return file.sha256
+    if recorded:
+        return f"{recorded} (recorded at the first download)"
+    most = "" if file.most_mb is None else f", of at most {file.most_mb} MB"
+    return f"not known; recorded at the first download{most}"

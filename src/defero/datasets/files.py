@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.data.recipes.pictures import decode_picture
 from defero.datasets.catalog import DataFile, Dataset, Form, find_dataset
 from defero.datasets.storage.cache import data_folder, file_sha256, locked, read_records, tree_sha256, update_records
-from defero.datasets.storage.download import download
+from defero.datasets.storage.download import MOST_BYTES, download
 from defero.datasets.storage.unpack import unpack
 from defero.datasets.values import Pictures
 
@@ -174,8 +174,9 @@ def get_dataset(
     if asks_for_licence(root, entry):
         if not accept_licence:
             raise InputError(
-                f"{name} has the licence: {entry.licence} ({entry.homepage}). To accept it and download pass "
-                "accept_licence=True."
+                f"{name} has the licence: {entry.licence} ({entry.homepage}). To accept it and download pass ",
+                Argument("accept_licence", True),
+                ".",
             )
         update_records(root, lambda records: records.with_licence(name))
     downloaded = [file.path for file in sources if _fetch(root, entry, file, progress=progress)]
@@ -226,7 +227,8 @@ def _download_or_unpack(root: Path, file: DataFile, *, progress: FileProgress | 
         if users_archive:
             hashes = {file.path: _archive_sha256(target, known)}
         else:
-            hashes = {file.path: download(str(file.url), target, sha256=known, progress=report)}
+            most = MOST_BYTES if file.most_mb is None else 1_000_000 * file.most_mb
+            hashes = {file.path: download(str(file.url), target, sha256=known, progress=report, most_bytes=most)}
         if file.members:
             for path in unpack(target, target.parent, members=file.members):
                 hashes[path.relative_to(root).as_posix()] = file_sha256(path)

@@ -10,6 +10,8 @@ from defero.core.errors import InputError
 from defero.core.posterior import AnswerLaw
 
 _NUMBERS_AT_ONCE = 4_000_000
+_NUMBERS_AT_A_TIME = 30_000
+"""What a core has close by: larger pieces wait for memory, smaller ones for Python."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,18 +147,23 @@ def _symmetric(belief: FloatArray, expert_proba: FloatArray) -> tuple[FloatArray
     With a = p_j, b = (1 - p_j) / (K - 1) and the most likely class t, the maximum of pi_y P(m | y) over y is
     max(a pi_m, b pi_t) for m other than t, and max(a pi_t, b pi_s) for m = t with the second class s.
     """
-    n_classes = belief.shape[1]
+    (n_items, n_classes), n_experts = belief.shape, expert_proba.shape[1]
     gain, information = np.zeros(expert_proba.shape), np.zeros(expert_proba.shape)
-    if n_classes == 1 or not len(belief):
+    if n_classes == 1 or not n_items:
         return gain, information
-    second, top = np.partition(belief, n_classes - 2, axis=1)[:, -2:].T
-    squares = (belief**2).sum(axis=1)
-    for j, right in enumerate(expert_proba.T):  # one expert at a time, to hold (a, K) rather than (a, J, K)
+    second, top = np.partition(belief, n_classes - 2, axis=1)[:, -2:].T[:, :, None]
+    squares = (belief**2).sum(axis=1)[:, None]
+    each_class, square_of = belief[:, None], squares[:, :, None] - belief[:, None] ** 2
+    size = max(1, _NUMBERS_AT_A_TIME // (n_items * n_classes))  # (a, J, K) of all experts may be too large
+    for start in range(0, n_experts, size):
+        some = slice(start, start + size)
+        right = expert_proba[:, some]
         other = (1 - right) / (n_classes - 1)
-        each = np.maximum(right[:, None] * belief, (other * top)[:, None]).sum(axis=1)
+        weighted = right[:, :, None] * each_class
+        each = np.maximum(weighted, (other * top)[:, :, None]).sum(axis=2)
         # The sum took max(a, b) pi_t for the answer t, where the second class stands instead of t itself.
-        gain[:, j] = each - np.maximum(right, other) * top + np.maximum(right * top, other * second) - top
-        chance = other[:, None] + (right - other)[:, None] * belief
-        square = other[:, None] ** 2 * (squares[:, None] - belief**2) + (right[:, None] * belief) ** 2
-        information[:, j] = (square / np.maximum(chance, 1e-300)).sum(axis=1) - squares
+        gain[:, some] = each - np.maximum(right, other) * top + np.maximum(right * top, other * second) - top
+        chance = other[:, :, None] + (right - other)[:, :, None] * each_class
+        square = (other**2)[:, :, None] * square_of + weighted**2
+        information[:, some] = (square / np.maximum(chance, 1e-300)).sum(axis=2) - squares
     return np.maximum(gain, 0), np.maximum(information, 0)  # negative only by rounding: who need not listen cannot lose

@@ -13,7 +13,8 @@ MOST_STATES = 1100
 """Of (who was asked, what they answered) for one case: 6 experts with 2 classes, 5 with 3, 4 with more."""
 MOST_CLASSES = 4
 """More classes are looked at as the three most likely ones and the rest."""
-_NUMBERS_AT_ONCE = 1_500_000
+_NUMBERS_AT_ONCE = 250_000
+"""What a core has close by: larger pieces wait for memory."""
 _NEVER = 1e12
 """Fee of an expert who cannot be asked."""
 
@@ -75,21 +76,24 @@ def costs_to_go(
 
 
 class _Plan:
-    """Every state of m candidates, each not asked (0) or with an answer (1..A): how they follow from each other."""
+    """Every state of m candidates, each not asked (0) or with an answer (1..A): how they follow from each other.
+
+    A level has the states in which so many were asked, s of them; each of them has m - level questions left. The
+    arrays of a level: states (s,), the candidate of each question (s, m - level), and the states after it for each
+    answer (A, s, m - level).
+    """
 
     def __init__(self, n_some: int, n_answers: int, depth: int) -> None:
         digits = np.array(list(product(range(n_answers + 1), repeat=n_some)), dtype=np.int64).reshape(-1, n_some)
         steps = (n_answers + 1) ** np.arange(n_some)[::-1]
         asked = (digits > 0).sum(axis=1)
-        self.n_some, self.n_answers, self.n_states = n_some, n_answers, len(digits)
-        self.levels: list[list[tuple[int, IntArray, IntArray]]] = []
+        self.n_states = len(digits)
+        self.levels: list[tuple[IntArray, IntArray, IntArray]] = []
         for level in reversed(range(depth)):
-            moves = []
-            for one in range(n_some):
-                states = np.flatnonzero((asked == level) & (digits[:, one] == 0))
-                if len(states):
-                    moves.append((one, states, states[:, None] + steps[one] * np.arange(1, n_answers + 1)))
-            self.levels.append(moves)
+            states = np.flatnonzero(asked == level)
+            ones = np.nonzero(digits[states] == 0)[1].reshape(len(states), n_some - level)
+            answers = np.arange(1, n_answers + 1)[:, None, None]
+            self.levels.append((states, ones, states[:, None] + steps[ones] * answers))
 
     def first_costs(
         self, belief: FloatArray, answer_law: FloatArray, costs: FloatArray, fees: FloatArray
@@ -104,21 +108,29 @@ class _Plan:
             answered = weights[:, None] * law.transpose(1, 0, 2)[None]
             weights = np.concatenate([weights[:, None], answered], axis=1).reshape(-1, *weights.shape[1:])
         chance = weights.sum(axis=1)
-        value = np.full(chance.shape, np.inf)
-        for action in range(costs.shape[1]):
-            own = np.broadcast_to(costs[:, action], belief.shape)
-            np.minimum(value, np.einsum("ska,ka->sa", weights, own), out=value)
-        first = np.full(fees.shape, np.inf)
-        for moves in self.levels:
-            for one, states, after in moves:
-                asking = fees[one] * chance[states]
-                for answer in range(self.n_answers):
-                    asking += value[after[:, answer]]
-                if states[0] == 0:  # the state in which nobody has been asked yet
-                    first[one] = asking[0]
-                else:
-                    value[states] = np.minimum(value[states], asking)
-        return first.T
+        value = _least(weights, costs)
+        asking = np.full((1, *fees.shape), np.inf)
+        for states, ones, after in self.levels:
+            asking = fees[ones] * chance[states][:, None]
+            for following in after:
+                asking += value[following]
+            value[states] = np.minimum(value[states], asking.min(axis=1))
+        return asking[0].T  # the last level has one state, in which nobody has been asked yet
+
+
+def _least(weights: FloatArray, costs: FloatArray) -> FloatArray:
+    """Return the cost of the cheapest action, (states, a).
+
+    Takes weights (states, K, a) and costs (K, actions, a or 1).
+    """
+    value: FloatArray | None = None
+    for action in range(costs.shape[1]):
+        own = np.zeros((len(weights), weights.shape[2]))
+        for truth in np.flatnonzero(costs[:, action].any(axis=1)):
+            own += weights[:, truth] * costs[truth, action]
+        value = own if value is None else np.minimum(value, own, out=value)
+    assert value is not None
+    return value
 
 
 @lru_cache(maxsize=64)

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.checks.options import one_of
-from defero.core.labels import Labels
-from defero.core.results import MODEL, Decision
-from defero.core.scores import Scores
+from defero.core.results import MODEL
 
 
 class Rule(Protocol):
@@ -32,8 +29,11 @@ class MostLikelyRight:
 
     def choose(self, model_value: FloatArray, expert_value: FloatArray) -> IntArray:
         """Ask the best expert where they are worth at least as much as the model."""
-        best, value = best_expert(expert_value)
-        return np.where((best != MODEL) & (value >= model_value), best, MODEL)
+        return self.of_best(model_value, *best_expert(expert_value))
+
+    def of_best(self, model_value: FloatArray, best: IntArray, best_value: FloatArray) -> IntArray:
+        """Choose where each item's best expert and their value are at hand."""
+        return np.where((best != MODEL) & (best_value >= model_value), best, MODEL)
 
 
 @dataclass(frozen=True)
@@ -115,77 +115,3 @@ def best_expert(expert_value: FloatArray) -> tuple[IntArray, FloatArray]:
     best = expert_value.argmax(axis=1)
     value = np.take_along_axis(expert_value, best[:, None], axis=1)[:, 0]
     return np.where(np.isfinite(value), best, MODEL), value
-
-
-def decide(
-    scores: Scores,
-    rule: Rule,
-    *,
-    expert_names: tuple[str, ...],
-    fees: ArrayLike | None = None,
-    available: ArrayLike | None = None,
-    proven: BoolArray | None = None,
-    chosen_proba: FloatArray | None = None,
-    unusual: Labels | None = None,
-    ask_unusual: bool = False,
-) -> Decision:
-    """Apply a rule to scores, fees and absences.
-
-    Parameters
-    ----------
-    scores : Scores of n items
-    rule : Rule
-    expert_names : J names
-    fees : (J,) or (n, J), optional
-        What asking costs, in units of one error.
-    available : (J,) or (n, J) bool, optional
-        Who can be asked.
-    proven : (J,) bool, optional
-        Who has given enough answers to be asked alone.
-    chosen_proba : (n, J), optional
-        P(expert j is right, should they be chosen); by default that of the scores.
-    unusual : (n,) texts, optional
-        As in `Decision`.
-    ask_unusual : bool
-        Give an unusual case to the best expert who can be asked, even where the rule gives it to the model.
-
-    Examples
-    --------
-    >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
-    >>> decide(scores, MostLikelyRight(), expert_names=("ann",)).name.tolist()
-    ['model', 'ann']
-    >>> decide(scores, MostLikelyRight(), expert_names=("ann",), fees=[0.4]).name.tolist()
-    ['model', 'model']
-    """
-    shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-    fee = fee_matrix(fees, **shape, expert_names=expert_names)
-    can = availability(available, **shape)
-    sure = np.ones(scores.n_experts, dtype=np.bool_) if proven is None else proven
-    worth = scores.expert_value if chosen_proba is None else chosen_proba
-    value = np.where(can, worth - fee, -np.inf)
-    askable = np.where(sure, value, -np.inf)
-    expert = rule.choose(scores.model_proba, askable).astype(np.int64)
-    best, best_value = best_expert(askable)
-    marks = np.full(len(scores), "", dtype=object) if unusual is None else unusual
-    if ask_unusual:
-        expert = np.where((expert == MODEL) & (marks != ""), best, expert)
-    doubtful, doubtful_value = best_expert(np.where(sure, -np.inf, value))
-    looked_better = doubtful_value >= np.maximum(scores.model_proba, best_value)
-    rows = np.arange(len(scores))
-    p_right = scores.model_proba
-    fees_paid: FloatArray | float = 0.0
-    if scores.n_experts:
-        of_expert = (scores.expert_proba if chosen_proba is None else chosen_proba)[rows, expert]
-        p_right = np.where(expert == MODEL, p_right, of_expert)
-        fees_paid = np.where(expert == MODEL, 0.0, fee[rows, expert])
-    return Decision(
-        expert=expert,
-        expert_names=expert_names,
-        expected_cost=1 - p_right + fees_paid,
-        model_value=scores.model_proba,
-        best_expert=best,
-        best_value=best_value,
-        withheld=np.where((doubtful != MODEL) & looked_better, doubtful, MODEL),
-        p_right=p_right,
-        unusual=marks,
-    )

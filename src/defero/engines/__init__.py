@@ -4,7 +4,7 @@ An engine applies one function to many tasks. What it returns does not depend on
 the order in which the tasks end.
 """
 
-from defero.engines.engine import ENGINES, Engine, engine_by_name
+from defero.engines.engine import ENGINES, Engine, engine_by_name, named_engine
 from defero.engines.runs import run_once
 
-__all__ = ["ENGINES", "Engine", "engine_by_name", "run_once"]
+__all__ = ["ENGINES", "Engine", "engine_by_name", "named_engine", "run_once"]

@@ -67,6 +67,16 @@ def engine_by_name(name: str = "local", *, workers: int | None = None, address: 
     return LocalEngine(workers=workers or 1)
 
 
+def named_engine(name: str | None, *, workers: int | None, address: str | None) -> Engine | None:
+    """Return an engine as `engine_by_name` does, a local one by default; None where nothing was said of it.
+
+    >>> named_engine(None, workers=None, address=None)
+    """
+    if name is None and workers is None and address is None:
+        return None
+    return engine_by_name(name or "local", workers=workers, address=address)
+
+
 def call(function: Callable[[Any, Any], Any], shared: Any, task: Any) -> Any:
     """Call a function with its task; a name that a worker can find."""
     return function(shared, task)

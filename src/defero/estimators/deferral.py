@@ -173,7 +173,9 @@ class DeferralClassifier(DeferralEstimator):
         from defero.estimators.networks.deep_fit import DeepOptions
 
         recipe = self._recipe()
-        if recipe.branches == "auto":  # heads keep the classifier of one trained without experts (docs/losses.md)
+        if (
+            recipe.branches == "auto"
+        ):  # heads keep the classifier of one trained without experts (docs/explanation/losses.md)
             recipe = replace(recipe, branches="heads" if self.loss == "auto" else "one")
         return DeepOptions(
             recipe,

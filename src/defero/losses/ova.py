@@ -48,10 +48,8 @@ def ova_loss(
     mask = check_batch(class_logits, expert_logits, labels, correct, observed)
     is_label = torch.zeros_like(class_logits).scatter_(1, labels[:, None], 1.0)
     is_right = correct.to(expert_logits)
-    if mask is None:
-        # Every column has the same logistic loss: joined, they cost one pass each way.
-        joined, target = torch.cat([class_logits, expert_logits], dim=1), torch.cat([is_label, is_right], dim=1)
-        return binary_cross_entropy_with_logits(joined, target, reduction="none").sum(dim=1)
+    # Classes and experts apart, not joined in one matrix: the classes' gradient then has the same layout in memory, and
+    # so the same bits, however many experts there are.
     on_classes = binary_cross_entropy_with_logits(class_logits, is_label, reduction="none").sum(dim=1)
     on_experts = binary_cross_entropy_with_logits(expert_logits, is_right, reduction="none")
     return torch.add(on_classes, observed_sum(on_experts, mask))

@@ -152,7 +152,7 @@ def trunk_by_name(
     900
     """
     if not is_net_name(name):
-        raise InputError(f"net must be one of {', '.join(NET_NAMES)}, got {name!r}{meant_net(name)}")
+        raise InputError(f"must be one of {', '.join(NET_NAMES)}, got {name!r}{meant_net(name)}", argument="net")
     package, colon, model = name.partition(":")
     if colon:
         return _FOREIGN[package](model, pretrained=bool(pretrained), generator=generator)

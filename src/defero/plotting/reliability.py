@@ -11,7 +11,7 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.core.trials.trial import Trial
 from defero.metrics import ReliabilityBins, expected_calibration_error, reliability_bins
 from defero.plotting import style
@@ -113,7 +113,9 @@ class ReliabilityDisplay(Display):
         level: float,
     ) -> "ReliabilityDisplay":
         if not names:
-            raise InputError("this picture needs at least one forecaster, got none; pass include_model=True.")
+            raise InputError(
+                "this picture needs at least one forecaster, got none; pass ", Argument("include_model", True), "."
+            )
         bins = reliability_bins(confidence, correct, observed=observed, n_bins=n_bins, level=level)
         error = expected_calibration_error(confidence, correct, observed=observed, average=None)
         return cls(bins, np.atleast_1d(error), names, level)

@@ -8,7 +8,7 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.display import Tabular
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, money
 from defero.pools.frontier import along, area_between, frontier_steps, quality_at, upper_hull
 
@@ -83,7 +83,7 @@ class PoolCurve(Tabular):
                 )
             return self._inside_of_a_point(inside[::-1])
         if quality is None or cost is not None:
-            raise InputError("pass either cost or quality.")
+            raise InputError("pass either ", Argument("cost"), " or ", Argument("quality"), ".")
         reached = np.flatnonzero(self.quality >= quality - 1e-12)
         if not reached.size:
             raise InputError(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
+from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.data.fingerprint import HashArray
 from defero.data.recipes.recipe import FeatureRecipe
@@ -15,7 +16,7 @@ from defero.pools.models.score_model import ScoreModel
 
 
 @dataclass(eq=False, repr=False)
-class PoolParts:
+class PoolParts(Preformatted):
     """What the router of a pool consists of.
 
     Attributes

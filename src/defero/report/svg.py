@@ -72,7 +72,9 @@ def figure(
         drawn = Figure(figsize=size, layout="constrained" if room is None else None)
         draw(drawn.add_subplot() if room is None else drawn.add_axes(room))
         image = inline_svg(drawn, key=key, label=label or caption)
-    box = tag("div", image, attributes={"class": "scroll"})
+    # Reached with the Tab key, as the box scrolls on a phone.
+    named = {"class": "scroll", "role": "group", "aria-label": one_line(label or caption), "tabindex": "0"}
+    box = tag("div", image, attributes=named)
     return tag("figure", box, tag("figcaption", caption), attributes={"class": kind})
 
 

@@ -38,7 +38,7 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str | Cel
     kind : str
         Class for the style sheet.
     """
-    heads = joined(tag("th", head, attributes={"scope": "col"}) for head in header)
+    heads = joined(tag("th", head, attributes={"scope": "col"}) if head else tag("td", "") for head in header)
     body = joined(
         tag("tr", _cell("th", first, {"scope": "row"}), *(_cell("td", cell, {}) for cell in rest))
         for first, *rest in rows

@@ -12,10 +12,11 @@ from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets, InTurn
-from defero.core.scores import Scores
+from defero.core.scores import Scores, logit
 from defero.decisions.asking import ask_in_turn
+from defero.decisions.comparison import Comparison, compare
 from defero.decisions.costs import ErrorCosts
-from defero.decisions.rules import MostLikelyRight, NeverAsk, decide
+from defero.decisions.rules import MostLikelyRight, NeverAsk
 from defero.router.panel import Panel, with_decider, with_recorded
 from defero.router.scoring import Scoring
 from defero.router.voting import vote_with_skill
@@ -54,14 +55,19 @@ class Deciding(Scoring):
             best expert who can be asked, even where the model would decide.
         """
         one_of("unusual", unusual, UNUSUAL)
-        features = self.features(X)
-        return self.decide_scores(
-            self.score_features(features),
-            fees=fees,
-            available=available,
-            unusual=self.unusual(features),
-            ask_unusual=unusual == "ask",
-        )
+        fees, available = self._terms(fees, available)
+        terms: dict[str, Any] = {"fees": fees, "available": available}
+        if 2 in (np.ndim(fees), np.ndim(available)):  # a row for each item: all at once
+            features = self.features(X)
+            more: dict[str, Any] = {"unusual": self.unusual(features), "ask_unusual": unusual == "ask"}
+            return self.decide_scores(self.score_features(features), **terms, **more)
+        compared, marks = [], []
+        for features, outside in self._blocks(X):
+            scores = self._score_block(features, outside)
+            names = None if outside is None else self._names_of(outside)
+            compared.append(self._compare(scores, **terms, unusual=names, ask_unusual=unusual == "ask"))
+            marks += [] if names is None else [names]
+        return self._decision(Comparison.concatenated(compared), np.concatenate(marks) if marks else None)
 
     def decide_scores(
         self,
@@ -74,30 +80,42 @@ class Deciding(Scoring):
     ) -> Decision:
         """Decide on scores already at hand; `unusual` (n,) is as in `Decision`."""
         fees, available = self._terms(fees, available)
-        rule, chosen_proba = self.rule, None
-        if self.selection is not None and isinstance(rule, MostLikelyRight):
-            rule = rule if self.selection.asks else NeverAsk()
-            chosen_proba = self._bounded(self.selection.apply(scores), unusual)
-        decision = decide(
+        compared = self._compare(scores, fees=fees, available=available, unusual=unusual, ask_unusual=ask_unusual)
+        return self._decision(compared, unusual)
+
+    def _compare(
+        self, scores: Scores, *, fees: Any, available: Any, unusual: Labels | None, ask_unusual: bool
+    ) -> Comparison:
+        """Compare the model with the experts, whose probabilities are those of the one who is chosen."""
+        log_odds = None
+        if self.selection is not None and isinstance(self.rule, MostLikelyRight):
+            log_odds = self._bounded(self.selection.log_odds(scores), unusual)
+        return compare(
             scores,
-            rule,
+            NeverAsk() if self._never_asks else self.rule,
             expert_names=self.expert_names,
             fees=fees,
             available=available,
             proven=self.proven,
-            chosen_proba=chosen_proba,
-            unusual=unusual,
-            ask_unusual=ask_unusual,
+            chosen_log_odds=log_odds,
+            must_ask=unusual != "" if ask_unusual and unusual is not None else None,
         )
-        return decision if rule is self.rule else replace(decision, why_not=DOES_NOT_PAY)
 
-    def _bounded(self, expert_proba: FloatArray, unusual: Labels | None) -> FloatArray:
-        """Return P(right) (n, J) in which no expert is surer of an unusual case than they are right on average."""
+    @property
+    def _never_asks(self) -> bool:
+        """Whether asking did not pay on held-out cases."""
+        return self.selection is not None and isinstance(self.rule, MostLikelyRight) and not self.selection.asks
+
+    def _decision(self, compared: Comparison, unusual: Labels | None) -> Decision:
+        return compared.decision(self.expert_names, unusual=unusual, why_not=DOES_NOT_PAY if self._never_asks else "")
+
+    def _bounded(self, log_odds: FloatArray, unusual: Labels | None) -> FloatArray:
+        """Return log-odds (n, J) in which no expert is surer of an unusual case than they are right on average."""
         accuracy = None if self.calibrator is None else self.calibrator.accuracy
         if unusual is None or accuracy is None:
-            return expert_proba
+            return log_odds
         rows = (unusual != "")[:, None]
-        return np.where(rows, np.minimum(expert_proba, accuracy.experts), expert_proba)
+        return np.where(rows, np.minimum(log_odds, logit(np.array(accuracy.experts))), log_odds)
 
     def predict_set(
         self,

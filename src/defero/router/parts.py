@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 
 from defero.calibration import Calibrator
 from defero.calibration.after_selection import HeldOut, SelectionMap
 from defero.core.checks.arrays import BoolArray, IntArray, names
+from defero.core.display import Preformatted
 from defero.core.labels import Labels
 from defero.core.wording import count_of, join_names
 from defero.data.recipes.pictures import PictureRecipe
@@ -20,7 +20,7 @@ from defero.scorers import Scorer
 
 
 @dataclass(eq=False, repr=False)
-class TeamParts:
+class TeamParts(Preformatted):
     """The parts of a team; `Router` is the class to use.
 
     Attributes
@@ -111,6 +111,3 @@ class TeamParts:
 
     def __repr__(self) -> str:
         return "\n".join(line if len(line) <= 120 else f"{line[:117]}..." for line in self.describe())
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"

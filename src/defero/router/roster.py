@@ -173,7 +173,9 @@ def _labels_of_answered(y: ArrayLike | None, router: "Router", answered: BoolArr
         )
     labels = as_column(y, name="y").astype(object)
     if len(labels) != len(answered):
-        raise InputError(f"answers must have one entry per label: {len(labels)} labels, {len(answered)} answers.")
+        raise InputError(
+            f"must have one entry per label: {len(labels)} labels, {len(answered)} answers.", argument="answers"
+        )
     gap = next((row for row in np.flatnonzero(answered).tolist() if is_missing(labels[row])), None)
     if gap is not None:
         raise InputError(

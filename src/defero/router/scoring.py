@@ -1,5 +1,6 @@
 """Scoring: from features to what a team believes of each item."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.router.parts import TeamParts
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.scorers.team import TeamScorer
+
+AT_ONCE = 4096
+"""So many items are scored at a time. In pieces of 50,000 half of the time goes into fetching memory."""
 
 
 class Scoring(TeamParts):
@@ -69,9 +73,13 @@ class Scoring(TeamParts):
     def unusual(self, features: Any) -> Labels | None:
         """Return the names of these columns for each item whose `features` are at hand, (n,), joined by "; "."""
         outside = self.outside(features)
-        if outside is None:
-            return None
+        return None if outside is None else self._names_of(outside)
+
+    def _names_of(self, outside: BoolArray) -> Labels:
+        """Return the names of the columns that make each case unusual, (n,), from `outside`."""
         names = np.full(len(outside), "", dtype=object)
+        if not outside.any():
+            return names
         columns = (
             self.recipe.inputs
             if isinstance(self.recipe, FeatureRecipe)
@@ -91,6 +99,31 @@ class Scoring(TeamParts):
         An expert without answers gets the average of the others. After `calibrate` nobody is surer of an unusual case
         than they were right on average there.
         """
+        return Scores.concatenated(
+            [self._score_block(block, self.outside(block)) for block in self._feature_blocks(features)]
+        )
+
+    def _blocks(self, X: Any) -> Iterator[tuple[Any, BoolArray | None]]:
+        """Yield the features of some thousand items at a time, and what is unusual of them; None: nothing."""
+        if isinstance(self.recipe, FeatureRecipe) and not isinstance(self.scorer, ArrayScorer | FunctionScorer):
+            numbers = self.recipe.usual_numbers(self._frame(X, source="X"), source="X")
+            if numbers is not None:
+                for block in numbers.blocks(AT_ONCE):
+                    yield block, None
+                return
+        for block in self._feature_blocks(self.features(X)):
+            yield block, self.outside(block)
+
+    def _feature_blocks(self, features: Any) -> Iterator[Any]:
+        """Yield features of some thousand items at a time, so that what is computed of them stays in the cache."""
+        if not isinstance(features, np.ndarray) or isinstance(self.scorer, ArrayScorer | FunctionScorer):
+            yield features
+            return
+        for start in range(0, max(len(features), 1), AT_ONCE):
+            yield features[start : start + AT_ONCE]
+
+    def _score_block(self, features: Any, outside: BoolArray | None) -> Scores:
+        """Return the scores of some items, of which it is known what is unusual, (n, columns)."""
         scores = self.scorer.score(features)
         expected = len(self.classes), len(self.expert_names)
         if (scores.n_classes, scores.n_experts) != expected:
@@ -100,8 +133,7 @@ class Scoring(TeamParts):
             )
         calibrated = scores if self.calibrator is None else self.calibrator.apply(scores)
         filled = fill_with_pool_mean(calibrated, self._known())
-        outside = self.outside(features)
-        if outside is None or self.calibrator is None or self.calibrator.accuracy is None:
+        if outside is None or self.calibrator is None or self.calibrator.accuracy is None or not outside.any():
             return filled
         return self.calibrator.accuracy.bound(filled, np.logical_or.reduce(outside, axis=1))
 
@@ -150,7 +182,7 @@ def fill_with_pool_mean(scores: Scores, answered: BoolArray) -> Scores:
     proba = np.where(answered, scores.expert_proba, mean)
     raw_mean = logit(mean) if scores.link == "logit" else np.log(np.maximum(mean, np.finfo(np.float64).tiny))
     raw = np.where(answered, scores.expert_raw, raw_mean)
-    return Scores(scores.class_proba, proba, scores.model_proba, raw, scores.link)
+    return Scores.computed(scores.class_proba, scores.model_proba, raw, scores.link, expert_proba=proba)
 
 
 def items_of_shape(X: Any, item_shape: tuple[int, ...], *, source: str) -> Any:

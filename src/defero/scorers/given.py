@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import names
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, find_classes
 from defero.core.scores import Scores
 from defero.core.wording import join_names
@@ -48,8 +48,9 @@ class ArrayScorer:
         """Return the scores held; there are no features to pass."""
         if features is not None:
             raise InputError(
-                f"X: this router was built from arrays for {len(self.scores)} items, so leave X out (None); "
-                "to route other items, build it from two functions of X."
+                f": this router was built from arrays for {len(self.scores)} items, so leave X out (None); "
+                "to route other items, build it from two functions of X.",
+                argument="X",
             )
         return self.scores
 
@@ -72,10 +73,21 @@ def given_scorer(
     scorer: FunctionScorer | ArrayScorer
     if callable(class_proba) and callable(expert_proba):
         if classes is None or expert_names is None:
-            raise InputError("classes and expert_names must be given where class_proba and expert_proba are functions.")
+            raise InputError(
+                "and ",
+                Argument("expert_names"),
+                " must be given where ",
+                Argument("class_proba"),
+                " and ",
+                Argument("expert_proba"),
+                " are functions.",
+                argument="classes",
+            )
         scorer = FunctionScorer(class_proba, expert_proba)
     elif callable(class_proba) or callable(expert_proba):
-        raise InputError("class_proba and expert_proba must both be functions, or both be arrays.")
+        raise InputError(
+            "and ", Argument("expert_proba"), " must both be functions, or both be arrays.", argument="class_proba"
+        )
     else:
         scores = Scores.from_probabilities(class_proba, expert_proba)
         scorer = ArrayScorer(scores)

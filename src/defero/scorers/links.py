@@ -11,7 +11,7 @@ import numpy as np
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import InputError
 from defero.core.registry import Registry
-from defero.core.scores import Scores, sigmoid, softmax
+from defero.core.scores import Scores, row_max, sigmoid, softmax
 
 
 @dataclass(frozen=True)
@@ -64,19 +64,19 @@ def scores_from_logits(
 def _softmax(class_logits: FloatArray, expert_logits: FloatArray, _: FloatArray | None) -> Scores:
     class_proba = softmax(class_logits)
     log_ratio = expert_logits - _log_sum_exp(class_logits)[:, None]
-    return Scores(class_proba, np.exp(np.minimum(log_ratio, 0.0)), class_proba.max(axis=1), log_ratio, "log")
+    return Scores.computed(class_proba, row_max(class_proba), log_ratio, "log")
 
 
 def _ova(class_logits: FloatArray, expert_logits: FloatArray, _: FloatArray | None) -> Scores:
     right = sigmoid(class_logits)
     # Normalised in log space: a row of very negative logits has sigmoids that underflow to 0.
     log_right = -np.logaddexp(0.0, -class_logits)
-    return Scores(softmax(log_right), sigmoid(expert_logits), right.max(axis=1), expert_logits, "logit")
+    return Scores.computed(softmax(log_right), row_max(right), expert_logits, "logit")
 
 
 def _decoupled(class_logits: FloatArray, expert_logits: FloatArray, _: FloatArray | None) -> Scores:
     class_proba = softmax(class_logits)
-    return Scores(class_proba, sigmoid(expert_logits), class_proba.max(axis=1), expert_logits, "logit")
+    return Scores.computed(class_proba, row_max(class_proba), expert_logits, "logit")
 
 
 def _asymmetric(class_logits: FloatArray, expert_logits: FloatArray, _: FloatArray | None) -> Scores:
@@ -88,7 +88,7 @@ def _moe(class_logits: FloatArray, expert_logits: FloatArray, model_logit: Float
         raise InputError("is missing: the mixture of experts weighs the model as well.", argument="model_logit")
     log_z = np.logaddexp(model_logit, _log_sum_exp(expert_logits))
     log_weight = expert_logits - log_z[:, None]
-    return Scores(softmax(class_logits), np.exp(log_weight), np.exp(model_logit - log_z), log_weight, "weight")
+    return Scores.computed(softmax(class_logits), np.exp(model_logit - log_z), log_weight, "weight")
 
 
 def _log_sum_exp(logits: FloatArray) -> FloatArray:

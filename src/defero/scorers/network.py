@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +13,8 @@ from defero.scorers import Packed
 from defero.scorers.links import scores_from_logits
 
 Layer = tuple[FloatArray, FloatArray]
+MOST_SPREADS = 1e3
+"""A mean of up to so many standard deviations is subtracted after the product: three of 16 digits are lost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,11 @@ class NetworkScorer:
 
     def score(self, features: FloatArray) -> Scores:
         """Return the scores of (n, d) features."""
-        standard = (features - self.center) / self.scale
+        if self._on_raw_features is not None:
+            logits = {name: _affine(features, head) for name, head in self._on_raw_features.items()}
+            model_logit = logits["model"][:, 0] if "model" in logits else None
+            return scores_from_logits(self.link, logits["class"], logits["expert"], model_logit=model_logit)
+        standard = self._standardised(features)
         class_logits = _affine(_relu_layers(standard, self.branches["class"]), self.heads["class"])
         hidden = _relu_layers(standard, self.branches["expert"])
         if self.reads_classes:
@@ -57,7 +64,24 @@ class NetworkScorer:
         layers = self.branches["expert"]
         if not layers:
             return np.empty((len(features), 0))
-        return _relu_layers((features - self.center) / self.scale, layers)
+        return _relu_layers(self._standardised(features), layers)
+
+    @cached_property
+    def _on_raw_features(self) -> Mapping[str, Layer] | None:
+        """The heads of a linear model, for features that are not standardised: w / s and b - w c / s; else None.
+
+        None too where a column's mean is so many times its spread that the difference would lose digits.
+        """
+        center = self.center / self.scale
+        if any(self.branches.values()) or self.reads_classes or not np.abs(center).max(initial=0.0) <= MOST_SPREADS:
+            return None
+        weights = {name: weight / self.scale[:, None] for name, (weight, _) in self.heads.items()}
+        return {name: (weights[name], bias - center @ weight) for name, (weight, bias) in self.heads.items()}
+
+    def _standardised(self, features: FloatArray) -> FloatArray:
+        standard: FloatArray = features - self.center
+        standard /= self.scale
+        return standard
 
     def without_experts(self) -> "NetworkScorer":
         """Return the same classes and hidden units with J = 0."""
@@ -109,10 +133,13 @@ class NetworkScorer:
 
 def _affine(features: FloatArray, layer: Layer) -> FloatArray:
     weight, bias = layer
-    return features @ weight + bias
+    outputs: FloatArray = features @ weight
+    outputs += bias
+    return outputs
 
 
 def _relu_layers(features: FloatArray, layers: tuple[Layer, ...]) -> FloatArray:
     for layer in layers:
-        features = np.maximum(_affine(features, layer), 0.0)
+        features = _affine(features, layer)
+        np.maximum(features, 0.0, out=features)
     return features

@@ -52,14 +52,16 @@ class TeamScorer:
         """Return the scores of n items, (n, d) features or what else the base takes."""
         joined_later = bool((self.order >= self.n_own).any())
         scores, head_features = self._score_and_read(features) if joined_later else (self.base.score(features), None)
-        proba, raw = scores.expert_proba, scores.expert_raw
+        raw = scores.expert_raw
         if head_features is not None:
             log_odds = self._log_odds(features, head_features)
             joined = log_odds if scores.link == "logit" else -np.logaddexp(0.0, -log_odds)
-            proba, raw = np.hstack([proba, sigmoid(log_odds)]), np.hstack([raw, joined])
-        if not np.array_equal(self.order, np.arange(proba.shape[1])):
-            proba, raw = proba[:, self.order], raw[:, self.order]
-        return Scores(scores.class_proba, proba, scores.model_proba, raw, scores.link)
+            raw = np.hstack([raw, joined])
+        if not np.array_equal(self.order, np.arange(raw.shape[1])):
+            raw = raw[:, self.order]
+        elif raw is scores.expert_raw:
+            return scores
+        return Scores.computed(scores.class_proba, scores.model_proba, raw, scores.link)
 
     def _log_odds(self, features: FloatArray, head_features: FloatArray) -> FloatArray:
         """Return the log-odds of the experts with heads, (n, J - n_own)."""

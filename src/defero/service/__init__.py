@@ -6,8 +6,8 @@ Rooms, from the bottom up; each imports only those above it in this list:
 - `problems.py`: `Problem`, the one shape of an error.
 - `views/`: what the log says now, as pure functions `apply(state, entry)`: `cases.py` (where a case stands),
   `people.py`, `policy.py`, `tallies.py` (counts by day and person), `drift.py` (who keeps their promises),
-  `figures.py` (what the console makes of the tallies), `ledger.py` (a piece of all of them in memory, to which a
-  transaction adds entries).
+  `figures.py`, `kept.py`, `heard.py` and `waiting_times.py` (what the console makes of the tallies), `ledger.py` (a
+  piece of all of them in memory, to which a transaction adds entries).
 - `flow/`: what becomes of a case. `team.py` (the model and the people behind its experts), `steps.py` (next steps of a
   batch within capacity), `directing.py` (rules, panels, exploration), `preview.py` (past cases under another policy),
   `command.py` (`Command`, and `do_all`, which does those that wait together), one file for each
@@ -19,7 +19,10 @@ Rooms, from the bottom up; each imports only those above it in this list:
   `sql_desk.py`, `writer.py` (one thread, group commit), `export.py`, `migrate.py` with `migrations/`.
 - `access/`: `roles.py` (the table of routes by role), `tokens.py`, `signing.py` (signed links, cookie sessions, CSRF),
   `rates.py`, `shell.py` (size limit, headers, log line).
-- `outward/`: `webhooks.py` (entries of the log are sent on, signed, until they are taken).
+- `outward/`: `requesting.py` (one request to another server), `webhooks.py` (entries of the log are sent on,
+  signed, until they are taken), `language_models.py` (questions of experts that are language models), `chat.py` (what
+  these are asked, and how a reply is read), `label_studio.py` (questions of experts who answer in Label Studio),
+  `studio_api.py` (its routes), `studio_tasks.py` (its tasks and annotations).
 - `office.py`: `Office`, a running service without HTTP: database, writer, tokens, clock.
 - `api/`: `app.py`, and one file for each resource; `caller.py` is the one dependency that checks every request.
 - `pages/`: inbox and console; `site.py` is the API with its pages. Panels of the console: `panels.PANELS`.

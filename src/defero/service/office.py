@@ -1,10 +1,12 @@
 """Office: a running service without HTTP: database, writer, tokens, limits, and the clock of due questions."""
 
 import logging
+import queue
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ from defero.service.flow.command import Command, Round
 from defero.service.flow.expire import Expire
 from defero.service.flow.models import Shelf
 from defero.service.flow.team import Team, load_team
+from defero.service.outward.label_studio import StudioDesk
+from defero.service.outward.language_models import Callers
 from defero.service.outward.webhooks import Courier
 from defero.service.store.contents import read_names
 from defero.service.store.database import Database
@@ -36,7 +40,8 @@ LEAD = "lead"
 """Name of the lead who is there from the beginning."""
 SYSTEM = "system"
 """Who did it, where no person did."""
-_TICK = 1.0
+_MOST_HINTS = 10_000
+_TICK, _SHORT_TICK = 1.0, 0.25
 _LOG = logging.getLogger("defero.service")
 
 
@@ -53,6 +58,8 @@ class Office:
     key : bytes
         Signs links and sessions.
     clock : callable
+    hints : queue
+        Numbers of tasks that Label Studio told of.
     """
 
     database: Database
@@ -61,9 +68,9 @@ class Office:
     rates: RateLimit
     key: bytes
     clock: Callable[[], float] = time.time
+    hints: "queue.Queue[int]" = field(default_factory=lambda: queue.Queue(_MOST_HINTS))
     _stop: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
-    _courier: threading.Thread | None = None
+    _threads: list[threading.Thread] = field(default_factory=list)
 
     @classmethod
     def open(cls, model: Path, database: str, *, models: Path | None = None, text_encoder: Encoder = None) -> "Office":
@@ -106,23 +113,27 @@ class Office:
         return self.writer.team
 
     def start(self) -> None:
-        """Begin to commit, and to take back questions that are due; once is enough."""
-        if self._thread is not None:
+        """Begin to commit, to take back questions that are due, and to work with others; once is enough."""
+        if self._threads:
             return
         self.writer.start()
         self._stop.clear()
-        self._thread = threading.Thread(target=self._tick, name="defero-due", daemon=True)
-        self._courier = threading.Thread(target=self._deliver, name="defero-webhooks", daemon=True)
-        self._thread.start()
-        self._courier.start()
+        courier = Courier(self.database, self.do, clock=self.clock)
+        callers = Callers(self.database, self.do, clock=self.clock)
+        studio = StudioDesk(self.database, self.do, self.hints, clock=self.clock)
+        self._repeat("due", self.take_back_due, "questions that are due could not be taken back")
+        self._repeat("webhooks", partial(self._deliver, courier), "webhooks could not be served")
+        self._repeat("calls", callers.step, "language models could not be called", every=_SHORT_TICK, end=callers.close)
+        self._repeat("studio", studio.step, "Label Studio could not be served", end=studio.close)
+        for thread in self._threads:
+            thread.start()
 
     def close(self) -> None:
         """Finish what waits, and give back the database."""
         self._stop.set()
-        for thread in (self._thread, self._courier):
-            if thread is not None:
-                thread.join()
-        self._thread = self._courier = None
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
         self.writer.stop()
         self.database.close()
 
@@ -161,21 +172,31 @@ class Office:
             return name
         return next((person for person, known in names.items() if known == name and person in people), None)
 
-    def _tick(self) -> None:
-        while not self._stop.wait(_TICK):
-            try:
-                self.take_back_due()
-            except Exception as error:  # the database may be away for a while: the next tick tries again
-                _LOG.error("questions that are due could not be taken back: %s", type(error).__name__)
+    def _repeat(
+        self,
+        name: str,
+        step: Callable[[], object],
+        failed: str,
+        *,
+        every: float = _TICK,
+        end: Callable[[], object] | None = None,
+    ) -> None:
+        """Add a thread that takes a step again and again until the office closes."""
 
-    def _deliver(self) -> None:
-        courier = Courier(self.database, self.do, clock=self.clock)
-        while not self._stop.wait(_TICK):
-            try:
-                while courier.deliver() and not self._stop.is_set():
-                    pass
-            except Exception as error:  # what was not taken is sent by a later tick
-                _LOG.error("webhooks could not be served: %s", type(error).__name__)
+        def run() -> None:
+            while not self._stop.wait(every):
+                try:
+                    step()
+                except Exception as error:  # the database may be away for a while: the next step tries again
+                    _LOG.error("%s: %s", failed, type(error).__name__)
+            if end is not None:
+                end()
+
+        self._threads.append(threading.Thread(target=run, name=f"defero-{name}", daemon=True))
+
+    def _deliver(self, courier: Courier) -> None:
+        while courier.deliver() and not self._stop.is_set():
+            pass
 
     def take_back_due(self) -> int:
         """Give questions that are due to somebody else; return how many there were."""

@@ -106,8 +106,11 @@ class BadRows:
 
     def all_rows(self) -> dict[str, list[Any]]:
         """Return all bad cells as columns of a table, in the order of the rows, where `new_rows` is not called."""
-        cells = sorted(self._waiting, key=lambda one: one.row)
-        return {name: [getattr(one, name) for one in cells] for name in LIST_COLUMNS}
+        return {name: [getattr(one, name) for one in self.all_cells()] for name in LIST_COLUMNS}
+
+    def all_cells(self) -> list[BadCell]:
+        """Return all bad cells, in the order of the rows, where they are left out and `new_rows` is not called."""
+        return sorted(self._waiting, key=lambda one: one.row)
 
     def new_rows(self) -> dict[str, list[Any]]:
         """Return the bad cells since the last call, as columns of a table."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ def run_demo(
     Parameters
     ----------
     out : Path
-        Folder for `model/`, `cases.csv` and `report.html`.
+        Folder for `model/`, `cases.csv` and `report.html`, and the tables of the tutorial.
     seeds : int
         Number of repetitions, at least 2.
     first_seed : int
@@ -94,7 +95,14 @@ def _leave(router: Router, test: ExpertTable, *, out: Path, seed: int) -> int:
     out.mkdir(parents=True, exist_ok=True)
     replace(router, facts=replace(router.facts, label="digit")).save(out / "model")
     fresh.features.assign(digit=fresh.labels).join(fresh.answers).to_csv(out / "cases.csv", index=False)
+    leave_tables(out)
     return len(fresh)
+
+
+def leave_tables(out: Path) -> None:
+    """Write the tables of the tutorial to a folder."""
+    for name in ("clinic.csv", "clinic_new.csv"):
+        (out / name).write_bytes((files("defero.datasets") / name).read_bytes())
 
 
 def _report(out: Path, *, seed: int) -> Path:

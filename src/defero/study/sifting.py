@@ -7,17 +7,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from defero.core.checks.arrays import FloatArray
 from defero.core.wording import count_of
 from defero.data.answers.bad_answers import BadAnswer, BadAnswersError, What, bad_answers
 from defero.data.answers.class_codes import NO_CLASS, matching_codes
 from defero.data.case_file import CaseFile, Cases
 from defero.data.recipes.columns import NumericColumn
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.tables.bad_cells import BadCell, bad_cell
+from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
 from defero.data.tables.cells import numbers
+from defero.data.tables.parquet_folder import FolderPart, folder_parts
+from defero.data.tables.read import ROWS_AT_ONCE
 from defero.data.tables.write import write_decisions
+from defero.engines import Engine
 from defero.router import Router
 from defero.study.bad_rows import BadRows, list_of_bad_rows
+from defero.study.sample import Sample, marks_of
 
 MOST_CASES = 200_000
 """Of more cases a random sample of so many is judged: the interval of a share is then at most 0.22 points wide on
@@ -39,9 +44,13 @@ class CaseSift:
     most : int
         The most rows that are kept, drawn at random whatever the size of the pieces.
     random_state : int
+    engine : Engine, optional
+        What reads the files of a folder; None: this process, piece by piece.
     bad : BadRows
     n_rows : int
         How many good rows the table has.
+    answers, other : list of BadAnswer, bool
+        Labels and answers that are no class, and whether any other cell is bad.
     """
 
     router: Router
@@ -49,22 +58,23 @@ class CaseSift:
     skip: bool
     most: int
     random_state: int = 0
-    n_rows: int = 0
+    engine: Engine | None = None
+    n_rows: int = field(default=0, init=False)
     bad: BadRows = field(init=False)
-    _answers: list[BadAnswer] = field(default_factory=list)
-    _other: bool = False
+    answers: list[BadAnswer] = field(default_factory=list, init=False)
+    other: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.bad = BadRows(self.file.name, self._find, self.file.source.first_row, self.skip)
 
     def rows(self, pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        """Yield the rows to use."""
+        """Yield the rows to use; with an engine the pieces are left alone, and it reads the files of the folder."""
         try:
-            yield from self._sample(self.bad.good(pieces))
+            yield from self._sample(self.bad.good(pieces)) if self.engine is None else self._from_files(self.engine)
         except ValueError:
-            if self._answers and not self._other and not self.skip:
+            if self.answers and not self.other and not self.skip:
                 assert self.file.classes is not None
-                raise BadAnswersError.of(self._answers, self.file.classes) from None
+                raise BadAnswersError.of(self.answers, self.file.classes) from None
             raise
 
     def notes(self) -> tuple[str, ...]:
@@ -78,20 +88,40 @@ class CaseSift:
         return tuple(notes)
 
     def _sample(self, pieces: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        rng = np.random.default_rng(self.random_state)
-        frames: list[pd.DataFrame] = []
-        marks: list[Any] = []
-        limit = np.inf
+        sample = Sample(self.most)
         for piece in pieces:
-            drawn = rng.random(len(piece))
-            self.n_rows += len(piece)
-            frames.append(_numeric(self.router, piece[drawn <= limit]))
-            marks.append(drawn[drawn <= limit])
-            if sum(map(len, marks)) > 2 * self.most:
-                limit = _thin(frames, marks, self.most)
-        if sum(map(len, marks)) > self.most:
-            _thin(frames, marks, self.most)
-        yield from frames
+            self.take(piece, sample, np.inf)
+        yield from sample.frames()
+
+    def take(self, piece: pd.DataFrame, sample: Sample, most_mark: float) -> None:
+        """Put the good rows of a piece into a sample, but for those with a larger mark."""
+        self.n_rows += len(piece)
+        marks = marks_of(piece, self.random_state)
+        low = marks <= min(most_mark, sample.limit)
+        sample.add(piece.index[0], _numeric(self.router, piece[low]), marks[low])
+
+    def _from_files(self, engine: Engine) -> Iterator[pd.DataFrame]:
+        """Yield the same rows, read file by file; bad rows of all files are known before the first is yielded."""
+        folder = self.file.source.path
+        assert folder is not None  # what is shared among workers is a folder
+        parts = folder_parts(folder)
+        most_marks = [_likely_limit(self.most, sum(part.n_rows for part in parts)), np.inf]
+        for most_mark in most_marks:
+            sample, sifted = Sample(self.most), dict[int, SiftedFile]()
+            task = SiftTask(replace(self, engine=None, skip=True), most_mark)
+            for place, one in engine.run(sift_file, parts, shared=task):
+                sample.add(parts[place].start, one.frame, one.marks)
+                sifted[place] = replace(one, frame=one.frame.iloc[:0], marks=one.marks[:0])
+            self.n_rows = sum(one.n_rows for one in sifted.values())
+            if len(sample) >= min(self.most, self.n_rows):
+                break  # else many rows are bad, so that too few marks are below the limit
+        for _, one in sorted(sifted.items()):
+            self.bad.add(one.cells)
+            self.answers += one.answers
+            self.other |= one.other
+        if self.bad.cells and not (self.skip and self.n_rows):
+            raise self.bad.cells.error(self.file.name)
+        yield from sample.frames()
 
     def _find(self, piece: pd.DataFrame) -> list[BadCell]:
         where: dict[str, Any] = {"source": self.file.name, "first_row": self.bad.first_row}
@@ -103,7 +133,7 @@ class CaseSift:
             if isinstance(recipe, PictureRecipe) or len(present) < len(recipe.inputs)
             else (recipe.bad_cells(piece, **where))
         )
-        self._other |= bool(bad)
+        self.other |= bool(bad)
         return [*bad, *self._bad_answers(piece)]
 
     def _bad_answers(self, piece: pd.DataFrame) -> list[BadCell]:
@@ -118,7 +148,7 @@ class CaseSift:
             wrong = np.flatnonzero(matching_codes(spelled[name], classes) == NO_CLASS)
             if wrong.size:
                 where: dict[str, Any] = {"source": file.name, "first_row": self.bad.first_row}
-                self._answers += bad_answers(spelled, name, wrong, classes, what=what, **where)
+                self.answers += bad_answers(spelled, name, wrong, classes, what=what, **where)
                 why = f"is a {what} that is none of the classes" if what == "label" else NO_ANSWER
                 bad += [bad_cell(spelled, name, place, why, first_row=self.bad.first_row) for place in wrong.tolist()]
         return bad
@@ -151,12 +181,47 @@ def without_bad_fees(cases: Cases, bad: BadRows, fees: list[BadCell]) -> Cases:
     return replace(cases, table=table, apart=cases.apart[keep], frame=cases.frame[keep], remarks=remarks)
 
 
-def _thin(frames: list[pd.DataFrame], marks: list[Any], most: int) -> float:
-    """Keep the rows with the smallest marks; return the largest mark that is kept."""
-    limit = float(np.partition(np.concatenate(marks), most - 1)[most - 1])
-    for place, own in enumerate(marks):
-        frames[place], marks[place] = frames[place][own <= limit], own[own <= limit]
-    return limit
+@dataclass(frozen=True, eq=False)
+class SiftTask:
+    """What the reading of every file needs: how rows are sifted, and the largest mark that may be in the sample."""
+
+    sift: CaseSift
+    most_mark: float
+
+
+@dataclass(frozen=True, eq=False)
+class SiftedFile:
+    """The rows of a file that may be in the sample, with their marks, how many are good, and what is bad."""
+
+    frame: pd.DataFrame
+    marks: FloatArray
+    n_rows: int
+    cells: list[BadCell]
+    answers: list[BadAnswer]
+    other: bool
+
+
+def sift_file(task: SiftTask, part: FolderPart) -> SiftedFile:
+    """Sift one file of a folder."""
+    sift = replace(task.sift)  # a fresh one: nothing is known of other files
+    sample = Sample(sift.most)
+    pieces = part.frames(rows=ROWS_AT_ONCE)
+    empty = pd.DataFrame()
+    try:
+        for piece in sift.bad.good(piece for piece in pieces if len(piece)):
+            empty = piece.iloc[:0]
+            sift.take(piece, sample, task.most_mark)
+    except BadRowsError:
+        pass  # no row of this file can be used
+    frames = sample.frames() or [empty]
+    frame = frames[0] if len(frames) == 1 else pd.concat(frames)
+    marks = marks_of(frame, sift.random_state) if len(frame) else np.zeros(0)
+    return SiftedFile(frame, marks, sift.n_rows, sift.bad.all_cells(), sift.answers, sift.other)
+
+
+def _likely_limit(most: int, n_rows: int) -> float:
+    """Return a mark below which so many of n rows almost surely are: ten standard deviations above the mean."""
+    return (most + 10 * most**0.5) / max(n_rows, 1)
 
 
 def _numeric(router: Router, piece: pd.DataFrame) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from defero.core import ExpertTable
+from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.wording import join_names
 from defero.data.case_file import Cases
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 PARTS = ("train", "calibrate", "conformalize", "test")
 
 
-class Study(TeamAtWork):
+class Study(Preformatted, TeamAtWork):
     """Past cases in four disjoint parts, and the team that is made of them.
 
     Parameters

@@ -5,6 +5,7 @@ import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,9 @@ class Sweep:
             f"Sweep of {len(self.settings)} runs: the best team is net={best['net']!r}, loss={best['loss']!r} "
             f"({100 * best['team']:.1f} % right, {best['seeds']:.0f} seeds); means() and to_frame() have the figures."
         )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.means().round(3).to_html(index=False)}"
 
 
 def run_sweep(

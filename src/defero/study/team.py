@@ -10,6 +10,7 @@ from typing import Any
 from defero.core.errors import InputError
 from defero.data.answers.spellings import Rename
 from defero.data.case_file import Table
+from defero.engines import named_engine
 from defero.router import Router
 from defero.router.roster import check_name
 from defero.study.judging.comparison import compare_teams, load_rival
@@ -58,6 +59,9 @@ class TeamAtWork:
         blank: Sequence[str] = (),
         bad_rows: str | None = None,
         most_cases: int | None = None,
+        engine: str | None = None,
+        workers: int | None = None,
+        address: str | None = None,
     ) -> TeamCases:
         """Read other cases for this team: whatever is not said here is as in the table of `fit`.
 
@@ -68,7 +72,7 @@ class TeamAtWork:
             Read the answers of this person alone, for `add_expert`; `answer` is then their column in a wide table.
         label, answers, item, annotator, answer, key, majority_label, format, control, images, rename, blank
             As in `read_cases`.
-        bad_rows, most_cases
+        bad_rows, most_cases, engine, workers, address
             As in `evaluate`.
         """
         reading = Reading(
@@ -87,6 +91,7 @@ class TeamAtWork:
             blank=blank,
             bad_rows=bad_rows,
             most_cases=most_cases,
+            engine=named_engine(engine, workers=workers, address=address),
         )
         return read_for_team(self._ready(), reading, model=self.name, newcomer=newcomer)
 
@@ -107,6 +112,9 @@ class TeamAtWork:
         budget: float | None = None,
         bad_rows: str | None = None,
         most_cases: int | None = None,
+        engine: str | None = None,
+        workers: int | None = None,
+        address: str | None = None,
         random_state: int = 0,
     ) -> Evaluation:
         """Judge the team on cases that it has not seen.
@@ -143,6 +151,9 @@ class TeamAtWork:
         most_cases : int, optional
             Of a table with more cases a random sample of so many is judged, so that memory does not grow with the
             file; 200,000 by default.
+        engine, workers, address : optional
+            Where the files of a folder of Parquet files are read, as in `route_folder`: the figures are the same. By
+            default one after the other in this process.
         random_state : int
             Of the intervals that are drawn.
         """
@@ -154,7 +165,12 @@ class TeamAtWork:
                 raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
             judged = self._evaluate_test(ask=ask, money=money, absent=absent, random_state=random_state)
             return replace(judged, groups=group_tables(judged, by), limited=within_limits(judged, limits))
-        read = table if isinstance(table, TeamCases) else self.read(table, bad_rows=bad_rows, most_cases=most_cases)
+        where: dict[str, Any] = {"engine": engine, "workers": workers, "address": address}
+        read = (
+            table
+            if isinstance(table, TeamCases)
+            else self.read(table, bad_rows=bad_rows, most_cases=most_cases, **where)
+        )
         judged = evaluate_cases(
             read,
             model=self.name,

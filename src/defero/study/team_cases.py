@@ -13,6 +13,7 @@ from defero.data.case_file import CaseFile, Cases, Table, TableSource
 from defero.data.cases import cases_in
 from defero.data.exports.export import TABLE, takes_control
 from defero.data.recipes.pictures import PictureRecipe
+from defero.engines import Engine
 from defero.router import Router
 from defero.study.bad_rows import STOP, BadRows, are_skipped
 from defero.study.reading import format_of
@@ -38,6 +39,10 @@ class Reading:
     blank: Sequence[str] = ()
     bad_rows: str | None = None
     most_cases: int | None = None
+    inside: Path | None = None
+    """The folder of which the table is one file, see `TableSource`."""
+    engine: Engine | None = None
+    """What reads the files of a folder; None: this process, one after the other."""
 
     @property
     def spellings(self) -> Spellings:
@@ -47,7 +52,7 @@ class Reading:
     @property
     def source(self) -> TableSource:
         """The table with its name."""
-        return TableSource.of(self.table)
+        return TableSource.of(self.table, inside=self.inside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +96,8 @@ def read_for_team(router: Router, reading: Reading, *, model: str, newcomer: str
     router = with_folder(router, reading)
     if reading.answers is not None:
         reading = _with_log_columns(router, reading)
+    if reading.engine is not None:
+        _check_folder(reading)
     file = _team_file(router, reading, model=model, newcomer=newcomer)
     sift = _sift(router, reading, file) if newcomer is None else None
     cases = cases_in(replace(file, sift=sift))
@@ -109,13 +116,26 @@ def _sift(router: Router, reading: Reading, file: CaseFile) -> CaseSift | None:
     if most < 1:
         raise InputError(f"must be at least 1, got {most}.", argument="most_cases")
     if file.format == TABLE and file.answers is None:
-        return CaseSift(router, file, skip, most)
+        return CaseSift(router, file, skip, most, engine=reading.engine)
     if skip:
         raise InputError(
             Argument("bad_rows", "skip"),
             ": is for a table with a column per expert; leave it out for other files.",
         )
     return None
+
+
+def _check_folder(reading: Reading) -> None:
+    """Raise unless several workers can share what is read: the files of a folder."""
+    path = reading.source.path
+    if path is None or not path.is_dir() or reading.answers is not None:
+        raise InputError(
+            f"{reading.source.name}: several workers share the files of a folder, and this is none; leave out ",
+            Argument("engine"),
+            " and ",
+            Argument("workers"),
+            ", or split the table into Parquet files.",
+        )
 
 
 def with_folder(router: Router, reading: Reading) -> Router:

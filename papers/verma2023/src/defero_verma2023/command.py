@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from defero import InputError
+from defero.engines import named_engine
 from defero_verma2023.command_output import as_json_text, show_numbers, show_summary
 
 if TYPE_CHECKING:
+    from defero.engines import Engine
     from defero_verma2023.figures.figure import PaperFigure
     from defero_verma2023.reproduction import Reproduction
 
@@ -47,6 +49,10 @@ def reproduce(
             "one classifier."
         ),
     ] = None,
+    settings: Annotated[
+        str | None,
+        typer.Option(help="With --train, values of what the figure varies, with commas between, e.g. 0.2,0.95."),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="With --train, a small network on a subset; marked on the picture.")
     ] = False,
@@ -56,6 +62,16 @@ def reproduce(
     outputs: Annotated[
         Path | None,
         typer.Option(help="With --train, a folder in which what the networks say is kept as well.", file_okay=False),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="With --train, local or ray: several runs at once, each with one thread."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="With --train, how many runs are made at once. Default: 1; ray: all cores.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster. Default: one is started on this machine.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -76,8 +92,12 @@ def reproduce(
         "--seeds": seeds,
         "--epochs": epochs,
         "--methods": methods,
+        "--settings": settings,
         "--quick": quick or None,
         "--outputs": outputs,
+        "--engine": engine,
+        "--workers": workers,
+        "--address": address,
     }
     _check(stored=stored, train=train, only_for_training=[name for name, value in chosen.items() if value is not None])
     if train:
@@ -87,9 +107,11 @@ def reproduce(
             seeds=_whole_numbers(seeds),
             epochs=epochs,
             methods=_known_methods(methods, figures),
+            settings=_numbers(settings),
             quick=quick,
             out=out,
             outputs=outputs,
+            engine=named_engine(engine, workers=workers, address=address),
         )
     else:
         every = figure == ALL
@@ -124,6 +146,16 @@ def _whole_numbers(text: str | None) -> tuple[int, ...] | None:
     if max(seeds) > MOST_SEED:
         raise InputError(f"--seeds must be at most {MOST_SEED}, got {max(seeds)}.")
     return seeds
+
+
+def _numbers(text: str | None) -> tuple[float, ...] | None:
+    names = _split_names(text)
+    if names is None:
+        return None
+    try:
+        return tuple(float(name) for name in names)
+    except ValueError:
+        raise InputError(f"--settings must be numbers with commas between, e.g. 0.2,0.95, got {text!r}.") from None
 
 
 def _known_methods(text: str | None, figures: "Sequence[PaperFigure]") -> tuple[str, ...] | None:
@@ -170,9 +202,11 @@ def _trained(
     seeds: tuple[int, ...] | None,
     epochs: int | None,
     methods: tuple[str, ...] | None,
+    settings: tuple[float, ...] | None,
     quick: bool,
     out: Path,
     outputs: Path | None,
+    engine: "Engine | None",
 ) -> "Iterator[Reproduction]":
     from defero_verma2023.reproduction import QUICK, reproduce_records
     from defero_verma2023.training_runs import run_figure
@@ -189,9 +223,11 @@ def _trained(
             seeds=seeds,
             epochs=epochs,
             methods=methods,
+            settings=settings,
             quick=quick,
             out=out,
             outputs=outputs,
+            engine=engine,
             say=say,
         )
         yield from reproduce_records(figure, records, out=out, source="trained here", mark=QUICK if quick else "")

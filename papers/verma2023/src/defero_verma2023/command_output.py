@@ -48,8 +48,8 @@ def show_summary(made: "Iterable[Reproduction]", *, word: str) -> None:
         typer.echo(f"{mark}.\n")
     typer.echo(table([head, "published", word, "median difference", "largest"], lines))
     typer.echo(
-        "\nThe tables hold every number. docs/errata.md and papers/verma2023/conformal.md say where the larger "
-        "differences come from."
+        "\nThe tables hold every number. docs/explanation/errata.md and papers/verma2023/conformal.md say where the "
+        "larger differences come from."
     )
     _show_files(files)
 

@@ -33,6 +33,7 @@ from defero_verma2023.figures.catalogue import FIGURES
 from defero_verma2023.figures.comparison import HEADER as COLUMNS
 from defero_verma2023.figures.comparison import compare
 from defero_verma2023.figures.published import (
+    PUBLISHED,
     PublishedPoint,
     paper_folder,
     published_points,
@@ -174,7 +175,7 @@ def test_the_page_has_a_row_for_each_verdict():
     assert (len(judged), len(left)) == (1, len(rows) - 1)
     n_claims = len(rows)  # as no network is named yet, each has one verdict
     assert f"So far 1 of 11 figures have runs of ours, and 1 of {n_claims} claims" in " ".join(page.split())
-    assert "[missed-share](./panels.md)" in page
+    assert "[missed-share](./explanation/panels.md)" in page
     assert "![fig](fig.svg)" in page
     counts = f"1 confirmed, 0 contradicted, 0 inconclusive, 0 cannot be decided, {len(rows) - 1} not run yet"
     assert f"{len(rows)} verdicts on {n_claims} claims: {counts}." in " ".join(page.split())
@@ -284,12 +285,12 @@ def test_the_command_writes_the_page(folder, tmp_path):
     assert outcome.exit_code == 0
     page = (folder / "README.md").read_text(encoding="utf-8")
     assert "(figures/fig2c.svg)" in page
-    assert "(../../docs/errata.md)" in page
+    assert "(../../docs/explanation/errata.md)" in page
     assert "**confirmed**" in page
     assert CliRunner().invoke(app, ["reproduce", "all", "--out", str(tmp_path / "o")]).exit_code == 0
     elsewhere = (tmp_path / "o" / "README.md").read_text(encoding="utf-8")
     assert "(fig2c.svg)" in elsewhere
-    assert "(../docs/errata.md)" in elsewhere
+    assert "(../docs/explanation/errata.md)" in elsewhere
     assert CliRunner().invoke(app, ["reproduce", "fig2c", "--out", str(tmp_path / "one")]).exit_code == 0
     assert not (tmp_path / "one" / "README.md").exists()
 
@@ -336,9 +337,9 @@ def test_the_committed_page_says_what_the_runs_say():
         pytest.skip("papers/verma2023/README.md comes with the sources alone")
     written = (home / "README.md").read_text(encoding="utf-8")
     links = Links(
-        "../../docs/errata.md",
+        "../../docs/explanation/errata.md",
         "conformal.md",
         tuple((path.stem, f"figures/{path.name}") for path in reproduction.committed_pictures(home / "figures")),
     )
-    page = readme_page(read_all_records(home), read_published(home / "published.csv"), links, read_beside(home))
+    page = readme_page(read_all_records(home), read_published(PUBLISHED), links, read_beside(home))
     assert written == page, "run `make pages`, or `defero reproduce all` where pictures change too"

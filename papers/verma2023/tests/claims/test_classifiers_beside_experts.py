@@ -1,4 +1,4 @@
-"""docs/losses.md says what experts cost a deep net's classifier: the committed runs say so too."""
+"""docs/explanation/losses.md says what experts cost a deep net's classifier: the committed runs say so too."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from defero_verma2023.experiments import EXPERIMENTS
 ROOT = Path(__file__).parents[4]
 RESULTS = ROOT / "papers" / "verma2023"
 N_EXPERTS = EXPERIMENTS["sim1"].settings
-PAGE = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "losses.md").read_text(encoding="utf-8")
 
 
 def column(heading):

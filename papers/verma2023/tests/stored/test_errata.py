@@ -1,4 +1,4 @@
-"""What docs/errata.md says: exact small cases, then the authors' stored outputs where DEFERO_DATA has them."""
+"""docs/explanation/errata.md: exact small cases, then the authors' stored outputs where DEFERO_DATA has them."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ shares = st.floats(0.01, 0.99)
 
 
 def test_the_page_names_only_tests_that_are_there():
-    page = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "errata.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:papers/verma2023/)?tests/[\w/]+\.py)::(\w+)`", page))
     assert f"This page names {len(named)} tests." in page
     for path, name in named:

@@ -17,7 +17,7 @@ from defero import InputError
 from defero_verma2023.experiments import EXPERIMENTS
 from defero_verma2023.figures.catalogue import FIGURES
 from defero_verma2023.figures.comparison import HEADER, compare
-from defero_verma2023.figures.published import TABLE, paper_folder, published_points, read_published
+from defero_verma2023.figures.published import PUBLISHED, published_points, read_published
 from defero_verma2023.measures.measure import measure
 from defero_verma2023.page.conformal_table import conformal_row
 from defero_verma2023.reproduction import reproduce_stored
@@ -170,7 +170,7 @@ def test_there_is_a_picture_of_every_figure(name):
 def test_our_table_of_published_numbers_is_the_authors(folder):
     with (folder / "published_figures.csv").open(encoding="utf-8", newline="") as lines:
         source = list(csv.DictReader(lines))
-    ours = read_published(paper_folder() / TABLE)
+    ours = read_published(PUBLISHED)
     assert len(ours) == len(source) == 818
     assert len({(p.figure, p.method, p.run, str(p.x), p.metric) for p in ours}) == 818
     scale = {"percent": 1.0, "fraction": 100.0, "experts": 1.0}

@@ -144,19 +144,18 @@ def test_main_directions_agree_with_scikit_learn():
     np.testing.assert_allclose(np.abs(principal_directions(features, rows, 3)), np.abs(theirs), rtol=1e-8)
 
 
-@pytest.mark.parametrize("method", ["moe", "decoupled", "asymmetric", "two-stage"])
+@pytest.mark.parametrize("method", ["decoupled", "asymmetric", "two-stage"])
 def test_frozen_teams_learn_who_is_right(method: str):
     parts = coloured(400)
     rng = np.random.default_rng(1)
     trunk = FrozenTrunk(rng.normal(size=(400, 2)), 2 * np.eye(3)[parts.labels] + rng.normal(size=(400, 3)))
     team = train_frozen_team(parts, trunk, POOL, method, seed=0)
-    assert team.test.link == ("moe" if method == "moe" else "decoupled")
+    assert team.test.link == "decoupled"
     assert len(team.validation) == len(team.test) == 100
     value = team.test.scores.expert_proba.mean(axis=0)
     assert value[1] > value[0] + 0.3
-    if method != "moe":
-        assert team.test.model_correct.mean() > 0.7
-        assert abs(value[0] - 1 / 3) < 0.15
+    assert team.test.model_correct.mean() > 0.7
+    assert abs(value[0] - 1 / 3) < 0.15
 
 
 def test_a_validation_picture_is_not_judged_by_a_model_that_saw_it():

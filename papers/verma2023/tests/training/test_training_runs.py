@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from defero import InputError
+from defero.engines import engine_by_name
 from defero_verma2023 import training_runs
 from defero_verma2023.experiments import EXPERIMENTS
 from defero_verma2023.measures.team_outputs import TeamOutputs
@@ -59,6 +60,26 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     made = Bench()
     monkeypatch.setattr(training_runs, "trainer_of", lambda data_set, *, quick: made.trainer())
     return made
+
+
+def random_trainer(data_set: str, *, quick: bool) -> Trainer:
+    """Return a trainer that a worker can make for itself."""
+    return Bench().trainer()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_make_the_same_runs(workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training_runs, "trainer_of", random_trainer)
+    plan = small_plan("ova", "softmax")
+    here = training_runs.run_plan(plan, results=tmp_path / "here.jsonl", say=nothing)
+    lines: list[str] = []
+    shared = {"outputs": tmp_path / "kept", "engine": engine_by_name("local", workers=workers), "say": lines.append}
+    elsewhere = training_runs.run_plan(plan, results=tmp_path / "there.jsonl", **shared)
+    assert elsewhere == here
+    assert len(list((tmp_path / "kept").glob("*.npz"))) == 8
+    assert sorted(line.split(" done: ")[0] for line in lines[1:]) == [f"{n} of 8" for n in range(1, 9)]
+    training_runs.run_plan(plan, results=tmp_path / "there.jsonl", **shared)
+    assert lines[-1] == "sim2: 8 runs, 8 of them done before."
 
 
 def small_plan(*methods: str) -> Plan:
@@ -163,6 +184,13 @@ def test_the_paper_s_losses_are_run_everywhere_and_the_others_where_it_is_said()
     assert set(rest.methods) == set(METHODS) - set(first.methods)
     (only,) = plans_of(EXPERIMENTS["oracles"], methods=("moe",), seeds=(7,))
     assert (only.methods, only.seeds, only.settings) == (("moe",), (7,), EXPERIMENTS["oracles"].settings)
+
+
+def test_settings_can_be_chosen_among_those_of_the_experiment():
+    (ends,) = plans_of(EXPERIMENTS["sim2"], methods=("ova",), settings=(0.95, 0.2))
+    assert ends.settings == (0.2, 0.95)
+    with pytest.raises(InputError, match=r"among 0\.2, 0\.4, 0\.6, 0\.8, 0\.95, got 0\.3"):
+        plans_of(EXPERIMENTS["sim2"], settings=(0.3,))
 
 
 def test_quick_is_three_settings_of_one_seed() -> None:

@@ -76,6 +76,14 @@ class NumericColumn:
         value = "a number" if self.varies else "constant, of use only by its blanks"
         return f"{self.name}: {value}; blank cells become {self.fill:g}{marked}."
 
+    def as_they_are(self, cells: Any) -> Any:
+        """Return a column of usual numbers without blanks as an array (n,): `encode` does not change it; else None."""
+        values = np.asarray(getattr(cells, "values", cells))  # of a Series itself numpy asks for six attributes first
+        if not self.varies or self.missing or not len(values) or values.dtype.kind not in "iuf":
+            return None
+        # NaN is in no range.
+        return values if self.low < float(values.min()) and float(values.max()) < self.high else None
+
     def encode(self, values: FloatArray) -> FloatArray:
         """Turn (n,) numbers, NaN where blank, into (n, outputs)."""
         blank = np.isnan(values)

@@ -19,6 +19,7 @@ from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, Numeri
 from defero.data.recipes.embedded_column import EmbeddedColumn, learn_embedded
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.recipes.text_vectors import VectorColumn
+from defero.data.recipes.usual_numbers import UsualNumbers
 from defero.data.tables.bad_cells import BadCell
 from defero.data.tables.cells import column_kind, column_names, no_such_column, numbers, texts
 
@@ -184,6 +185,9 @@ class FeatureRecipe:
         category never seen in training becomes `<name>=other`, or zeros where there is no such column. A blank text
         has no words.
         """
+        numbers_alone = self.usual_numbers(frame, source=source)
+        if numbers_alone is not None:
+            return numbers_alone.matrix()
         keys = self._keys(frame, source=source)
         matrix = np.empty((len(frame), len(self.names)))
         start = 0
@@ -196,6 +200,19 @@ class FeatureRecipe:
                 matrix[:, start:stop] = column.encode(texts(frame[keys[column.name]]))
             start = stop
         return matrix
+
+    def usual_numbers(self, frame: Any, *, source: str = "table") -> UsualNumbers | None:
+        """Return the columns of new rows if all are numbers that `apply` does not change and that are not `unusual`."""
+        if not all(isinstance(column, NumericColumn) for column in self.columns):
+            return None
+        keys, columns = self._keys(frame, source=source), []
+        for column in self.columns:
+            assert isinstance(column, NumericColumn)
+            values = column.as_they_are(frame[keys[column.name]])
+            if values is None:
+                return None
+            columns.append(values)
+        return UsualNumbers(tuple(columns))
 
     def bad_cells(self, frame: Any, *, source: str = "table", first_row: int = 0) -> list[BadCell]:
         """Return all cells for which `apply` would raise."""

@@ -116,9 +116,11 @@ class BadCells:
     def __bool__(self) -> bool:
         return self.n_cells > 0
 
-    def error(self, source: str) -> BadRowsError:
-        """Return the error that names all kinds at once."""
-        skip = (" Correct them, or pass ", Argument("bad_rows", "skip"), " to leave out these rows.")
+    def error(self, source: str, *, can_skip: bool = True) -> BadRowsError:
+        """Return the error that names all kinds at once, and `bad_rows` where that is an argument."""
+        skip = (
+            (" Correct them, or pass ", Argument("bad_rows", "skip"), " to leave out these rows.") if can_skip else ()
+        )
         if self.n_cells == 1:
             return BadRowsError(f"{source}: {next(iter(self._kinds.values())).first.sentence()}")
         return BadRowsError(f"{source}: {self._counts()}: {self._listing()}.", *skip)

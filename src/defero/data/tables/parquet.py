@@ -141,7 +141,7 @@ def _frame(table: pa.Table, *, start: int) -> pd.DataFrame:
     table.validate(full=True)  # a text that is no UTF-8 would be found only where it is used
     # Metadata that is ignored is parsed all the same: damaged, it would be an error.
     bare = table.replace_schema_metadata(None)
-    frame: pd.DataFrame = bare.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    frame: pd.DataFrame = bare.to_pandas(ignore_metadata=True, integer_object_nulls=True, split_blocks=True)
     frame.index = pd.RangeIndex(start, start + len(frame))
     return frame
 

@@ -1,7 +1,8 @@
 """A folder of Parquet files as one table, with the columns that its subfolders name (site=north/part-0.parquet)."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 from urllib.parse import unquote
@@ -72,22 +73,59 @@ def partition_of(path: Path, folder: Path) -> dict[str, str | int | None]:
     }
 
 
-def _frames(folder: Path, *, rows: int | None, start: int, wanted: Sequence[str] | None) -> Iterator[pd.DataFrame]:
-    offset = 0
+@dataclass(frozen=True)
+class FolderPart:
+    """One file of a folder.
+
+    Attributes
+    ----------
+    path, folder : Path
+    start, n_rows : int
+        The index of its first row in the whole table, and how many rows it has.
+    """
+
+    path: Path
+    folder: Path
+    start: int
+    n_rows: int
+
+    def frames(
+        self, *, rows: int | None, start: int = 0, wanted: Sequence[str] | None = None
+    ) -> Iterator[pd.DataFrame]:
+        """Yield its rows from the index `start` of the whole table on, with the columns that its folders name."""
+        own = partition_of(self.path, self.folder)
+        with _as_table_error(self.path):
+            for frame in parquet_frames(self.path, rows=rows, start=max(start - self.start, 0), wanted=wanted):
+                yield with_partition(frame, own, self.path).set_axis(frame.index + self.start, axis=0)
+
+
+def folder_parts(folder: Path) -> list[FolderPart]:
+    """Return the files of a folder, in the order of their names."""
+    parts, start = [], 0
     for path in parquet_files(folder):
-        try:
-            n_rows = pq.read_metadata(path).num_rows
-            if offset + n_rows > start:
-                own = partition_of(path, folder)
-                for frame in parquet_frames(path, rows=rows, start=max(start - offset, 0), wanted=wanted):
-                    yield _with_partition(frame, own, path).set_axis(frame.index + offset, axis=0)
-        except pa.ArrowException as error:
-            first_line = next(iter(str(error).splitlines()), type(error).__name__)
-            raise TableError(f"{path}: cannot be read as parquet: {first_line.rstrip('.')}.") from error
-        offset += n_rows
+        with _as_table_error(path):
+            parts.append(FolderPart(path, folder, start, pq.read_metadata(path).num_rows))
+        start += parts[-1].n_rows
+    return parts
 
 
-def _with_partition(frame: pd.DataFrame, own: dict[str, str | int | None], path: Path) -> pd.DataFrame:
+def _frames(folder: Path, *, rows: int | None, start: int, wanted: Sequence[str] | None) -> Iterator[pd.DataFrame]:
+    for part in folder_parts(folder):
+        if part.start + part.n_rows > start:
+            yield from part.frames(rows=rows, start=start, wanted=wanted)
+
+
+@contextmanager
+def _as_table_error(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except pa.ArrowException as error:
+        first_line = next(iter(str(error).splitlines()), type(error).__name__)
+        raise TableError(f"{path}: cannot be read as parquet: {first_line.rstrip('.')}.") from error
+
+
+def with_partition(frame: pd.DataFrame, own: Mapping[str, str | int | None], path: Path) -> pd.DataFrame:
+    """Return a frame with the columns that the subfolders of its file name."""
     twice = [name for name in own if name in frame.columns]
     if twice:
         raise TableError(f"{path}: the column {join_names(twice)} is in the file and in the name of its folder.")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks.options import one_of
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
 from defero.datasets.catalog import Dataset, described
@@ -85,7 +85,9 @@ def _embeddings(home: Path, features: str, *, n_items: int) -> object:
     path = home / "minilm.npy"
     one_of("features", features, ("text", "minilm"))
     if not path.is_file():
-        raise InputError(f"{path} is missing: only our form of the data has embeddings; pass features='text'.")
+        raise InputError(
+            f"{path} is missing: only our form of the data has embeddings; pass ", Argument("features", "text"), "."
+        )
     vectors = np.load(path, allow_pickle=False).astype(np.float32)
     if len(vectors) != n_items:
         raise InputError(f"{path} must have one row per item, {n_items}, got {len(vectors)}.")

@@ -48,7 +48,7 @@ class ClassModel:
 def class_trees(data: TrainingData, grove: Grove, fold: IntArray) -> ClassModel:
     """Boost trees for the classes; on small tables their size is chosen by the log loss of the first fold."""
 
-    def fit(rows: IntArray, size: TreeSize) -> TreesScorer:
+    def fit(rows: IntArray, size: TreeSize, *, verify: bool = True) -> TreesScorer:
         rows = rows[data.weight[rows] > 0]
         forest = boost(
             grove.matrix[rows],
@@ -58,11 +58,12 @@ def class_trees(data: TrainingData, grove: Grove, fold: IntArray) -> ClassModel:
             n_targets=data.n_classes,
             n_categories=len(grove.columns.categories),
             bags=grove.bags,
+            verify=verify,
         )
         return TreesScorer(grove.columns, forest, data.n_classes)
 
     def held_out(k: int, size: TreeSize) -> FloatArray:
-        return fit(np.flatnonzero(fold != k), size).score(data.features[fold == k]).class_proba
+        return fit(np.flatnonzero(fold != k), size, verify=False).score(data.features[fold == k]).class_proba
 
     first = data.without_experts(np.flatnonzero(fold == 0))
     tried = [(size, held_out(0, size)) for size in sizes_for_labels(len(fold))]

@@ -70,7 +70,7 @@ def grow_own_trees(data: TrainingData, grove: Grove, fold: IntArray) -> OwnTrees
         stages = _STAGES if len(answers) < _MANY_ANSWERS or len(grove.bags) > 1 else (1.0,)
         held_out.append(np.empty((len(stages), len(fold))))
         for k in range(int(fold.max()) + 1):
-            forest = _forest(data, grove, answers[fold[data.item_idx[answers]] != k], len(answers))
+            forest = _forest(data, grove, answers[fold[data.item_idx[answers]] != k], len(answers), verify=False)
             for stage, share in enumerate(stages):
                 early = first_trees(forest, share, n_bags=len(grove.bags))
                 held_out[-1][stage, fold == k] = early.predict(grove.matrix[fold == k])[:, 0]
@@ -98,7 +98,7 @@ def _choose_stages(held_out: list[FloatArray], expert_idx: list[int], data: Trai
     return [_STAGES[int(np.argmin(loss + _TEAM_ANSWERS * team))] if len(loss) > 1 else 1.0 for loss in losses]
 
 
-def _forest(data: TrainingData, grove: Grove, answers: IntArray, n_answers: int) -> Forest:
+def _forest(data: TrainingData, grove: Grove, answers: IntArray, n_answers: int, *, verify: bool = True) -> Forest:
     weighted = data.weighted or data.answer_weight is not None
     return boost(
         grove.matrix[data.item_idx[answers]],
@@ -108,6 +108,7 @@ def _forest(data: TrainingData, grove: Grove, answers: IntArray, n_answers: int)
         n_targets=2,
         n_categories=len(grove.columns.categories),
         bags=grove.bags,
+        verify=verify,
     )
 
 

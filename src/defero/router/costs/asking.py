@@ -40,7 +40,7 @@ class Asking(Deciding):
         Parameters
         ----------
         X : (n, d) array or DataFrame
-        answers : (n, J), optional
+        answers : (n, J), DataFrame or {name: n answers}, optional
             Answers so far; missing where nobody was asked.
         fees : (J,), (n, J) or {name: fee}, optional
             What a question costs, in the unit of the error costs. By default 0.01 of the dearest error.

@@ -8,7 +8,8 @@ from defero.service.problems import Problem
 
 FORM = "application/x-www-form-urlencoded"
 CSRF_FIELD = "csrf"
-_MOST_FIELDS = 100
+_MOST_FIELDS = 5_000
+"""A policy has two fields for each expert."""
 
 
 async def form_of(request: Request) -> dict[str, str]:

@@ -6,6 +6,9 @@ _LEAD, _BOTH = frozenset({"lead"}), frozenset({"lead", "machine"})
 OPEN = frozenset({"GET /health", "GET /openapi.json"})
 """Routes without a token; they tell nothing of cases or people."""
 
+WITH_SECRET = frozenset({"POST /v1/label-studio/annotations"})
+"""Routes that other servers call with a secret of their own, which the route itself checks."""
+
 ALLOWED: dict[str, frozenset[str]] = {
     "GET /metrics": _BOTH,
     "GET /v1/me": EVERYBODY,
@@ -34,6 +37,12 @@ ALLOWED: dict[str, frozenset[str]] = {
     "GET /v1/webhooks": _LEAD,
     "POST /v1/webhooks": _LEAD,
     "DELETE /v1/webhooks/{hook}": _LEAD,
+    "GET /v1/language-models": _LEAD,
+    "PUT /v1/language-models/{person}": _LEAD,
+    "DELETE /v1/language-models/{person}": _LEAD,
+    "GET /v1/label-studio": _LEAD,
+    "PUT /v1/label-studio": _LEAD,
+    "DELETE /v1/label-studio": _LEAD,
     "GET /v1/people": _BOTH,
     "POST /v1/people": _LEAD,
     "PATCH /v1/people/{person}": frozenset({"lead", "expert"}),
@@ -67,6 +76,15 @@ PAGES: dict[str, frozenset[str]] = {
     "GET /console/cases": _LEAD,
     "POST /console/cases": _LEAD,
     "GET /console/cases/{case}": _LEAD,
+    "POST /console/drift/{who}": _LEAD,
+    "GET /console/policy": _LEAD,
+    "POST /console/policy": _LEAD,
+    "POST /console/policy/preview": _LEAD,
+    "POST /console/policy/mode": _LEAD,
+    "POST /console/policy/{version}/restore": _LEAD,
+    "GET /console/models": _LEAD,
+    "POST /console/models": _LEAD,
+    "POST /console/models/{version}/switch": _LEAD,
 }
 """Roles by method and route of the pages that people open in a browser."""
 

@@ -51,6 +51,10 @@ class Shell:
                 await guard.refuse()
             else:
                 await self.app(scope, guard.receive, guard.send)
+        except Exception as error:  # the server would log it with its message, which may hold content of a case
+            if not guard.began:
+                LOG.error("defect in %s: %s", _route(scope), type(error).__name__)
+                await guard.reply(Problem(500, "Please report it, with the time of this reply."))
         finally:
             spent = 1000 * (time.perf_counter() - started)
             LOG.info("%s %s %d %.1f ms", scope["method"], _route(scope), guard.status, spent)
@@ -61,7 +65,7 @@ class _Guard:
 
     def __init__(self, receive: Receive, send: Send, most_bytes: int) -> None:
         self._receive, self._send, self.most_bytes = receive, send, most_bytes
-        self.status, self.n_bytes, self.refused = 500, 0, False
+        self.status, self.n_bytes, self.refused, self.began = 500, 0, False, False
 
     def too_large_by(self, scope: Scope) -> bool:
         """Whether the header of the request says so already."""
@@ -82,7 +86,7 @@ class _Guard:
         if self.refused:
             return
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.status, self.began = message["status"], True
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
@@ -90,12 +94,15 @@ class _Guard:
 
     async def refuse(self) -> None:
         """Reply that the request is too large; nothing else is sent after that."""
-        problem = Problem(413, f"A request has at most {self.most_bytes} bytes; send several.")
+        await self.reply(Problem(413, f"A request has at most {self.most_bytes} bytes; send several."))
+        self.refused = True
+
+    async def reply(self, problem: Problem) -> None:
+        """Send a problem as the whole reply."""
         content = json.dumps(problem.to_dict()).encode()
         headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(content)).encode())]
-        await self.send({"type": "http.response.start", "status": 413, "headers": headers})
+        await self.send({"type": "http.response.start", "status": problem.status, "headers": headers})
         await self.send({"type": "http.response.body", "body": content})
-        self.refused = True
 
 
 def _route(scope: Scope) -> str:

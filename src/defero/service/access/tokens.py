@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from defero.service.store.database import Database
 from defero.service.store.saved_views import read_people
@@ -96,9 +96,9 @@ class TokenBook:
         """Look everything up again, after a change of this process."""
         self._seen.clear()
 
-    def _look_up(self, which: object, now: float) -> Caller | None:
+    def _look_up(self, which: ColumnElement[bool], now: float) -> Caller | None:
         with self.database.read() as connection:
-            row = connection.execute(select(TOKENS).where(which)).first()  # type: ignore[arg-type]
+            row = connection.execute(select(TOKENS).where(which)).first()
             if row is None or row.revoked is not None or row.expires <= now:
                 return None
             person = read_people(connection).get(row.person)

@@ -9,7 +9,20 @@ from starlette.types import ASGIApp
 
 from defero import __version__
 from defero.service.access.shell import MOST_BYTES, Shell
-from defero.service.api import answers, cases, decisions, drift, models, outcomes, people, policy, watching, webhooks
+from defero.service.api import (
+    answers,
+    cases,
+    decisions,
+    drift,
+    label_studio,
+    language_models,
+    models,
+    outcomes,
+    people,
+    policy,
+    watching,
+    webhooks,
+)
 from defero.service.api.caller import check_access
 from defero.service.api.errors import ProblemOut, add_handlers
 from defero.service.office import Office
@@ -24,6 +37,8 @@ ROUTERS = (
     drift.router,
     models.router,
     webhooks.router,
+    language_models.router,
+    label_studio.router,
     watching.router,
 )
 """One for each resource."""

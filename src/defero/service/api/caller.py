@@ -4,7 +4,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from defero.service.access.forms import CSRF_FIELD, form_of
-from defero.service.access.roles import OPEN, OPEN_PAGES, PAGES, ROUTES
+from defero.service.access.roles import OPEN, OPEN_PAGES, PAGES, ROUTES, WITH_SECRET
 from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches, opened
 from defero.service.access.tokens import Caller
 from defero.service.office import Office
@@ -13,7 +13,12 @@ from defero.service.problems import Problem
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-def office_of(request: Request) -> Office:
+async def office_of(request: Request) -> Office:
+    """Return the office behind an application; a dependency that is no coroutine would cost a thread each time."""
+    return the_office(request)
+
+
+def the_office(request: Request) -> Office:
     """Return the office behind an application."""
     office: Office = request.app.state.office
     return office
@@ -27,11 +32,15 @@ def caller_of(request: Request) -> Caller:
 
 async def check_access(request: Request) -> None:
     """Let a request through, or raise 401, 403 or 429."""
-    office, route = office_of(request), f"{request.method} {getattr(request.scope.get('route'), 'path', '')}"
+    office, route = the_office(request), f"{request.method} {getattr(request.scope.get('route'), 'path', '')}"
     caller = await _known(request, office)
     address = request.client.host if request.client is not None else "unknown"
     who, role = (f"address {address}", "nobody") if caller is None else (caller.token_id, caller.role)
     if route in OPEN or route in OPEN_PAGES:
+        return
+    if route in WITH_SECRET:
+        if not office.rates.allows(f"address {address}", "machine"):
+            raise Problem(429, "Too many requests; wait a second.")
         return
     if not office.rates.allows(who, role):
         raise Problem(429, "Too many requests; wait a second.")

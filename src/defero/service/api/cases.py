@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Header, Path, Request, Response
 
 from defero.service.api.caller import caller_of, office_of
 from defero.service.api.errors import responses
+from defero.service.api.reading import QuickRoute
 from defero.service.api.schemas import Case, CasesIn, NewCasesOut
 from defero.service.api.sending import done, plain
 from defero.service.events.entry import to_json
@@ -18,7 +19,7 @@ from defero.service.problems import Problem
 from defero.service.store import contents, log
 from defero.service.store.saved_views import open_ledger
 
-router = APIRouter(tags=["cases"])
+router = APIRouter(tags=["cases"], route_class=QuickRoute)
 InOffice = Annotated[Office, Depends(office_of)]
 IdempotencyKey = Annotated[
     str | None,

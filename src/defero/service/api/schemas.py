@@ -19,6 +19,9 @@ _Whole = Annotated[StrictInt, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
 LabelIn = Annotated[StrictStr, StringConstraints(max_length=200)] | StrictBool | _Whole | FiniteFloat
 Cell = Annotated[StrictStr, StringConstraints(max_length=100_000)] | StrictBool | _Whole | FiniteFloat | None
 Money = Annotated[FiniteFloat, Field(ge=0, le=1e12)]
+_PORT = r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
+Url = Annotated[str, StringConstraints(pattern=rf"^https?://[A-Za-z0-9.-]+{_PORT}(/[!-~]*)?$", max_length=500)]
+"""Where the service sends requests: http or https, a host, a port up to 65535; no user, no password."""
 
 
 class Strict(BaseModel):
@@ -222,9 +225,9 @@ class ModelIn(Strict):
 class HookIn(Strict):
     """A webhook to set up."""
 
-    url: Annotated[
-        str, StringConstraints(pattern=r"^https?://[A-Za-z0-9.-]+(:[0-9]{1,4})?(/[!-~]*)?$", max_length=500)
-    ] = Field(examples=["https://clinic.example/defero"], description="http or https; redirects are not followed.")
+    url: Url = Field(
+        examples=["https://clinic.example/defero"], description="http or https; redirects are not followed."
+    )
     kinds: list[Annotated[str, StringConstraints(pattern=f"^({'|'.join(KINDS)})$")]] = Field(
         default=["settled"], min_length=1, max_length=len(KINDS), examples=[["settled", "drift_raised"]]
     )

@@ -1,5 +1,6 @@
 """What can happen: typed facts, and the numbered entries of the log that hold them."""
 
+from defero.service.events.calls import CallBegun, CallEnded, CallFailed, LanguageModelSet
 from defero.service.events.entry import Entry
 from defero.service.events.facts import (
     Answered,
@@ -26,10 +27,14 @@ from defero.service.events.facts import (
     TimedOut,
     Undone,
 )
+from defero.service.events.studio import StudioChanged, StudioFailed, StudioReached, StudioReady
 
 __all__ = [
     "Answered",
     "Asked",
+    "CallBegun",
+    "CallEnded",
+    "CallFailed",
     "Compared",
     "DriftActed",
     "DriftRaised",
@@ -40,6 +45,7 @@ __all__ = [
     "HookFailed",
     "HookSent",
     "Label",
+    "LanguageModelSet",
     "ModelChanged",
     "ModelLoaded",
     "Observed",
@@ -50,6 +56,10 @@ __all__ = [
     "Rerouted",
     "Settled",
     "Skipped",
+    "StudioChanged",
+    "StudioFailed",
+    "StudioReached",
+    "StudioReady",
     "TimedOut",
     "Undone",
 ]

@@ -6,7 +6,12 @@ from typing import Any
 
 import orjson
 
+from defero.service.events.calls import CALLS
 from defero.service.events.facts import FACTS, Fact
+from defero.service.events.studio import STUDIO
+
+KINDS: dict[str, type[Fact]] = {**FACTS, **CALLS, **STUDIO}
+"""Every kind of fact by its name in the log."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Entry:
     @classmethod
     def read(cls, seq: int, at: float, case: str | None, kind: str, body: str) -> "Entry":
         """Return the entry that a line of the log holds."""
-        build, values = FACTS[kind], orjson.loads(body)
+        build, values = KINDS[kind], orjson.loads(body)
         known = {one.name: _frozen(values[one.name]) for one in fields(build) if one.name in values}
         return cls(seq, at, case, build(**known))
 

@@ -367,4 +367,4 @@ FACTS: dict[str, type[Fact]] = {
         HookFailed,
     )
 }
-"""Every kind of fact by its name in the log."""
+"""These kinds of facts by their names in the log."""

@@ -19,6 +19,14 @@ def case_of(work: Round, case: str) -> CaseState:
     return state
 
 
+def case_of_person(work: Round, case: str, person: str, *, by: str) -> CaseState:
+    """Return where a case stands; for an expert who was never asked about it there is none."""
+    state = case_of(work, case)
+    if by == person and person not in state.was_asked:  # what others are asked is not theirs to see
+        raise Problem(404, "There is no such case.", case=case)
+    return state
+
+
 @dataclass
 class GiveAnswer:
     """A person's answer to a case.
@@ -43,9 +51,7 @@ class GiveAnswer:
 
     def begin(self, work: Round) -> None:
         """Keep the answer. After the case is settled it does not count; the same answer again changes nothing."""
-        state = case_of(work, self.case)
-        if self.by == self.person and self.person not in state.was_asked:
-            raise Problem(404, "There is no such case.", case=self.case)  # what others are asked is not theirs to see
+        state = case_of_person(work, self.case, self.person, by=self.by)
         if self.person not in work.team.people:
             raise Problem(422, "This person is no expert of the model.", person=self.person)
         answer = work.team.class_values[work.team.class_of(self.answer, what="answer")]
@@ -88,9 +94,7 @@ class Skip:
 
     def begin(self, work: Round) -> None:
         """Take the question back; it goes to somebody else, or the case is answered."""
-        state = case_of(work, self.case)
-        if self.by == self.person and self.person not in state.was_asked:
-            raise Problem(404, "There is no such case.", case=self.case)
+        state = case_of_person(work, self.case, self.person, by=self.by)
         if state.asked != self.person:
             raise Problem(409, "The question is not with this person any more.", case=self.case)
         entry = work.ledger.add(Skipped(person=self.person, by=self.by), self.case)

@@ -111,6 +111,7 @@ class ErasePerson:
         person_of(work, self.person)
         ChangePerson(self.person, {"removed": True}, self.by).begin(work)
         work.desk.set_name(self.person, f"removed {self.person}")
+        work.desk.forget_address(self.person)
         work.ledger.add(Erased(person=self.person, by=self.by))
 
     def reply(self, work: Round) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -97,6 +97,7 @@ class Command(Protocol):
         """Return the reply, once next steps are taken."""
 
 
+@runtime_checkable
 class BringsCases(Protocol):
     """A command with new cases."""
 
@@ -108,7 +109,7 @@ class BringsCases(Protocol):
 
 def do_all(work: Round, commands: Sequence[Command]) -> list[Any]:
     """Do commands in turn, take the next steps of all cases together, and return each reply or `Problem`."""
-    score_together(work.team, [command for command in commands if hasattr(command, "scored")])  # type: ignore[misc]
+    score_together(work.team, [command for command in commands if isinstance(command, BringsCases)])
     results: list[Any] = [None] * len(commands)
     for place, command in enumerate(commands):
         try:

@@ -35,6 +35,12 @@ class Desk(Protocol):
     def set_name(self, person: str, name: str) -> None:
         """Set the name of a person."""
 
+    def set_addresses(self, addresses: Mapping[str, str]) -> None:
+        """Replace all e-mail addresses, by person."""
+
+    def forget_address(self, person: str) -> None:
+        """Remove the e-mail address of a person."""
+
     def keep_note(self, entry: Entry, words: str) -> None:
         """Keep what somebody wrote about a case."""
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from defero.service.events import Answered, Asked, Observed, Settled
 from defero.service.events.facts import Received
 from defero.service.flow.steps import Batch, take_steps
@@ -126,10 +128,23 @@ def preview(ledger: Ledger, team: Team, policy: Policy, past: Sequence[Past]) ->
 
 
 def preview_model(ledger: Ledger, team: Team, candidate: Team, past: Sequence[Past]) -> dict[str, Any]:
-    """Return what another model would change on past cases that both can read."""
-    both = [one for one in past if team.reads(one.row) and candidate.reads(one.row)]
+    """Return what another model would change on past cases that both can read, and that neither was fitted on.
+
+    A model that was fitted on the export knows the outcomes of these cases: it would look better than it is.
+    """
+    readable = [one for one in past if team.reads(one.row) and candidate.reads(one.row)]
+    both = _not_fitted_on(candidate, _not_fitted_on(team, readable))
     fresh = Ledger(people=ledger.people, policy=ledger.policy)  # corrections are of the old promises
-    return _difference(replay(ledger, team, ledger.policy, both), replay(fresh, candidate, ledger.policy, both))
+    difference = _difference(replay(ledger, team, ledger.policy, both), replay(fresh, candidate, ledger.policy, both))
+    return {**difference, "left_out": len(readable) - len(both)}
+
+
+def _not_fitted_on(team: Team, past: Sequence[Past]) -> list[Past]:
+    """Return cases whose features the model has not seen in its training; all of them where it cannot tell."""
+    if not past or team.router.rows_key is not None:
+        return list(past)
+    known = np.isin(team.fingerprints([one.row for one in past]), team.router.all_seen())
+    return [one for one, seen in zip(past, known.tolist(), strict=True) if not seen]
 
 
 def _difference(now: Replayed, then: Replayed) -> dict[str, Any]:

@@ -78,18 +78,20 @@ def _record(
     """Add steps to the ledger until somebody's capacity is used up; return how many."""
     # The log holds no names: reasons have ids in braces, which replies put the names in.
     reasons = replace(steps, expert_names=tuple(f"{{{person}}}" for person in team.people)).reason
-    proba, labels = batch.scores.expert_proba, steps.label.tolist()
+    numbers = np.round([steps.p_right, steps.answer_cost, steps.expected_cost], 6).T.tolist()
+    proba, labels, fees = batch.scores.expert_proba, steps.label.tolist(), _fees(ledger.policy, team).tolist()
     corrections = ledger.drift.corrections()
     shadow = ledger.policy.mode == "shadow"
     for i, expert in enumerate(directed.ask.tolist()):
         state = batch.states[start + i]
         if expert != MODEL and state.asked is not None:
             continue
+        p_right, answer_cost, expected_cost = numbers[i]
         step: dict[str, Any] = {
             "label": labels[i],
-            "p_right": round(float(steps.p_right[i]), 6),
-            "answer_cost": round(float(steps.answer_cost[i]), 6),
-            "expected_cost": round(float(steps.expected_cost[i]), 6),
+            "p_right": p_right,
+            "answer_cost": answer_cost,
+            "expected_cost": expected_cost,
             "reason": directed.why[i].format(person=f"{{{team.people[expert]}}}") if i in directed.why else reasons[i],
             "model": team.version,
             "policy": ledger.policy.version,
@@ -100,7 +102,7 @@ def _record(
             continue
         left[expert] -= not shadow
         person, p_person = team.people[expert], round(float(proba[start + i, expert]), 6)
-        terms = {"person": person, "p_person": p_person, "fee": float(_fees(ledger.policy, team)[expert])}
+        terms = {"person": person, "p_person": p_person, "fee": fees[expert]}
         terms["shift"] = corrections.get(person, 0.0)
         if shadow:
             _observe(ledger, state, {**step, **terms}, corrections.get(THE_MODEL, 0.0))

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.wording import join_names
 from defero.data.encoders.find import Encoder
+from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import text_of
 from defero.router import Router
@@ -72,6 +74,13 @@ class Team:
         if recipe is not None and self.router.facts.columns is not None:
             return isinstance(row, Mapping) and all(name in row for name in recipe.inputs)
         return not isinstance(row, Mapping)
+
+    def fingerprints(self, rows: Sequence[Row]) -> NDArray[np.uint64]:
+        """Return one number per case, as the model keeps them of the rows that it was fitted on."""
+        recipe = self.router.recipe
+        if recipe is not None and self.router.facts.columns is not None:
+            return row_fingerprints(RowTable(rows, recipe.inputs))
+        return row_fingerprints(np.array(rows, dtype=np.float64))
 
     def answer_numbers(self, answers: Sequence[Sequence[tuple[str, Label]]]) -> IntArray:
         """Return answers so far, pairs of person and label for each case, as class numbers (n, J)."""

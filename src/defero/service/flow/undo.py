@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from defero.service.events import Answered, Entry, Outcome, Undone
-from defero.service.flow.answer import case_of
+from defero.service.flow.answer import case_of_person
 from defero.service.flow.command import Round
 from defero.service.flow.replies import state_reply
 from defero.service.problems import Problem
@@ -34,7 +34,7 @@ class Undo:
 
     def begin(self, work: Round) -> None:
         """Take the answer back; the question is theirs again, or goes on where it was not theirs when they answered."""
-        state = case_of(work, self.case)
+        state = case_of_person(work, self.case, self.person, by=self.by)
         if state.answer_of(self.person) is None:
             raise Problem(409, "There is no answer of this person to take back.", case=self.case)
         entries = _entries(work, self.case)

@@ -7,9 +7,7 @@ recorded is sent again: receivers know it by its id.
 import hashlib
 import hmac
 from collections.abc import Callable, Mapping
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
-from urllib.parse import urlsplit
 
 from sqlalchemy import select
 
@@ -17,6 +15,7 @@ from defero.service.events import Entry, HookFailed, HookSent
 from defero.service.events.entry import to_json_bytes
 from defero.service.flow.command import Command
 from defero.service.flow.hooks import RecordDelivery
+from defero.service.outward.requesting import send
 from defero.service.store.database import Database
 from defero.service.store.log import read_log
 from defero.service.store.saved_views import open_ledger
@@ -104,14 +103,4 @@ def _event(entry: Entry) -> dict[str, Any]:
 
 def post_once(url: str, body: bytes, headers: Mapping[str, str]) -> int:
     """Make one request; redirects are not followed. Return the status, 0 where nobody replied."""
-    parts = urlsplit(url)
-    build = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = build(str(parts.hostname), parts.port, timeout=_SECONDS)
-    try:
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request("POST", target, body, dict(headers))
-        return connection.getresponse().status
-    except (OSError, HTTPException):
-        return 0
-    finally:
-        connection.close()
+    return send("POST", url, body, headers, _SECONDS).status

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from defero.service.pages.shown import Grid
-from defero.service.views.figures import Flow, Kept
+from defero.service.views.figures import Flow
+from defero.service.views.kept import Kept
 
 
 def svg(parts: Sequence[str], *, width: float, height: float, label: str, kind: str) -> Markup:
@@ -59,10 +60,16 @@ def load_chart(used: int, capacity: int | None) -> Markup:
     return svg(parts, width=120, height=12, label=f"{used} of {capacity}", kind="load")
 
 
+def nearness_chart(share: float) -> Markup:
+    """Return how near the evidence of a change is to an alarm."""
+    parts = [rect(0, 2, 120, 8, "track"), rect(0, 2, 120 * share, 8, "full" if share >= 1 else "used")]
+    return svg(parts, width=120, height=12, label=f"{share:.0%} of the way to an alarm", kind="load")
+
+
 def picture(grid: Grid) -> Markup:
     """Return a picture of numbers, dark where they are high."""
     parts = [
-        f'<rect x="{x}" y="{y}" width="1.02" height="1.02" fill-opacity="{shade:.2f}"/>'
+        f'<rect x="{x}" y="{y}" width="1" height="1" fill-opacity="{shade:.2f}"/>'
         for y, row in enumerate(grid.rows)
         for x, shade in enumerate(row)
         if shade > 0

@@ -30,5 +30,6 @@ def console(request: Request, office: InOffice, days: Annotated[int, Query(ge=1,
         sight=sight,
         days=days,
         periods=PERIODS,
+        alarmed=[row["name"] for row in sight.drift_rows() if row["alarmed"]],
         model="" if model is None else model.version,
     )

@@ -4,8 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from defero.service.pages.drift import drift_panel
 from defero.service.pages.sight import Sight, Waiting
-from defero.service.views.figures import Flow, Period, flow, flow_by_day, mean_wait, person_figures, ratio
+from defero.service.views.figures import Flow, Period, flow, flow_by_day, mean_wait, person_figures, ratio, sums_of
+from defero.service.views.heard import ALONE, ONE, SEVERAL, heard_figures
+from defero.service.views.waiting_times import LENGTHS, waited
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,25 @@ def promises_panel(sight: Sight) -> dict[str, Any]:
     return {"rows": [*rows, *((sight.name(person), record) for person, record in people)]}
 
 
+def heard_panel(sight: Sight) -> dict[str, Any]:
+    """Return promised against kept by how many were heard; and whether panels had somebody who was right."""
+    figures = heard_figures(sums_of(sight.counts, sight.period))
+    names = {ALONE: "nobody", ONE: "one expert", SEVERAL: "two or more"}
+    rows = [(names[group], record) for group, record in figures.groups.items()]
+    return {"rows": [*rows, ("coverage of two or more", figures.covered)]}
+
+
+def waiting_panel(sight: Sight) -> dict[str, Any]:
+    """Return how long people took to answer, and cases to be settled."""
+    people = [(one.person, sums_of(sight.counts, sight.period, one.person)) for one in sight.experts()]
+    rows = [
+        ("case to its answer, with experts", waited([sums_of(sight.counts, sight.period)], "turnaround")),
+        ("question to answer, everybody", waited([sums for _, sums in people], "waited")),
+        *((sight.name(person), waited([sums], "waited")) for person, sums in people if sums.get("answered")),
+    ]
+    return {"rows": rows, "lengths": LENGTHS}
+
+
 def money_panel(sight: Sight) -> dict[str, Any]:
     """Return fees and the cost of known errors; with a cost matrix errors cost differently, and are only counted."""
     did, policy = flow(sight.counts, sight.period), sight.ledger.policy
@@ -111,6 +133,9 @@ PANELS: list[Panel] = [
     Panel("flow", "Flow by day", flow_panel),
     Panel("load", "Load and capacity", load_panel),
     Panel("promises", "Promised and kept", promises_panel),
+    Panel("drift", "Drift", drift_panel),
+    Panel("heard", "Panels and single answers", heard_panel),
+    Panel("waiting", "Waiting times", waiting_panel),
     Panel("money", "Money", money_panel),
     Panel("change", "What changed", change_panel),
 ]

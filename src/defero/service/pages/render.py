@@ -8,13 +8,19 @@ from starlette.responses import HTMLResponse
 
 from defero.service.access.signing import SESSION_COOKIE, csrf_token
 from defero.service.access.tokens import Caller
-from defero.service.api.caller import office_of
+from defero.service.api.caller import the_office
 from defero.service.pages import charts, words
 from defero.service.store.contents import read_names
 
 NAV = {
     "expert": [("/inbox", "Inbox")],
-    "lead": [("/console", "Console"), ("/console/people", "People"), ("/console/cases", "Cases")],
+    "lead": [
+        ("/console", "Console"),
+        ("/console/cases", "Cases"),
+        ("/console/people", "People"),
+        ("/console/policy", "Policy"),
+        ("/console/models", "Models"),
+    ],
 }
 """Links at the top of every page, by role."""
 
@@ -38,7 +44,7 @@ _TEMPLATES.globals.update(charts=charts)
 
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page; the caller, their links and the CSRF token of their session are known to every template."""
-    office, caller = office_of(request), caller_or_none(request)
+    office, caller = the_office(request), caller_or_none(request)
     session = request.cookies.get(SESSION_COOKIE, "")
     known: dict[str, Any] = {
         "nav": [],

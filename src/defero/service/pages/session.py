@@ -5,7 +5,7 @@ from starlette.responses import RedirectResponse
 
 from defero.service.access.links import SESSION_DAYS, session_of
 from defero.service.access.signing import SESSION_COOKIE
-from defero.service.api.caller import caller_of, office_of
+from defero.service.api.caller import caller_of, the_office
 from defero.service.pages.render import render
 from defero.service.problems import Problem
 
@@ -21,7 +21,7 @@ def sign_in(request: Request, link: str) -> Response:
     The page goes on by itself: a redirect would still count as coming from the site of the link, and a browser would
     not send a cookie that is SameSite=Strict.
     """
-    office = office_of(request)
+    office = the_office(request)
     session = session_of(office.key, link, now=office.clock())
     caller = None if session is None else office.tokens.caller_of_id(session[0])
     if session is None or caller is None or caller.role not in HOME:

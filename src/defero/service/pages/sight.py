@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
 from defero.service.store.tables import CASES, TALLIES
+from defero.service.views.drift import MODEL, drift_rows
 from defero.service.views.figures import Counts, Period
 from defero.service.views.ledger import Ledger
 from defero.service.views.people import Person
@@ -75,6 +77,10 @@ class Sight:
     def name(self, person: str) -> str:
         """Return the name of a person."""
         return self.names.get(person, person)
+
+    def drift_rows(self) -> list[dict[str, Any]]:
+        """Return how everybody keeps their promises, as the API has it, with names as people read them."""
+        return drift_rows(self.ledger.drift, {**self.names, MODEL: "the model"})
 
     def experts(self) -> list[Person]:
         """Return the experts who are in the team, in the order in which they joined."""

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 
 from defero.service.api.app import make_app
 from defero.service.office import Office
-from defero.service.pages import assets, cases, console, inbox, inbox_actions, people, session
+from defero.service.pages import assets, cases, console, drift, inbox, inbox_actions, models, people, policy, session
 from defero.service.pages.render import render
 from defero.service.problems import TITLES, Problem
 
@@ -20,6 +20,9 @@ ROUTERS = (
     console.router,
     people.router,
     cases.router,
+    drift.router,
+    policy.router,
+    models.router,
 )
 """One for each page."""
 

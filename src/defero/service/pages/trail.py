@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from defero.service.events import (
     Answered,
     Asked,
+    CallBegun,
+    CallEnded,
+    CallFailed,
     Entry,
     Erased,
     Fact,
@@ -17,7 +20,7 @@ from defero.service.events import (
     Undone,
 )
 from defero.service.flow.replies import with_names
-from defero.service.pages.words import percent
+from defero.service.pages.words import money, percent
 
 Names = Mapping[str, str]
 
@@ -68,6 +71,13 @@ def sentence(fact: Fact, names: Names) -> str:
             return f"Settled: {fact.label}, right with {percent(fact.p_right)}; heard: {heard}."
         case Outcome():
             return f"The outcome is {fact.label}, by {name(fact.by)}."
+        case CallBegun():
+            return f"{name(fact.person)}, a language model, was called (call {fact.attempt})."
+        case CallFailed():
+            status = f"HTTP status {fact.status}" if fact.status else "no reply in time"
+            return f"The call failed: {status}{'' if fact.retry_at is None else '; it is tried again'}."
+        case CallEnded():
+            return f"The language model replied after {fact.seconds:.1f} s for {money(fact.price)}."
         case Erased():
             return f"{name(fact.by)} erased its content."
     return fact.kind.replace("_", " ").capitalize() + "."

@@ -3,19 +3,17 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, select
 
 from defero.service.events.entry import to_json
 from defero.service.flow.team import Row
-from defero.service.store.tables import CONTENTS, IDENTITIES, NOTES
-from defero.service.store.upsert import upsert
+from defero.service.store.bulk import insert_rows, upsert_rows
+from defero.service.store.tables import ADDRESSES, CONTENTS, IDENTITIES, NOTES
 
 
 def write_contents(connection: Connection, contents: Mapping[str, tuple[str | None, Row]]) -> None:
     """Keep the key and the features of new cases."""
-    if contents:
-        rows = [{"case_id": case, "key": key, "features": to_json(row)} for case, (key, row) in contents.items()]
-        connection.execute(insert(CONTENTS), rows)
+    insert_rows(connection, CONTENTS, [(case, key, to_json(row)) for case, (key, row) in contents.items()])
 
 
 def read_contents(connection: Connection, cases: Iterable[str]) -> dict[str, tuple[str | None, Row]]:
@@ -32,8 +30,7 @@ def erase_case(connection: Connection, case: str) -> None:
 
 def write_notes(connection: Connection, notes: Sequence[tuple[int, str, str]]) -> None:
     """Keep what people wrote: the number of the entry, the case, the text."""
-    if notes:
-        connection.execute(insert(NOTES), [{"seq": seq, "case_id": case, "text": words} for seq, case, words in notes])
+    insert_rows(connection, NOTES, notes)
 
 
 def read_notes(connection: Connection, case: str) -> dict[int, str]:
@@ -49,4 +46,20 @@ def read_names(connection: Connection) -> dict[str, str]:
 
 def write_names(connection: Connection, names: Mapping[str, str]) -> None:
     """Set the names of people."""
-    upsert(connection, IDENTITIES, [{"person": person, "name": name} for person, name in names.items()])
+    upsert_rows(connection, IDENTITIES, list(names.items()))
+
+
+def read_addresses(connection: Connection) -> dict[str, str]:
+    """Return e-mail addresses by person."""
+    return dict(connection.execute(select(ADDRESSES.c.person, ADDRESSES.c.email)).all())
+
+
+def write_addresses(connection: Connection, addresses: Mapping[str, str]) -> None:
+    """Replace all e-mail addresses."""
+    connection.execute(delete(ADDRESSES))
+    insert_rows(connection, ADDRESSES, list(addresses.items()))
+
+
+def forget_address(connection: Connection, person: str) -> None:
+    """Remove the e-mail address of a person."""
+    connection.execute(delete(ADDRESSES).where(ADDRESSES.c.person == person))

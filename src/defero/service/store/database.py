@@ -93,7 +93,9 @@ def database_url(where: str) -> URL:
 def _sqlite(url: URL, *, begin: str) -> Engine:
     if url.database in (None, "", ":memory:"):
         raise InputError("must be a file: what is in memory is lost.", argument="database")
-    engine = create_engine(url, connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False})
+    engine = create_engine(
+        url, connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False}, hide_parameters=True
+    )
 
     @event.listens_for(engine, "connect")
     def _settings(connection: Any, _: Any) -> None:
@@ -109,7 +111,7 @@ def _sqlite(url: URL, *, begin: str) -> Engine:
 
 
 def _postgresql(url: URL) -> Engine:
-    engine = create_engine(url, pool_pre_ping=True)
+    engine = create_engine(url, pool_pre_ping=True, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _settings(connection: Any, _: Any) -> None:

@@ -3,37 +3,26 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, select
+from sqlalchemy import Connection, Select, select
 
 from defero.service.events import Entry
+from defero.service.store.bulk import insert_rows
 from defero.service.store.tables import EVENTS
 
 _COLUMNS = (EVENTS.c.seq, EVENTS.c.at, EVENTS.c.case_id, EVENTS.c.kind, EVENTS.c.body)
 _AT_ONCE = 2_000
+_LAST = f"SELECT max({EVENTS.c.seq.name}) FROM {EVENTS.name}"
 
 
 def append(connection: Connection, entries: Sequence[Entry]) -> None:
     """Write entries at the end; a number that is taken already fails, and with it the transaction."""
-    if entries:
-        connection.execute(
-            insert(EVENTS),
-            [
-                {
-                    "seq": one.seq,
-                    "at": one.at,
-                    "kind": one.fact.kind,
-                    "case_id": one.case,
-                    "person": one.person,
-                    "body": one.body(),
-                }
-                for one in entries
-            ],
-        )
+    rows = [(one.seq, one.at, one.fact.kind, one.case, one.person, one.body()) for one in entries]
+    insert_rows(connection, EVENTS, rows)
 
 
 def last_seq(connection: Connection) -> int:
     """Return the number of the last entry; 0 where there is none."""
-    return int(connection.execute(select(func.max(EVENTS.c.seq))).scalar() or 0)
+    return int(connection.exec_driver_sql(_LAST).scalar() or 0)
 
 
 def read_log(

@@ -8,10 +8,10 @@ from alembic.config import Config
 from defero.service.store.database import Database
 
 
-def migrate(database: Database) -> None:
-    """Create the tables, or change them to those of this version; one process at a time."""
+def migrate(database: Database, revision: str = "head") -> None:
+    """Create the tables, or change them to those of this version or an earlier one; one process at a time."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with database.write() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, revision)

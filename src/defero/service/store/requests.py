@@ -3,10 +3,11 @@
 import json
 from collections.abc import Iterable, Mapping
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, select
 
 from defero.service.events.entry import to_json
 from defero.service.flow.desk import Request
+from defero.service.store.bulk import insert_rows
 from defero.service.store.tables import REQUESTS
 
 KEPT_SECONDS = 7 * 86_400.0
@@ -24,9 +25,8 @@ def read_requests(connection: Connection, keys: Iterable[str]) -> dict[str, Requ
 
 def write_requests(connection: Connection, done: Mapping[str, Request], *, now: float) -> None:
     """Remember requests that are done now."""
-    if done:
-        rows = [{"key": key, "digest": one.digest, "at": now, "cases": to_json(one.cases)} for key, one in done.items()]
-        connection.execute(insert(REQUESTS), rows)
+    rows = [(key, one.digest, now, to_json(one.cases)) for key, one in done.items()]
+    insert_rows(connection, REQUESTS, rows)
 
 
 def forget_requests(connection: Connection, *, now: float) -> None:

@@ -11,20 +11,36 @@ from sqlalchemy import Connection, delete, select
 from defero.service.events import ModelChanged, ModelLoaded
 from defero.service.events.entry import to_json
 from defero.service.store import log
+from defero.service.store.bulk import upsert_rows
 from defero.service.store.tables import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS
-from defero.service.store.upsert import upsert
 from defero.service.views.cases import CaseState
 from defero.service.views.drift import DriftBook
 from defero.service.views.hooks import Hook
+from defero.service.views.language_models import LanguageModel
 from defero.service.views.ledger import Ledger
 from defero.service.views.people import Person
 from defero.service.views.policy import Policy
+from defero.service.views.studio import Studio
 from defero.service.views.tallies import day_of
 
 
-def open_ledger(connection: Connection, *, now: float, cases: Iterable[str] = ()) -> Ledger:
-    """Return the views that a transaction needs: everybody, the policy, the model, and the cases named."""
-    ledger = Ledger(log.last_seq(connection), now, people=read_people(connection))
+def open_ledger(
+    connection: Connection, *, now: float, cases: Iterable[str] = (), before: Ledger | None = None
+) -> Ledger:
+    """Return the views that a transaction needs: everybody, the policy, the model, and the cases named.
+
+    Where nothing was written and no day has begun since the ledger `before`, only the cases are read.
+    """
+    seq = log.last_seq(connection)
+    ledger = None if before is None or before.seq != seq else before.following(now)
+    if ledger is None:
+        ledger = _read_ledger(connection, seq, now)
+    ledger.cases.update(read_cases(connection, cases))
+    return ledger
+
+
+def _read_ledger(connection: Connection, seq: int, now: float) -> Ledger:
+    ledger = Ledger(seq, now, people=read_people(connection))
     settings = dict(connection.execute(select(SETTINGS.c.name, SETTINGS.c.state)).all())
     if "policy" in settings:
         saved = json.loads(settings["policy"])
@@ -35,11 +51,14 @@ def open_ledger(connection: Connection, *, now: float, cases: Iterable[str] = ()
         ledger.candidate = ModelLoaded(**_model(settings["candidate"]))
     if "hooks" in settings:
         ledger.hooks = {hook: Hook.from_dict(one) for hook, one in json.loads(settings["hooks"]).items()}
+    if "language_models" in settings:
+        ledger.language_models = _language_models(settings["language_models"])
+    if settings.get("studio", "null") != "null":
+        ledger.studio = Studio.from_dict(json.loads(settings["studio"]))
     if "drift" in settings:
         ledger.drift = DriftBook(orjson.loads(settings["drift"]))
     asked = select(TALLIES.c.person, TALLIES.c.amount).where(TALLIES.c.day == day_of(now), TALLIES.c.name == "asked")
     ledger.asked_today.update(dict(connection.execute(asked).all()))
-    ledger.cases.update(read_cases(connection, cases))
     return ledger
 
 
@@ -48,6 +67,18 @@ def read_people(connection: Connection) -> dict[str, Person]:
     rows = connection.execute(select(PEOPLE.c.person, PEOPLE.c.state)).all()
     people = {person: Person(**json.loads(state)) for person, state in rows}
     return dict(sorted(people.items(), key=lambda item: int(item[0][1:])))
+
+
+def read_language_models(connection: Connection) -> dict[str, LanguageModel]:
+    """Return the experts whose questions a language model answers."""
+    saved = connection.execute(select(SETTINGS.c.state).where(SETTINGS.c.name == "language_models")).scalar()
+    return {} if saved is None else _language_models(saved)
+
+
+def read_studio(connection: Connection) -> Studio | None:
+    """Return the project of Label Studio in which experts answer."""
+    saved = connection.execute(select(SETTINGS.c.state).where(SETTINGS.c.name == "studio")).scalar()
+    return None if saved in (None, "null") else Studio.from_dict(json.loads(saved))
 
 
 def read_cases(connection: Connection, cases: Iterable[str]) -> dict[str, CaseState]:
@@ -67,29 +98,32 @@ def save_ledger(connection: Connection, ledger: Ledger) -> None:
 
 def write_views(connection: Connection, ledger: Ledger) -> None:
     """Write the views that changed."""
-    upsert(connection, CASES, [_case_row(ledger.cases[case]) for case in sorted(ledger.touched_cases)])
-    people = [{"person": one, "state": to_json(vars(ledger.people[one]))} for one in sorted(ledger.touched_people)]
-    upsert(connection, PEOPLE, people)
+    upsert_rows(connection, CASES, [_case_row(ledger.cases[case]) for case in sorted(ledger.touched_cases)])
+    people = [(one, to_json(vars(ledger.people[one]))) for one in sorted(ledger.touched_people)]
+    upsert_rows(connection, PEOPLE, people)
     settings = []
     if "policy" in ledger.touched_settings:
         policy = {"policy": ledger.policy.to_dict(), "version": ledger.policy.version}
-        settings.append({"name": "policy", "state": to_json(policy)})
+        settings.append(("policy", to_json(policy)))
     if "model" in ledger.touched_settings and ledger.model is not None:
-        settings.append({"name": "model", "state": to_json(vars(ledger.model))})
+        settings.append(("model", to_json(vars(ledger.model))))
     if "candidate" in ledger.touched_settings:
         beside = None if ledger.candidate is None else vars(ledger.candidate)
-        settings.append({"name": "candidate", "state": to_json(beside)})
+        settings.append(("candidate", to_json(beside)))
     if "hooks" in ledger.touched_settings:
         hooks = {hook: vars(one) for hook, one in ledger.hooks.items()}
-        settings.append({"name": "hooks", "state": to_json(hooks)})
+        settings.append(("hooks", to_json(hooks)))
+    if "language_models" in ledger.touched_settings:
+        models = {person: vars(one) for person, one in ledger.language_models.items()}
+        settings.append(("language_models", to_json(models)))
+    if "studio" in ledger.touched_settings:
+        studio = None if ledger.studio is None else vars(ledger.studio)
+        settings.append(("studio", to_json(studio)))
     if "drift" in ledger.touched_settings:
-        settings.append({"name": "drift", "state": to_json(ledger.drift.plain())})
-    upsert(connection, SETTINGS, settings)
-    rows = [
-        {"day": day, "person": person, "name": name, "amount": amount}
-        for (day, person, name), amount in sorted(ledger.counts.items())
-    ]
-    upsert(connection, TALLIES, rows, add="amount")
+        settings.append(("drift", to_json(ledger.drift.plain())))
+    upsert_rows(connection, SETTINGS, settings)
+    rows = [(*tally, amount) for tally, amount in sorted(ledger.counts.items())]
+    upsert_rows(connection, TALLIES, rows, add="amount")
 
 
 def fold_log(connection: Connection) -> Ledger:
@@ -117,17 +151,14 @@ def rebuild(connection: Connection) -> None:
     write_views(connection, fold_log(connection))
 
 
-def _case_row(state: CaseState) -> dict[str, object]:
-    return {
-        "case_id": state.case,
-        "received_at": state.received_at,
-        "asked": state.asked,
-        "asked_at": state.asked_at,
-        "due": state.due,
-        "settled_at": state.settled_at,
-        "erased": state.erased,
-        "state": to_json(state.to_dict()),
-    }
+def _case_row(state: CaseState) -> tuple[object, ...]:
+    """Return the values of `CASES`, in the order of its columns."""
+    times = (state.asked_at, state.due, state.settled_at)
+    return (state.case, state.received_at, state.asked, *times, state.erased, to_json(state.to_dict()))
+
+
+def _language_models(saved: str) -> dict[str, LanguageModel]:
+    return {person: LanguageModel.from_dict(one) for person, one in json.loads(saved).items()}
 
 
 def _model(saved: str) -> dict[str, Any]:

@@ -24,15 +24,19 @@ class SqlDesk:
     now : float
     keys : texts
         Idempotency keys of the round, looked up together.
+    names : mapping, optional
+        Everybody's name by id, where that is known already.
     """
 
-    def __init__(self, connection: Connection, *, now: float, keys: Iterable[str] = ()) -> None:
+    def __init__(
+        self, connection: Connection, *, now: float, keys: Iterable[str] = (), names: dict[str, str] | None = None
+    ) -> None:
         self.connection, self.now = connection, now
         self._requests = requests.read_requests(connection, keys)
         self._new_requests: dict[str, Request] = {}
         self._contents: dict[str, tuple[str | None, Row]] = {}
         self._notes: list[tuple[int, str, str]] = []
-        self._names: dict[str, str] | None = None
+        self._names = names
 
     def states(self, cases: Sequence[str]) -> dict[str, CaseState]:
         """Return where some cases stand."""
@@ -57,6 +61,14 @@ class SqlDesk:
         """Set the name of a person."""
         self.names()[person] = name
         contents.write_names(self.connection, {person: name})
+
+    def set_addresses(self, addresses: Mapping[str, str]) -> None:
+        """Replace all e-mail addresses."""
+        contents.write_addresses(self.connection, addresses)
+
+    def forget_address(self, person: str) -> None:
+        """Remove the e-mail address of a person."""
+        contents.forget_address(self.connection, person)
 
     def keep_note(self, entry: Entry, words: str) -> None:
         """Keep what somebody wrote about a case."""

@@ -46,6 +46,14 @@ IDENTITIES = Table(
 )
 """Names of people; replaced when somebody is erased."""
 
+ADDRESSES = Table(
+    "addresses",
+    METADATA,
+    Column("person", _ID, primary_key=True),
+    Column("email", _NAME, nullable=False, unique=True),
+)
+"""E-mail addresses, by which answers in other tools are somebody's; removed when they are erased."""
+
 REQUESTS = Table(
     "requests",
     METADATA,

@@ -48,6 +48,8 @@ class Writer:
         self.shelf = Shelf() if shelf is None else shelf
         self.shelf.keep(team)
         self.commits, self.commands = 0, 0
+        self._views: Ledger | None = None
+        self._names: dict[str, str] = {}
         self._jobs: queue.Queue[Any] = queue.Queue()
         self._thread: threading.Thread | None = None
 
@@ -78,12 +80,17 @@ class Writer:
         """Do commands in one transaction, and commit it; each gives its reply or a `Problem`."""
         now = self.clock()
         keys = [key for one in commands if (key := getattr(one, "request", None)) is not None]
+        before, self._views = self._views, None  # a transaction that fails leaves nothing to go on from
         with self.database.write() as connection:
-            ledger = open_ledger(connection, now=now, cases=[case for one in commands for case in one.cases])
-            desk = SqlDesk(connection, now=now, keys=keys)
+            cases = [case for one in commands for case in one.cases]
+            ledger = open_ledger(connection, now=now, cases=cases, before=before)
+            same = before is not None and ledger.people is before.people  # nobody wrote in between
+            desk = SqlDesk(connection, now=now, keys=keys, names=self._names if same else None)
             results = do_all(Round(ledger, desk, *self._teams(ledger)), commands)
             save_ledger(connection, ledger)
             desk.flush()
+            names = desk.names()
+        self._views, self._names = ledger.following(now), names
         self.commits += 1
         self.commands += len(commands)
         return results

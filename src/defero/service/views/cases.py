@@ -1,12 +1,15 @@
 """CaseState: where a case stands, from the entries about it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 from defero.service.events import (
     Answered,
     Asked,
+    CallBegun,
+    CallEnded,
+    CallFailed,
     Compared,
     Entry,
     Label,
@@ -48,6 +51,10 @@ class CaseState:
         Who has the question now.
     asked_at, due : float, optional
         Since when, and until when.
+    calls : int
+        How often a language model was called for this question.
+    call_at : float, optional
+        Not before this time again: another process has the question, or the last call failed.
     was_asked : ids
         Everybody who got the question, in turn. Nobody gets it twice.
     promised : numbers
@@ -74,6 +81,8 @@ class CaseState:
     asked: str | None = None
     asked_at: float | None = None
     due: float | None = None
+    calls: int = 0
+    call_at: float | None = None
     was_asked: tuple[str, ...] = ()
     promised: tuple[float, ...] = ()
     shifts: tuple[float, ...] = ()
@@ -112,9 +121,6 @@ class CaseState:
         return cls(**{**values, **pairs, **lists, "step": step})
 
 
-_STEP = tuple(one.name for one in fields(Step))
-
-
 def apply(state: CaseState | None, entry: Entry) -> CaseState:
     """Return where a case stands after one more entry about it.
 
@@ -130,50 +136,72 @@ def apply(state: CaseState | None, entry: Entry) -> CaseState:
         return CaseState(entry.case, entry.at, fact.unusual)
     match fact:
         case Asked():
-            return replace(
+            return _changed(
                 state,
                 asked=fact.person,
                 asked_at=entry.at,
                 due=fact.due,
+                calls=0,
+                call_at=None,
                 was_asked=(*state.was_asked, fact.person),
                 promised=(*state.promised, fact.p_person),
                 shifts=(*state.shifts, fact.shift),
                 step=_step(fact),
             )
         case Observed():
-            return replace(state, observed=fact.person, step=_step(fact))
+            return _changed(state, observed=fact.person, step=_step(fact))
         case Answered(counted=True):
-            return replace(_returned(state, fact.person), answers=(*state.answers, (fact.person, fact.answer)))
+            return _changed(_returned(state, fact.person), answers=(*state.answers, (fact.person, fact.answer)))
         case Answered():
-            return replace(state, uncounted=(*state.uncounted, (fact.person, fact.answer)))
+            return _changed(state, uncounted=(*state.uncounted, (fact.person, fact.answer)))
         case Skipped() | TimedOut():
             return _returned(state, fact.person)
         case Undone():
             return _undone(state, fact)
         case Settled():
-            return replace(state, asked=None, asked_at=None, due=None, settled_at=entry.at, step=_step(fact))
-        case Compared():
+            return _changed(state, asked=None, asked_at=None, due=None, settled_at=entry.at, step=_step(fact))
+        case CallBegun():
+            return _changed(state, calls=fact.attempt, call_at=fact.until)
+        case CallFailed():
+            return _changed(state, call_at=fact.retry_at)
+        case Compared() | CallEnded():
             return state
         case Outcome():
-            return replace(state, outcome=fact.label)
-    return replace(state, erased=True)
+            return _changed(state, outcome=fact.label)
+    return _changed(state, erased=True)
 
 
 def _returned(state: CaseState, person: str) -> CaseState:
     """Return the case without the question of a person, if it is theirs."""
-    return replace(state, asked=None, asked_at=None, due=None) if state.asked == person else state
+    return _changed(state, asked=None, asked_at=None, due=None) if state.asked == person else state
 
 
 def _undone(state: CaseState, fact: Undone) -> CaseState:
     """Return the case without an answer; where it counted, the case is open again and the question theirs."""
     if not fact.counted:
-        return replace(state, uncounted=tuple(pair for pair in state.uncounted if pair[0] != fact.person))
+        return _changed(state, uncounted=tuple(pair for pair in state.uncounted if pair[0] != fact.person))
     answers = tuple(pair for pair in state.answers if pair[0] != fact.person)
-    opened = replace(state, answers=answers, settled_at=None)
+    opened = _changed(state, answers=answers, settled_at=None)
     if fact.asked_at is None:  # it was not theirs when they answered: whoever has it keeps it
         return opened
-    return replace(opened, asked=fact.person, asked_at=fact.asked_at, due=fact.due)
+    return _changed(opened, asked=fact.person, asked_at=fact.asked_at, due=fact.due)
 
 
 def _step(fact: Asked | Settled | Observed) -> Step:
-    return Step(**{name: getattr(fact, name) for name in _STEP})
+    return Step(
+        fact.label,
+        fact.p_right,
+        fact.answer_cost,
+        fact.expected_cost,
+        fact.reason,
+        fact.model,
+        fact.policy,
+        fact.shift,
+    )
+
+
+def _changed(state: CaseState, **changes: Any) -> CaseState:
+    """Return a state with some members changed, in a fifth of the time of `dataclasses.replace`."""
+    new = object.__new__(CaseState)
+    vars(new).update(vars(state), **changes)
+    return new

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
 
-from defero.metrics.statistics.intervals import wilson_interval
-from defero.service.views.tallies import MILLION, TEAM, Tally, day_of
+from defero.service.views.kept import MILLION, Kept
+from defero.service.views.tallies import TEAM, Tally, day_of
 
 Counts = Mapping[Tally, int]
 
@@ -77,41 +77,9 @@ class Flow:
         """Answers that the outcome proved wrong."""
         return self.outcomes - self.right
 
-    def record(self) -> "Kept":
+    def record(self) -> Kept:
         """Return what was promised of the team's answers, and what was kept."""
         return Kept.of(n=self.outcomes, right=self.right, promised=self.promised_judged)
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Promised against kept: of n answers with an outcome.
-
-    >>> Kept.of(n=100, right=70, promised=85.0).verdict
-    'below'
-    >>> Kept.of(n=0, right=0, promised=0.0).kept is None
-    True
-    """
-
-    n: int
-    promised: float | None
-    kept: float | None
-    low: float | None
-    high: float | None
-
-    @classmethod
-    def of(cls, *, n: int, right: int, promised: float) -> "Kept":
-        """Return the shares, and Wilson's 95 % interval of what was kept."""
-        if n == 0:
-            return cls(0, None, None, None, None)
-        low, high = wilson_interval(right, n)
-        return cls(n, promised / n, right / n, low, high)
-
-    @property
-    def verdict(self) -> str:
-        """Return "below" or "above" where the promise lies outside the interval, "" where it does not."""
-        if self.promised is None or self.low is None or self.high is None:
-            return ""
-        return "below" if self.high < self.promised else "above" if self.low > self.promised else ""
 
 
 @dataclass(frozen=True)
@@ -167,15 +135,21 @@ def flow_by_day(counts: Counts, days: Period) -> list[tuple[str, Flow]]:
 
 def person_figures(counts: Counts, days: Period, person: str) -> PersonFigures:
     """Return what a person did in some days."""
-    sums: dict[str, int] = {}
-    for (day, who, name), amount in counts.items():
-        if who == person and days.holds(day):
-            sums[name] = sums.get(name, 0) + amount
+    sums = sums_of(counts, days, person)
     plain = {name: sums.get(name, 0) for name in ("asked", "answered", "uncounted", "skipped", "timed_out")}
     wait = ratio(sums.get("waited", 0) / 1000, plain["answered"])
     promised = sums.get("promised", 0) / MILLION
     record = Kept.of(n=sums.get("judged", 0), right=sums.get("right", 0), promised=promised)
     return PersonFigures(**plain, fees=sums.get("fees", 0) / MILLION, wait=wait, record=record)
+
+
+def sums_of(counts: Counts, days: Period, person: str = TEAM) -> dict[str, int]:
+    """Return every count of a person, or of the team, over some days."""
+    sums: dict[str, int] = {}
+    for (day, who, name), amount in counts.items():
+        if who == person and days.holds(day):
+            sums[name] = sums.get(name, 0) + amount
+    return sums
 
 
 def mean_wait(counts: Counts, days: Period, people: Iterable[str]) -> float | None:

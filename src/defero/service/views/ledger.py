@@ -1,11 +1,14 @@
 """Ledger: a piece of the views in memory, to which new entries are added; what one transaction works on."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from defero.service.events import (
     Asked,
+    CallBegun,
+    CallEnded,
+    CallFailed,
     DriftActed,
     DriftRaised,
     Entry,
@@ -13,21 +16,30 @@ from defero.service.events import (
     HookChanged,
     HookFailed,
     HookSent,
+    LanguageModelSet,
     ModelChanged,
     ModelLoaded,
     Outcome,
     PersonChanged,
     PolicyChanged,
+    StudioChanged,
+    StudioFailed,
+    StudioReached,
+    StudioReady,
 )
 from defero.service.views import cases as case_view
 from defero.service.views import drift as drift_view
 from defero.service.views import hooks as hook_view
+from defero.service.views import language_models as language_model_view
 from defero.service.views import people as people_view
+from defero.service.views import studio as studio_view
 from defero.service.views.cases import CaseState
 from defero.service.views.drift import DriftBook, judged
 from defero.service.views.hooks import Hook
+from defero.service.views.language_models import LanguageModel
 from defero.service.views.people import Person
 from defero.service.views.policy import Policy
+from defero.service.views.studio import Studio
 from defero.service.views.tallies import Tally, day_of, tallies
 
 
@@ -53,6 +65,10 @@ class Ledger:
         How everybody keeps the promises of this model.
     hooks : mapping
         Where the log is sent on to.
+    language_models : mapping
+        Experts whose questions a language model answers.
+    studio : Studio, optional
+        The project of Label Studio in which experts answer.
     asked_today : Counter
         Questions of the day by person.
     entries : list
@@ -72,6 +88,8 @@ class Ledger:
     candidate: ModelLoaded | None = None
     drift: DriftBook = field(default_factory=DriftBook)
     hooks: dict[str, Hook] = field(default_factory=dict)
+    language_models: dict[str, LanguageModel] = field(default_factory=dict)
+    studio: Studio | None = None
     asked_today: Counter[str] = field(default_factory=Counter)
     entries: list[Entry] = field(default_factory=list)
     counts: Counter[Tally] = field(default_factory=Counter)
@@ -100,6 +118,8 @@ class Ledger:
                 self._judge(before, fact)
             if isinstance(fact, Asked) and day_of(entry.at) == day_of(self.now):
                 self.asked_today[fact.person] += 1
+            if isinstance(fact, CallBegun | CallFailed | CallEnded):
+                self._call(entry)
         elif isinstance(fact, PersonChanged):
             self.people[fact.person] = people_view.apply(self.people.get(fact.person), entry)
             self.touched_people.add(fact.person)
@@ -117,9 +137,25 @@ class Ledger:
         elif isinstance(fact, HookChanged | HookSent | HookFailed):
             self.hooks = hook_view.apply(self.hooks, entry)
             self.touched_settings.add("hooks")
+        elif isinstance(fact, LanguageModelSet):
+            self._call(entry)
+        elif isinstance(fact, StudioChanged | StudioReady | StudioFailed | StudioReached):
+            self.studio = studio_view.apply(self.studio, entry)
+            self.touched_settings.add("studio")
         elif isinstance(fact, DriftRaised | DriftActed):
             drift_view.apply(self.drift, fact)
             self.touched_settings.add("drift")
+
+    def _call(self, entry: Entry) -> None:
+        self.language_models = language_model_view.apply(self.language_models, entry)
+        self.touched_settings.add("language_models")
+
+    def following(self, now: float) -> "Ledger | None":
+        """Return a ledger that goes on from here without cases; None on another day, whose questions are not known."""
+        if day_of(now) != day_of(self.now):
+            return None
+        empty: dict[str, Any] = {name: set() for name in ("touched_cases", "touched_people", "touched_settings")}
+        return replace(self, now=now, cases={}, entries=[], counts=Counter(), **empty)
 
     def _judge(self, before: CaseState, fact: Outcome) -> None:
         version = None if self.model is None else self.model.version
@@ -149,6 +185,8 @@ class Ledger:
             "model": None if self.model is None else vars(self.model),
             "candidate": None if self.candidate is None else vars(self.candidate),
             "hooks": {hook: vars(state) for hook, state in sorted(self.hooks.items())},
+            "language_models": {person: vars(state) for person, state in sorted(self.language_models.items())},
+            "studio": None if self.studio is None else vars(self.studio),
             "drift": self.drift.plain(),
             "tallies": {"/".join(tally): amount for tally, amount in sorted(self.counts.items()) if amount},
         }

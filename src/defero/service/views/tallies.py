@@ -11,6 +11,9 @@ from functools import lru_cache
 from defero.service.events import (
     Answered,
     Asked,
+    CallBegun,
+    CallEnded,
+    CallFailed,
     Compared,
     Entry,
     Observed,
@@ -22,10 +25,12 @@ from defero.service.events import (
     Undone,
 )
 from defero.service.views.cases import CaseState
+from defero.service.views.heard import judged_by_heard
+from defero.service.views.kept import MILLION
+from defero.service.views.waiting_times import timed_names
 
 Tally = tuple[str, str, str]
 """Day, person ("" for the whole team), and what is counted."""
-MILLION = 1_000_000
 TEAM = ""
 _DAY = 86_400
 
@@ -49,9 +54,13 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
 
     Of the team: received, unusual, asked, observed (would have been asked), fees, settled, settled_alone (nobody was
     heard), promised (P(right) of settled cases), outcomes, right, promised_judged (P(right) of those with
-    an outcome).
+    an outcome), each of the last three also by how many were heard, see `defero.service.views.heard`; turnaround (from
+    case to answer where somebody was heard).
     Of a person: asked, answered, uncounted, skipped, timed_out, waited (from question to answer), judged (answers whose
     outcome is known), right, promised (P(right) of these).
+    Waited and turnaround are also counted by length, see `defero.service.views.waiting_times`.
+    Of a language model, and of the team: calls, calls_failed, paid (prices of calls), called_for (from request to
+    reply).
     """
     day, fact = day_of(entry.at), entry.fact
     match fact:
@@ -73,7 +82,14 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
         case Answered():
             yield (day, fact.person, "answered" if fact.counted else "uncounted"), 1
             if before is not None and before.asked == fact.person and before.asked_at is not None:
-                yield (day, fact.person, "waited"), round(1000 * (entry.at - before.asked_at))
+                yield from timed(day, fact.person, "waited", entry.at - before.asked_at)
+        case CallBegun() | CallFailed():
+            for who in (TEAM, fact.person):
+                yield (day, who, "calls" if isinstance(fact, CallBegun) else "calls_failed"), 1
+        case CallEnded():
+            for who in (TEAM, fact.person):
+                yield (day, who, "paid"), round(MILLION * fact.price)
+                yield (day, who, "called_for"), round(1000 * fact.seconds)
         case Undone() if before is not None:
             yield from _taken_back(day, before, fact)
         case Skipped() | TimedOut():
@@ -83,6 +99,8 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
             yield (day, TEAM, "promised"), round(MILLION * fact.p_right)
             if not fact.heard:
                 yield (day, TEAM, "settled_alone"), 1
+            elif before is not None:
+                yield from timed(day, TEAM, "turnaround", entry.at - before.received_at)
         case Outcome() if before is not None:
             yield from _judged(day, before, fact)
 
@@ -90,11 +108,18 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
 def _taken_back(day: str, before: CaseState, fact: Undone) -> Iterator[tuple[Tally, int]]:
     """Yield what an answer that was taken back had added, and the answer of the case that rested on it."""
     yield (day, fact.person, "answered" if fact.counted else "uncounted"), -1
-    if fact.waited:
-        yield (day, fact.person, "waited"), -round(1000 * fact.waited)
-    if fact.counted and before.settled and before.step is not None:
+    if fact.asked_at is not None:
+        yield from timed(day, fact.person, "waited", fact.waited, sign=-1)
+    if fact.counted and before.settled_at is not None and before.step is not None:
         yield (day, TEAM, "settled"), -1
         yield (day, TEAM, "promised"), -round(MILLION * before.step.p_right)
+        yield from timed(day, TEAM, "turnaround", before.settled_at - before.received_at, sign=-1)
+
+
+def timed(day: str, person: str, name: str, seconds: float, *, sign: int = 1) -> Iterator[tuple[Tally, int]]:
+    """Yield a length of time in milliseconds, and one for its bucket."""
+    for tally, amount in timed_names(name, seconds):
+        yield (day, person, tally), sign * amount
 
 
 def _judged(day: str, before: CaseState, fact: Outcome) -> Iterator[tuple[Tally, int]]:
@@ -105,6 +130,8 @@ def _judged(day: str, before: CaseState, fact: Outcome) -> Iterator[tuple[Tally,
             yield (day, TEAM, "outcomes"), 1
             yield (day, TEAM, "promised_judged"), round(MILLION * before.step.p_right)
         yield (day, TEAM, "right"), _change(before.step.label, before, fact)
+        for name, amount in judged_by_heard(before, fact.label):
+            yield (day, TEAM, name), amount
     promised = dict(zip(before.was_asked, before.promised, strict=True))
     for person, answer in before.answers:
         if person not in promised:  # nobody promised anything of whoever was not asked

@@ -214,7 +214,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         # pandas writes and escapes the table.
-        return f"<p>{escape(repr(self))}</p>{self.to_frame().round(3).to_html(index=False)}"
+        return f"<p>{escape(repr(self))}</p>{self.to_frame().round(3).reset_index().to_html(index=False, na_rep='')}"
 
     def __repr__(self) -> str:
         team, model = self.record.team, self.record.model

@@ -2,16 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import count_of
 from defero.data.case_file import Table, TableSource
-from defero.data.tables.cells import no_such_column, numbers, quote_cell, row_number
+from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
+from defero.data.tables.cells import no_such_column, numbers
 from defero.data.tables.roles import feature_columns, split_like
+from defero.data.tables.write import write_decisions
+from defero.study.bad_rows import STOP, BadRows, FindBad, are_skipped, list_of_bad_rows
+
+NOT_A_SCORE = "is no score; a score is a number from 0 to 1, the word right or wrong, or blank"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +62,15 @@ def read_pool(
     features: Sequence[str] | None = None,
     text: Sequence[str] = (),
     apart: Sequence[tuple[str, str]] = (),
+    bad_rows: str = STOP,
+    find_bad: FindBad | None = None,
 ) -> PoolCases:
     """Read items with scores; rows without any score are left out, and `notes` say so.
 
     Parameters
     ----------
     table : path or DataFrame
-        One row per item, one column of scores in [0, 1] per member, blank where there is none.
+        One row per item, one column of scores per member: from 0 to 1, or right and wrong, blank where there is none.
     expert_names : names
         The columns of the scores.
     features : names, optional
@@ -71,6 +79,11 @@ def read_pool(
         Feature columns that are texts.
     apart : (column, role) pairs
         Columns that are no features: the key, prices, groups.
+    bad_rows : "stop" or "skip"
+        What becomes of a table with bad cells: the error names all of them, or their rows are left out and listed in
+        <table>.bad-rows.csv.
+    find_bad : callable, optional
+        Returns the bad cells of features and prices; those of the scores are sought here.
     """
     if not expert_names:
         raise InputError(
@@ -86,11 +99,12 @@ def read_pool(
             raise no_such_column(name, columns, source=source.name, role="the text")
     left_out = [name for name in split_like(frame) if name not in dict(named)] if chosen is None else []
     used = feature_columns(columns, source=source.name, named=named, features=chosen, leave_out=left_out)
-    scores = np.column_stack([_scores(frame, name, source) for name in expert_names])
+    frame, notes = _without_bad_rows(frame, source, expert_names, find_bad, skip=are_skipped(bad_rows))
+    scores = np.column_stack([_numbers_or_words(frame[name])[0] for name in expert_names])
     blank = ~np.isfinite(scores).any(axis=1)
     n_blank = int(blank.sum())
     verb = "has no score and is" if n_blank == 1 else "have no score and are"
-    notes = [f"{count_of(n_blank, 'row')} {verb} left out."] if n_blank else []
+    notes += [f"{count_of(n_blank, 'row')} {verb} left out."] if n_blank else []
     if blank.all():
         raise TableError(f"{source.name}: no row has a score of {', '.join(expert_names)}.")
     return PoolCases(
@@ -104,16 +118,54 @@ def read_pool(
     )
 
 
-def _scores(frame: pd.DataFrame, name: str, source: TableSource) -> FloatArray:
-    values, wrong = numbers(frame[name])
+WORDS = {"right": 1.0, "correct": 1.0, "true": 1.0, "wrong": 0.0, "incorrect": 0.0, "false": 0.0}
+"""Scores that are written as words, in any case."""
+
+
+def _without_bad_rows(
+    frame: pd.DataFrame, source: TableSource, expert_names: Sequence[str], find_bad: FindBad | None, *, skip: bool
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows that can be used, and a note on the others; they are an error unless they are skipped."""
+
+    def find(piece: pd.DataFrame) -> list[BadCell]:
+        scores = [one for name in expert_names for one in _bad_scores(piece, name, source)]
+        return [*scores, *([] if find_bad is None else find_bad(piece))]
+
+    bad = BadRows(source.name, find, source.first_row, skip)
+    try:
+        good = list(bad.good(iter([frame])))
+    except BadRowsError:
+        raise bad.cells.error(source.name, can_skip=find_bad is not None) from None
+    if not bad.cells:
+        return frame, []
+    listed = None if source.path is None else list_of_bad_rows(source.path)
+    if listed is not None:
+        with write_decisions(listed) as rows:
+            rows.write(bad.all_rows())
+    return good[0], [bad.cells.note(listed)]
+
+
+def _bad_scores(frame: pd.DataFrame, name: str, source: TableSource) -> list[BadCell]:
+    values, wrong = _numbers_or_words(frame[name])
     with np.errstate(invalid="ignore"):
         wrong |= (values < 0) | (values > 1)
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        row = row_number(frame, place, first_row=source.first_row)
-        cell = quote_cell(np.asarray(frame[name]).astype(object)[place])
-        raise TableError(
-            f"{source.name}: row {row}, column {name}: got {cell}; a score is a number from 0 (wrong) to 1 (right), "
-            "blank where there is none."
-        )
-    return values
+    return [
+        bad_cell(frame, name, place, NOT_A_SCORE, first_row=source.first_row)
+        for place in np.flatnonzero(wrong).tolist()
+    ]
+
+
+def _numbers_or_words(column: Any) -> tuple[FloatArray, BoolArray]:
+    """Return the scores of a column, and which cells are none.
+
+    >>> values, wrong = _numbers_or_words(["Right", "0.5", " wrong", "rigth", ""])
+    >>> values.tolist(), wrong.tolist()
+    ([1.0, 0.5, 0.0, nan, nan], [False, False, False, True, False])
+    """
+    values, wrong = numbers(column)
+    cells = np.asarray(column, dtype=object)
+    for place in np.flatnonzero(wrong).tolist():
+        word = str(cells[place]).strip().lower()
+        if word in WORDS:
+            values[place], wrong[place] = WORDS[word], False
+    return values, wrong

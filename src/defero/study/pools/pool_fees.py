@@ -1,15 +1,14 @@
 """Fees of a pool's members as somebody gives them: money, or a column of the table with a price for each case."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.errors import Argument, InputError, TableError
+from defero.core.errors import Argument, InputError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.tables.bad_cells import BadCell, bad_cell
+from defero.data.tables.bad_cells import BadCell, BadCells, bad_cell
 from defero.data.tables.cells import no_such_column, numbers
 
 Fees = Mapping[str, float | str]
@@ -58,29 +57,33 @@ def prices_of(
     """Return the prices (n, J) of the rows of a table, NaN where a cell is blank; None without fees."""
     if fees is None:
         return None
-    columns: dict[str, Any] = {}
+    columns: list[FloatArray] = []
+    bad = BadCells()
     for name in expert_names:
         fee = fees[name]
         if isinstance(fee, str):
-            columns[name] = _column(frame, fee.removeprefix("@"), name, source=source, first_row=first_row)
+            values, wrong = _column(frame, fee.removeprefix("@"), name, source=source, first_row=first_row)
+            bad.add(wrong)
+            columns.append(values)
         else:
-            columns[name] = np.full(len(frame), fee)
-    return np.column_stack([columns[name] for name in expert_names])
+            columns.append(np.full(len(frame), float(fee)))
+    if bad:
+        raise bad.error(source, can_skip=False)
+    return np.column_stack(columns)
 
 
 def bad_prices(fees: Fees | None, frame: pd.DataFrame, *, first_row: int) -> list[BadCell]:
-    """Return all cells of prices for which `prices_of` would raise; the columns are there."""
-    columns = dict.fromkeys(fee_columns(fees))
+    """Return all cells of prices for which `prices_of` would raise, in the columns that there are."""
+    columns = dict.fromkeys(column for column in fee_columns(fees) if column in frame.columns)
     return [bad for column in columns for bad in _prices(frame, column, first_row=first_row)[1]]
 
 
-def _column(frame: pd.DataFrame, column: str, name: str, *, source: str, first_row: int) -> FloatArray:
+def _column(
+    frame: pd.DataFrame, column: str, name: str, *, source: str, first_row: int
+) -> tuple[FloatArray, list[BadCell]]:
     if column not in frame.columns:
         raise no_such_column(column, list(map(str, frame.columns)), source=source, role=f"the price of {name}")
-    values, bad = _prices(frame, column, first_row=first_row)
-    if bad:
-        raise TableError(f"{source}: {bad[0].sentence()}")
-    return values
+    return _prices(frame, column, first_row=first_row)
 
 
 def _prices(frame: pd.DataFrame, column: str, *, first_row: int) -> tuple[FloatArray, list[BadCell]]:

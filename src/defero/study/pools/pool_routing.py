@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from defero.study.bad_rows import BadRows, are_skipped
 from defero.study.pools.absent import present_members
 from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, prices_of
 from defero.study.routing.identity import run_identity
+from defero.study.routing.routed import decisions_html
 from defero.study.routing.sinks import sink_to
 
 if TYPE_CHECKING:
@@ -68,6 +70,11 @@ class PoolRouting:
     def __repr__(self) -> str:
         shown = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
         return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(shown, most=6)}); to_frame() has them."
+
+    def _repr_html_(self) -> str:
+        # Decisions in a file may be larger than memory: these are not read for a display.
+        shown = "" if self.decisions is None else decisions_html(self.decisions)
+        return f"<p>{escape(repr(self))}</p>{shown}"
 
     def state(self) -> dict[str, Any]:
         """Return the counts so far as plain values; `go_on` takes them."""

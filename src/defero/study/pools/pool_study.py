@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks.arrays import IntArray
-from defero.core.errors import Argument, InputError, TableError
+from defero.core.display import Preformatted
+from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.splits.split import split_groups
 from defero.core.wording import count_of, join_names, money
-from defero.data.case_file import Table
+from defero.data.case_file import Table, TableSource
 from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
+from defero.data.tables.bad_cells import BadCell
 from defero.data.tables.roles import part_named
 from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
 from defero.pools.record import PoolRecord, judge_pool
@@ -22,15 +25,16 @@ from defero.pools.router import PoolRouter
 from defero.pools.storage import is_pool_folder
 from defero.router.rows.seen import FORGOTTEN, check_rows_known
 from defero.router.storage import with_encoder
+from defero.study.bad_rows import STOP
 from defero.study.pools.absent import present_members
 from defero.study.pools.pool_cases import PoolCases, read_pool
-from defero.study.pools.pool_fees import Fees, fee_columns, member_fees, prices_of
+from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, member_fees, prices_of
 
 TEST_SHARE = 0.2
 
 
-@dataclass(frozen=True, eq=False)
-class PoolEvaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolEvaluation(Preformatted):
     """A pool on items that it has not seen.
 
     Attributes
@@ -53,6 +57,13 @@ class PoolEvaluation:
     cases: PoolCases
     record: PoolRecord
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """Return the figures as a text of a few lines."""
+        return "\n".join(self.lines())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero evaluate --json` prints."""
@@ -89,7 +100,7 @@ class PoolEvaluation:
         return lines
 
 
-class PoolStudy:
+class PoolStudy(Preformatted):
     """Items with the scores of a pool's members, and the pool that is made of them.
 
     Parameters
@@ -167,12 +178,13 @@ class PoolStudy:
         from defero.estimators.pool.expert_pool import ExpertPool
 
         texts = (text,) if isinstance(text, str) else tuple(text)
-        given = member_fees(fees, tuple(expert_names or ()))
         if error_cost is not None:
-            _check_error_cost(error_cost, given)
-        apart = [(one, "the price") for one in dict.fromkeys(fee_columns(given))]
+            _check_error_cost(error_cost, fees)
+        apart = [(one, "the price") for one in dict.fromkeys(fee_columns(fees))]
         apart += [(one, role) for one, role in ((key, "the key"), (groups, "the groups"), (split, "the split")) if one]
+        # The names of the members first: a typo in them would make every fee one of an unknown member.
         cases = read_pool(table, expert_names=expert_names, features=features, text=texts, apart=apart)
+        given = member_fees(fees, cases.expert_names)
         train, test = _parts(cases, text=texts, groups=groups, split=split, test_share=test_share, seed=random_state)
         prices = prices_of(given, cases.frame, cases.expert_names, source=cases.source, first_row=cases.first_row)
         pool = ExpertPool(model, text=list(texts), text_encoder=text_encoder, random_state=random_state)
@@ -187,6 +199,14 @@ class PoolStudy:
         )
         study = cls(pool.router_, test=_take(cases, test), n_train=len(train))
         study.notes += cases.notes
+        if given is not None and error_cost is None:
+            study.notes.append(
+                Message(
+                    "prices do not count yet: items go to the highest expected score. Pass ",
+                    Argument("error_cost"),
+                    ", what a point of quality is worth, to fit or route; or a budget to route.",
+                )
+            )
         return study
 
     @classmethod
@@ -210,6 +230,7 @@ class PoolStudy:
         error_cost: float | None = None,
         absent: Sequence[str] = (),
         all_rows_new: bool = False,
+        bad_rows: str = STOP,
     ) -> PoolEvaluation:
         """Judge the pool on items that it has not seen; by default on the test part.
 
@@ -223,6 +244,9 @@ class PoolStudy:
             Members who cannot be asked.
         all_rows_new : bool
             You vouch that no row was used to fit the pool; needed where nobody can check that.
+        bad_rows : "stop" or "skip"
+            What to do where rows of the table cannot be used. "stop": the error names all of them. "skip": the good
+            rows are judged, and <table>.bad-rows.csv lists the others.
         """
         given = self.fees(fees)
         cases, n_seen = self.test, 0
@@ -230,7 +254,14 @@ class PoolStudy:
             apart = [(one, "the price") for one in dict.fromkeys(fee_columns(given))]
             recipe = self.router.recipe
             used = None if recipe is None else list(recipe.inputs)
-            cases = read_pool(table, expert_names=self.router.expert_names, features=used, apart=_present(table, apart))
+            cases = read_pool(
+                table,
+                expert_names=self.router.expert_names,
+                features=used,
+                apart=_present(table, apart),
+                bad_rows=bad_rows,
+                find_bad=partial(self._bad_cells, fees=given, first_row=TableSource.of(table).first_row),
+            )
             cases, n_seen = self._fresh(cases, all_rows_new=all_rows_new)
         if cases is None:
             raise InputError("evaluate: this pool was loaded without cases; pass a table with scores.")
@@ -251,6 +282,13 @@ class PoolStudy:
         return PoolEvaluation(
             self.name, cases.source, len(cases) + n_seen, n_seen, judged, record, (*cases.notes, *notes)
         )
+
+    def _bad_cells(self, frame: Any, *, fees: Any, first_row: int) -> list[BadCell]:
+        """Return the cells of features and prices that cannot be used; a column that is missing is told later."""
+        recipe = self.router.recipe
+        known = recipe is not None and set(recipe.inputs) <= set(map(str, frame.columns))
+        features = recipe.bad_cells(frame, first_row=first_row) if recipe is not None and known else []
+        return [*features, *bad_prices(fees, frame, first_row=first_row)]
 
     def _groups(self, cases: PoolCases) -> Any:
         """Return groups (n,) of items that belong together: by the column of `fit`, else equal rows."""
@@ -362,8 +400,6 @@ def load_study(folder: Path, load: Callable[..., Any], *, text_encoder: Encoder 
 
 def _present(table: Table, apart: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the roles of columns that the table has."""
-    from defero.data.case_file import TableSource
-
     columns = TableSource.of(table).columns()
     return [(name, role) for name, role in apart if name in columns]
 

@@ -15,7 +15,6 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.bad_cells import BadCell, OnBad
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import table_format
-from defero.data.tables.read import read_chunks
 from defero.router import Router
 from defero.study.bad_rows import BadRows
 from defero.study.money.given import TeamTerms
@@ -141,7 +140,7 @@ def _pieces(
 ) -> Iterator[pd.DataFrame]:
     if source.path is None:
         return iter([source.read(as_text=[])])
-    return read_chunks(source.path, as_text=as_text, on_bad=on_bad, start=start, columns=columns)
+    return source.chunks(as_text=as_text, on_bad=on_bad, start=start, columns=columns)
 
 
 def own_key(piece: pd.DataFrame, arrivals: Arrivals, *, key: str | None) -> str | None:

@@ -7,13 +7,18 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, percent
 from defero.engines import Engine, run_once
 from defero.engines.runs import run_name
 from defero.router import Router
 from defero.router.storage import router_files
+from defero.study.money.given import Money
 from defero.study.routing.identity import run_identity
+from defero.study.routing.limits import FileLimits
+from defero.study.routing.route import route_cases
+from defero.study.team_cases import Reading
 
 FILE_OPTIONS = ("key", "fees", "error_cost", "cost_matrix", "absent", "uncertainty", "unusual", "bad_rows")
 """Options of `route` that are about single cases."""
@@ -33,7 +38,7 @@ class FolderTask:
 
 
 @dataclass(frozen=True, eq=False)
-class FolderRouting:
+class FolderRouting(Preformatted):
     """What was decided for the files of a folder.
 
     Attributes
@@ -115,14 +120,30 @@ def route_folder(
 
 def route_file(task: FolderTask, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Route one file of a folder; the file of decisions has the same name."""
-    from defero.study.study import Study  # imported here: a Study offers this
-
-    target = Path(task.out) / settings["file"]
+    folder, target = Path(task.folder), Path(task.out) / settings["file"]
     target.parent.mkdir(parents=True, exist_ok=True)
-    team = Study(team=task.team, name=task.name)
-    routing = team.route(Path(task.folder) / settings["file"], target, **task.options)
+    options = {**_USUAL, **task.options}
+    routing = route_cases(
+        task.team,
+        Reading(table=folder / settings["file"], key=options.pop("key"), inside=folder),
+        target,
+        model=task.name,
+        money=Money(*(options.pop(name) for name in ("fees", "error_cost", "cost_matrix"))),
+        limits=FileLimits(),
+        progress=None,
+        **options,
+    )
     load = {name: int(count) for name, count in sorted(routing.load.items())}
     return {"load": load, "unusual": int(routing.unusual), "cautions": list(routing.cautions)}
+
+
+_USUAL: dict[str, Any] = {
+    **dict.fromkeys(("key", "fees", "error_cost", "cost_matrix")),
+    "absent": (),
+    "uncertainty": False,
+    "unusual": "flag",
+    "bad_rows": "stop",
+}
 
 
 def _parts(source: Path, target: Path) -> list[str]:

@@ -2,16 +2,29 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from defero.core.display import HTML_ROWS, html_table
 from defero.core.wording import count_of, join_names
 from defero.data.recipes.recipe import remark_sentences
 from defero.data.tables.bad_cells import BadCells
 from defero.data.tables.read import read_frame
 from defero.study.routing.file_plan import SETTLED
+
+SHOWN = ("ask", "label", "p_right", "route", "score", "price", "model_says", "expected_cost", "reason")
+"""Columns of decisions that a notebook shows beside the case; all others are in `to_frame`."""
+
+
+def decisions_html(decisions: pd.DataFrame) -> str:
+    """Return the case, the decision and the reason of the first decisions as an HTML table."""
+    names = [str(decisions.columns[0]), *(name for name in SHOWN if name in decisions.columns[1:])]
+    names = [*names[:5], "reason"] if len(names) > 6 else names
+    head = decisions.head(HTML_ROWS)
+    return html_table({name: head[name].tolist() for name in names}, n_rows=len(decisions))
 
 
 @dataclass(eq=False, repr=False)
@@ -81,6 +94,11 @@ class Routing:
         where = "" if self.out is None else f" in {self.out}"
         shown = [f"{name} {count}" for name, count in self.load.most_common()]
         return f"Routing: {count_of(self.rows, 'decision')}{where} ({join_names(shown, most=6)}); to_frame() has them."
+
+    def _repr_html_(self) -> str:
+        # Decisions in a file may be larger than memory: these are not read for a display.
+        shown = "" if self.decisions is None else decisions_html(self.decisions)
+        return f"<p>{escape(repr(self))}</p>{shown}"
 
     @property
     def rows(self) -> int:

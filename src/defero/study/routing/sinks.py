@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import pandas as pd
 
 from defero.data.exports.export import EXPORTS, OpenCases, writes
 from defero.data.tables.bad_cells import BadCell
+from defero.data.tables.csv_lines import as_meant
 from defero.data.tables.formats import Encoder, is_compressed, table_format
 from defero.data.tables.journal import Journal, open_journal
 from defero.data.tables.write import write_decisions
@@ -22,7 +24,7 @@ from defero.study.routing.repeated_keys import RepeatedKeys, key_marks, n_repeat
 DECISIONS, BAD_ROWS, KEYS = "decisions", "bad-rows", "keys"
 
 
-class Sink:
+class Sink(ABC):
     """Takes the decisions of a file, piece by piece; made by `sink_to`.
 
     Attributes
@@ -36,13 +38,13 @@ class Sink:
     def __init__(self, routing: Any, bad: BadRows) -> None:
         self.routing, self.bad = routing, bad
 
+    @abstractmethod
     def put(self, columns: Columns, keys: "pd.Series[Any] | None" = None) -> None:
         """Take the decisions of the next rows, which `routing` and `bad` know already."""
-        raise NotImplementedError
 
+    @abstractmethod
     def n_repeated(self) -> int:
         """Return how many rows have a key that an earlier row has too."""
-        raise NotImplementedError
 
 
 class _PlainSink(Sink):
@@ -175,7 +177,7 @@ def _listed(path: Path) -> list[BadCell]:
     """Return the bad cells that an earlier run has listed."""
     with io.StringIO(path.read_text(encoding="utf-8"), newline="") as file:
         rows = list(csv.reader(file))[1:]
-    return [BadCell(int(row), column, value, why) for row, column, value, why in rows]
+    return [BadCell(int(row), *map(as_meant, texts)) for row, *texts in rows]
 
 
 @contextmanager

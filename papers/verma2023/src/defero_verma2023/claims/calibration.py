@@ -196,8 +196,8 @@ def the_objective_is_to_blame(evidence: Evidence, *, where: str, settings: tuple
         return (
             f"Of an error of {whole * PERCENT:.1f} % at least {least * PERCENT:.1f} points are there for any weights "
             f"that share 1 among the experts and the model. What lies beyond, {grid.values.mean() * PERCENT:.0f} % of "
-            "it on average over settings, may have other causes: the figure cannot decide it (docs/errata.md, "
-            "section 8)."
+            "it on average over settings, may have other causes: the figure cannot decide it "
+            "(docs/explanation/errata.md, section 8)."
         )
 
     return judge(evidence, claim, effect=effect, rule=cannot_decide, why=why)

@@ -47,7 +47,7 @@ from defero_verma2023.claims.sets import (
 from defero_verma2023.claims.verdict import Verdict
 from defero_verma2023.experiments import EXPERIMENTS, FROM_TWO
 from defero_verma2023.figures.catalogue import FIGURES
-from defero_verma2023.figures.published import TABLE, published_records, read_published
+from defero_verma2023.figures.published import PUBLISHED, published_records, read_published
 from defero_verma2023.methods import TWO_LOSSES
 from defero_verma2023.runs.record import RunRecord, by_net, read_records
 
@@ -73,7 +73,7 @@ class AllRecords:
 
 def read_all_records(folder: Path) -> AllRecords:
     """Read papers/verma2023: our runs, the measures of the authors' outputs, and the published numbers."""
-    points = read_published(folder / TABLE) if (folder / TABLE).is_file() else ()
+    points = read_published(PUBLISHED)
     return AllRecords(
         {name: read_records(folder / "results" / f"{name}.jsonl") for name in EXPERIMENTS},
         {name: read_records(folder / "figures" / "stored" / f"{name}.jsonl") for name in EXPERIMENTS},

@@ -82,12 +82,17 @@ class Block:
 
 
 def block(
-    cell_values: Cells, *, settings: Collection[float] | None = None, needed: Collection[float] = ()
+    cell_values: Cells,
+    *,
+    settings: Collection[float] | None = None,
+    needed: Collection[float] = (),
+    least: int = 1,
 ) -> Block | None:
     """Return the largest block without a gap among some settings; None where there is none.
 
     Seeds that have the most settings come first, so that runs which are still missing cost as few others as possible.
-    A seed without a setting that is needed is left out.
+    A seed without a setting that is needed is left out. Blocks of at least so many settings come before larger ones of
+    fewer: many seeds at two settings do not stand for a whole figure.
 
     >>> there = block({(1.0, 0): 0.1, (2.0, 0): 0.2, (1.0, 1): 0.3})
     >>> there.settings, there.seeds
@@ -105,7 +110,7 @@ def block(
     ]
     if not choices:
         return None
-    seeds, common = max(choices, key=lambda choice: len(choice[0]) * len(choice[1]))
+    seeds, common = max(choices, key=lambda choice: (len(choice[1]) >= least, len(choice[0]) * len(choice[1])))
     values = np.array([[kept[setting, seed] for seed in seeds] for setting in common])
     return Block(common, seeds, values)
 

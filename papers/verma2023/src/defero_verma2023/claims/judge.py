@@ -143,11 +143,13 @@ def judge(
     scale : float
         100 for percentage points, 1 for experts.
     needed : collection of float
-        Settings without which the number means nothing: the ends, where it is about what changes between them.
+        Settings without which the number means nothing: the ends, where it is about what changes between them. They
+        are enough for it; else less than half of a figure is not judged.
     """
     number = estimate or (lambda grid: mean_over_settings(grid, scale=scale))
+    least = len(needed) or (len(claim.settings) + 1) // 2
     blocks = [
-        block(effect(records), settings=claim.settings, needed=needed)
+        block(effect(records), settings=claim.settings, needed=needed, least=least)
         for records in (evidence.published, evidence.ours, evidence.stored)
     ]
     published, ours, stored = (None if grid is None else number(grid) for grid in blocks)
@@ -156,8 +158,7 @@ def judge(
     if ours is None or grid is None:
         reason = "No runs of ours show this yet."
         return Verdict(claim.text, where, claim.quantity, published, ours, stored, NOT_RUN, reason)
-    # Less than half of a figure is not judged.
-    ruling = rule(ours, grid) if 2 * len(grid.settings) >= len(claim.settings) else Ruling(NOT_RUN)
+    ruling = rule(ours, grid) if len(grid.settings) >= least else Ruling(NOT_RUN)
     reason = f"{why(grid)}{ruling.words}{_unsettled(ruling, ours)}{_so_far(claim, grid, ours)}"
     size: Size = "" if ruling.direction in (NOT_RUN, CANNOT_DECIDE) else size_of(ours, published)
     return Verdict(

@@ -132,7 +132,7 @@ def the_regularized_vote_drops(evidence: Evidence) -> Verdict:
         return (
             f"{'; '.join(losses)} points at overlap {listed(grid.settings, digits=2)}. As run, an empty set was "
             "answered with a wrong class, and most of the published drop is that; here its top expert answers "
-            "(docs/errata.md, section 11)."
+            "(docs/explanation/errata.md, section 11)."
         )
 
     return judge(evidence, claim, effect=effect, rule=on_average(ABOVE_ZERO), why=why)

@@ -1,4 +1,4 @@
-"""The numbers that the paper's authors published, from papers/verma2023/published.csv, as points and as records."""
+"""The numbers that the paper's authors published, from published.csv beside this file, as points and as records."""
 
 import csv
 import math
@@ -13,7 +13,10 @@ from defero import InputError
 from defero_verma2023.figures.figure import PaperFigure
 from defero_verma2023.runs.record import RunRecord
 
-TABLE = "published.csv"
+PUBLISHED = Path(__file__).with_name("published.csv")
+"""Comes with the package, so that an installed one compares as well."""
+OF_SOURCES = "verdicts_before.csv"
+"""A file that the folder of the sources has, and no other."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,14 @@ class PublishedPoint:
 def paper_folder() -> Path | None:
     """Return papers/verma2023 of the source tree, or of the working folder; None where there is neither."""
     for folder in (Path(__file__).parents[3], Path.cwd(), Path.cwd() / "papers" / "verma2023"):
-        if (folder / TABLE).is_file():
+        if (folder / OF_SOURCES).is_file():
             return folder
     return None
 
 
 def published_points(figure: str) -> tuple[PublishedPoint, ...]:
-    """Return what was published for a figure; nothing where the table is not there."""
-    folder = paper_folder()
-    return () if folder is None else tuple(point for point in read_published(folder / TABLE) if point.figure == figure)
+    """Return what was published for a figure."""
+    return tuple(point for point in read_published(PUBLISHED) if point.figure == figure)
 
 
 @cache

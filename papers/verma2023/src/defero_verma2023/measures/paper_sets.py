@@ -1,7 +1,7 @@
 """The two statistics of Verma, Barrejon and Nalisnick (2023), section 5 and appendix B, as the text has them.
 
-Kept for comparison; docs/panels.md says how they relate to `ExpertSetPredictor`. The paper does not say what
-happens to items that no expert gets right, for which its statistics are not defined: they are left out here.
+Kept for comparison; docs/explanation/panels.md says how they relate to `ExpertSetPredictor`. The paper does not say
+what happens to items that no expert gets right, for which its statistics are not defined: they are left out here.
 """
 
 import math

@@ -37,14 +37,14 @@ DIFFERENCES = {
         "Pictures are small, mirrored and moved in training; the network is EfficientNet-Lite 0. Seed 0 of a subset of "
         "small pictures was looked at while its recipe was tried.",
         "The network expert is an MLP-Mixer that we trained; it is not told how the diagnosis was found.",
-        "Methods other than OvA, softmax and one classifier learn from the frozen features of one classifier on the "
+        "Decoupled, asymmetric and two-stage learn from the frozen features of one classifier on the "
         "validation part, which is smaller.",
     ),
     "galaxyzoo": (
         "2,000 pictures of 64 x 64, enlarged to 128 x 128, are to be had, not 10,000 of 424 x 424, and not the "
         "people's votes: the human whom the experts copy is a stand-in who is right on each galaxy with probability "
         "0.765. Real people err on hard galaxies, so this flatters deferral.",
-        "Methods other than OvA, softmax and one classifier learn from the frozen features of one classifier on the "
+        "Decoupled, asymmetric and two-stage learn from the frozen features of one classifier on the "
         "validation part, which is smaller. That they read 16 main directions of these features was chosen after test "
         "figures of seed 0 had been looked at: at that seed theirs may be a little flattered.",
     ),

@@ -10,7 +10,7 @@ from defero_verma2023.claims.best_systems import best_systems
 from defero_verma2023.claims.catalogue import AllRecords, promises, read_all_records, remarks, verdicts
 from defero_verma2023.claims.verdict import NOT_RUN, Verdict
 from defero_verma2023.figures.catalogue import FIGURES
-from defero_verma2023.figures.published import TABLE, PublishedPoint, read_published
+from defero_verma2023.figures.published import PUBLISHED, PublishedPoint, read_published
 from defero_verma2023.page import changes, longer_training
 from defero_verma2023.page import promises as promise_table
 from defero_verma2023.page.best import HEADER as BEST_HEADER
@@ -51,7 +51,7 @@ class Links:
     @property
     def docs(self) -> str:
         """The folder of the other pages."""
-        return posixpath.dirname(self.errata) or "."
+        return posixpath.dirname(posixpath.dirname(self.errata)) or "."
 
 
 @dataclass(frozen=True)
@@ -84,24 +84,23 @@ def write_page(folder: Path, *, pictures: Iterable[Path], page: Path) -> Path:
     Parameters
     ----------
     folder : Path
-        Holds published.csv, results/ and figures/stored/.
+        Holds results/ and figures/stored/.
     pictures : iterable of Path
         To be shown.
     page : Path
         The file to write.
     """
-    points = read_published(folder / TABLE) if (folder / TABLE).is_file() else ()
 
     def address(path: Path) -> str:
         return Path(relpath(path.absolute(), page.parent.absolute())).as_posix()
 
     links = Links(
-        address(folder.parents[1] / "docs" / "errata.md"),
+        address(folder.parents[1] / "docs" / "explanation" / "errata.md"),
         address(folder / "conformal.md"),
         tuple((picture.stem, address(picture)) for picture in pictures),
     )
     page.parent.mkdir(parents=True, exist_ok=True)
-    text = readme_page(read_all_records(folder), points, links, read_beside(folder))
+    text = readme_page(read_all_records(folder), read_published(PUBLISHED), links, read_beside(folder))
     page.write_text(text, encoding="utf-8")
     return page
 

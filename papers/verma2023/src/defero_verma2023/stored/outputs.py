@@ -41,7 +41,7 @@ class RunEntry:
         "naive" and "regularized" -> the mean set size that the authors published for this run, where they did.
     published : mapping
         What else they published for this run, under the names of `measures.measure`; shares, not percent. The CIFAR-10
-        accuracies without a vote are those of the mirrored expert, see docs/errata.md.
+        accuracies without a vote are those of the mirrored expert, see docs/explanation/errata.md.
     """
 
     file: str

@@ -48,7 +48,7 @@ def train_frozen_team(
     inputs, labels = trunk.inputs, parts.labels
     answers = {part: parts.held_out_answers(pool, part, seed=seed) for part in ("validation", "test")}
     known, new = parts.rows["validation"], parts.rows["test"]
-    loss: str = "moe" if method == "moe" else "decoupled"  # what the scores are read as
+    loss = "decoupled"  # what the scores are read as
     folds = parts.folds("validation", N_FOLDS, rng=np.random.default_rng([seed, 2_000]))
     correct = answers["validation"] == labels[known][:, None]
     ridge = _best_ridge(inputs[known], labels[known], correct, folds)

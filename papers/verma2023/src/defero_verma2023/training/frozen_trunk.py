@@ -6,7 +6,7 @@ import numpy as np
 
 from defero_verma2023.arrays import FloatArray, IntArray
 
-FROZEN_METHODS = ("moe", "decoupled", "asymmetric", "two-stage")
+FROZEN_METHODS = ("decoupled", "asymmetric", "two-stage")
 """What is learned on such numbers."""
 
 

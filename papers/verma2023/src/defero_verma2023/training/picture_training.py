@@ -73,7 +73,7 @@ def picture_trainer(load: Callable[[int, Variant, Path | None], PictureParts], c
         options: dict[str, Any] = {"settings": settings, "augmentation": chosen.augmentation}
         return train_picture_team(data, task.pool, task.method, seed=task.seed, net=task.net, **options)
 
-    nets = {chosen.net: ("ova", "softmax", ONE_CLASSIFIER), chosen.net + FROZEN: FROZEN_METHODS}
+    nets = {chosen.net: ("ova", "softmax", "moe", ONE_CLASSIFIER), chosen.net + FROZEN: FROZEN_METHODS}
     return Trainer(nets, load=lambda seed, protocol: load(seed, protocol, stock_folder()), train=train)
 
 

@@ -1,0 +1,148 @@
+"""Deciding: the model and the experts of each item are compared, and a rule chooses."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
+from defero.core.labels import Labels
+from defero.core.results import MODEL, Decision
+from defero.core.scores import Scores, sigmoid
+from defero.decisions.rules import MostLikelyRight, Rule, best_expert
+
+
+class Comparison(NamedTuple):
+    """What a decision on n items rests on, each (n,); the names are those of `Decision`."""
+
+    expert: IntArray
+    expected_cost: FloatArray
+    model_value: FloatArray
+    best_expert: IntArray
+    best_value: FloatArray
+    withheld: IntArray
+    p_right: FloatArray
+
+    @classmethod
+    def concatenated(cls, blocks: Sequence["Comparison"]) -> "Comparison":
+        """Return the comparisons of several blocks of items as one."""
+        return blocks[0] if len(blocks) == 1 else cls(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
+
+    def decision(self, expert_names: tuple[str, ...], *, unusual: Labels | None = None, why_not: str = "") -> Decision:
+        """Return the decision; `unusual` and `why_not` are as in `Decision`."""
+        marks = np.full(len(self.expert), "", dtype=object) if unusual is None else unusual
+        for array in (*self, *([marks] if unusual is None else [])):  # fresh ones: they need not be copied
+            array.flags.writeable = False
+        return Decision(**self._asdict(), expert_names=expert_names, unusual=marks, why_not=why_not)
+
+
+def compare(
+    scores: Scores,
+    rule: Rule,
+    *,
+    expert_names: tuple[str, ...],
+    fees: ArrayLike | None = None,
+    available: ArrayLike | None = None,
+    proven: BoolArray | None = None,
+    chosen_log_odds: FloatArray | None = None,
+    must_ask: BoolArray | None = None,
+) -> Comparison:
+    """Compare the model with the experts and let a rule choose.
+
+    Parameters
+    ----------
+    scores, rule, expert_names, fees, available, proven
+        As in `decide`.
+    chosen_log_odds : (n, J), optional
+        Log-odds that expert j is right, should they be chosen; by default those of the scores. For
+        `MostLikelyRight` and `NeverAsk`.
+    must_ask : (n,) bool, optional
+        Items for the best expert who can be asked, whatever the rule says.
+    """
+    shape = {"n_items": len(scores), "n_experts": scores.n_experts}
+    fee = None if fees is None else fee_matrix(fees, **shape, expert_names=expert_names)
+    can = None if available is None else availability(available, **shape)
+    sure = np.ones(scores.n_experts, dtype=np.bool_) if proven is None else proven
+    seeks_best = chosen_log_odds is not None and fee is None  # of the best alone a probability is needed
+    value = _values(scores, chosen_log_odds, seeks_best=seeks_best)
+    value = value if fee is None else value - fee
+    value = value if can is None else np.where(can, value, -np.inf)
+    askable = value if sure.all() else np.where(sure, value, -np.inf)
+    best, best_value = _best(askable, log_odds=seeks_best)
+    if isinstance(rule, MostLikelyRight):
+        expert = rule.of_best(scores.model_proba, best, best_value)
+    else:
+        expert = rule.choose(scores.model_proba, askable).astype(np.int64)
+    if must_ask is not None:
+        expert = np.where((expert == MODEL) & must_ask, best, expert)
+    withheld = np.full(len(scores), MODEL)
+    if not sure.all():
+        doubtful, doubtful_value = _best(np.where(sure, -np.inf, value), log_odds=seeks_best)
+        looked_better = doubtful_value >= np.maximum(scores.model_proba, best_value)
+        withheld = np.where((doubtful != MODEL) & looked_better, doubtful, MODEL)
+    p_right = _p_right(scores, expert, chosen_log_odds)
+    paid = 0.0 if fee is None or not fee.shape[1] else np.where(expert == MODEL, 0.0, _at(fee, expert))
+    return Comparison(expert, 1 - p_right + paid, scores.model_proba, best, best_value, withheld, p_right)
+
+
+def decide(
+    scores: Scores,
+    rule: Rule,
+    *,
+    expert_names: tuple[str, ...],
+    fees: ArrayLike | None = None,
+    available: ArrayLike | None = None,
+    proven: BoolArray | None = None,
+) -> Decision:
+    """Apply a rule to scores, fees and absences.
+
+    Parameters
+    ----------
+    scores : Scores of n items
+    rule : Rule
+    expert_names : J names
+    fees : (J,) or (n, J), optional
+        What asking costs, in units of one error.
+    available : (J,) or (n, J) bool, optional
+        Who can be asked.
+    proven : (J,) bool, optional
+        Who has given enough answers to be asked alone.
+
+    Examples
+    --------
+    >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
+    >>> decide(scores, MostLikelyRight(), expert_names=("ann",)).name.tolist()
+    ['model', 'ann']
+    >>> decide(scores, MostLikelyRight(), expert_names=("ann",), fees=[0.4]).name.tolist()
+    ['model', 'model']
+    """
+    terms: dict[str, Any] = {"fees": fees, "available": available, "proven": proven}
+    return compare(scores, rule, expert_names=expert_names, **terms).decision(expert_names)
+
+
+def _values(scores: Scores, chosen_log_odds: FloatArray | None, *, seeks_best: bool) -> FloatArray:
+    """Return what ranks the experts, (n, J): their probabilities, or log-odds where these will do."""
+    if chosen_log_odds is None:
+        return scores.expert_value
+    return chosen_log_odds if seeks_best else sigmoid(chosen_log_odds)
+
+
+def _best(value: FloatArray, *, log_odds: bool) -> tuple[IntArray, FloatArray]:
+    """Return each item's best expert and their value, as `best_expert` does; of log-odds the value is a probability."""
+    best, best_value = best_expert(value)
+    return best, np.where(best == MODEL, -np.inf, sigmoid(best_value)) if log_odds else best_value
+
+
+def _p_right(scores: Scores, expert: IntArray, chosen_log_odds: FloatArray | None) -> FloatArray:
+    """Return P(the decider is right), (n,)."""
+    if not scores.n_experts:
+        return scores.model_proba
+    of_expert = _at(scores.expert_proba, expert) if chosen_log_odds is None else sigmoid(_at(chosen_log_odds, expert))
+    return np.where(expert == MODEL, scores.model_proba, of_expert)
+
+
+def _at(matrix: FloatArray, expert: IntArray) -> FloatArray:
+    """Return each item's number of its expert, (n,); any number where the model decides."""
+    numbers: FloatArray = matrix[np.arange(len(matrix)), expert]
+    return numbers

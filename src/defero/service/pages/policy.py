@@ -1,0 +1,146 @@
+"""The policy of the console: a form, a preview on the last cases, versions, and shadow mode."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse
+
+from defero.data.tables.cells import text_of
+from defero.service.access.forms import form_of
+from defero.service.api import policy as api
+from defero.service.api.caller import caller_of, office_of
+from defero.service.api.schemas import MOST_NUMBER, PolicyIn
+from defero.service.api.sending import done
+from defero.service.flow.change_terms import ChangePolicy
+from defero.service.office import Office
+from defero.service.pages.inbox_actions import needed
+from defero.service.pages.policy_form import MOST_CLASSES, UNITS, Fields, fields_of, n_rules, policy_of
+from defero.service.pages.policy_words import changes
+from defero.service.pages.render import render
+from defero.service.problems import Problem
+from defero.service.store.contents import read_names
+from defero.service.store.saved_views import open_ledger
+from defero.service.views.policy import MODES, Policy
+
+router = APIRouter()
+InOffice = Annotated[Office, Depends(office_of)]
+PAGE = "/console/policy"
+MOST_EXAMPLES = 10
+Saved = Annotated[int | None, Query(ge=0, le=MOST_NUMBER)]
+
+
+@router.get(PAGE)
+def policy(request: Request, office: InOffice, saved: Saved = None) -> Response:
+    """Show the policy that holds now, to be changed."""
+    return policy_page(request, office, saved=saved)
+
+
+@router.post(PAGE)
+async def save(request: Request, office: InOffice) -> Response:
+    """Let the policy of the form hold from here on, as the next version; a form that is wrong comes back."""
+    fields = await form_of(request)
+    try:
+        values = await run_in_threadpool(read_form, office, fields)
+        reply = await done(office, ChangePolicy(values, caller_of(request).person))
+    except Problem as problem:
+        return await run_in_threadpool(policy_page, request, office, fields=fields, problem=problem)
+    return RedirectResponse(f"{PAGE}?saved={reply['version']}", 303)
+
+
+@router.post(PAGE + "/preview")
+async def preview(request: Request, office: InOffice) -> Response:
+    """Decide the last 1,000 cases by the policy of the form; nothing changes."""
+    fields = await form_of(request)
+    try:
+        values = await run_in_threadpool(read_form, office, fields)
+        result = await run_in_threadpool(api.preview_policy, PolicyIn(**values), office)
+    except Problem as problem:
+        return await run_in_threadpool(policy_page, request, office, fields=fields, problem=problem)
+    return await run_in_threadpool(policy_page, request, office, fields=fields, preview=result)
+
+
+@router.post(PAGE + "/mode")
+async def mode(request: Request, office: InOffice) -> Response:
+    """Switch shadow mode on or off; everything else stays, as the next version."""
+    wanted = needed(await form_of(request), "mode")
+    if wanted not in MODES:
+        raise Problem(422, f"mode: must be one of {', '.join(MODES)}.")
+    current = await run_in_threadpool(_current, office)
+    reply = await done(office, ChangePolicy({**current.to_dict(), "mode": wanted}, caller_of(request).person))
+    return RedirectResponse(f"{PAGE}?saved={reply['version']}", 303)
+
+
+@router.post(PAGE + "/{version}/restore")
+async def restore(request: Request, version: api.Version, office: InOffice) -> Response:
+    """Let an earlier version hold again, as a new version."""
+    await api.restore_policy(request, version, office)
+    current = await run_in_threadpool(_current, office)
+    return RedirectResponse(f"{PAGE}?saved={current.version}", 303)
+
+
+def read_form(office: Office, fields: Fields) -> dict[str, Any]:
+    """Return the policy of a form."""
+    return policy_of(fields, _classes(office), _current(office))
+
+
+def policy_page(
+    request: Request,
+    office: Office,
+    *,
+    fields: Fields | None = None,
+    preview: dict[str, Any] | None = None,
+    problem: Problem | None = None,
+    saved: int | None = None,
+) -> Response:
+    """Return the page: the form as it was sent, or the policy of now; a preview; every version."""
+    with office.database.read() as connection:
+        ledger, names = open_ledger(connection, now=office.clock()), read_names(connection)
+    current, classes = ledger.policy, _classes(office)
+    experts = [
+        (one.person, names.get(one.person, one.person))
+        for one in ledger.people.values()
+        if one.role == "expert" and (not one.removed or one.person in current.people)
+    ]
+    shown = fields_of(current, classes) if fields is None else fields
+    recipe = office.team.router.recipe
+    return render(
+        request,
+        "policy.html",
+        status=200 if problem is None else problem.status,
+        fields=shown,
+        rule_lines=range(n_rules(shown)),
+        current=current,
+        classes=classes,
+        with_matrix=len(classes) <= MOST_CLASSES,
+        matrix_open=any(name.startswith("cost_") and value for name, value in shown.items()),
+        experts=experts,
+        names=names,
+        columns=() if recipe is None else recipe.inputs,
+        units=UNITS,
+        preview=None if preview is None else {**preview, "examples": preview["examples"][:MOST_EXAMPLES]},
+        problem=problem,
+        saved=saved,
+        versions=versions(office, names),
+    )
+
+
+def versions(office: Office, names: dict[str, str]) -> list[dict[str, Any]]:
+    """Return every version with what it changed, the last one first."""
+    rows, before = [], Policy().to_dict()
+    for one in api.get_policies(office)["policies"]:
+        by = names.get(one["by"], one["by"])
+        rows.append(
+            {"version": one["version"], "at": one["at"], "by": by, "changes": changes(before, one["policy"], names)}
+        )
+        before = one["policy"]
+    return rows[::-1]
+
+
+def _current(office: Office) -> Policy:
+    with office.database.read() as connection:
+        return open_ledger(connection, now=office.clock()).policy
+
+
+def _classes(office: Office) -> list[str]:
+    return [text_of(value) for value in office.team.class_values]

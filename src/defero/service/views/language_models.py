@@ -1,0 +1,121 @@
+"""LanguageModel: an expert whose questions a server of language models answers, and when it may be called next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from defero.service.events import CallBegun, CallEnded, CallFailed, Entry, Label, LanguageModelSet
+
+AHEAD = 1.0
+"""Seconds by which calls may run ahead of an even pace."""
+_MINUTE = 60.0
+_STATE = ("person", "next_at", "failures", "status")
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """An expert that is a language model behind an OpenAI-compatible endpoint.
+
+    Attributes
+    ----------
+    person : str
+        The expert.
+    url : str
+        Such as "https://api.example/v1"; requests go to "/chat/completions" below it.
+    model : str
+        The name that the server knows it by.
+    prompt : str
+        Template with {column} for the cells of a case; empty: all columns, one in a line.
+    classes : labels
+        What it may answer; empty: every class.
+    key_variable : str
+        Environment variable with the API key; empty: no key is sent. The key itself is never stored.
+    per_call, per_million_in, per_million_out : float
+        Price of a call, and of a million tokens that go in and come out.
+    timeout : float
+        Seconds that one call may take.
+    within : float
+        Seconds after which a question without an answer is given back.
+    per_minute : int
+        The most calls in any minute, by all server processes together.
+    options : mapping
+        Further members of the request, such as {"temperature": 0}.
+    next_at : float
+        Calls keep an even pace: at most `AHEAD` seconds before this time.
+    failures : int
+        Calls in a row that failed.
+    status : int, optional
+        HTTP status of the last call that failed; None after one that did not.
+    """
+
+    person: str
+    url: str
+    model: str
+    prompt: str = ""
+    classes: tuple[Label, ...] = ()
+    key_variable: str = ""
+    per_call: float = 0.0
+    per_million_in: float = 0.0
+    per_million_out: float = 0.0
+    timeout: float = 60.0
+    within: float = 600.0
+    per_minute: int = 60
+    options: Mapping[str, Any] = field(default_factory=dict)
+    next_at: float = 0.0
+    failures: int = 0
+    status: int | None = None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "LanguageModel":
+        """Rebuild what JSON keeps of it; members that this version does not know are left out."""
+        known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
+        return cls(**{**known, "classes": tuple(known.get("classes", ()))})
+
+    def terms(self) -> dict[str, Any]:
+        """Return what the lead has set."""
+        return {name: value for name, value in vars(self).items() if name not in _STATE}
+
+    def may_call(self, now: float) -> bool:
+        """Whether a call keeps the pace."""
+        return self.next_at <= now + AHEAD
+
+    def price(self, tokens_in: int | None, tokens_out: int | None) -> float:
+        """Return what a call costs.
+
+        >>> LanguageModel("p1", "https://a.example", "m", per_call=0.5, per_million_out=10.0).price(None, 50_000)
+        1.0
+        """
+        by_token = self.per_million_in * (tokens_in or 0) + self.per_million_out * (tokens_out or 0)
+        return self.per_call + by_token / 1e6
+
+
+def apply(models: Mapping[str, LanguageModel], entry: Entry) -> dict[str, LanguageModel]:
+    """Return the language models after one more entry about them.
+
+    The pace is (`_MINUTE` + `AHEAD`) / per_minute seconds a call: as calls may run `AHEAD` seconds ahead of it, any
+    minute has at most `per_minute` of them.
+
+    >>> terms = {"url": "https://a.example/v1", "model": "m", "per_minute": 61}
+    >>> models = apply({}, Entry(1, 0.0, None, LanguageModelSet(person="p1", terms=terms, by="p9")))
+    >>> apply(models, Entry(2, 100.0, "c1", CallBegun(person="p1", attempt=1, until=190.0)))["p1"].next_at
+    101.0
+    """
+    changed, fact = dict(models), entry.fact
+    assert entry.person is not None
+    before = changed.get(entry.person)
+    match fact:
+        case LanguageModelSet() if not fact.terms:
+            changed.pop(fact.person, None)
+        case LanguageModelSet():
+            next_at = 0.0 if before is None else before.next_at
+            changed[fact.person] = LanguageModel.from_dict({**fact.terms, "person": fact.person, "next_at": next_at})
+        case CallBegun() if before is not None:
+            pace = (_MINUTE + AHEAD) / before.per_minute
+            changed[fact.person] = replace(before, next_at=max(before.next_at, entry.at) + pace)
+        case CallFailed() if before is not None:
+            slower = fact.retry_at if fact.status == 429 and fact.retry_at is not None else 0.0
+            next_at = max(before.next_at, slower)
+            changed[fact.person] = replace(before, next_at=next_at, failures=before.failures + 1, status=fact.status)
+        case CallEnded() if before is not None:
+            changed[fact.person] = replace(before, failures=0, status=None)
+    return changed
