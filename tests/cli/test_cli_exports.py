@@ -78,7 +78,7 @@ def test_the_loop_closes(folder):
         assert new["data"]["defero_route"] in ("model", *NAMES)
     assert run("route", "other", "export.json", "--out", "table.csv").code == 0
     decisions = read_frame("table.csv")
-    assert decisions.task_id.tolist() == before.items.task_id.tolist()
+    assert decisions["case"].tolist() == before.items.task_id.tolist()
     assert decisions.route.tolist() == [task["data"]["defero_route"] for task in after.tasks]
     again = fit(table="routed.json", out="again")
     assert again.code == 0
@@ -227,7 +227,7 @@ def test_prodigys_lines_are_learned_from(folder):
     outcome = run("route", "other", "new.jsonl", "--out", "new.csv")
     assert outcome.code == 0, outcome.err
     decisions = read_frame("new.csv")
-    assert decisions["row"].tolist() == list(range(1, 11))
+    assert decisions["case"].tolist() == list(range(1, 11))
     assert decisions.route.tolist() == Router.load("other").decide(lesions(10, seed=7)).name.tolist()
     assert "'doc' must name the item" in run("route", "other", "new.jsonl", "--out", "new.csv", "--key", "doc").err
     assert run("route", "other", "cases.csv", "--out", "d.csv").code == 0

@@ -72,7 +72,7 @@ def test_route_writes_decisions_with_prices_of_each_case(pool, tmp_path):
     out = tmp_path / "decisions.csv"
     call("route", folder / "pool", folder / "new.csv", "--out", out, "--error-cost", "20")
     decisions, new = pd.read_csv(out), pd.read_csv(folder / "new.csv")
-    assert decisions["id"].tolist() == new["id"].tolist()
+    assert decisions["case"].tolist() == new["id"].tolist()
     large = decisions["route"] == "large"
     np.testing.assert_allclose(decisions["price"][large], new["large_price"][large])
     assert {"score_small", "score_large", "score_odd", "reason"} <= set(decisions)

@@ -8,16 +8,20 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run
 
 from defero import Router
 from defero.data.tables import read as reading
 from defero.data.tables.read import read_frame
+from defero.data.tables.write import write_decisions
 from defero.router.panel import with_decider
+from defero.study.routing.decisions import blank_where
 
 PROBABILITIES = ["p_model", "p_dr_a", "p_dr_b", "p_dr_c"]
-COLUMNS = ["case", "route", "panel", "model_says", "unusual", *PROBABILITIES, "expected_cost", "reason"]
+COLUMNS = ["case", "ask", "label", "p_right", "expected_cost", "route", "panel", "model_says", "unusual"]
+COLUMNS += [*PROBABILITIES, "reason"]
 
 
 @pytest.fixture
@@ -54,6 +58,10 @@ def test_every_row_gets_a_decision(new):
     assert all(who in panel for who, panel in zip(decision.name, panels, strict=True) if who != "model")
     assert decisions.panel.fillna("").tolist() == panels
     assert decisions.model_says.tolist() == router.predict(new).tolist()
+    asked = decisions.route != "model"
+    assert decisions.ask.fillna("").tolist() == decisions.route.where(asked, "").tolist()
+    assert decisions.label.fillna("").tolist() == decisions.model_says.where(~asked, "").tolist()
+    assert decisions.p_right.fillna(-1).tolist() == decisions.p_model.where(~asked, -1).tolist()
     for name in ("model", *DOCTORS):
         n = int((decision.name == name).sum())
         assert f"  {name}: {n} ({100 * (n / 160):.1f} %)\n" in outcome.out
@@ -102,7 +110,7 @@ def test_decisions_in_every_format_say_the_same(new, ending):
     route()
     assert route(out=f"decisions.{ending}").code == 0
     plain, other = read_frame("decisions.csv"), read_frame(f"decisions.{ending}")
-    for blank in ("panel", "unusual"):
+    for blank in ("ask", "label", "panel", "unusual"):
         plain[blank], other[blank] = plain[blank].astype(object).fillna(""), other[blank].astype(object).fillna("")
     pd.testing.assert_frame_equal(plain, other, check_dtype=False)
 
@@ -148,22 +156,21 @@ def test_a_new_category_is_said(new):
 def test_without_a_key_rows_are_numbered_as_in_the_file(new):
     new.drop(columns="case").to_csv("new.csv", index=False)
     assert route().code == 0
-    assert read_frame("decisions.csv")["row"].tolist() == list(range(2, 162))
+    assert read_frame("decisions.csv")["case"].tolist() == list(range(2, 162))
 
 
 def test_another_key_can_be_named(new):
     new.assign(patient=[f"00{number}" for number in range(160)]).to_csv("new.csv", index=False)
     assert route("new.csv", "--key", "patient").code == 0
-    assert read_frame("decisions.csv", as_text=["patient"]).patient.tolist()[:2] == ["000", "001"]
+    assert read_frame("decisions.csv", as_text=["case"])["case"].tolist()[:2] == ["000", "001"]
     missing = route("new.csv", "--key", "patent")
     assert (missing.code, missing.out) == (2, "")
     assert "new.csv: no column 'patent' for the key; did you mean 'patient'?" in missing.err
     new.drop(columns="case").to_csv("keyless.csv", index=False)
     assert "keyless.csv: no column 'case' for the key" in route("keyless.csv", "--key", "case").err
     new.assign(route="north").to_csv("new.csv", index=False)
-    clash = route("new.csv", "--key", "route")
-    assert clash.code == 2
-    assert "--key route: the decisions have a column of that name of their own; rename the key." in clash.err
+    assert route("new.csv", "--key", "route").code == 0
+    assert set(read_frame("decisions.csv")["case"]) == {"north"}
 
 
 def test_fees_and_absences_enter_here(new):
@@ -219,7 +226,8 @@ def test_doubt_stands_beside_each_probability(folder, new, monkeypatch, rows):
     assert outcome.code == 0
     told = read_frame("decisions.csv")
     each = [word for name in DOCTORS for word in (f"p_{name}", f"sd_{name}")]
-    assert list(told.columns) == [*COLUMNS[:6], *each, *COLUMNS[-2:]]
+    first = COLUMNS.index("p_dr_a")
+    assert list(told.columns) == [*COLUMNS[:first], *each, COLUMNS[-1]]
     found = Router.load("model").expert_sd(new)
     np.testing.assert_allclose(told[[f"sd_{name}" for name in DOCTORS]], found, atol=1e-6)
     pd.testing.assert_frame_equal(told[COLUMNS], read_frame("plain.csv"))
@@ -302,3 +310,60 @@ def test_an_empty_table_is_told(folder):
     assert route().err == "defero: new.csv: is empty.\n"
     (folder / "new.csv").write_text("age,site,size_mm\n")
     assert route().err == "defero: new.csv: has a header but no rows.\n"
+
+
+def test_all_of_the_panel_are_asked(new):
+    route(out="one.csv")
+    assert route("new.csv", "--ask", "panel").code == 0
+    one, panel = read_frame("one.csv"), read_frame("decisions.csv")
+    assert panel.ask.fillna("").tolist() == one.panel.fillna("").tolist()
+    pd.testing.assert_frame_equal(panel.drop(columns="ask"), one.drop(columns="ask"))
+
+
+def test_asking_in_turn_begins_with_the_first_question(new):
+    outcome = route("new.csv", "--ask", "sequential")
+    assert outcome.code == 0
+    assert "a question costs 0.01 of an error; --fee sets what it costs." in outcome.err
+    decisions, steps = read_frame("decisions.csv"), Router.load("model").next_step(new)
+    assert decisions.ask.fillna("").tolist() == ["" if j < 0 else DOCTORS[j] for j in steps.ask]
+    np.testing.assert_allclose(decisions.expected_cost, steps.expected_cost, atol=1e-6)
+    pd.DataFrame(columns=["case", "expert", "answer"]).to_csv("log.csv", index=False)
+    assert route("new.csv", "--answers", "log.csv", out="first_round.csv").code == 0
+    pd.testing.assert_frame_equal(read_frame("first_round.csv"), decisions)
+
+
+def test_asking_in_turn_keeps_limits(new):
+    assert route("new.csv", "--ask", "sequential", "--capacity", "all=7").code == 0
+    decisions = read_frame("decisions.csv")
+    assert decisions.ask.dropna().value_counts().max() == 7
+    assert (decisions.label.notna() == decisions.ask.isna()).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "facts"),
+    [
+        (["--ask", "panl"], "--ask must be one of one, sequential, panel, got 'panl'; did you mean 'panel'?"),
+        (["--ask", "panel", "--capacity", "all=7"], "--ask panel: limits are for single questions"),
+        (
+            ["--ask", "one", "--answers", "log.csv"],
+            "--ask one: with --answers cases are asked about one after the other",
+        ),
+        (["--ask", "sequential", "--unusual", "ask"], "--unusual ask gives cases to experts whatever it costs"),
+    ],
+)
+def test_ways_of_asking_that_cannot_be_had(folder, new, options, facts):
+    pd.DataFrame(columns=["case", "expert", "answer"]).to_csv("log.csv", index=False)
+    outcome = route("new.csv", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert facts in outcome.err
+    assert not (folder / "decisions.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("labels", "written"), [(np.array([7, 8]), [None, 8]), (np.array([True, False]), [None, False])]
+)
+def test_labels_that_are_no_text_keep_their_type_in_parquet(tmp_path, labels, written):
+    with write_decisions(tmp_path / "decisions.parquet") as decisions:
+        for asked in ([True, True], [True, False]):
+            decisions.write({"label": blank_where(np.array(asked), labels)})
+    assert pq.read_table(tmp_path / "decisions.parquet")["label"].to_pylist() == [None, None, *written]

@@ -35,7 +35,8 @@ def test_the_same_rows_go_to_the_same_people(team, tmp_path, monkeypatch, capsys
 
     golden = pd.read_csv(HERE / "decisions.csv", keep_default_na=False).query("team == @team").reset_index(drop=True)
     decided = pd.read_csv("decided.csv", keep_default_na=False)
-    for column in ("visit", "route", "panel", "model_says"):
+    assert decided["case"].tolist() == golden["visit"].tolist()
+    for column in ("route", "panel", "model_says"):
         assert decided[column].tolist() == golden[column].tolist(), column
     numbers = ["p_model", "p_dr_a", "p_dr_b", "p_dr_c", "p_dr_d", "expected_cost"]
     assert np.abs(decided[numbers] - golden[numbers]).to_numpy().max() < PROBABILITIES

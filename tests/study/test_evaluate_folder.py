@@ -80,8 +80,8 @@ def test_a_sample_has_the_same_rows_where_most_of_a_table_is_bad(study, folder, 
 def test_columns_that_subfolders_name_are_read_when_files_are_routed_by_workers(study, folder, tmp_path):
     study.route(folder, tmp_path / "whole.parquet", bad_rows="skip")
     study.route_folder(folder, tmp_path / "parts", bad_rows="skip", workers=2)
-    whole = pd.read_parquet(tmp_path / "whole.parquet").drop(columns="row")
-    parts = pd.concat([pd.read_parquet(tmp_path / "parts" / part) for part in PARTS]).drop(columns="row")
+    whole = pd.read_parquet(tmp_path / "whole.parquet").drop(columns="case")
+    parts = pd.concat([pd.read_parquet(tmp_path / "parts" / part) for part in PARTS]).drop(columns="case")
     pd.testing.assert_frame_equal(whole, parts.reset_index(drop=True))
 
 

@@ -63,8 +63,8 @@ CostMatrix = Annotated[
 Ask = Annotated[
     str | None,
     typer.Option(
-        help="How a case is settled, for the figures of the team: one (one expert, whose answer is final; the "
-        "default), sequential (one after the other, as long as a question is worth its fee) or panel."
+        help="How a case is settled: one (one expert, whose answer is final; the default), sequential (one after the "
+        "other, as long as a question is worth its fee) or panel."
     ),
 ]
 Absent = Annotated[list[str] | None, typer.Option(help="Name of an expert who cannot be asked. Repeat for several.")]

@@ -34,6 +34,7 @@ def route(
     error_cost: opt.ErrorCost = None,
     cost_matrix: opt.CostMatrix = None,
     absent: opt.Absent = None,
+    ask: opt.Ask = None,
     uncertainty: Annotated[
         bool, typer.Option("--uncertainty", help="Add columns sd_<expert>: the standard deviation of p_<expert>.")
     ] = False,
@@ -88,7 +89,7 @@ def route(
     study = opt.saved_model(model, text_encoder)
     if is_pool(study):
         other = {"cost_matrix": cost_matrix, "uncertainty": uncertainty, "answers": answers, "control": control}
-        refuse(other | {"defer_at_most": defer_at_most, "rename": rename, "blank": blank})
+        refuse(other | {"defer_at_most": defer_at_most, "rename": rename, "blank": blank, "ask": ask})
         route_pool(
             study,
             table,
@@ -121,6 +122,7 @@ def route(
             error_cost=error_cost,
             cost_matrix=cost_matrix,
             absent=absent or [],
+            ask=ask,
             uncertainty=uncertainty,
             unusual=unusual,
             bad_rows=bad_rows or "stop",
@@ -140,6 +142,7 @@ def route(
         error_cost=error_cost,
         cost_matrix=cost_matrix,
         absent=absent or [],
+        ask=ask,
         uncertainty=uncertainty,
         unusual=unusual,
         capacity=opt.capacity_of(capacity),

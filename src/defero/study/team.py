@@ -253,6 +253,7 @@ class TeamAtWork:
         error_cost: float | None = None,
         cost_matrix: Any = None,
         absent: Sequence[str] = (),
+        ask: str | None = None,
         uncertainty: bool = False,
         unusual: str = "flag",
         capacity: Mapping[str, Any] | None = None,
@@ -284,6 +285,10 @@ class TeamAtWork:
             What questions and errors cost, as in `evaluate`; by default as in `fit`.
         absent : names
             Experts who cannot be asked.
+        ask : "one", "sequential" or "panel", optional
+            How a case is settled. "one": one expert, whose answer is final. "sequential": the decisions have the first
+            question; `answers` takes the answers, and the next decisions have the next one. "panel": all experts of the
+            panel. By default "one", with `answers` "sequential".
         uncertainty : bool
             Beside each p_<expert>, sd_<expert>: the standard deviation of that probability.
         unusual : "flag" or "ask"
@@ -335,6 +340,7 @@ class TeamAtWork:
             model=self.name,
             money=Money(fees, error_cost, cost_matrix),
             absent=absent,
+            ask=ask,
             uncertainty=uncertainty,
             unusual=unusual,
             progress=progress,

@@ -41,11 +41,11 @@ def _text(text: str) -> Any:
 
 def _texts(column: "pd.Series[Any]", *, separator: str, alone: bool) -> Any:
     """Return the cells of a column as an Arrow array of text."""
+    if pd.api.types.is_integer_dtype(column.dtype) and not (alone and column.hasnans):
+        return pc.fill_null(pa.array(column).cast(pa.large_string()), "")
     values = column.to_numpy()
     if values.dtype == np.float64 and not alone:
         return _floats(values)
-    if values.dtype.kind in "iu":
-        return pa.array(values).cast(pa.large_string())
     texts = None if alone else _plain_texts(values)
     if texts is not None and not pc.any(pc.match_substring_regex(texts, f'[{separator}"\r\n]|^[=+@\t-]')).as_py():
         return texts
@@ -54,25 +54,25 @@ def _texts(column: "pd.Series[Any]", *, separator: str, alone: bool) -> Any:
 
 
 def _plain_texts(values: Any) -> Any:
-    """Return the cells as an Arrow array if all are text; None otherwise."""
+    """Return the cells as an Arrow array if all are text or missing; None otherwise."""
     if values.dtype != object:
         return None
     try:
         texts = pa.array(values)
     except pa.ArrowException:  # text beside numbers
         return None
-    return texts.cast(pa.large_string()) if pa.types.is_string(texts.type) and not texts.null_count else None
+    return pc.fill_null(texts.cast(pa.large_string()), "") if pa.types.is_string(texts.type) else None
 
 
 def _floats(values: Any) -> Any:
     """Return floats as Python writes them."""
-    texts = pa.array(values).cast(pa.large_string())
+    texts = pc.fill_null(pa.array(values, from_pandas=True).cast(pa.large_string()), "")
     size = np.abs(values)
     with np.errstate(invalid="ignore"):
-        odd = ~((size >= _TINY) & (size < _HUGE) & (values != np.rint(values)))
+        odd = ~((size >= _TINY) & (size < _HUGE) & (values != np.rint(values)) | (values != values))
     if not odd.any():
         return texts
-    by_hand = ["" if number != number else repr(number) for number in values[odd].tolist()]
+    by_hand = [repr(number) for number in values[odd].tolist()]
     return pc.replace_with_mask(texts, pa.array(odd), pa.array(by_hand, type=pa.large_string()))
 
 

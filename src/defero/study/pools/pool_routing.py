@@ -251,14 +251,13 @@ def _columns(
     router: PoolRouter, piece: pd.DataFrame, features: Any, decision: PoolDecision, *, key: str | None, first_row: int
 ) -> dict[str, Any]:
     """Lay out the decisions: who, expected score, price, the rule, and every member's expected score."""
-    first = {key: piece[key].tolist()} if key else {"row": np.asarray(piece.index + first_row)}
     expected = router.model.predict(features)
     rule = np.full(len(decision), decision.rule, dtype=object)
     if decision.exception is not None:
         rule = np.where(decision.exception == "", rule, decision.exception)
     rule[decision.expert == NOBODY] = "nobody can be asked"
     return {
-        **first,
+        "case": piece[key].tolist() if key else np.asarray(piece.index + first_row),
         "route": decision.name,
         "score": decision.score.round(6),
         "price": decision.price,

@@ -20,7 +20,7 @@ from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.team_cases import Reading
 
-FILE_OPTIONS = ("key", "fees", "error_cost", "cost_matrix", "absent", "uncertainty", "unusual", "bad_rows")
+FILE_OPTIONS = ("key", "fees", "error_cost", "cost_matrix", "absent", "ask", "uncertainty", "unusual", "bad_rows")
 """Options of `route` that are about single cases."""
 RUNS = "_runs"
 """Folder of the results of single files; readers of Parquet folders skip names with an underscore."""
@@ -140,6 +140,7 @@ def route_file(task: FolderTask, settings: Mapping[str, Any]) -> dict[str, Any]:
 _USUAL: dict[str, Any] = {
     **dict.fromkeys(("key", "fees", "error_cost", "cost_matrix")),
     "absent": (),
+    "ask": None,
     "uncertainty": False,
     "unusual": "flag",
     "bad_rows": "stop",

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,8 +24,9 @@ def decision_columns(
     *,
     sd: FloatArray | None = None,
     model_idx: IntArray | None = None,
+    ask_panel: bool = False,
 ) -> Columns:
-    """Lay out the decisions: route, panel, the model's answer, what is unusual, probabilities, expected cost, reason.
+    """Lay out the decisions: whom to ask or the label, the cost, the decider, probabilities, the reason.
 
     Parameters
     ----------
@@ -36,22 +38,43 @@ def decision_columns(
         The standard deviation of each expert's probability, to stand beside it.
     model_idx : (n,), optional
         The model's labels, where they are not its most likely classes; p_model is P(they are right).
+    ask_panel : bool
+        Whether the whole panel is asked, and not the decider alone.
     """
     class_idx, p_model = scores.class_idx, scores.model_proba
     if model_idx is not None:
         class_idx, p_model = model_idx, np.where(model_idx == class_idx, p_model, at(scores.class_proba, model_idx))
     who = decision.name
-    asked = who if panels is None else _joined(panels, decision.expert_names)
+    deferred, model_says, p_model = decision.deferred, classes[class_idx], _rounded(p_model)
+    panel = np.where(deferred, who if panels is None else _joined(panels, decision.expert_names), "")
     return {
-        "route": who,
-        "panel": np.where(decision.deferred, asked, ""),
-        "model_says": classes[class_idx],
-        "unusual": decision.unusual,
-        "p_model": _rounded(p_model),
-        **_expert_columns(scores, decision.expert_names, sd),
+        "ask": panel if ask_panel else np.where(deferred, who, ""),
+        "label": blank_where(deferred, model_says),
+        "p_right": np.where(deferred, np.nan, p_model),
         "expected_cost": _rounded(decision.expected_cost),
+        "route": who,
+        "panel": panel,
+        "model_says": model_says,
+        "unusual": decision.unusual,
+        "p_model": p_model,
+        **_expert_columns(scores, decision.expert_names, sd),
         "reason": decision.reason,
     }
+
+
+def blank_where(asked: BoolArray, labels: Labels) -> Any:
+    """Return the labels of the cases about which nobody is asked; missing for the others.
+
+    Numbers keep their type, also in a piece without a label: all pieces of a Parquet file have one type.
+
+    >>> blank_where(np.array([True, False]), np.array([7, 8])).tolist()
+    [<NA>, 8]
+    """
+    if labels.dtype.kind == "f":
+        return np.where(asked, np.nan, labels)
+    known = pd.array(labels) if labels.dtype.kind in "iub" else labels.astype(object)
+    known[asked] = None
+    return known
 
 
 def _expert_columns(scores: Scores, names: tuple[str, ...], sd: FloatArray | None) -> dict[str, FloatArray]:

@@ -1,4 +1,4 @@
-"""What must be known of a whole file before its first decision: limits, and the answers so far."""
+"""How the cases of a file are settled that do not stand for themselves: limits, answers so far, asking in turn."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.labels import Labels, encode_labels
+from defero.core.labels import MISSING, Labels, encode_labels
 from defero.core.results import MODEL, Assignment, Steps
 from defero.core.scores import Scores
 from defero.router import Router
+from defero.study.routing.decisions import blank_where
 from defero.study.routing.rounds import AnswersSoFar
 
 SETTLED = "settled"
@@ -18,7 +19,10 @@ SETTLED = "settled"
 
 @dataclass(frozen=True, eq=False)
 class FilePlan:
-    """What is known of all cases of a file: whom each is assigned to under limits, and the answers so far."""
+    """What is known of all cases of a file: whom each is assigned to under limits, and the answers so far.
+
+    With neither, each case gets its first question of asking one after the other.
+    """
 
     assignment: Assignment | None = None
     so_far: AnswersSoFar | None = None
@@ -31,10 +35,11 @@ class FilePlan:
 
     def steps(self, rows: slice, router: Router, features: Any, scores: Scores, **terms: Any) -> "FileSteps":
         """Return what is decided for some cases, whose features and scores are at hand."""
-        if self.so_far is None:
-            assert self.assignment is not None
-            return _assigned(self.assignment, rows, router, scores)
-        answer_idx, batch = self.so_far.answer_idx[rows], self.assignment
+        batch = self.assignment
+        if self.so_far is None and batch is not None:
+            return _assigned(batch, rows, router, scores)
+        nothing = np.full((len(scores), len(router.expert_names)), MISSING)
+        answer_idx = nothing if self.so_far is None else self.so_far.answer_idx[rows]
         if batch is None:
             steps = router.next_step_of(features, scores, answer_idx, **terms)
             return FileSteps.of(steps, steps.reason)
@@ -76,11 +81,9 @@ class FileSteps:
         """Return the columns of a table of decisions with these steps in them."""
         asked = self.ask != MODEL
         names = np.array([*expert_names, ""], dtype=object)[self.ask]
-        label = self.label.astype(object)
-        label[asked] = None
         steps = {
             "ask": names,
-            "label": label,
+            "label": blank_where(asked, self.label),
             "p_right": np.where(asked, np.nan, self.p_right).round(6),
             "expected_cost": self.expected_cost.round(6),
             "route": np.where(asked, names, np.where(self.settled, SETTLED, "model")),

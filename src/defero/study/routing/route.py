@@ -13,8 +13,10 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray
 from defero.core.checks.options import one_of
 from defero.core.errors import Argument, InputError, Message
+from defero.core.labels import MISSING
 from defero.core.results import Decision
 from defero.core.scores import Scores
+from defero.core.trials.ways import ASK
 from defero.decisions.terms import Terms
 from defero.router import Router
 from defero.router.costs.under_terms import decide_under, model_labels
@@ -39,10 +41,11 @@ from defero.study.team_cases import Reading, with_folder
 
 @dataclass(frozen=True)
 class _Terms:
-    """Fees and costs, who is there (J,), whether probabilities get a standard deviation and unusual cases an expert."""
+    """Fees and costs, who is there (J,), the way of asking, standard deviations or not, and unusual cases."""
 
     money: TeamTerms
     available: list[bool]
+    ask: str
     uncertainty: bool
     ask_unusual: bool
 
@@ -55,6 +58,7 @@ def route_cases(
     model: str,
     money: Money,
     absent: Sequence[str],
+    ask: str | None,
     uncertainty: bool,
     unusual: str,
     progress: Callable[[int], None] | None,
@@ -78,7 +82,13 @@ def route_cases(
             Argument("answers"),
             ".",
         )
-    terms = replace(_terms(router, money, absent, uncertainty=uncertainty), ask_unusual=unusual == "ask")
+    terms = _Terms(
+        money.of_team(router.expert_names, router.classes, before=terms_of(router)),
+        available_without(absent, router.expert_names),
+        _way(router, ask, answers=reading.answers is not None, limits=limits),
+        uncertainty,
+        ask_unusual=unusual == "ask",
+    )
     skip = are_skipped(bad_rows)
     arrive = partial(arrivals_of, router, reading, out, money=terms.money, skip=skip)
     plan = _plan(router, reading, arrive, terms=terms, limits=limits)
@@ -101,6 +111,7 @@ def route_cases(
         *voided,
         *_no_doubt(router, routing, terms),
         *([] if plan is None else plan.cautions),
+        *_default_fee(terms, plan),
         *terms.money.notes,
     )
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
@@ -122,7 +133,7 @@ def _identity(
         "reading": {one.name: getattr(reading, one.name) for one in fields(reading) if one.name not in _TABLES},
         "spellings": repr(reading.spellings),
         "fees": [money.terms.fees, money.columns, money.terms.costs.matrix, money.terms.costs_given],
-        "terms": [terms.available, terms.uncertainty, terms.ask_unusual],
+        "terms": [terms.available, terms.ask, terms.uncertainty, terms.ask_unusual],
         "limits": limits,
         "bad_rows": bad_rows,
     }
@@ -136,11 +147,15 @@ def _plan(
     router: Router, reading: Reading, arrive: Callable[[], Arrivals], *, terms: _Terms, limits: FileLimits
 ) -> FilePlan | None:
     """Settle what needs the whole file, in a first pass over it; None where every case stands for itself."""
-    if not limits.given and reading.answers is None:
+    in_turn = terms.ask == "sequential"
+    if not limits.given and not in_turn:
         return None
     if terms.ask_unusual:
         raise InputError(
-            Argument("unusual", "ask"), " gives cases to experts whatever it costs: not with limits or answers so far."
+            Argument("unusual", "ask"),
+            " gives cases to experts whatever it costs: not with limits, answers so far or ",
+            Argument("ask", "sequential"),
+            ".",
         )
     if limits.budget is not None and terms.money.free:
         raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
@@ -149,6 +164,10 @@ def _plan(
     so_far = None
     if reading.answers is not None:
         so_far = _so_far(router, reading, arrivals)
+        arrivals = arrive()
+    elif in_turn and limits.given:
+        n_cases = sum(map(len, arrivals.good()))
+        so_far = AnswersSoFar(np.full((n_cases, len(router.expert_names)), MISSING))
         arrivals = arrive()
     if not limits.given:
         return FilePlan(so_far=so_far)
@@ -180,9 +199,33 @@ def _so_far(router: Router, reading: Reading, arrivals: Arrivals) -> AnswersSoFa
     return replace(so_far, answer_idx=so_far.answer_idx[np.concatenate(good)])
 
 
-def _terms(router: Router, money: Money, absent: Sequence[str], *, uncertainty: bool) -> _Terms:
-    own = money.of_team(router.expert_names, router.classes, before=terms_of(router))
-    return _Terms(own, available_without(absent, router.expert_names), uncertainty, ask_unusual=False)
+def _way(router: Router, ask: str | None, *, answers: bool, limits: FileLimits) -> str:
+    """Return how cases are settled: by one expert, or in turn where there are answers so far, unless said."""
+    if ask is None:
+        return "sequential" if answers else "one"
+    one_of("ask", ask, ASK)
+    if answers and ask != "sequential":
+        raise InputError(
+            Argument("ask", ask),
+            ": with ",
+            Argument("answers"),
+            " cases are asked about one after the other; leave it out.",
+        )
+    if ask != "panel":
+        return ask
+    if router.panel is None or router.panel.stratified or router.panel.useless:
+        why = None if router.panel is None else router.panel.useless_sentence()
+        raise InputError(Argument("ask", ask), f": {why or 'this team has no panels that a file can be routed to'}.")
+    if limits.given:
+        raise InputError(Argument("ask", ask), ": limits are for single questions; leave one of them out.")
+    return ask
+
+
+def _default_fee(terms: _Terms, plan: FilePlan | None) -> list[str]:
+    """Say what a question costs where cases are asked about one after the other and no fee was given."""
+    if terms.ask != "sequential" or not terms.money.free or (plan is not None and plan.assignment is not None):
+        return []
+    return [Message("a question costs 0.01 of an error; ", Argument("fees"), " sets what it costs.")]
 
 
 def _decided(
@@ -214,7 +257,15 @@ def _decided(
     panels = _panels(router, scores, decision, money, available=terms.available) if plan is None else None
     sd = router.sd_of_features(features) if terms.uncertainty else None
     routing.any_doubt |= sd is not None and bool((sd == sd).any())
-    columns = decision_columns(scores, decision, panels, router.classes, sd=sd, model_idx=model_labels(scores, money))
+    columns = decision_columns(
+        scores,
+        decision,
+        panels,
+        router.classes,
+        sd=sd,
+        model_idx=model_labels(scores, money),
+        ask_panel=terms.ask == "panel",
+    )
     expert, n_settled = decision.expert, 0
     if plan is not None:
         rows, matrix = slice(start, start + len(scores)), money.costs.matrix
@@ -222,10 +273,6 @@ def _decided(
         steps = plan.steps(rows, router, features, scores, fees=fees, cost_matrix=matrix, available=terms.available)
         columns, expert = steps.columns(columns, router.expert_names), steps.ask
         n_settled = int(steps.settled.sum())
-    if key in columns:
-        raise InputError(
-            Argument("key", key), ": the decisions have a column of that name of their own; rename the key."
-        )
     asked = np.bincount(expert + 1, minlength=len(router.expert_names) + 1).tolist()
     routing.load.update(dict(zip(("model", *router.expert_names), asked, strict=True)))
     if plan is not None and plan.so_far is not None:
@@ -235,8 +282,7 @@ def _decided(
     facts = router.facts
     ours = {facts.label, facts.key, facts.groups, facts.time, facts.split, key, *router.expert_names}
     routing.ignored_columns = tuple(name for name in arrivals.extra(router, piece) if name not in ours)
-    first = {key: piece[key].tolist()} if key else {"row": np.asarray(piece.index + arrivals.first_row)}
-    return {**first, **columns}
+    return {"case": piece[key].tolist() if key else np.asarray(piece.index + arrivals.first_row), **columns}
 
 
 def _panels(
@@ -271,7 +317,9 @@ def _voided(router: Router, terms: _Terms, plan: FilePlan | None) -> list[str]:
     if router.panel is None or router.panel.stratified:
         return []
     if plan is not None:
-        what = "limits" if plan.so_far is None else "answers so far"
+        if plan.assignment is None and plan.so_far is None:
+            return []  # panels were not asked for
+        what = "answers so far" if plan.assignment is None else "limits"
         return [f"the panels' promise does not hold with {what}: no panels are used."]
     before, now = router.panel.terms, terms.money.terms
     present = router.panel.available or (True,) * len(terms.available)
