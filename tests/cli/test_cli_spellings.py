@@ -131,7 +131,10 @@ def test_it_is_remembered_for_other_commands(folder, unknown_ages):
 
 def test_a_value_of_one_file_is_said_with_that_file(folder, unknown_ages):
     assert run("fit", "past_meant.csv", *FIT, "--out", "other").code == 0
-    assert run("route", "other", "new.csv", "--out", "a.csv").code == 2
+    refused = run("route", "other", "new.csv", "--out", "a.csv")
+    assert refused.code == 2
+    assert "'n/a' (6 cells) is not a number" in refused.err
+    assert "Correct them, or pass --blank n/a, or pass --bad-rows skip" in refused.err
     assert run("route", "other", "new.csv", "--out", "a.csv", "--blank", "n/a").code == 0
     assert run("route", "other", "new_meant.csv", "--out", "b.csv").code == 0
     assert Path("a.csv").read_text() == Path("b.csv").read_text()

@@ -26,6 +26,7 @@ from defero.data.tables.cells import (
     quote_cell,
     quote_cells,
     row_number,
+    says_none,
     texts,
 )
 
@@ -223,9 +224,6 @@ FEW_CELLS = 0.01
 """Up to this share of the cells, and always one, are slips among numbers; more of them make a column of codes."""
 
 
-_NO_VALUE = {"n/a", "na", "n.a.", "none", "null", "nan", "unknown", "missing", "not done", "?", "-", "--", "."}
-
-
 @dataclass(frozen=True)
 class OddCells:
     """Cells that are no numbers in a column of numbers: the first one, and how many cells have each value."""
@@ -246,7 +244,7 @@ class OddCells:
     @property
     def probably_blank(self) -> tuple[str, ...]:
         """Values that probably mean that there is no number: words for it, and what stands in several cells."""
-        return tuple(value for value, count in self.counts.items() if count > 1 or value.casefold() in _NO_VALUE)
+        return tuple(value for value, count in self.counts.items() if count > 1 or says_none(value))
 
     def listing(self, *, most: int = 4) -> str:
         """Return the values with the number of their cells.

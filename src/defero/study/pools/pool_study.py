@@ -89,9 +89,13 @@ class PoolEvaluation(Preformatted):
         for name, way in zip(names, ways, strict=True):
             if way is not None:
                 cost = "" if np.isnan(way.cost) else f"  {money(way.cost)} an item"
-                lines.append(f"  {name:<{width}}  score {way.quality:.4f}{cost}")
+                net = way.net_value(record.decision.trade_off)
+                value = "" if np.isnan(net) else f"  net value {money(net)}"
+                lines.append(f"  {name:<{width}}  score {way.quality:.4f}{cost}{value}")
         gain, low, high = record.gain
         lines += ["", f"The pool minus the best single member: {gain:+.4f} [{low:+.4f}, {high:+.4f}]."]
+        if record.has_net_value:
+            lines.append(self._net_line())
         if not np.isnan(record.area):
             lines.append(f"Over the zero router, averaged over costs: {record.area:+.4f}.")
         promised, everything = float(record.decision.score.mean()), "" if record.compared.all() else ", all items"
@@ -99,6 +103,16 @@ class PoolEvaluation(Preformatted):
         if record.has_gaps:
             lines.append("A member without a score for an item could not be chosen for it.")
         return lines
+
+    def _net_line(self) -> str:
+        """Say what the net value is, and how far the pool is above the best single member."""
+        trade_off, (gain, low, high) = self.record.decision.trade_off, self.record.net_gain
+        size = max(abs(gain), abs(low), abs(high)) if np.isfinite(low) else abs(gain)
+        shown = ["+" * (one >= 0) + money(one, like=size) for one in (gain, low, high)]
+        return (
+            f"Net value of an item: {money(trade_off)} times the score, minus the price. The pool minus the best "
+            f"single member: {shown[0]} [{shown[1]}, {shown[2]}]."
+        )
 
 
 class PoolStudy(Preformatted):
@@ -291,6 +305,10 @@ class PoolStudy(Preformatted):
             groups=self._groups(cases)[keep],
         )
         judged = _take(cases, np.flatnonzero(keep))
+        if record.curve is not None and not record.has_net_value:
+            notes.append(
+                Message("no net value: pass ", Argument("error_cost"), ", the money that a point of quality is worth.")
+            )
         return PoolEvaluation(
             self.name, cases.source, len(cases) + n_seen, n_seen, judged, record, (*cases.notes, *notes)
         )
