@@ -99,7 +99,8 @@ def read_cases(
     encoder = _encoder(text_encoder, texts)
     _check_pictures(images, column=image_column, size=image_size, features=features, text=texts)
     experts, spellings = _names(expert_names, "expert_names"), Spellings.of(rename=rename, blank=blank)
-    source = TableSource.of(table, blanks=BlankCells(tuple(blank)).without(label, key, *(experts or ())))
+    blanks = BlankCells.of(blank)
+    source = TableSource.of(table, blanks=blanks.without(label, key, *(experts or ())))
     file = CaseFile(
         source=source,
         format=format_of(source, format),
@@ -116,7 +117,7 @@ def read_cases(
         key=key,
         beside=() if key is None else (key,),
         control=control,
-        blank=tuple(blank),
+        blank=blanks.values,
         spellings=spellings,
     )
     cases = cases_in(file)

@@ -57,7 +57,7 @@ class Reading:
 
     def blanks(self, facts: FitFacts) -> BlankCells:
         """Return values that mean none in the features: those of `fit`, and those said now."""
-        return BlankCells(tuple(dict.fromkeys((*facts.blank, *self.blank))))
+        return BlankCells(tuple(dict.fromkeys((*facts.blank, *BlankCells.of(self.blank).values))))
 
 
 @dataclass(frozen=True, eq=False)

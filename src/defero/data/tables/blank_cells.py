@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray
+from defero.core.errors import InputError
 from defero.data.tables.cells import column_kind, number_of, numbers, text_of, texts
 
 if TYPE_CHECKING:
@@ -27,6 +28,18 @@ class BlankCells:
 
     values: tuple[str, ...] = ()
     other_columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, values: Sequence[object]) -> "BlankCells":
+        """Check what somebody passed.
+
+        >>> BlankCells.of(["n/a ", -9]).values
+        ('n/a', '-9')
+        """
+        if isinstance(values, str):
+            raise InputError(f"must be a list of values, got the text {values!r}.", argument="blank")
+        texts = (value.strip() if isinstance(value, str) else text_of(value) for value in values)
+        return cls(tuple(dict.fromkeys(texts)))
 
     def __bool__(self) -> bool:
         return bool(self.values)

@@ -201,7 +201,7 @@ class PoolStudy(Preformatted):
         apart = [(one, "the price") for one in dict.fromkeys(fee_columns(fees))]
         apart += [(one, role) for one, role in ((key, "the key"), (groups, "the groups"), (split, "the split")) if one]
         # The names of the members first: a typo in them would make every fee one of an unknown member.
-        blanks = BlankCells(tuple(blank)).without(key)
+        blanks = BlankCells.of(blank).without(key)
         cases = read_pool(table, expert_names=expert_names, features=features, text=texts, apart=apart, blanks=blanks)
         given = member_fees(fees, cases.expert_names)
         train, test = _parts(cases, text=texts, groups=groups, split=split, test_share=test_share, seed=random_state)
@@ -216,7 +216,7 @@ class PoolStudy(Preformatted):
             groups=None if groups is None else cases.frame[groups].astype(str).to_numpy()[train],
             facts={
                 **{"fees": given, "error_cost": error_cost, "key": key, "groups": groups, "split": split},
-                "blank": list(blank),
+                "blank": list(blanks.values),
             },
         )
         study = cls(pool.router_, test=_take(cases, test), n_train=len(train))
@@ -330,7 +330,8 @@ class PoolStudy(Preformatted):
     def blanks(self, blank: Sequence[str] = ()) -> BlankCells:
         """Return values that mean none: those of `fit`, and these."""
         facts = self.router.facts
-        return BlankCells(tuple(dict.fromkeys((*facts.get("blank", ()), *blank)))).without(facts.get("key"))
+        given = BlankCells.of(blank).values
+        return BlankCells(tuple(dict.fromkeys((*facts.get("blank", ()), *given)))).without(facts.get("key"))
 
     def fees(self, fees: Fees | None) -> dict[str, float | str] | None:
         """Return the fee of every member: as given, else those of `fit`."""
