@@ -51,13 +51,14 @@ def name_of(page):
 
 def parse(command):
     """Parse a command as the shell would, without running it; raises where it cannot be parsed."""
-    found, words = typer.main.get_command(app), shlex.split(command, comments=True)[1:]
-    context = typer.Context(found)
+    found, words, context = typer.main.get_command(app), shlex.split(command, comments=True)[1:], None
     while hasattr(found, "commands"):
+        # The settings of the group go to its commands, which remember the names of their help option.
+        context = typer.Context(found, parent=context, **found.context_settings)
         name = words.pop(0)
         found = found.get_command(context, name)
         assert found is not None, f"defero has no command {name}"
-    found.make_context(found.name, words)
+    found.make_context(found.name, words, parent=context)
 
 
 IN_TUTORIAL = set(commands_on(ROOT / "docs" / TUTORIAL))
