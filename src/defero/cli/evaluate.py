@@ -68,13 +68,14 @@ def evaluate(
         other: dict[str, object] = {"label": label, "answers": answers, "against": against, "ask": ask, "by": by}
         other |= {"capacity": capacity, "defer_at_most": defer_at_most, "budget": budget}
         other |= {"engine": engine, "workers": workers, "address": address}
-        refuse(other | {"cost_matrix": cost_matrix, "rename": rename, "blank": blank})
+        refuse(other | {"cost_matrix": cost_matrix, "rename": rename})
         evaluate_pool(
             study,
             table,
             fees=paid,
             error_cost=error_cost,
             absent=absent or [],
+            blank=blank or (),
             all_rows_new=all_rows_new,
             bad_rows=bad_rows or "stop",
             as_json=as_json,

@@ -195,7 +195,7 @@ def fit(
         }
         other |= {"image_column": image_column, "onnx": onnx, "cost_matrix": cost_matrix, "time": time}
         other |= {"answer_weights": answer_weights, "checkpoints": checkpoints, "epochs": epochs}
-        other |= {"rename": rename, "blank": blank}
+        other |= {"rename": rename}
         refuse(other, why="is for teams with labels, not for --scores")
         fit_pool(
             table,
@@ -208,6 +208,7 @@ def fit(
             groups=group,
             split=split,
             test_share=test_share,
+            blank=blank or (),
             fees=opt.fees_of(fee, fees),
             error_cost=error_cost,
             model=net,

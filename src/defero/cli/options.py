@@ -1,6 +1,7 @@
 """The options that several commands have, and how an argument of the library is spelled as an option."""
 
 import csv
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,12 +120,16 @@ Rename = Annotated[
     Path | None,
     typer.Option(
         help="File with the columns from and to: how answers and labels are spelled, and the class that is meant. "
-        "An empty cell in to means no answer. If answers are no class, such a file is written for you to complete."
+        "An empty cell in to means no answer. If answers are no class, such a file is written for you to complete. "
+        "fit remembers it for the other commands."
     ),
 ]
 Blank = Annotated[
     list[str] | None,
-    typer.Option(help="Answer or label that means none, such as n/a. Features stay as they are. Repeat for several."),
+    typer.Option(
+        help="Value that means none, such as n/a or -9, in every column but the key: features, labels and answers. "
+        "fit remembers it for the other commands. Repeat for several values. For answers and labels alone use --rename."
+    ),
 ]
 
 MOST_SEED = 2**32 - 1
@@ -161,6 +166,8 @@ def spelling(command: str | None) -> "Any":
     ('--majority-label', '--fee ann=0.5')
     >>> spell(Argument("fees", {"ann": "@price"}))
     '--fee ann=@price'
+    >>> spell(Argument("blank", ["n/a", "<1"]))
+    "--blank n/a --blank '<1'"
     >>> spell(Argument("expert_names", [])), spelling("add-expert")(Argument("annotator"))
     ("--experts ''", '--expert-column')
     """
@@ -175,7 +182,7 @@ def spelling(command: str | None) -> "Any":
             amounts = {name: one if isinstance(one, str) else f"{one:g}" for name, one in value.items()}
             return " ".join(f"{option} {name}={one}" for name, one in amounts.items())
         if isinstance(value, list | tuple):
-            return " ".join(f"{option} {one}" for one in value) or f"{option} ''"
+            return " ".join(f"{option} {shlex.quote(str(one))}" for one in value) or f"{option} ''"
         return f"{option} {value}"
 
     return spell

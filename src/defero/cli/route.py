@@ -89,7 +89,7 @@ def route(
     study = opt.saved_model(model, text_encoder)
     if is_pool(study):
         other = {"cost_matrix": cost_matrix, "uncertainty": uncertainty, "answers": answers, "control": control}
-        refuse(other | {"defer_at_most": defer_at_most, "rename": rename, "blank": blank, "ask": ask})
+        refuse(other | {"defer_at_most": defer_at_most, "rename": rename, "ask": ask})
         route_pool(
             study,
             table,
@@ -101,6 +101,7 @@ def route(
             floor=quality_floor,
             capacity=opt.capacity_of(capacity),
             absent=absent or [],
+            blank=blank or (),
             bad_rows=bad_rows or "stop",
             progress=_show_progress if sys.stderr.isatty() and not as_json else None,
             as_json=as_json,
@@ -111,6 +112,7 @@ def route(
     if any(one is not None for one in (engine, workers, address)):
         whole: dict[str, Any] = {"capacity": capacity, "defer_at_most": defer_at_most, "budget": budget}
         whole |= {"answers": answers, "format": file_format, "control": control, "images": images}
+        whole |= {"rename": rename}
         by_file = study.route_folder(
             table,
             out,
@@ -126,6 +128,7 @@ def route(
             uncertainty=uncertainty,
             unusual=unusual,
             bad_rows=bad_rows or "stop",
+            blank=tuple(blank or ()),
             **{name: value for name, value in whole.items() if value is not None},
         )
         if as_json:

@@ -1,6 +1,6 @@
 """Past cases from any kind of file: a wide table, a table with long answers, or the export of an annotation tool."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -137,7 +137,8 @@ def _from_long(file: CaseFile) -> _Record:
         source=file.answers.name,
     )
     key = key_column(file.source.head(), file.key, item=columns.item, source=source)
-    items = file.source.read(as_text=[file.label, key, *file.apart_columns, *file.beside])
+    table = replace(file.source, blanks=file.source.blanks.without(key))
+    items = table.read(as_text=[file.label, key, *file.apart_columns, *file.beside])
     log = file.answers.read(as_text=[columns.item, columns.annotator, columns.answer])
     items, log = file.spellings.apply_to(items, [file.label]), file.spellings.apply_to(log, [columns.answer])
     if file.label is not None and file.label not in items.columns:
@@ -173,7 +174,8 @@ def _from_export(file: CaseFile) -> _Record:
     if file.spellings:
         answers = answers.respelled(file.spellings)
         known = _respelled(known, answers, file, without_label=without)
-    record = _Record(cases.items, answers, known, cases.key, 1, None, cases.control, cases.notes)
+    items = file.source.blanks.without(cases.key).apply(cases.items)
+    record = _Record(items, answers, known, cases.key, 1, None, cases.control, cases.notes)
     if not file.majority and MAJORITY in known.sources.tolist():
         ground = f"{export.way_to_label}, " if export.way_to_label else ""
         raise TableError(

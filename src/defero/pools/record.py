@@ -29,6 +29,14 @@ class Way:
         """Return plain values for JSON."""
         return {"name": self.name, "quality": number(self.quality), "cost": number(self.cost)}
 
+    def net_value(self, trade_off: float) -> float:
+        """Return what an item brings on average: score times trade-off, minus price; nan where one is not known.
+
+        >>> Way("pool", quality=0.8, cost=2.0).net_value(10.0)
+        6.0
+        """
+        return trade_off * self.quality - self.cost if np.isfinite(trade_off) else float("nan")
+
 
 @dataclass(frozen=True, eq=False)
 class PoolRecord:
@@ -50,6 +58,8 @@ class PoolRecord:
     gain : (difference, low, high)
         The pool minus the best single member on the compared items, with a 95 % interval; items of a group count as
         one draw.
+    net_gain : (difference, low, high)
+        The same for the net value, score times trade-off minus price; nan where there is no trade-off or no price.
     curve : PoolCurve or None
         Quality against cost on the compared items; None where no price is known.
     """
@@ -65,12 +75,18 @@ class PoolRecord:
     cheapest: Way | None
     oracle: Way
     gain: tuple[float, float, float]
+    net_gain: tuple[float, float, float]
     curve: PoolCurve | None
 
     @property
     def kept(self) -> FloatArray:
         """(n,): the scores of those who were chosen."""
         return self.scores[np.arange(len(self.scores)), self.decision.expert]
+
+    @property
+    def has_net_value(self) -> bool:
+        """Whether it is known what a point of quality is worth, and what the pool costs."""
+        return bool(np.isfinite(self.pool.net_value(self.decision.trade_off)))
 
     @property
     def area(self) -> float:
@@ -146,6 +162,10 @@ class PoolRecord:
                 "gap_share": number(self.gap_share),
                 "gain": {key: number(one) for key, one in zip(("difference", "low", "high"), self.gain, strict=True)},
                 "trade_off": number(self.decision.trade_off),
+                "net_value": number(self.pool.net_value(self.decision.trade_off)),
+                "net_gain": {
+                    key: number(one) for key, one in zip(("difference", "low", "high"), self.net_gain, strict=True)
+                },
                 "members": self.members(),
                 "frontier": _frontier(self.curve),
             },
@@ -217,6 +237,7 @@ def judge_pool(
         _cheapest(router, own, cost),
         _oracle(own, cost, can),
         mean_interval(achieved - own[:, best], of_group),
+        _net_gain(achieved - own[:, best], paid - cost[:, best], decision.trade_off, of_group),
         _curve(router, expected[rows], own, cost, here) if known else None,
     )
 
@@ -240,6 +261,13 @@ def mean_interval(values: FloatArray, groups: ArrayLike) -> tuple[float, float, 
     sums = np.bincount(group, weights=values[known] - mean)
     half = Z95 * float(np.sqrt((sums**2).sum() * n_groups / (n_groups - 1))) / len(group)
     return mean, mean - half, mean + half
+
+
+def _net_gain(quality: FloatArray, cost: FloatArray, trade_off: float, groups: ArrayLike) -> tuple[float, float, float]:
+    """Return the mean of trade-off times quality minus cost, (n,) differences to the best single member."""
+    if not np.isfinite(trade_off) or not np.isfinite(cost).any():
+        return float("nan"), float("nan"), float("nan")
+    return mean_interval(trade_off * quality - cost, groups)
 
 
 def _member_way(name: str, scores: FloatArray, price: FloatArray) -> Way:

@@ -205,7 +205,7 @@ def sift_file(task: SiftTask, part: FolderPart) -> SiftedFile:
     """Sift one file of a folder."""
     sift = replace(task.sift)  # a fresh one: nothing is known of other files
     sample = Sample(sift.most)
-    pieces = part.frames(rows=ROWS_AT_ONCE)
+    pieces = (sift.file.source.blanked(piece) for piece in part.frames(rows=ROWS_AT_ONCE))
     empty = pd.DataFrame()
     try:
         for piece in sift.bad.good(piece for piece in pieces if len(piece)):

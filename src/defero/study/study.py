@@ -238,8 +238,8 @@ class Study(Preformatted, TeamAtWork):
         engine, workers, address
             Where the files are routed, as in `sweep`.
         **options
-            key, fees, error_cost, cost_matrix, absent, ask, uncertainty, unusual and bad_rows, as in `route`. Limits
-            and answers so far are about all cases together: call `route` with them.
+            key, fees, error_cost, cost_matrix, absent, ask, uncertainty, unusual, bad_rows and blank, as in `route`.
+            Limits and answers so far are about all cases together: call `route` with them.
         """
         for name in options:
             if name not in FILE_OPTIONS:

@@ -193,4 +193,6 @@ def _facts(
         groups=cuts["groups"],
         time=cuts["time"],
         split=cuts["split"],
+        blank=file.blank,
+        rename={written: meant for written, meant in file.spellings.meant.items() if written not in file.blank},
     )

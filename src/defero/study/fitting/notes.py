@@ -11,9 +11,9 @@ from defero.core.wording import join_names
 from defero.data.answers.class_codes import NO_CLASS, matching_codes
 from defero.data.case_file import Cases
 from defero.data.fingerprint import row_fingerprints
-from defero.data.recipes.columns import CategoricalColumn, Column, odd_cells
+from defero.data.recipes.columns import MOST_OFFERED, CategoricalColumn, Column, odd_cells
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.tables.cells import quote_cell, row_number
+from defero.data.tables.cells import row_number
 from defero.data.tables.item_keys import plain_name
 from defero.router import Router
 from defero.router.rows.seen import told_apart_by, with_answers
@@ -128,7 +128,7 @@ def _odd_cells(cases: Cases, router: Router) -> list[str]:
     """
     if not isinstance(router.recipe, FeatureRecipe):
         return []
-    frame, sentences = cases.table.features, []
+    frame, sentences = cases.table.features, list[str]()
     categories = {one.name: one for one in router.recipe.columns if isinstance(one, CategoricalColumn)}
     for name in (*categories, *router.recipe.dropped):
         odd, read = odd_cells(frame[name]), categories.get(name)
@@ -136,9 +136,15 @@ def _odd_cells(cases: Cases, router: Router) -> list[str]:
             continue
         row = row_number(frame, odd.place, first_row=cases.first_row)
         what = "is not used" if read is None else "is read as categories"
+        verb, cells = ("is not a number", "the cell") if odd.count == 1 else ("are not numbers", "such cells")
+        offered = odd.probably_blank[:MOST_OFFERED]
         sentences.append(
-            f"row {row}, column {name}: {quote_cell(frame[name].iloc[odd.place])} is not a number{odd.others()}, so "
-            f"the column {what}; leave such cells blank where the number is unknown."
+            Message(
+                f"column {name} {what}: {odd.listing()} {verb}, first in row {row}; correct {cells}, or leave "
+                f"{'it' if odd.count == 1 else 'them'} blank if the number is unknown",
+                *(() if not offered else (", or pass ", Argument("blank", list(offered)))),
+                ".",
+            )
         )
     return sentences
 

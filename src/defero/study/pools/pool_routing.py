@@ -16,7 +16,7 @@ from defero.data.case_file import Table, TableSource
 from defero.data.exports.export import TABLE
 from defero.data.tables.bad_cells import BadCell, BadCells
 from defero.data.tables.cells import no_such_column
-from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.read import read_frame
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
@@ -125,6 +125,7 @@ def route_pool(
     floor: float | None = None,
     capacity: Mapping[str, Any] | None = None,
     absent: Sequence[str] = (),
+    blank: Sequence[str] = (),
     bad_rows: str = "stop",
     progress: Callable[[int], None] | None = None,
 ) -> PoolRouting:
@@ -144,12 +145,14 @@ def route_pool(
         As in `PoolRouter.route`, for the whole file.
     absent : names
         Members who cannot be asked.
+    blank : values
+        Those that mean none, beside those of `fit`.
     bad_rows : "stop" or "skip"
         As in `Study.route`.
     progress : callable, optional
         Called with the number of rows decided.
     """
-    router, source = study.router, TableSource.of(table)
+    router, source = study.router, TableSource.of(table, blanks=study.blanks(blank).without(key))
     if router.recipe is None:
         raise InputError(f"{study.name}: was fitted on a matrix, not on a table; call its route in Python.")
     if out is not None and source.path is not None and out.exists() and out.samefile(source.path):
@@ -167,7 +170,7 @@ def route_pool(
     where = {"source": source.name, "first_row": source.first_row}
     bad = _bad_rows(router, given, source, skip=are_skipped(bad_rows))
     rule |= {"budget": budget, "capacity": capacity}
-    options = {"rule": rule, "fees": given, "key": key, "bad_rows": bad_rows}
+    options = {"rule": rule, "fees": given, "key": key, "bad_rows": bad_rows, "blank": source.blanks.values}
     with sink_to(out, routing, bad, file_format=TABLE, identity=_identity(router, source, options, limited)) as sink:
         pieces = bad.good(_pieces(router, source, key, bad))
         for piece, features, decision in (_whole if limited else _each)(router, pieces, given, rule, where):
@@ -281,7 +284,7 @@ def _pieces(router: PoolRouter, source: TableSource, key: str | None, bad: BadRo
     if source.path is None:
         return iter([source.read(as_text=[])])
     texts = [*router.recipe.categorical, *([] if key is None else [key])]
-    return read_chunks(source.path, as_text=texts, on_bad=bad.on_bad, start=bad.n_read)
+    return source.chunks(as_text=texts, on_bad=bad.on_bad, start=bad.n_read)
 
 
 def _key(router: PoolRouter, key: str | None, columns: list[str], *, source: str) -> str | None:

@@ -75,9 +75,9 @@ def route_cases(
     if out is not None and path is not None and path.is_dir() and path.resolve() in out.resolve().parents:
         raise InputError(Argument("out", str(out)), ": is inside the folder of the cases; choose another folder.")
     one_of("unusual", unusual, UNUSUAL)
-    if reading.answers is None and reading.spellings:
+    if reading.answers is None and reading.rename:
         raise InputError(
-            Argument("rename" if reading.rename else "blank"),
+            Argument("rename"),
             ": is about the answers so far, and there are none; leave it out, or pass ",
             Argument("answers"),
             ".",
@@ -131,7 +131,7 @@ def _identity(
     money = terms.money
     options = {
         "reading": {one.name: getattr(reading, one.name) for one in fields(reading) if one.name not in _TABLES},
-        "spellings": repr(reading.spellings),
+        "spellings": repr(reading.spellings(router.facts)),
         "fees": [money.terms.fees, money.columns, money.terms.costs.matrix, money.terms.costs_given],
         "terms": [terms.available, terms.ask, terms.uncertainty, terms.ask_unusual],
         "limits": limits,
