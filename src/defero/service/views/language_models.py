@@ -76,8 +76,13 @@ class LanguageModel:
         return {name: value for name, value in vars(self).items() if name not in _STATE}
 
     def may_call(self, now: float) -> bool:
-        """Whether a call keeps the pace."""
-        return self.next_at <= now + AHEAD
+        """Whether a call keeps the pace; a time further ahead than any pause is that of a clock that was wrong.
+
+        >>> model = LanguageModel("p1", "https://a.example", "m", next_at=110.0, within=600.0)
+        >>> model.may_call(100.0), model.may_call(109.5), replace(model, next_at=1e6).may_call(100.0)
+        (False, True, True)
+        """
+        return not now + AHEAD < self.next_at <= now + self.within + 2 * _MINUTE
 
     def price(self, tokens_in: int | None, tokens_out: int | None) -> float:
         """Return what a call costs.
@@ -111,7 +116,8 @@ def apply(models: Mapping[str, LanguageModel], entry: Entry) -> dict[str, Langua
             changed[fact.person] = LanguageModel.from_dict({**fact.terms, "person": fact.person, "next_at": next_at})
         case CallBegun() if before is not None:
             pace = (_MINUTE + AHEAD) / before.per_minute
-            changed[fact.person] = replace(before, next_at=max(before.next_at, entry.at) + pace)
+            start = entry.at if before.may_call(entry.at - AHEAD) else before.next_at
+            changed[fact.person] = replace(before, next_at=start + pace)
         case CallFailed() if before is not None:
             slower = fact.retry_at if fact.status == 429 and fact.retry_at is not None else 0.0
             next_at = max(before.next_at, slower)
