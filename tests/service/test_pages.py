@@ -1,5 +1,6 @@
 """Pages in this process: every route by role, links and sessions, CSRF, and what the inbox and the console show."""
 
+import html
 import re
 
 import pytest
@@ -286,3 +287,17 @@ def test_cases_come_from_a_pasted_table(office, lead):
     for table in ("", "a,b,c,d\n", "a,b,c,d\n1,2,x,3"):
         assert lead.send(on, on=on, table=table).status_code == 422
     assert "There is no such case" in lead.page(f"{on}?find=nobody")
+
+
+def test_a_table_that_cannot_be_read_comes_back_with_the_reason(office, lead):
+    for table in ('a,b,c,d\n"1,2,3,4\n' + "x" * 140_000, "a,b,c,d\n1,2,x,4", ""):
+        reply = lead.send("/console/cases", on="/console/cases", table=table)
+        assert reply.status_code == 422, table[:20]
+        assert "Nothing was added." in reply.text
+        assert table[:20] in html.unescape(reply.text)
+
+
+def test_ids_that_are_none_are_not_looked_for(office, ann, lead):
+    for case in ("c1\x00", "x", "c1' --"):
+        assert ann.send("/inbox/answer", on="/inbox", case=case, answer="ill").status_code == 404
+    assert "There is no such case." in lead.page("/console/cases?find=a%00b")
