@@ -49,6 +49,7 @@ class LanguageModelOut(LanguageModelIn):
 
     person: str = Field(examples=["p3"])
     next_at: float = Field(description="Calls keep an even pace: about when the next one may be made.")
+    last_at: float | None = Field(description="When it was called last, in seconds since 1970.")
     failures: int = Field(description="Calls in a row that failed.")
     status: int | None = Field(description="HTTP status of the last call, if it failed; 0: no reply in time.")
     key_is_set: bool = Field(description="Whether this server process has the key.")

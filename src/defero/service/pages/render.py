@@ -23,6 +23,7 @@ NAV = {
         ("/console/people", "People"),
         ("/console/policy", "Policy"),
         ("/console/models", "Models"),
+        ("/console/connections", "Connections"),
     ],
 }
 """Links at the top of every page, by role."""

@@ -10,7 +10,19 @@ from starlette.exceptions import HTTPException
 
 from defero.service.api.app import make_app
 from defero.service.office import Office
-from defero.service.pages import assets, cases, console, drift, inbox, inbox_actions, models, people, policy, session
+from defero.service.pages import (
+    assets,
+    cases,
+    connections,
+    console,
+    drift,
+    inbox,
+    inbox_actions,
+    models,
+    people,
+    policy,
+    session,
+)
 from defero.service.pages.render import render
 from defero.service.problems import TITLES, Problem, database_away
 
@@ -25,6 +37,7 @@ ROUTERS = (
     drift.router,
     policy.router,
     models.router,
+    connections.router,
 )
 """One for each page."""
 
