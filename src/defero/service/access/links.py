@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from defero.service.access.signing import opened, sign
-from defero.service.access.tokens import DEFAULT_DAYS, issue_token
+from defero.service.access.tokens import DEFAULT_DAYS, PREFIX, issue_token
 
 SESSION_DAYS = 7.0
 """How long a browser stays signed in; after that the link is opened again."""
@@ -15,13 +15,19 @@ def issue_link(connection: Connection, key: bytes, person: str, *, now: float, d
 
     It holds a token of its own: revoking the person's tokens ends the link.
     """
-    token = issue_token(connection, person, now=now, days=days)
-    return f"/in/{sign(key, 'link', token, expires=now + _DAY * days)}"
+    secret = issue_token(connection, person, now=now, days=days).removeprefix(PREFIX)
+    return f"/in/{sign(key, 'link', secret, expires=now + _DAY * days)}"
 
 
 def session_of(key: bytes, link: str, *, now: float) -> tuple[str, str] | None:
     """Return the token of a link and a session for the cookie; None where the link does not hold."""
-    token = opened(key, "link", link, now=now)
-    if token is None:
+    secret = opened(key, "link", link, now=now)
+    if secret is None:
         return None
-    return token, sign(key, "session", token, expires=now + _DAY * SESSION_DAYS)
+    return PREFIX + secret, sign(key, "session", secret, expires=now + _DAY * SESSION_DAYS)
+
+
+def token_of(key: bytes, session: str, *, now: float) -> str | None:
+    """Return the token of a session; None where it does not hold."""
+    secret = opened(key, "session", session, now=now)
+    return None if secret is None else PREFIX + secret

@@ -4,8 +4,9 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from defero.service.access.forms import CSRF_FIELD, form_of
+from defero.service.access.links import token_of
 from defero.service.access.roles import OPEN, OPEN_PAGES, PAGES, ROUTES, WITH_SECRET
-from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches, opened
+from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches
 from defero.service.access.tokens import Caller
 from defero.service.office import Office
 from defero.service.problems import Problem
@@ -73,7 +74,7 @@ async def _known(request: Request, office: Office) -> Caller | None:
             return office.tokens.caller(given)
         return await run_in_threadpool(office.tokens.caller, given)
     session = request.cookies.get(SESSION_COOKIE)
-    token = None if session is None else opened(office.key, "session", session, now=office.clock())
+    token = None if session is None else token_of(office.key, session, now=office.clock())
     if session is None or token is None:
         return None
     if request.method not in SAFE and not csrf_matches(office.key, session, await _csrf_given(request)):

@@ -25,6 +25,7 @@ IdempotencyKey = Annotated[
     str | None,
     Header(
         pattern=r"^[!-~]{1,200}$",
+        examples=["import-2026-11-16-17"],
         description="A text of your choice. A request that comes again with it does nothing, and gets the same reply.",
     ),
 ]

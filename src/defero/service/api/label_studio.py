@@ -25,7 +25,9 @@ from defero.service.store.tables import SECRETS
 
 router = APIRouter(tags=["Label Studio"])
 InOffice = Annotated[Office, Depends(office_of)]
-Secret = Annotated[str | None, Header(alias=SECRET_HEADER, description="As `PUT /v1/label-studio` shows it.")]
+Secret = Annotated[
+    str | None, Header(alias=SECRET_HEADER, examples=["..."], description="As `PUT /v1/label-studio` shows it.")
+]
 
 
 @router.get("/v1/label-studio", response_model=StudioOut, responses=responses(404))
