@@ -105,6 +105,7 @@ def test_erasing_removes_content_and_names_and_keeps_figures(clients):
         ({"content": b"{", "headers": {"content-type": "application/json"}}, 400),
         ({"json": {"cases": []}}, 422),
         ({"json": {"cases": [{"features": [1.0]}]}}, 422),
+        ({"json": {"cases": [{"features": []}]}}, 422),
         ({"json": {"cases": [{"features": {"a": 1}}]}}, 422),
         ({"json": {"cases": [{"features": UNSURE, "more": 1}]}}, 422),
         ({"json": {"cases": [{"features": UNSURE, "key": "a\x00b"}]}}, 422),

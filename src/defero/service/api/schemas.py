@@ -36,7 +36,7 @@ class CaseIn(Strict):
     """A new case: the features that the model was fitted on, and anything else that an expert should see."""
 
     key: Name | None = Field(None, description="Your own name of the case. It can be erased.", examples=["patient-7"])
-    features: dict[str, Cell] | list[FiniteFloat] = Field(
+    features: dict[str, Cell] | Annotated[list[FiniteFloat], Field(min_length=1)] = Field(
         examples=[{"age": 41, "site": "arm"}],
         description="By column; in order for a model that was fitted on an array.",
     )
