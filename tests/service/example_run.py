@@ -117,7 +117,7 @@ def _others(run):
     model = {
         "url": f"{NOTHING_THERE}/v1",
         "model": "llama-3.3-70b",
-        "prompt": "A patient says: {x0}",
+        "prompt": "It says: {x0}",
         "per_call": 0.002,
     }
     run.call("PUT /v1/language-models/{person}", {**model, "key_variable": "DEFERO_KEY_LLM"}, person="p2")
