@@ -11,6 +11,7 @@ from defero.core import Decision, Scores
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import Labels
 from defero.core.posterior import at
+from defero.data.tables.text_arrays import text_array, text_at
 
 Columns = dict[str, Any]
 
@@ -40,17 +41,17 @@ def decision_columns(
     class_idx, p_model = scores.class_idx, scores.model_proba
     if model_idx is not None:
         class_idx, p_model = model_idx, np.where(model_idx == class_idx, p_model, at(scores.class_proba, model_idx))
-    who = decision.name
-    asked = who if panels is None else _joined(panels, decision.expert_names)
+    names, who = decision.expert_names, decision.expert
+    alone = text_at((*names, ""), who)
     return {
-        "route": who,
-        "panel": np.where(decision.deferred, asked, ""),
-        "model_says": classes[class_idx],
-        "unusual": decision.unusual,
+        "route": text_at((*names, "model"), who),
+        "panel": alone if panels is None else text_array(_joined(panels & decision.deferred[:, None], names)),
+        "model_says": text_at(classes, class_idx),
+        "unusual": text_array(decision.unusual),
         "p_model": _rounded(p_model),
         **_expert_columns(scores, decision.expert_names, sd),
         "expected_cost": _rounded(decision.expected_cost),
-        "reason": decision.reason,
+        "reason": text_array(decision.phrases()),
     }
 
 
@@ -63,13 +64,11 @@ def _expert_columns(scores: Scores, names: tuple[str, ...], sd: FloatArray | Non
     return columns
 
 
-def _joined(panels: BoolArray, names: tuple[str, ...]) -> Labels:
-    """Return the names of each panel, (n,)."""
+def _joined(panels: BoolArray, names: tuple[str, ...]) -> Any:
+    """Return the names of each panel as an Arrow array of n texts."""
     ends = np.concatenate([[0], np.cumsum(panels.sum(axis=1))]).astype(np.int32)
     members = pa.array(names, pa.string()).take(pa.array(np.nonzero(panels)[1]))
-    texts = pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), members), "; ")
-    joined: Labels = texts.to_numpy(zero_copy_only=False)
-    return joined
+    return pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), members), "; ")
 
 
 def _rounded(values: FloatArray) -> FloatArray:
