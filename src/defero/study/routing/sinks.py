@@ -20,7 +20,7 @@ from defero.study.routing.decisions import Columns
 from defero.study.routing.repeated_keys import RepeatedKeys, key_marks, n_repeated_in
 
 DECISIONS, BAD_ROWS, BAD_CELLS, KEYS = "decisions", "bad-rows", "bad-cells", "keys"
-"""Files of a journal. The list of bad rows is made for spreadsheets; the bad cells are what another run goes on with."""
+"""Files of a journal. The list of bad rows is for spreadsheets; with the bad cells another run goes on."""
 
 
 class Sink(ABC):
