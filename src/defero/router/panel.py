@@ -165,9 +165,9 @@ class Panel:
         fee, can = fee_matrix(fees, **shape, expert_names=expert_names), availability(available, **shape)
         can_then = np.ones(scores.n_experts, np.bool_) if self.available is None else np.array(self.available)
         why = []
-        if not np.allclose(
-            fee, fee_matrix(self.terms.fees_in_errors, **shape, expert_names=expert_names), rtol=1e-12, atol=0
-        ):
+        fees_then = self.terms.fees_in_errors
+        of_all = fee if fees is not None and np.ndim(fees) == 2 else fee[:1]  # the same for each item: one is compared
+        if not np.allclose(of_all, np.zeros(scores.n_experts) if fees_then is None else fees_then, rtol=1e-12, atol=0):
             why.append("other fees than in conformalize")
         if (can_then & ~can).any():
             why.append("absent experts")
@@ -184,10 +184,12 @@ class Panel:
         )
         if not fill_empty:
             return raw
-        best, _ = best_expert(np.where(can & proven, scores.expert_value - fee, -np.inf))
-        filled = ~raw.mask.any(axis=1) & (best != MODEL)
-        mask = raw.mask.copy()
-        mask[filled, best[filled]] = True
+        empty = np.flatnonzero(~raw.mask.any(axis=1))
+        value = np.where(can[empty] & proven, scores.expert_value[empty] - fee[empty], -np.inf)
+        best, _ = best_expert(value)
+        some = best != MODEL
+        mask, filled = raw.mask.copy(), np.zeros(len(raw), dtype=np.bool_)
+        mask[empty[some], best[some]] = filled[empty[some]] = True
         return ExpertSets(mask, expert_names, filled)
 
     def vote(

@@ -9,7 +9,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, n
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names, three_decimals
+from defero.core.wording import count_of, join_names, named_decimals
 
 MODEL = -1
 
@@ -117,41 +117,49 @@ class Decision(Deciders):
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return route, expected_cost and reason."""
         costs = self.expected_cost[:most]
-        return {"route": self.name[:most], "expected_cost": costs, "reason": self._reasons(most)}
+        return {"route": self.name[:most], "expected_cost": costs, "reason": self.phrases(most).tolist()}
 
     @property
     def reason(self) -> list[str]:
         """One short phrase per item that names the numbers compared."""
-        return self._reasons()
+        phrases: list[str] = self.phrases().tolist()
+        return phrases
 
     @property
     def coverage(self) -> float:
         """The share of items that the model answers; nan for no items."""
         return float(np.mean(~self.deferred)) if len(self) else float("nan")
 
-    def _reasons(self, most: int | None = None) -> list[str]:
-        """Return the phrases of the first items, a whole column at a time: a million of them take a second."""
+    def phrases(self, most: int | None = None) -> Labels:
+        """Return the `reason` of the first items as an array, (n,), a whole column at a time."""
         who = np.array([*self.expert_names, "model"], dtype=object)
         best, asked, withheld = self.best_expert[:most], self.expert[:most], self.withheld[:most]
         model_value, best_value = self.model_value[:most], self.best_value[:most]
-        model = "model " + three_decimals(model_value)
-        expert = who[best] + " " + three_decimals(best_value)
-        phrase = np.where(
-            (asked == best) & (best_value >= model_value), expert + " >= " + model, model + " > " + expert
-        )
+        at_least = (asked == best) & (best_value >= model_value)
+        more = ~at_least & (asked == MODEL) & (model_value > best_value)
+        phrase = np.full(len(best), "no expert available", dtype=object)
+
+        def model(rows: IntArray, after: str = "") -> Any:
+            return named_decimals(("model ",), np.zeros(len(rows), dtype=np.int64), model_value[rows], after=after)
+
+        def expert(rows: IntArray, after: str = "") -> Any:
+            return named_decimals([f"{name} " for name in self.expert_names], best[rows], best_value[rows], after=after)
+
+        known = best != MODEL
+        rows = np.flatnonzero(at_least & known)
+        phrase[rows] = expert(rows, after=" >= ") + model(rows)
+        rows = np.flatnonzero(more & known)
+        phrase[rows] = model(rows, after=" > ") + expert(rows)
+        unusual = self.unusual[:most]
+        marked = unusual != ""
         # Baselines do not decide by these numbers.
-        odd = np.flatnonzero(
-            ~((asked == best) & (best_value >= model_value)) & ~((asked == MODEL) & (model_value > best_value))
-        )
+        odd = np.flatnonzero(~at_least & ~more & known)
         rule = f": {self.why_not}, with " if self.why_not else " by rule, with "
-        phrase[odd] = who[asked[odd]] + rule + model[odd] + " and best expert " + expert[odd]
-        unusual = self.unusual[:most].astype(object)
-        forced = odd[(asked[odd] == best[odd]) & (unusual[odd] != "")]
-        phrase[forced] = expert[forced] + ", though " + model[forced]
-        phrase[best == MODEL] = "no expert available"
-        marked = np.flatnonzero(unusual != "")
-        phrase[marked] += "; unusual: " + unusual[marked]
+        phrase[odd] = who[asked[odd]] + rule + model(odd) + " and best expert " + expert(odd)
+        forced = odd[(asked[odd] == best[odd]) & marked[odd]]
+        phrase[forced] = expert(forced, after=", though ") + model(forced)
+        if marked.any():
+            phrase[marked] += "; unusual: " + unusual[marked]
         unproven = np.flatnonzero(withheld != MODEL)
         phrase[unproven] += "; insufficient evidence on " + who[withheld[unproven]]
-        reasons: list[str] = phrase.tolist()
-        return reasons
+        return phrase

@@ -14,6 +14,7 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import count_of, join_names, list_in_words
+from defero.data.recipes.checked_numbers import LARGEST_NUMBER
 from defero.data.recipes.embedded_column import EmbeddedColumn
 from defero.data.recipes.text_column import TextColumn
 from defero.data.recipes.text_vectors import VectorColumn
@@ -83,7 +84,8 @@ class NumericColumn:
         if not self.varies or self.missing or not len(values) or values.dtype.kind not in "iuf":
             return None
         # NaN is in no range.
-        return values if self.low < float(values.min()) and float(values.max()) < self.high else None
+        low, high = max(self.low, -LARGEST_NUMBER), min(self.high, LARGEST_NUMBER)
+        return values if low < float(values.min()) and float(values.max()) < high else None
 
     def encode(self, values: FloatArray) -> FloatArray:
         """Turn (n,) numbers, NaN where blank, into (n, outputs)."""

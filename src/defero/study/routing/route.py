@@ -240,9 +240,7 @@ def _decided(
 ) -> Columns:
     """Decide the cases of a piece; return the columns of the table of decisions."""
     assert router.recipe is not None
-    features = router.features(piece, source=arrivals.source, first_row=arrivals.first_row)
-    scores = router.score_features(features)
-    unusual = router.unusual(features)
+    features, scores, unusual = router.scored(piece, source=arrivals.source, first_row=arrivals.first_row)
     money = terms.money.on(piece, source=arrivals.source, first_row=arrivals.first_row)
     decision = decide_under(
         router,
@@ -277,7 +275,7 @@ def _decided(
     routing.load.update(dict(zip(("model", *router.expert_names), asked, strict=True)))
     if plan is not None and plan.so_far is not None:
         routing.load.subtract({"model": n_settled, SETTLED: -n_settled})
-    routing.unusual += int((decision.unusual != "").sum())
+    routing.unusual += 0 if unusual is None else int((unusual != "").sum())
     routing.remarks.update(router.recipe.remarks(piece))
     facts = router.facts
     ours = {facts.label, facts.key, facts.groups, facts.time, facts.split, key, *router.expert_names}
