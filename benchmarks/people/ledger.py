@@ -83,9 +83,7 @@ class Ledger:
 def _is_trial(entry: Mapping[str, object]) -> bool:
     """Return whether a line has the fields of a trial; an older one may lack those that have a default."""
     known = {field.name for field in fields(Trial)}
-    needed = {
-        field.name for field in fields(Trial) if field.default is MISSING and field.default_factory is MISSING
-    }
+    needed = {field.name for field in fields(Trial) if field.default is MISSING and field.default_factory is MISSING}
     return needed <= entry.keys() <= known
 
 
