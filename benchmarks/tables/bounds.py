@@ -21,6 +21,7 @@ from defero.core.checks.arrays import FloatArray, IntArray
 
 RESULTS = Path(__file__).parents[1] / "results" / "tables_bounds.json"
 SPLITS = 10
+TIES = "few-skilled-50"
 ALL_KNOWN, SKILL_KNOWN, LAW_KNOWN, CASES_KNOWN = (
     "knows the classes and the skills",
     "knows the skills, learns the classes",
@@ -80,6 +81,25 @@ def cases_known(region: Callable[[FloatArray], IntArray], split: Split) -> float
     return _accuracy(choose(split.truth.class_proba, share[where[1]], split.test), split)
 
 
+def tied_experts(split: Split) -> dict[str, float]:
+    """Return how many experts share the highest count of right answers, and what asking each of them alone would give.
+
+    The best model answers where it is surer than the share of right answers of such an expert, with one right and one
+    wrong answer added.
+    """
+    assert split.truth is not None
+    right = (split.train.correct & split.train.observed).sum(axis=0)
+    tied = np.flatnonzero(right == right.max())
+    share = plain.shares(split.train)[tied[0]]
+    accuracies = []
+    for j in tied:
+        alone = np.zeros(split.test.answer_idx.shape)
+        alone[:, j] = share
+        accuracies.append(_accuracy(choose(split.truth.class_proba, alone, split.test), split))
+    summary = {"mean": np.mean(accuracies), "sd": np.std(accuracies), "range": np.ptp(accuracies)}
+    return {"n": len(tied)} | {name: round(float(value), 5) for name, value in summary.items()}
+
+
 def _hard(features: FloatArray) -> IntArray:
     return true_gain.is_hard(features).astype(np.int64)
 
@@ -110,13 +130,25 @@ def main() -> int:
         splits = [SETTINGS[name].draw(seed) for seed in range(SPLITS)]
         reached[name] = {told: [round(bound(split), 5) for split in splits] for told, bound in bounds.items()}
         print(name, {told: round(float(np.mean(values)), 4) for told, values in reached[name].items()}, flush=True)
-    RESULTS.write_text(json.dumps(reached, indent=1) + "\n")
+    write(reached)
     return 0
+
+
+def write(reached: dict[str, dict[str, list[float]]]) -> None:
+    """Write the bounds, and the ties of few-skilled-50, whose experts differ in nothing but luck."""
+    ties = [tied_experts(SETTINGS[TIES].draw(seed)) for seed in range(SPLITS)]
+    RESULTS.write_text(json.dumps({"bounds": reached, "ties": ties}, indent=1) + "\n")
 
 
 def stored() -> dict[str, dict[str, list[float]]]:
     """Return {set: {what a team is told: its accuracy on each split}}; empty before the command has run."""
-    found: dict[str, dict[str, list[float]]] = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    found: dict[str, dict[str, list[float]]] = json.loads(RESULTS.read_text())["bounds"] if RESULTS.is_file() else {}
+    return found
+
+
+def stored_ties() -> list[dict[str, float]]:
+    """Return `tied_experts` of each split of few-skilled-50; empty before the command has run."""
+    found: list[dict[str, float]] = json.loads(RESULTS.read_text())["ties"] if RESULTS.is_file() else []
     return found
 
 

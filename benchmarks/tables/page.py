@@ -19,7 +19,7 @@ def page(trials: Trials, settings: Mapping[str, Setting], systems: Mapping[str, 
     parts = [
         _opening(table),
         "## What was to be shown\n\n" + "\n".join(map(str, verdicts(table))),
-        why_section(table, reached),
+        why_section(table, reached, bounds.stored_ties()),
         _accuracy(table),
         reach_section(table, reached),
         _gains(table, reached),

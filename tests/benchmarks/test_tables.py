@@ -147,6 +147,15 @@ def test_a_team_that_is_told_more_gets_further():
     assert simulated.truth.best_model() < reached[1] <= reached[0]
 
 
+def test_experts_who_share_the_highest_count_are_found():
+    split = few_answers.draw_skilled(50, 1_000)
+    right = (split.train.correct & split.train.observed).sum(axis=0)
+    found = bounds.tied_experts(split)
+    assert found["n"] == (right == right.max()).sum()
+    assert 0.5 < found["mean"] <= 1
+    assert (found["range"] == 0) == (found["n"] == 1)
+
+
 def test_every_set_of_few_answers_or_true_gain_has_a_bound():
     judged = [name for name, setting in SETTINGS.items() if setting.kind in ("few answers", "true gain")]
     assert sorted(bounds.BOUNDS) == sorted(judged) == sorted(bounds.stored())
