@@ -59,7 +59,7 @@ def add_expert(
     defero add-expert model new_cases.csv --expert dr_d --out model_with_d
     """
     from defero.core.errors import InputError
-    from defero.study.model_target import writable
+    from defero.data.model_folder import writable
 
     study = opt.saved_study(model, text_encoder)
     study.check_name(expert)

@@ -181,9 +181,9 @@ def fit(
 
     defero fit scans --table cases.csv --image-column file --net wrn-28-4 --label truth --experts a,b --out model
     """
+    from defero.data.model_folder import writable
     from defero.study import Study, read_cases
     from defero.study.fitting.checks import check_test_share
-    from defero.study.model_target import writable
 
     _check_folder(table, table_file, image_column)
     if scores:

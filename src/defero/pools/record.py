@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.wording import count_of
-from defero.pools.baselines import best_single, training_hull
 from defero.pools.curve import PoolCurve, member_means, pool_curve
 from defero.pools.decision import PoolDecision
+from defero.pools.parts import best_single, training_hull
 from defero.pools.router import PoolRouter
 
 Z95 = 1.959964

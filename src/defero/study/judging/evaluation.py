@@ -21,10 +21,9 @@ from defero.router.judge import present_experts, terms_of
 from defero.router.roster import STAGE
 from defero.router.rows.fresh import Fresh
 from defero.study.absent import available_without
-from defero.study.judging.beside import groups_text, rivals_text
 from defero.study.judging.cautions import with_cautions
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
-from defero.study.judging.summary import record_text
+from defero.study.judging.summary import groups_text, record_text, rivals_text
 from defero.study.money.given import Money
 from defero.study.sifting import without_bad_fees
 from defero.study.team_cases import TeamCases
