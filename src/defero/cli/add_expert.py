@@ -65,7 +65,7 @@ def add_expert(
     study.check_name(expert)
     replaced = writable(out)
     if out.exists() and out.samefile(model):
-        raise InputError(f"--out {out}: is the model itself, which stays as it is; choose another name.")
+        raise InputError(f"{out}: is the model itself, which stays as it is; choose another name.", argument="out")
     cases = study.read(
         table,
         newcomer=expert,
