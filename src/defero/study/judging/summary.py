@@ -112,17 +112,17 @@ def _member_lines(record: TeamRecord) -> list[str]:
     """Return the team, the model and the experts; of many experts those who are asked most."""
     model = record.model_calibration
     promising = record.estimates == "probabilities"
-    shown = _largest([expert.asked.total for expert in record.experts])
+    largest = _largest([expert.asked.total for expert in record.experts])
     lines: list[tuple[str, Share, Share, ExpertRecord | ModelCalibration]]
     lines = [("model", record.model, model.decided, model)]
-    lines += [(one.name, one.alone, one.asked, one) for one in (record.experts[j] for j in shown)]
+    lines += [(one.name, one.alone, one.asked, one) for one in (record.experts[j] for j in largest)]
     rows = [["team", with_interval(record.team), "", "", *(["", ""] if promising else [])]]
     for name, alone, decided, member in lines:
         decides = decided.total / record.team.total if record.team.total else math.nan
         cells = [name, with_interval(alone), percent(decides), percent(decided.value)]
         rows.append([*cells, percent(member.promised), _error(member)] if promising else cells)
     head = ["", "right", "decides", "right there", *(["promised there", "smooth error"] if promising else [])]
-    more = len(record.experts) - len(shown)
+    more = len(record.experts) - len(largest)
     others = [f"... and {more} experts who are asked less; to_dict (--json) has all."] if more else []
     return [table(head, rows), *others, _COLUMNS, _PROMISES if promising else _WEIGHTS]
 
@@ -176,12 +176,12 @@ def _mean(one: MeanCost | None, like: float) -> str:
 
 def _recall_lines(record: TeamRecord) -> list[str]:
     """Return how much of each class is found; of many classes the most frequent."""
-    shown = _largest(record.class_counts)
+    largest = _largest(record.class_counts)
     rows = [
         [str(recalls.label), str(recalls.team.total), with_interval(recalls.team), with_interval(recalls.model)]
-        for recalls in (record.recall[k] for k in shown)
+        for recalls in (record.recall[k] for k in largest)
     ]
-    more = len(record.recall) - len(shown)
+    more = len(record.recall) - len(largest)
     others = [f"... and {more} rarer classes; to_dict (--json) has all."] if more else []
     return ["\n" + table(["class", "cases", "found by the team", "by the model"], rows), *others]
 

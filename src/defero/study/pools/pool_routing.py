@@ -68,13 +68,13 @@ class PoolRouting:
         return self.load.total()
 
     def __repr__(self) -> str:
-        shown = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
-        return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(shown, most=6)}); to_frame() has them."
+        loads = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
+        return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(loads, most=6)}); to_frame() has them."
 
     def _repr_html_(self) -> str:
         # Decisions in a file may be larger than memory: these are not read for a display.
-        shown = "" if self.decisions is None else decisions_html(self.decisions)
-        return f"<p>{escape(repr(self))}</p>{shown}"
+        html = "" if self.decisions is None else decisions_html(self.decisions)
+        return f"<p>{escape(repr(self))}</p>{html}"
 
     def state(self) -> dict[str, Any]:
         """Return the counts so far as plain values; `go_on` takes them."""
