@@ -1,13 +1,16 @@
 """`defero evaluate`: a saved team on cases it has not seen, alone or beside other teams."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_answering, show_notes, spelled
 from defero.cli.pool import evaluate_pool, is_pool, refuse
+
+if TYPE_CHECKING:
+    from defero.study import Evaluation
 
 
 def evaluate(
@@ -98,7 +101,11 @@ def evaluate(
     )
     if as_json:
         emit(judged.to_dict())
-        return
+    else:
+        _show(judged)
+
+
+def _show(judged: "Evaluation") -> None:
     if judged.left_out_sentence():
         echo(f"{judged.left_out_sentence()}\n")
     show_answering(judged.router.facts.answering, when="when it was fitted")

@@ -231,7 +231,7 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
         if not (is_column and column):
             name, equals, fee = entry.rpartition("=")
         if name in given:
-            raise InputError(f"--fee: {name} has two entries; leave one of them out.")
+            raise InputError(f": {name} has two entries; leave one of them out.", argument="fees")
         given.add(name)
         if is_column and column:
             fees[name] = f"@{column}"
@@ -241,7 +241,7 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
         except ValueError:
             name = name or entry
             raise InputError(
-                f"--fee {entry}: expected NAME=MONEY with a number, such as {name}=0.05, or NAME=@COLUMN."
+                f"{entry}: expected NAME=MONEY with a number, such as {name}=0.05, or NAME=@COLUMN.", argument="fees"
             ) from None
     return fees or None
 
@@ -260,12 +260,13 @@ def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] 
         fewest, colon, most = limits.rpartition(":")
         whole = all(not one or one.isdecimal() for one in (fewest, most)) and (bool(most) or bool(colon))
         if name in capacity:
-            raise InputError(f"--capacity: {name} has two entries; leave one of them out.")
+            raise InputError(f": {name} has two entries; leave one of them out.", argument="capacity")
         if name and whole:
             capacity[name] = int(fewest or 0), int(most) if most else None
         else:
             raise InputError(
-                f"--capacity {entry}: expected NAME=MOST or NAME=FEWEST:MOST with whole numbers, such as dr_a=40."
+                f"{entry}: expected NAME=MOST or NAME=FEWEST:MOST with whole numbers, such as dr_a=40.",
+                argument="capacity",
             )
     return capacity or None
 

@@ -67,10 +67,10 @@ def show_rename(error: Exception) -> None:
 
 def show_lines(lines: "Sequence[str]", *, most: int, what: str) -> None:
     """Print lines; of too many the first."""
-    shown = lines if len(lines) <= most else lines[:most]
-    echo("\n".join(shown))
-    if len(shown) < len(lines):
-        echo(f"  ... and {len(lines) - len(shown)} more {what}; --json tells of all.")
+    first_lines = lines if len(lines) <= most else lines[:most]
+    echo("\n".join(first_lines))
+    if len(first_lines) < len(lines):
+        echo(f"  ... and {len(lines) - len(first_lines)} more {what}; --json tells of all.")
 
 
 def show_answering(facts: "AnsweringFacts | None", *, when: str) -> None:

@@ -59,18 +59,7 @@ def _from_wide(file: CaseFile) -> Cases:
     frame = file.spellings.apply_to(frame, [file.label, *experts])
     named = _named(file, label=file.label, key=file.key, experts=experts)
     chosen, left_out = file.choose(frame, named)
-    label, filled = file.label, None
-    remarks: tuple[str, ...] = ()
-    if file.majority:
-        frame, label, filled = _with_majority(frame, file, experts)
-        remarks = _left_out(_labelled(filled), source)
-    elif label is not None:
-        has_label = _filled(frame[label], file)
-        frame, remarks = frame[has_label], _left_out(has_label, source)
-    assert label is not None  # check_case_file
-    if file.source.is_text:
-        frame = frame.copy(deep=False)
-        frame[label] = parse_labels(frame[label])
+    frame, label, filled, remarks = _with_labels(frame, file, experts)
     table = table_from_frame(
         frame,
         source=source,
@@ -94,6 +83,23 @@ def _from_wide(file: CaseFile) -> Cases:
         first_row=first,
         remarks=remarks,
     )
+
+
+def _with_labels(
+    frame: pd.DataFrame, file: CaseFile, experts: tuple[str, ...]
+) -> tuple[pd.DataFrame, str, KnownLabels | None, tuple[str, ...]]:
+    """Return the rows that have a label, the label's column, the labels with majorities, and what was left out."""
+    if file.majority:
+        frame, label, filled = _with_majority(frame, file, experts)
+        remarks = _left_out(_labelled(filled), file.name)
+    else:
+        assert file.label is not None  # check_case_file
+        label, filled, has_label = file.label, None, _filled(frame[file.label], file)
+        frame, remarks = frame[has_label], _left_out(has_label, file.name)
+    if file.source.is_text:
+        frame = frame.copy(deep=False)
+        frame[label] = parse_labels(frame[label])
+    return frame, label, filled, remarks
 
 
 def _with_majority(

@@ -215,11 +215,11 @@ class Judge:
 
 def corrected_marks(scores: FloatArray, judge: Judge) -> FloatArray:
     """Return a judge's marks without its errors on average, `Judge.unbiased`; NaN stays NaN."""
-    seen = np.isfinite(scores)
-    if not np.isin(scores[seen], (0, 1)).all():
+    scored = np.isfinite(scores)
+    if not np.isin(scores[scored], (0, 1)).all():
         raise InputError("corrects marks of 0 or 1, and some scores lie between.", argument="judge")
     corrected = np.full(scores.shape, np.nan)
-    corrected[seen] = judge.unbiased(scores[seen])
+    corrected[scored] = judge.unbiased(scores[scored])
     return corrected
 
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.wording import count_of
-from defero.pools.baselines import best_single, training_hull
 from defero.pools.curve import PoolCurve, member_means, pool_curve
 from defero.pools.decision import PoolDecision
+from defero.pools.parts import best_single, training_hull
 from defero.pools.router import PoolRouter
 
 Z95 = 1.959964
@@ -102,8 +102,8 @@ class PoolRecord:
     @property
     def has_gaps(self) -> bool:
         """Whether a member who can be asked has no score for some item."""
-        seen = np.isfinite(self.scores)
-        return not bool(seen[:, seen.any(axis=0)].all())
+        scored = np.isfinite(self.scores)
+        return not bool(scored[:, scored.any(axis=0)].all())
 
     def compared_items(self) -> str:
         """Return on which items the ways are compared, in words."""
@@ -211,16 +211,16 @@ def judge_pool(
     """
     present = np.broadcast_to(True if available is None else np.asarray(available, dtype=np.bool_), scores.shape)
     scores = np.where(present, scores, np.nan)
-    seen = np.isfinite(scores)
-    if not seen.any(axis=1).all():
+    scored = np.isfinite(scores)
+    if not scored.any(axis=1).all():
         raise InputError("must have a score of a member who can be asked for every item.", argument="scores")
-    decision = router.route(X, prices=prices, available=seen, **rule)
+    decision = router.route(X, prices=prices, available=scored, **rule)
     expected, price = router.scores(X), router.prices(X, prices)
-    here: BoolArray = np.asarray(seen.any(axis=0))
+    here: BoolArray = np.asarray(scored.any(axis=0))
     best = best_single(router, here)
-    compared: BoolArray = seen[:, best] if seen[:, best].any() else np.ones(len(scores), dtype=np.bool_)
+    compared: BoolArray = scored[:, best] if scored[:, best].any() else np.ones(len(scores), dtype=np.bool_)
     rows = np.flatnonzero(compared)
-    own, cost, can = scores[rows], price[rows], seen[rows]
+    own, cost, can = scores[rows], price[rows], scored[rows]
     achieved = own[np.arange(len(rows)), decision.expert[rows]]
     paid = cost[np.arange(len(rows)), decision.expert[rows]]
     of_group = np.arange(len(rows)) if groups is None else np.asarray(groups)[rows]
@@ -293,14 +293,14 @@ def _curve(
     return pool_curve(expected, price, scores=scores, expert_names=router.expert_names, hull=hull)
 
 
-def _oracle(scores: FloatArray, price: FloatArray, seen: BoolArray) -> Way:
-    top = np.where(seen, scores, -np.inf).max(axis=1)
-    cost = np.where(seen & (scores == top[:, None]), np.nan_to_num(price, nan=np.inf), np.inf).min(axis=1)
+def _oracle(scores: FloatArray, price: FloatArray, scored: BoolArray) -> Way:
+    top = np.where(scored, scores, -np.inf).max(axis=1)
+    cost = np.where(scored & (scores == top[:, None]), np.nan_to_num(price, nan=np.inf), np.inf).min(axis=1)
     return Way("oracle", _mean(top), _mean(cost[np.isfinite(cost)]))
 
 
-def _row_means(values: FloatArray, seen: Any) -> FloatArray:
-    return np.where(seen, values, 0.0).sum(axis=1) / seen.sum(axis=1)
+def _row_means(values: FloatArray, scored: Any) -> FloatArray:
+    return np.where(scored, values, 0.0).sum(axis=1) / scored.sum(axis=1)
 
 
 def _mean(values: FloatArray) -> float:

@@ -128,8 +128,8 @@ def _members(record: PoolRecord) -> Html:
         for row in rows
     ]
     head = ["member", "items", "promised there", "kept there", "score on all items", "price of an item"]
-    shown = folded_rows(cells, lambda part: table("Items that each member gets.", head, part), rest="Show {n} others")
-    return section("members", "Who is asked?", shown)
+    html = folded_rows(cells, lambda part: table("Items that each member gets.", head, part), rest="Show {n} others")
+    return section("members", "Who is asked?", html)
 
 
 def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]:

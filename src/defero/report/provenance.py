@@ -88,8 +88,8 @@ def footer(record: TeamRecord, provenance: Provenance) -> Html:
         ("Date", provenance.made),
         ("Command", tag("code", provenance.command)),
     ]
-    shown = joined(joined([tag("dt", name), tag("dd", value)]) for name, value in lines if value)
-    return tag("footer", tag("h2", "How this report was made"), tag("dl", shown))
+    entries = joined(joined([tag("dt", name), tag("dd", value)]) for name, value in lines if value)
+    return tag("footer", tag("h2", "How this report was made"), tag("dl", entries))
 
 
 def _pairs(values: Mapping[str, object]) -> str:

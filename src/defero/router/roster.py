@@ -97,7 +97,7 @@ def remove_expert(router: "Router", name: str) -> "Router":
 
 def rename_expert(router: "Router", old: str, new: str) -> "Router":
     """Return a router in which an expert has another name, and nothing else has changed."""
-    place = place_of(router, old)
+    place = place_of(router, old, argument="old")
     if new == old:
         return router
     check_name(router, new)
@@ -108,11 +108,11 @@ def rename_expert(router: "Router", old: str, new: str) -> "Router":
 _DROPS = "{} drops the panel's thresholds; call conformalize again."
 
 
-def place_of(router: "Router", name: str) -> int:
+def place_of(router: "Router", name: str, *, argument: str = "name") -> int:
     """Return an expert's place among the J."""
     if name not in router.expert_names:
         hint = did_you_mean(str(name), router.expert_names)
-        raise InputError(f"no expert {name!r}{hint} There are {join_names(router.expert_names)}.")
+        raise InputError(f": no expert {name!r}{hint} There are {join_names(router.expert_names)}.", argument=argument)
     return router.expert_names.index(name)
 
 

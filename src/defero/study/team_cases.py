@@ -161,14 +161,8 @@ def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | 
         method = "score" if newcomer is None else "add_expert"
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its {method} in Python.")
     kind = format_of(source, reading.format, remembered=facts.format)
-    label = reading.label
-    if label is None and (kind == "table") == ((facts.format or "table") == "table"):
-        label = facts.label
     wide = kind == "table" and reading.answers is None
-    if newcomer is None:
-        majority = reading.majority_label or (reading.label is None and facts.majority_label)
-    else:  # one person's own majority is always right: a wide table, which shows nobody else, must have a label
-        majority = label is None and not wide and facts.majority_label
+    label, majority = _label_and_majority(router, reading, kind, is_newcomer=newcomer is not None)
     if label is None and not majority and kind == "table":
         raise _no_label(router, source, model=model, newcomer=newcomer)
     if wide and newcomer is None and facts.log_columns is not None:
@@ -203,6 +197,18 @@ def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | 
         blank=blanks.values,
         spellings=reading.spellings(facts),
     )
+
+
+def _label_and_majority(router: Router, reading: Reading, kind: str, *, is_newcomer: bool) -> tuple[str | None, bool]:
+    """Return the label's column, and whether blank labels become the most frequent answer."""
+    facts, label = router.facts, reading.label
+    if label is None and (kind == "table") == ((facts.format or "table") == "table"):
+        label = facts.label
+    if not is_newcomer:
+        return label, reading.majority_label or (reading.label is None and facts.majority_label)
+    # One person's own majority is always right: a wide table, which shows nobody else, must have a label.
+    wide = kind == "table" and reading.answers is None
+    return label, label is None and not wide and facts.majority_label
 
 
 def _no_label(router: Router, source: TableSource, *, model: str, newcomer: str | None) -> InputError:

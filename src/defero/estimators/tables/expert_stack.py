@@ -8,7 +8,7 @@ import numpy as np
 from defero.calibration.logistic import fit_logistic
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import Scores, sigmoid
-from defero.core.splits.sample import sample_rows
+from defero.core.splits.split import sample_rows
 from defero.estimators.expert_heads import (
     HeadsRead,
     head_features,

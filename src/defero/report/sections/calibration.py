@@ -89,8 +89,8 @@ def _errors_before(trial: Trial) -> FloatArray:
 
 
 def _row(name: str, n: int, error: float, low: float, high: float, before: FloatArray | None, j: int) -> list[str]:
-    shown = NOTHING if math.isnan(error) else with_interval(error, low, high)
-    return [name, count(n), shown, *([] if before is None else [percent(float(before[j]))])]
+    cell = NOTHING if math.isnan(error) else with_interval(error, low, high)
+    return [name, count(n), cell, *([] if before is None else [percent(float(before[j]))])]
 
 
 def _table(rows: Sequence[list[str]], *, calibrated: bool, more: tuple[str, ...]) -> Html:
@@ -110,12 +110,12 @@ def _by_predicted_class(record: TeamRecord) -> Html:
         share_right = with_interval(float(groups.realised[g, 0]), float(groups.low[g, 0]), float(groups.high[g, 0]))
         promised = percent(float(groups.promised[g, 0]))
         rows.append([str(record.classes[int(k)]), count(int(groups.count[g, 0])), promised, share_right])
-    shown = table(
+    html = table(
         "The model's share of right answers for each class that it predicts: promised, and kept (95 % interval).",
         ["predicted class", "cases", "promised", "kept"],
         rows,
     )
-    return folded("Show the model by predicted class", shown)
+    return folded("Show the model by predicted class", html)
 
 
 def _recalibrated(sentences: tuple[str, ...], *, calibrated: bool) -> Html:

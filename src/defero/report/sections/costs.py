@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from defero.core.results import MODEL
 from defero.core.trials.trial import Trial
 from defero.core.wording import money
-from defero.metrics.record.costs import CostRecord, MeanCost, WayCost
-from defero.metrics.record.frontier import CostFrontier, cost_frontier
+from defero.metrics.record.costs import CostFrontier, CostRecord, MeanCost, WayCost, cost_frontier
 from defero.metrics.record.scenario import Scenario
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import style

@@ -53,10 +53,10 @@ def _loads(curve: Sequence[DeferralPoint], names: list[str]) -> Html:
         return Html("")
     order = sorted(range(len(names)), key=lambda j: (-max(int(point.load[j]) for point in curve), j))
     rows = [[names[j], *(count(int(point.load[j])) for point in curve)] for j in order]
-    shown = table(
+    html = table(
         "Cases that each expert gets if at most this share of all cases is deferred.",
         ["", *(whole_percent(point.wanted) for point in curve)],
         rows,
         kind="dense",
     )
-    return folded(f"Show each expert's load ({count(len(names))})", shown) if too_many(len(names)) else shown
+    return folded(f"Show each expert's load ({count(len(names))})", html) if too_many(len(names)) else html

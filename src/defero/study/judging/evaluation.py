@@ -11,6 +11,7 @@ from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
 from defero.core.trials.trial import Trial
+from defero.data.case_file import Cases
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.recipe import remark_sentences
 from defero.decisions.terms import Terms
@@ -21,10 +22,9 @@ from defero.router.judge import present_experts, terms_of
 from defero.router.roster import STAGE
 from defero.router.rows.fresh import Fresh
 from defero.study.absent import available_without
-from defero.study.judging.beside import groups_text, rivals_text
 from defero.study.judging.cautions import with_cautions
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
-from defero.study.judging.summary import record_text
+from defero.study.judging.summary import groups_text, record_text, rivals_text
 from defero.study.money.given import Money
 from defero.study.sifting import without_bad_fees
 from defero.study.team_cases import TeamCases
@@ -247,18 +247,8 @@ def evaluate_cases(
     if not judged.any():
         raise _nothing_new(read, any_fresh=bool(fresh.rows.any()))
     test, terms = cases.table.take(judged), terms.take(judged)
-    trial = try_out(
-        router,
-        test.features,
-        test.labels,
-        test.answers,
-        source=cases.source,
-        first_row=cases.first_row,
-        disjoint=True,
-        ask=ask,
-        terms=terms,
-        available=available,
-    )
+    past = (test.features, test.labels, test.answers)
+    trial = try_out(router, *past, **where, disjoint=True, ask=ask, terms=terms, available=available)
     return Evaluation(
         model=model,
         table=cases.source,
@@ -272,18 +262,17 @@ def evaluate_cases(
         columns=cases.frame.loc[judged],
         random_state=random_state,
         majority=cases.majority_sentence(),
-        notes=(
-            *cases.notes,
-            *no_groups_sentence(router, cases),
-            *_alike_sentence(router, fresh),
-            *_gaps(router, test),
-            *other_terms(router, terms, absent),
-            *whole.notes,
-        ),
+        notes=(*_notes_on(cases, test, router, fresh), *other_terms(router, terms, absent), *whole.notes),
         renumbered=fresh.renumbered,
         rows_checked=router.rows_key is None,
         absent=tuple(absent),
     )
+
+
+def _notes_on(cases: Cases, test: ExpertTable, router: Router, fresh: Fresh) -> tuple[str, ...]:
+    """Say what was left out of a table, which rows look alike, and which cells are blank."""
+    sentences = (*no_groups_sentence(router, cases), *_alike_sentence(router, fresh), *_gaps(router, test))
+    return (*cases.notes, *sentences)
 
 
 def other_terms(router: Router, terms: Terms, absent: Sequence[str] = ()) -> tuple[str, ...]:

@@ -17,13 +17,13 @@ from defero.data.exports.export import TABLE
 from defero.data.tables.bad_cells import BadCell, BadCells
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import read_frame
+from defero.pools.choosing import RouteRule
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
-from defero.pools.rule import RouteRule
 from defero.pools.storage import pool_files
+from defero.study.absent import present_members
 from defero.study.bad_rows import BadRows, are_skipped
-from defero.study.pools.absent import present_members
 from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, prices_of
 from defero.study.routing.identity import run_identity
 from defero.study.routing.routed import decisions_html
@@ -68,13 +68,13 @@ class PoolRouting:
         return self.load.total()
 
     def __repr__(self) -> str:
-        shown = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
-        return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(shown, most=6)}); to_frame() has them."
+        loads = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
+        return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(loads, most=6)}); to_frame() has them."
 
     def _repr_html_(self) -> str:
         # Decisions in a file may be larger than memory: these are not read for a display.
-        shown = "" if self.decisions is None else decisions_html(self.decisions)
-        return f"<p>{escape(repr(self))}</p>{shown}"
+        html = "" if self.decisions is None else decisions_html(self.decisions)
+        return f"<p>{escape(repr(self))}</p>{html}"
 
     def state(self) -> dict[str, Any]:
         """Return the counts so far as plain values; `go_on` takes them."""
@@ -159,7 +159,7 @@ def route_pool(
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
     columns = source.columns()
     key = _key(router, key, columns, source=source.name)
-    available = present_members(router, absent)
+    available = present_members(absent, router.expert_names)
     given, routing = study.fees(fees), PoolRouting(out, router.expert_names)
     if not fees and any(column not in columns for column in fee_columns(given)):
         routing.notes.append("the table has no prices: expected prices, learned in fit, are used.")

@@ -26,8 +26,8 @@ from defero.pools.router import PoolRouter
 from defero.pools.storage import is_pool_folder
 from defero.router.rows.seen import FORGOTTEN, check_rows_known
 from defero.router.storage import with_encoder
+from defero.study.absent import present_members
 from defero.study.bad_rows import STOP
-from defero.study.pools.absent import present_members
 from defero.study.pools.pool_cases import PoolCases, read_pool
 from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, member_fees, prices_of
 
@@ -292,7 +292,7 @@ class PoolStudy(Preformatted):
         if cases is None:
             raise InputError("evaluate: this pool was loaded without cases; pass a table with scores.")
         prices, notes = self.prices(cases, fees, given)
-        available = present_members(self.router, absent)
+        available = present_members(absent, self.router.expert_names)
         scored = np.isfinite(cases.scores)
         keep = (scored if available is None else scored & available).any(axis=1)
         record = judge_pool(
