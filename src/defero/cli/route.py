@@ -172,10 +172,10 @@ def _show_progress(rows: int) -> None:
 
 
 def _show(routing: "Routing") -> None:
-    from defero.core.wording import percent
+    from defero.core.wording import count_of, percent
 
     load, experts = routing.load, routing.expert_names
-    echo(f"{routing.rows} decisions in {routing.out}:")
+    echo(f"{count_of(routing.rows, 'decision')} in {routing.out}:")
     asked = list(experts)
     if len(asked) > MOST_SHOWN:  # of a crowd only those who get something to do
         asked = sorted((name for name in experts if load[name]), key=lambda name: -load[name])

@@ -131,7 +131,7 @@ class TeamAtWork:
         ask : "one", "sequential" or "panel"
             How a case is settled, for the team's figures: one expert, whose answer is final; one after the other, as
             long as a question is worth its fee; a panel at once. All ways are in `record.ways`, whatever is chosen.
-        fees : {name: fee}, (J,) or path, optional
+        fees : number, {name: fee}, (J,) or path, optional
             What a question costs. A fee is a number, or "@column" for a price for each case; the name "all" stands for
             everybody who is not named. A file has the columns expert and fee. By default as in `fit`.
         error_cost : float, optional

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import BoolArray, IntArray
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.data.tables.cells import is_blank, no_such_column, text_of
 from defero.metrics.record.group_load import GroupRow, GroupTable
 from defero.metrics.statistics.intervals import Share
@@ -23,6 +23,8 @@ BLANK, OTHERS = "(blank)", "(other values)"
 
 def check_columns(by: Sequence[str], columns: Sequence[str], *, source: str) -> None:
     """Refuse more than five columns, and columns that the table does not have."""
+    if isinstance(by, str):
+        raise InputError("must be a list of columns; pass ", Argument("by", [by]), ".", argument="by")
     if len(by) > MOST_COLUMNS:
         raise InputError(f"takes up to {MOST_COLUMNS} columns, got {len(by)}.", argument="by")
     for name in by:
