@@ -112,3 +112,20 @@ def test_one_decision_is_not_decisions(folder):
     patients(1, prefix="q", seed=8).to_csv(folder / "single.csv", index=False)
     outcome = run("route", folder / "team", folder / "single.csv", "--out", folder / "single_out.csv")
     assert "1 decision in " in outcome.out
+
+
+def test_single_days_are_no_groups(study):
+    days = pd.date_range("2025-01-01", periods=30)
+    new = patients(30, prefix="q", seed=8)
+    for written in (days.strftime("%Y-%m-%d"), days.strftime("%d.%m.%Y"), days):
+        with pytest.raises(InputError, match=r"by=\['day'\]: holds 30 different dates.*month") as caught:
+            study.evaluate(new.assign(day=written), by=["day"])
+        assert "quarter" in str(caught.value)
+    assert study.evaluate(new.assign(day=days.strftime("%Y-%m")), by=["day"]).groups
+
+
+def test_the_page_says_that_the_panels_promise_does_not_hold_under_other_fees(study, tmp_path):
+    assert study.team.panel is not None
+    study.report(tmp_path / "page.html", fees=0.1)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "The panels were found under other fees or costs of errors in fit: their promise does not hold here." in page

@@ -36,7 +36,12 @@ def route(
     absent: opt.Absent = None,
     ask: opt.Ask = None,
     uncertainty: Annotated[
-        bool, typer.Option("--uncertainty", help="Add columns sd_<expert>: the standard deviation of p_<expert>.")
+        bool,
+        typer.Option(
+            "--uncertainty",
+            help="Add columns sd_<expert>: the standard deviation of p_<expert>. It covers chance in this expert's "
+            "answers only; the real error can be several times as large.",
+        ),
     ] = False,
     unusual: Annotated[
         str,

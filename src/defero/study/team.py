@@ -290,7 +290,8 @@ class TeamAtWork:
             question; `answers` takes the answers, and the next decisions have the next one. "panel": all experts of the
             panel. By default "one", with `answers` "sequential".
         uncertainty : bool
-            Beside each p_<expert>, sd_<expert>: the standard deviation of that probability.
+            Beside each p_<expert>, sd_<expert>: the standard deviation of that probability. It covers chance in this
+            expert's answers only; the real error can be several times as large.
         unusual : "flag" or "ask"
             The column unusual names the columns that make a case unlike those that were learned from. With "ask" such
             a case goes to the best expert who can be asked, even where the model would decide.

@@ -1,6 +1,8 @@
 """Who gets which cases: load, accuracy and recall by the values of columns that the user names."""
 
+import re
 from collections.abc import Sequence
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +20,7 @@ from defero.study.judging.evaluation import Evaluation
 MOST_COLUMNS = 5
 MOST_VALUES = 8
 """Of more values the most frequent are shown; numbers are cut at their quartiles."""
+_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))(\D|$)", re.ASCII)
 BLANK, OTHERS = "(blank)", "(other values)"
 
 
@@ -42,10 +45,24 @@ def group_tables(evaluation: Evaluation, by: Sequence[str]) -> tuple[GroupTable,
     whole = decisions_with_everybody(router, features, trial, evaluation.terms, available=evaluation.available)
     tables = []
     for name in by:
+        _refuse_dates(evaluation.columns[name], name)
         values, groups = group_values(evaluation.columns[name])
         rows = [_row(evaluation, whole.expert, one, values == one) for one in groups]
         tables.append(GroupTable(name, tuple(rows)))
     return tuple(tables)
+
+
+def _refuse_dates(column: "pd.Series[Any]", name: str) -> None:
+    """Refuse a column of many dates: groups of single days say nothing."""
+    cells = [cell for cell in column.tolist() if not is_blank(cell)]
+    dates = column.dtype.kind == "M" or all(isinstance(cell, str | date) and _DATE.match(str(cell)) for cell in cells)
+    n_days = len({str(cell) for cell in cells})
+    if dates and n_days > MOST_VALUES:
+        raise InputError(
+            Argument("by", [name]),
+            f": holds {n_days} different dates, and groups of single days are too small; add a column of the year, the "
+            "quarter or the month to the table and name that.",
+        )
 
 
 def group_values(column: "pd.Series[Any]") -> tuple[Any, list[str]]:
