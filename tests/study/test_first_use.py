@@ -129,3 +129,12 @@ def test_the_page_says_that_the_panels_promise_does_not_hold_under_other_fees(st
     study.report(tmp_path / "page.html", fees=0.1)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "The panels were found under other fees or costs of errors in fit: their promise does not hold here." in page
+
+
+def test_with_money_the_reason_compares_expected_costs(study):
+    decisions = study.route(patients(30, prefix="q", seed=8), fees=2, error_cost=300).to_frame()
+    assert not decisions["reason"].str.contains(">").any()
+    for reason, route, cost in decisions[["reason", "route", "expected_cost"]].itertuples(index=False):
+        start = f"ask {route}: " if route != "model" else "model: "
+        assert reason.startswith(f"{start}{cost:.2f} expected, ")
+    assert {"model"} < set(decisions["route"])

@@ -41,22 +41,23 @@ def join_names(values: Iterable[object], *, most: int = 12) -> str:
     return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"
 
 
-def three_decimals(values: "FloatArray") -> "NDArray[np.object_]":
-    """Write numbers as f"{value:.3f}" does, each distinct text once, (n,).
+def three_decimals(values: "FloatArray", *, decimals: int = 3) -> "NDArray[np.object_]":
+    """Write numbers as f"{value:.3f}" does, or with other `decimals`, each distinct text once, (n,).
 
     >>> three_decimals(np.array([0.5, 0.12345, 1.0, -np.inf])).tolist()
     ['0.500', '0.123', '1.000', '-inf']
     """
     texts = np.empty(values.shape, dtype=object)
-    scaled = values * 1000
+    unit = 10**decimals
+    scaled = values * unit
     with np.errstate(invalid="ignore"):
         whole = np.rint(scaled)
         # Next to a half the scaled number may round to the other side than the number itself.
-        plain = np.isfinite(scaled) & (np.abs(np.abs(scaled - whole) - 0.5) > 1e-6) & (whole > 0) & (whole <= 10_000)
+        plain = np.isfinite(scaled) & (np.abs(np.abs(scaled - whole) - 0.5) > 1e-6) & (whole > 0) & (whole <= 1e9)
     distinct, place = np.unique(whole[plain].astype(np.int64), return_inverse=True)
-    texts[plain] = np.array([f"{one / 1000:.3f}" for one in distinct.tolist()], dtype=object)[place]
+    texts[plain] = np.array([f"{one / unit:.{decimals}f}" for one in distinct.tolist()], dtype=object)[place]
     for i in np.flatnonzero(~plain).tolist():
-        texts[i] = f"{values[i]:.3f}"
+        texts[i] = f"{values[i]:.{decimals}f}"
     return texts
 
 

@@ -12,6 +12,8 @@ from defero.core.labels import Labels
 from defero.core.wording import count_of, join_names, three_decimals
 
 MODEL = -1
+MUCH = 10
+"""Where an error costs so much or more, costs have two decimals."""
 
 
 class Deciders(Tabular):
@@ -72,6 +74,9 @@ class Decision(Deciders):
         Of a case unlike those that were learned from, the columns that make it so, joined by "; "; else blank.
     why_not : str
         Why nobody is asked, if that is so for a reason beyond these numbers.
+    unit : float, optional
+        What the dearest error costs, where fees or costs of errors were given: reasons then compare expected costs in
+        the unit of the user, not probabilities.
     """
 
     expert: IntArray
@@ -84,6 +89,7 @@ class Decision(Deciders):
     p_right: FloatArray | None = None
     unusual: Labels = field(default_factory=lambda: np.zeros(0, dtype=object))
     why_not: str = ""
+    unit: float | None = None
 
     def __post_init__(self) -> None:
         n_experts = len(self.expert_names)
@@ -134,20 +140,24 @@ class Decision(Deciders):
         who = np.array([*self.expert_names, "model"], dtype=object)
         best, asked, withheld = self.best_expert[:most], self.expert[:most], self.withheld[:most]
         model_value, best_value = self.model_value[:most], self.best_value[:most]
-        model = "model " + three_decimals(model_value)
-        expert = who[best] + " " + three_decimals(best_value)
-        phrase = np.where(
-            (asked == best) & (best_value >= model_value), expert + " >= " + model, model + " > " + expert
-        )
+        own, theirs = self._compared(model_value), self._compared(best_value)
+        model, expert = "model " + own, who[best] + " " + theirs
+        if self.unit is None:
+            ask, stay = expert + " >= " + model, model + " > " + expert
+        else:
+            ask = "ask " + who[best] + ": " + theirs + " expected, " + own + " by the model"
+            stay = "model: " + own + " expected, " + theirs + " by " + who[best]
+        phrase = np.where((asked == best) & (best_value >= model_value), ask, stay)
         # Baselines do not decide by these numbers.
         odd = np.flatnonzero(
             ~((asked == best) & (best_value >= model_value)) & ~((asked == MODEL) & (model_value > best_value))
         )
         rule = f": {self.why_not}, with " if self.why_not else " by rule, with "
+        rule += "" if self.unit is None else "expected costs "
         phrase[odd] = who[asked[odd]] + rule + model[odd] + " and best expert " + expert[odd]
         unusual = self.unusual[:most].astype(object)
         forced = odd[(asked[odd] == best[odd]) & (unusual[odd] != "")]
-        phrase[forced] = expert[forced] + ", though " + model[forced]
+        phrase[forced] = ask[forced] if self.unit is not None else expert[forced] + ", though " + model[forced]
         phrase[best == MODEL] = "no expert available"
         marked = np.flatnonzero(unusual != "")
         phrase[marked] += "; unusual: " + unusual[marked]
@@ -155,3 +165,9 @@ class Decision(Deciders):
         phrase[unproven] += "; insufficient evidence on " + who[withheld[unproven]]
         reasons: list[str] = phrase.tolist()
         return reasons
+
+    def _compared(self, values: FloatArray) -> Labels:
+        """Write values (n,) as they are compared: probabilities, or expected costs where there is a unit of money."""
+        if self.unit is None:
+            return three_decimals(values)
+        return three_decimals(self.unit * (1 - values), decimals=2 if self.unit >= MUCH else 3)
