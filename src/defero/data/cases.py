@@ -165,7 +165,14 @@ def _from_long(file: CaseFile) -> _Record:
         join(unknown="error")  # tells which row, and what it may have meant
     known = _labels(answers, items, file)
     return _Record(
-        items, answers, known, key, first, file.label, notes=answers.notes(), merge=f"write one name in the column {columns.annotator}"
+        items,
+        answers,
+        known,
+        key,
+        first,
+        file.label,
+        notes=answers.notes(),
+        merge=f"write one name in the column {columns.annotator}",
     )
 
 
@@ -271,9 +278,7 @@ def _label_counts(labels: "pd.Series[Any]", file: CaseFile) -> dict[object, int]
     return Counter(cell.strip() for cell in labels.tolist() if isinstance(cell, str) and cell.strip())
 
 
-def _alike_notes(
-    file: CaseFile, labels: "pd.Series[Any]", experts: tuple[str, ...], *, merge: str
-) -> tuple[str, ...]:
+def _alike_notes(file: CaseFile, labels: "pd.Series[Any]", experts: tuple[str, ...], *, merge: str) -> tuple[str, ...]:
     """Say which classes are probably one class, and which experts one person; of a team at work both are settled."""
     if file.team is not None:
         return ()

@@ -92,7 +92,16 @@ def _sections(trial: Trial, record: TeamRecord, provenance: Provenance, *, evide
         recall(record),
         load(trial, record, min_answers=None if evidence is None else evidence.min_answers),
         calibration(trial, record, recalibration=provenance.calibration, evidence=evidence),
-        *([panels(trial, record, void="" if evidence is None else evidence.panels_void), deferral(trial, record), skill(record), shared_errors(record)] if experts else []),
+        *(
+            [
+                panels(trial, record, void="" if evidence is None else evidence.panels_void),
+                deferral(trial, record),
+                skill(record),
+                shared_errors(record),
+            ]
+            if experts
+            else []
+        ),
         glossary(),
     ]
 

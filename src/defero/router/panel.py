@@ -134,7 +134,9 @@ class Panel:
         """Say that these panels are not used, and what would make them smaller; None where they are."""
         if not self.useless:
             return None
-        few = "few answers per case are recorded" if self.predictor.partly_observed_ else "experts are hard to tell apart"
+        few = (
+            "few answers per case are recorded" if self.predictor.partly_observed_ else "experts are hard to tell apart"
+        )
         return Message(
             f"panels that keep the promise would hold {self.mean_size:.0f} of {self.predictor.n_experts_} experts on "
             f"average, as {few}: no panels are used. A larger ",

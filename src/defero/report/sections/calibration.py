@@ -132,7 +132,9 @@ _PROBABILITIES = ("class_proba", "expert_proba")
 def _recalibrated(sentences: tuple[str, ...], *, tried: bool, calibrated: bool) -> Html:
     first = "The probabilities were not recalibrated on held-out cases."
     if calibrated:
-        first = "The probabilities were recalibrated on held-out cases; “before recalibration” is the error without that."
+        first = (
+            "The probabilities were recalibrated on held-out cases; “before recalibration” is the error without that."
+        )
     elif tried:
         first = "Held-out cases gave no reason to correct the probabilities: they are as the model learned them."
     return tag("p", " ".join([first, *sentences]), attributes={"class": "aside"})
