@@ -38,11 +38,10 @@ def test_labels_that_differ_in_capitals_or_blanks_are_told_with_counts_and_the_r
 @pytest.mark.parametrize("in_log", [False, True])
 def test_the_offered_mapping_merges_such_labels(in_log):
     answer = "HEART FAILURE"
+    wide = items().assign(al=answer), {"label": "truth", "expert_names": ["al"]}
+    table, options = (items(), {"answers": log((0, "al", answer)), **LOG}) if in_log else wide
     with pytest.raises(BadAnswersError) as caught:
-        if in_log:
-            read_cases(items(), answers=log((0, "al", answer)), **LOG)
-        else:
-            read_cases(items().assign(al=answer), label="truth", expert_names=["al"])
+        read_cases(table, **options)
     assert caught.value.mapping() == {
         answer: "heart failure",
         "Heart failure": "heart failure",

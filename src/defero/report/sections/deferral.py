@@ -32,8 +32,8 @@ def deferral(trial: Trial, record: TeamRecord) -> Html:
         "What if more or fewer cases went to experts?",
         paragraph(
             "Experts cost time. This is the accuracy if a given share of the cases goes to experts, those with the "
-            "largest expected gain first, also where that gain is below 0. Without a limit the team defers every case with an expected gain, which "
-            f"is {percent(1 - record.coverage)} of these cases."
+            "largest expected gain first, also where that gain is below 0. Without a limit the team defers every "
+            f"case with an expected gain, which is {percent(1 - record.coverage)} of these cases."
         ),
         figure("curve", caption, lambda ax: DeferralCurveDisplay.from_trial(trial, ax=ax), size=(5.2, 3.8))
         if (trial.decision.best_expert != MODEL).any()

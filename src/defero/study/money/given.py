@@ -20,8 +20,8 @@ from defero.study.fitting.choices import fees_by_name
 from defero.study.money.files import matrix_of, read_fees
 
 Fees = Mapping[str, float | str] | Sequence[float] | float | str | PathLike[str]
-"""One number for everybody; by expert name (a number, or "@column" for a price for each case; "all": whoever is not named), in the experts'
-order, or a file with the columns expert and fee."""
+"""One number for everybody; by expert name (a number, or "@column" for a price for each case; "all": whoever is not
+named), in the experts' order, or a file with the columns expert and fee."""
 
 
 @dataclass(frozen=True, eq=False)
