@@ -22,8 +22,8 @@ TITLE = "Are the probabilities calibrated?"
 TRAINING_ANSWERS, STANDARD_DEVIATION = "training answers", "standard deviation, in points"
 UNCERTAINTY = (
     "The standard deviation says how uncertain the stated probability itself is, on average over these cases. It "
-    "covers chance in this expert's answers only; the real error can be several times as large. It is larger for experts "
-    "with few training answers."
+    "covers chance in this expert's answers only; the real error can be several times as large. It is larger for "
+    "experts with few training answers."
 )
 WEIGHTS = (
     "This team uses weights, which say whom to listen to and not how likely anyone is to be right. It makes no "

@@ -32,8 +32,8 @@ def with_cautions(
 
     First comes what a majority for a truth does to every figure, where one was taken, whether the cases are known to
     be new, how many of them are `unusual`, and `others`. Experts with too few answers are named. What `fit`
-    found of who answered what is told on its own; the record's sentence on the cases at hand is then left out, for it asks the same question
-    less thoroughly.
+    found of who answered what is told on its own; the record's sentence on the cases at hand is then left out, for it
+    asks the same question less thoroughly.
     """
     # Where the label is known to be a majority, that is said first and in better words.
     cautions = [one for one in record.cautions if majority is None or not one.startswith(FROM_ANSWERS)]
