@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
 from defero.core.display import Tabular
@@ -166,7 +167,7 @@ class Decision(Deciders):
         reasons: list[str] = phrase.tolist()
         return reasons
 
-    def _compared(self, values: FloatArray) -> Labels:
+    def _compared(self, values: FloatArray) -> NDArray[np.object_]:
         """Write values (n,) as they are compared: probabilities, or expected costs where there is a unit of money."""
         if self.unit is None:
             return three_decimals(values)

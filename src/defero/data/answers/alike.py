@@ -33,7 +33,7 @@ def alike_experts(names: Iterable[str]) -> list[list[str]]:
 
 def alike_class_notes(counts: Mapping[object, int], *, source: str) -> list[str]:
     """Say which classes are probably one, with how many cases each has, and how to merge them."""
-    notes = []
+    notes: list[str] = []
     for names in alike_classes(counts):
         written = list_in_words([f"{name!r} ({count_of(counts[name], 'case')})" for name in names])
         merge = join_names([f"from {name!r} to {names[0]!r}" for name in names[1:]])
