@@ -1,6 +1,7 @@
 """The options that several commands have, and how an argument of the library is spelled as an option."""
 
 import csv
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -239,11 +240,25 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
         try:
             fees[name] = float(fee if equals else "none")
         except ValueError:
-            name = name or entry
-            raise InputError(
-                f"{entry}: expected NAME=MONEY with a number, such as {name}=0.05, or NAME=@COLUMN.", argument="fees"
-            ) from None
+            raise InputError(f"{entry}: {_fee_remedy(name, fee, equals=bool(equals))}", argument="fees") from None
     return fees or None
+
+
+def _fee_remedy(name: str, fee: str, *, equals: bool) -> str:
+    """Say what a fee looks like, with the number that was probably meant.
+
+    >>> _fee_remedy("", "12 euro", equals=False)
+    'expected NAME=MONEY with a number, such as all=12 for everybody, or NAME=@COLUMN.'
+    >>> _fee_remedy("ann", "12 euro", equals=True)
+    'expected NAME=MONEY with a number, such as ann=12, or NAME=@COLUMN.'
+    >>> _fee_remedy("", "ann", equals=False)
+    'expected NAME=MONEY with a number, such as ann=0.05, or NAME=@COLUMN.'
+    """
+    number = re.search(r"\d+(\.\d+)?", fee)
+    amount = number.group() if number else "0.05"
+    if equals or number is None:
+        return f"expected NAME=MONEY with a number, such as {name or fee}={amount}, or NAME=@COLUMN."
+    return f"expected NAME=MONEY with a number, such as all={amount} for everybody, or NAME=@COLUMN."
 
 
 def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] | None:

@@ -37,7 +37,12 @@ def route(
     absent: opt.Absent = None,
     ask: opt.Ask = None,
     uncertainty: Annotated[
-        bool, typer.Option("--uncertainty", help="Add columns sd_<expert>: the standard deviation of p_<expert>.")
+        bool,
+        typer.Option(
+            "--uncertainty",
+            help="Add columns sd_<expert>: the standard deviation of p_<expert>. It covers chance in this expert's "
+            "answers only; the real error can be several times as large.",
+        ),
     ] = False,
     unusual: Annotated[
         str,
@@ -134,10 +139,10 @@ def _show_folder(by_file: "FolderRouting", *, as_json: bool) -> None:
 
 
 def _show(routing: "Routing") -> None:
-    from defero.core.wording import percent
+    from defero.core.wording import count_of, percent
 
     load, experts = routing.load, routing.expert_names
-    echo(f"{routing.rows} decisions in {routing.out}:")
+    echo(f"{count_of(routing.rows, 'decision')} in {routing.out}:")
     asked = list(experts)
     if len(asked) > MOST_SHOWN:  # of a crowd only those who get something to do
         asked = sorted((name for name in experts if load[name]), key=lambda name: -load[name])

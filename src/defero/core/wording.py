@@ -41,13 +41,16 @@ def join_names(values: Iterable[object], *, most: int = 12) -> str:
     return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"
 
 
-def three_decimals(values: "FloatArray") -> "NDArray[np.object_]":
-    """Write numbers as f"{value:.3f}" does, each distinct text once, (n,).
+def three_decimals(values: "FloatArray", *, decimals: int = 3) -> "NDArray[np.object_]":
+    """Write numbers as f"{value:.3f}" does, or with other `decimals`, each distinct text once, (n,).
 
     >>> three_decimals(np.array([0.5, 0.12345, 1.0, -np.inf])).tolist()
     ['0.500', '0.123', '1.000', '-inf']
     """
-    return named_decimals(("",), np.zeros(values.shape, dtype=np.int64), values)
+    if decimals == 3:
+        return named_decimals(("",), np.zeros(values.shape, dtype=np.int64), values)
+    distinct, place = np.unique(values, return_inverse=True)
+    return np.array([f"{one:.{decimals}f}" for one in distinct.tolist()], dtype=object)[place]
 
 
 def named_decimals(

@@ -24,12 +24,15 @@ class Evidence:
         The team as it is, and under other circumstances.
     groups : tuple of GroupTable
         The cases by the values of columns.
+    panels_void : str
+        Why the promise of the panels does not hold here, as a sentence; "" where it does.
     """
 
     expert_sd: tuple[float, ...]
     min_answers: int
     scenarios: tuple[Scenario, ...] = ()
     groups: tuple[GroupTable, ...] = ()
+    panels_void: str = ""
 
 
 @dataclass(frozen=True)

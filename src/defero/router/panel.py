@@ -18,6 +18,8 @@ from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
+from defero.core.targets import TARGETS
+from defero.core.wording import count_of, join_names
 from defero.decisions.rules import best_expert
 from defero.decisions.terms import Terms
 
@@ -132,7 +134,9 @@ class Panel:
         """Say that these panels are not used, and what would make them smaller; None where they are."""
         if not self.useless:
             return None
-        few = "few answers a case are recorded" if self.predictor.partly_observed_ else "experts are hard to tell apart"
+        few = (
+            "few answers per case are recorded" if self.predictor.partly_observed_ else "experts are hard to tell apart"
+        )
         return Message(
             f"panels that keep the promise would hold {self.mean_size:.0f} of {self.predictor.n_experts_} experts on "
             f"average, as {few}: no panels are used. A larger ",
@@ -141,8 +145,17 @@ class Panel:
         )
 
     def promise(self) -> str:
-        """Say in one sentence what is promised, and to whom."""
-        return self.predictor.promise().replace("For new items", "For new deferred items", 1)
+        """Say what is promised about deferred cases, and on how many of them the panels were calibrated."""
+        target, n_rows = TARGETS.find(self.predictor.target), self.predictor.n_rows_
+        if not target.of_panel:
+            return self.predictor.promise().replace("For new items", "For new deferred items", 1)
+        inside = "" if None in n_rows else f", in each of the strata {join_names(n_rows)}"
+        promised = target.of_panel.format(level=target.level(self.predictor.alpha))
+        calibrated = count_of(sum(n_rows.values()), "such case")
+        return (
+            f"If at least one expert who can be asked is right on a deferred case, {promised}{inside}. "
+            f"Calibrated on {calibrated}."
+        )
 
     def sets(
         self,

@@ -223,8 +223,8 @@ def _tell_of_learned_from(name: str, router: "Router", scorer: TeamScorer, rows:
     if looks and shared > max(most_by_chance(by_chance), FEW_OF_FIT * len(rows)):
         warnings.warn(
             f"{shared} of the {len(rows)} cases that {name} answered are among those that fit learned from. The model "
-            "is surer of these than it will be of new ones, which misleads a head that looks at how sure it is; "
-            f"answers to other cases tell more of {name}.",
+            f"is surer of these than it will be of new ones, so the estimate of {name} may be wrong on new cases; use "
+            "answers to other cases.",
             stacklevel=4,
         )
 

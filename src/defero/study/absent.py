@@ -15,6 +15,7 @@ def available_without(absent: Sequence[str], expert_names: tuple[str, ...]) -> l
     >>> available_without(["bob"], ("ann", "bob"))
     [True, False]
     """
+    check_absent(absent)
     unknown = [name for name in absent if name not in expert_names]
     if unknown and not expert_names:
         raise InputError(Argument("absent", unknown[:1]), ": the model knows no experts; leave it out.")
@@ -36,3 +37,9 @@ def present_members(absent: Sequence[str], expert_names: tuple[str, ...]) -> Boo
     if not present.any():
         raise InputError(Argument("absent", list(absent)), ": nobody of the pool is left.")
     return present if absent else None
+
+
+def check_absent(absent: Sequence[str]) -> None:
+    """Refuse one name where a list is expected: it would be read letter by letter."""
+    if isinstance(absent, str):
+        raise InputError("must be a list of names; pass ", Argument("absent", [absent]), ".", argument="absent")

@@ -69,7 +69,7 @@ class Trial:
     cost_matrix : (K, K), optional
         What errors cost in the unit of the fees (rows truth, columns label), where the user gave that; else 1.
     question_fees : (n, J), optional
-        What a question costs, where fees were given.
+        What a question costs; 0.01 of the dearest error where no fees were given.
     model_label_idx : (n,) class numbers, optional
         The model's cheapest labels, where errors cost differently; by default its most likely classes.
 

@@ -1,7 +1,6 @@
 """What `Study.fit` tells of a table: its parts, its columns, and what looks like a mistake."""
 
 import re
-from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -61,7 +60,6 @@ def notes_on(cases: Cases, router: Router) -> list[str]:
     """Return a sentence for each thing that looks like a mistake."""
     table = cases.table
     return [
-        *_alike_names(table.expert_names),
         *_rare_labels(table),
         *_odd_cells(cases, router),
         *_like_ids(table),
@@ -89,23 +87,6 @@ def class_counts(table: ExpertTable) -> dict[str, int]:
     """Return how many cases each class has."""
     counts = [int((table.label_idx == k).sum()) for k in range(table.n_classes)]
     return dict(zip(map(str, table.classes.tolist()), counts, strict=True))
-
-
-def _alike_names(experts: Iterable[str]) -> list[str]:
-    """Return a sentence for experts whose names differ in spaces, marks or capitals alone.
-
-    >>> _alike_names(["Dr Chen", "dr_chen", "bo"])
-    ['the experts Dr Chen, dr_chen may be one person: their names differ in capitals, spaces or marks alone.']
-    """
-    spellings: dict[str, list[str]] = {}
-    for name in experts:
-        plain = "".join(letter for letter in name.casefold() if letter not in " _-.")
-        spellings.setdefault(plain or name, []).append(name)
-    return [
-        f"the experts {join_names(names)} may be one person: their names differ in capitals, spaces or marks alone."
-        for names in spellings.values()
-        if len(names) > 1
-    ]
 
 
 def _rare_labels(table: ExpertTable) -> list[str]:

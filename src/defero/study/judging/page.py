@@ -14,7 +14,7 @@ from defero.data.model_folder import library_versions
 from defero.data.tables.write import write_whole
 from defero.metrics.record.scenario import Scenario
 from defero.router.costs.what_if import team_way, team_way_within
-from defero.study.judging.evaluation import Evaluation
+from defero.study.judging.evaluation import Evaluation, other_terms
 
 if TYPE_CHECKING:
     from defero.report.provenance import Provenance
@@ -66,6 +66,7 @@ def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelli
         min_answers=evaluation.router.min_answers,
         scenarios=what_if(evaluation),
         groups=evaluation.groups,
+        panels_void=_capitalized(other_terms(evaluation.router, evaluation.terms, evaluation.absent)),
     )
     provenance = _provenance(evaluation, command=command, spell=spell)
     page = report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence)
@@ -73,6 +74,15 @@ def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelli
         write_whole(out, page.encode("utf-8"))
     except InputError as error:
         raise InputError(Argument("out"), f" {error}") from error
+
+
+def _capitalized(sentences: tuple[str, ...]) -> str:
+    """Return the sentences as a paragraph.
+
+    >>> _capitalized(("the panels were found elsewhere.",))
+    'The panels were found elsewhere.'
+    """
+    return " ".join(one[:1].upper() + one[1:] for one in sentences)
 
 
 def _provenance(evaluation: Evaluation, *, command: str, spell: Spelling) -> "Provenance":

@@ -144,7 +144,7 @@ def _way_lines(record: TeamRecord) -> list[str]:
     return [
         "\n" + table(head, rows),
         f"Cost: errors and {fee}, {'in units of one error' if record.costs is None else 'in your unit of money'}. "
-        "Questions: answers heard a case.",
+        "Questions: answers heard per case.",
     ]
 
 

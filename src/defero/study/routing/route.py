@@ -26,7 +26,7 @@ from defero.router.panel import with_decider
 from defero.router.storage import router_files
 from defero.study.absent import available_without
 from defero.study.bad_rows import are_skipped
-from defero.study.money.given import Money, TeamTerms
+from defero.study.money.given import Money, TeamTerms, unpayable
 from defero.study.routing.arrivals import Arrivals, arrivals_of, own_key
 from defero.study.routing.decisions import Columns, decision_columns
 from defero.study.routing.file_plan import SETTLED, FilePlan
@@ -112,6 +112,7 @@ def route_cases(
         *_no_doubt(router, routing, terms),
         *([] if plan is None else plan.cautions),
         *_default_fee(terms, plan),
+        *([] if terms.money.columns else unpayable(terms.money.terms)),
         *terms.money.notes,
     )
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
