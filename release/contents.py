@@ -7,7 +7,10 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 DATA = {
-    "defero": ("*.pyi", "py.typed", "*.css", "*.js", "*.svg", "*.html", "*.toml", "*.mako", "datasets/clinic*.csv"),
+    "defero": (
+        *("*.pyi", "py.typed", "*.css", "*.js", "*.svg", "*.html", "*.toml", "*.mako"),
+        *("datasets/clinic*.csv", "service/api/examples.json"),
+    ),
     "defero_verma2023": ("py.typed", "figures/published.csv"),
 }
 """Files of each package beside its modules, by pattern."""

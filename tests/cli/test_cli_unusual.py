@@ -55,7 +55,8 @@ def test_ask_gives_an_unusual_case_to_a_person(folder):
     assert (asked.route[:3] != "model").all()
     assert (asked.route[3:] == "model").all()
     assert (asked.panel[:3] != "").all()
-    assert "though model" in asked.reason[0]
+    assert asked.reason[0].startswith("ask dr_")
+    assert asked.reason[0].endswith(" by the model; unusual: age")
     only, _ = routed(folder, "--unusual", "ask", "--absent", "dr_a", "--absent", "dr_b")
     assert (only.route[:3] == "dr_c").all()
     nobody, _ = routed(folder, "--unusual", "ask", *[f"--absent={name}" for name in DOCTORS])

@@ -48,7 +48,7 @@ def test_fit_and_route_read_it_and_decisions_are_written_back(outside, tmp_path)
     for out in ("decisions.csv", "decided.cards"):
         run(outside, "route", tmp_path / "model", tmp_path / "new.cards", "--out", tmp_path / out)
     table = pd.read_csv(tmp_path / "decisions.csv")
-    assert table["card"].tolist() == [one["card"] for one in new]
+    assert table["case"].tolist() == [one["card"] for one in new]
     decided = json.loads((tmp_path / "decided.cards").read_text())
     assert [one["route"] for one in decided] == table["route"].tolist()
     assert [one["size"] for one in decided] == [one["size"] for one in new]
