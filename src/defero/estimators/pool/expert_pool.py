@@ -19,6 +19,7 @@ from defero.estimators.pool.choose_learner import choose, chosen_map, score_cova
 from defero.estimators.pool.expected_prices import fit_prices
 from defero.estimators.pool.pool_data import PoolData
 from defero.estimators.pool.pool_recipe import pool_table
+from defero.estimators.pool.scarce_members import score_notes, with_average_members
 from defero.pools.copies import equal_rows
 from defero.pools.curve import member_means
 from defero.pools.features import as_matrix
@@ -75,6 +76,8 @@ class ExpertPool(BaseEstimator):
         What "auto" chose.
     held_out_values_ : dict
         Mean held-out score of those whom each learner would choose, less price / trade_off where `fit` got one.
+    notes_ : sentences
+        Members without a score, who count as the average member, and members with few.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class ExpertPool(BaseEstimator):
     """
 
     router_: PoolRouter
+    notes_: list[str]
 
     def __init__(
         self,
@@ -124,7 +128,7 @@ class ExpertPool(BaseEstimator):
         X : (n, d), DataFrame or texts
             Items: numbers such as embeddings, a table, or a list of texts.
         scores : (n, J) or DataFrame
-            In [0, 1]; NaN where a member was not scored.
+            In [0, 1]; NaN where a member was not scored. A member without any score counts as the average of the others.
         prices : {name: price or (n,) prices}, DataFrame, (J,) or (n, J), optional
             What each call costs; expected prices are learned from it. NaN or None is unknown.
         trade_off : float, optional
@@ -151,17 +155,21 @@ class ExpertPool(BaseEstimator):
         data = PoolData.of(features, learned, fold, recipe)
         price = None if prices is None else price_matrix(prices, who, n_items=len(matrix))
         price_model, price_known = fit_prices(data, price)
-        choice = choose(data, self.model, None if trade_off is None else _fees(price, trade_off))
+        scored = np.asarray(np.isfinite(matrix).any(axis=0))
+        fees = None if trade_off is None else _fees(price, trade_off)
+        choice = choose(data.of_members(scored), self.model, None if fees is None else fees[:, scored])
         cost, quality = member_means(np.full(matrix.shape, np.nan) if price is None else price, learned)
         self.learner_, self.held_out_values_ = choice.name, choice.values
+        n_scores = np.isfinite(matrix).sum(axis=0)
+        self.notes_ = score_notes(n_scores, who)
         self.router_ = PoolRouter(
-            choice.model,
+            choice.model.with_average_members(scored),
             who,
-            np.isfinite(matrix).sum(axis=0),
+            n_scores,
             np.clip(quality, 0.0, 1.0),
             cost,
-            score_covariance(choice.held_out, learned),
-            chosen_map(choice.held_out, learned),
+            with_average_members(score_covariance(choice.held_out, learned[:, scored]), scored),
+            chosen_map(choice.held_out, learned[:, scored]),
             price_model,
             price_known,
             recipe,

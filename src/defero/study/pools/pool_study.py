@@ -27,7 +27,7 @@ from defero.router.rows.seen import FORGOTTEN, check_rows_known
 from defero.router.storage import with_encoder
 from defero.study.bad_rows import STOP
 from defero.study.pools.absent import present_members
-from defero.study.pools.pool_cases import PoolCases, read_pool
+from defero.study.pools.pool_cases import PRICE_ROLE, PoolCases, read_pool
 from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, member_fees, prices_of
 
 TEST_SHARE = 0.2
@@ -180,7 +180,7 @@ class PoolStudy(Preformatted):
         texts = (text,) if isinstance(text, str) else tuple(text)
         if error_cost is not None:
             _check_error_cost(error_cost, fees)
-        apart = [(one, "the price") for one in dict.fromkeys(fee_columns(fees))]
+        apart = [(one, PRICE_ROLE) for one in dict.fromkeys(fee_columns(fees))]
         apart += [(one, role) for one, role in ((key, "the key"), (groups, "the groups"), (split, "the split")) if one]
         # The names of the members first: a typo in them would make every fee one of an unknown member.
         cases = read_pool(table, expert_names=expert_names, features=features, text=texts, apart=apart)
@@ -198,7 +198,7 @@ class PoolStudy(Preformatted):
             facts={"fees": given, "error_cost": error_cost, "key": key, "groups": groups, "split": split},
         )
         study = cls(pool.router_, test=_take(cases, test), n_train=len(train))
-        study.notes += cases.notes
+        study.notes += [*cases.notes, *pool.notes_]
         if given is not None and error_cost is None:
             study.notes.append(
                 Message(
@@ -251,7 +251,7 @@ class PoolStudy(Preformatted):
         given = self.fees(fees)
         cases, n_seen = self.test, 0
         if table is not None:
-            apart = [(one, "the price") for one in dict.fromkeys(fee_columns(given))]
+            apart = [(one, PRICE_ROLE) for one in dict.fromkeys(fee_columns(given))]
             recipe = self.router.recipe
             used = None if recipe is None else list(recipe.inputs)
             cases = read_pool(
