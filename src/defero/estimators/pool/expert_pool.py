@@ -128,7 +128,7 @@ class ExpertPool(BaseEstimator):
         X : (n, d), DataFrame or texts
             Items: numbers such as embeddings, a table, or a list of texts.
         scores : (n, J) or DataFrame
-            In [0, 1]; NaN where a member was not scored. A member without any score counts as the average of the others.
+            In [0, 1]; NaN where a member was not scored. A member without any score counts as the average member.
         prices : {name: price or (n,) prices}, DataFrame, (J,) or (n, J), optional
             What each call costs; expected prices are learned from it. NaN or None is unknown.
         trade_off : float, optional

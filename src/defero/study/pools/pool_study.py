@@ -79,6 +79,8 @@ class PoolEvaluation(Preformatted):
     def lines(self) -> list[str]:
         """Return the figures in words."""
         record = self.record
+        if record.one_score_each:
+            return self._log_lines()
         ways = [record.pool, record.best_single, record.random, record.cheapest, record.oracle]
         names = ["the pool", f"best single, {record.best_single.name}", "random", "", "oracle"]
         if record.cheapest is not None:
@@ -90,14 +92,35 @@ class PoolEvaluation(Preformatted):
                 cost = "" if np.isnan(way.cost) else f"  {money(way.cost)} an item"
                 lines.append(f"  {name:<{width}}  score {way.quality:.4f}{cost}")
         gain, low, high = record.gain
-        lines += ["", f"The pool minus the best single member: {gain:+.4f} [{low:+.4f}, {high:+.4f}]."]
+        interval = "" if np.isnan(low) else f" [{low:+.4f}, {high:+.4f}]"
+        lines += ["", f"The pool minus the best single member: {gain:+.4f}{interval}."]
+        if record.paid_sentence():
+            lines.append(record.paid_sentence())
         if not np.isnan(record.area):
             lines.append(f"Over the zero router, averaged over costs: {record.area:+.4f}.")
-        promised, everything = float(record.decision.score.mean()), "" if record.compared.all() else ", all items"
-        lines.append(f"Promised {promised:.4f}, kept {float(record.kept.mean()):.4f}{everything}.")
-        if record.has_gaps:
-            lines.append("A member without a score for an item could not be chosen for it.")
+        everything = "" if record.compared.all() else ", all items"
+        lines.append(f"Promised {record.promised:.4f}, kept {float(np.nanmean(record.kept)):.4f}{everything}.")
+        if record.n_unanswered:
+            left_out = count_of(record.n_unanswered, "item")
+            lines.append(f"{left_out} left out: no member with a score there has a known price.")
+        if record.free is not None:
+            lines += ["A member without a score for an item could not be chosen for it.", record.free.sentence()]
         return lines
+
+    def _log_lines(self) -> list[str]:
+        """Return what a log with one score for each item can tell."""
+        members = [row for row in self.record.members() if row["scores"]]
+        width = max(len(row["name"]) for row in members)
+        return [
+            f"On {count_of(len(self.record.scores), 'item')} that the pool has not seen:",
+            "",
+            *(
+                f"  {row['name']:<{width}}  score {row['quality']:.4f} on {row['scores']:,} of its own"
+                for row in members
+            ),
+            "",
+            *self.record.log_sentences(),
+        ]
 
 
 class PoolStudy(Preformatted):
