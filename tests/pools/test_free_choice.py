@@ -105,7 +105,7 @@ def test_where_quality_has_a_worth_the_headline_speaks_of_money():
     assert record.best_paid.name == "small"
     assert record.best_single.name == "large"
     for words in (judged.summary(), pool_page(record, {}, {})):
-        assert "At 10.00 a point of quality" in words
+        assert "At 10.0 a point of quality" in words
         assert "small" in words
     assert judged.to_dict()["test"]["ways"]["best_at_trade_off"]["name"] == "small"
     assert study.evaluate(table(seed=2), error_cost=10.0).record.best_paid.name == "small"

@@ -60,7 +60,7 @@ class PoolRouter(PoolParts):
 
     def _price_matrix(self, features: Any, prices: Any) -> FloatArray:
         n_items = len(features)
-        given = None if prices is None else price_matrix(prices, self.expert_names, n_items=n_items)
+        given = None if prices is None else price_matrix(prices, self.expert_names, n_items=n_items, partial=True)
         if given is not None and not np.isnan(given).any():
             return given
         expected = np.full((n_items, len(self.expert_names)), np.nan)
@@ -91,7 +91,8 @@ class PoolRouter(PoolParts):
         X : (n, d), (d,), DataFrame, {column: value} or texts
             Items as in `fit`; a single embedding, record or text is one item.
         prices : {name: price or (n,) prices}, DataFrame, (J,) or (n, J), optional
-            What a call costs. Unknown prices, NaN or None, and all of them by default, are those expected from `fit`.
+            What a call costs. Unknown prices, NaN, None or not named, and all of them by default, are those expected
+            from `fit`.
         trade_off : float, optional
             Money that a point of quality is worth (a score of 1 in place of 0): the largest trade_off * score - price
             is chosen.

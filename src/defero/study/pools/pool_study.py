@@ -28,7 +28,7 @@ from defero.router.storage import with_encoder
 from defero.study.bad_rows import STOP
 from defero.study.pools.absent import present_members
 from defero.study.pools.pool_cases import PRICE_ROLE, PoolCases, read_pool
-from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, member_fees, prices_of
+from defero.study.pools.pool_fees import Fees, MemberFees, bad_prices, fee_columns, member_fees, prices_of, usable_fees
 
 TEST_SHARE = 0.2
 
@@ -262,7 +262,7 @@ class PoolStudy(Preformatted):
         table : path or DataFrame, optional
             Items with scores; rows that the pool was fitted on are left out.
         fees, error_cost
-            As in `fit`; by default those of `fit`.
+            As in `fit`; by default those of `fit`, also for members that `fees` does not name.
         absent : names
             Members who cannot be asked.
         all_rows_new : bool
@@ -320,9 +320,9 @@ class PoolStudy(Preformatted):
             return cases.frame[column].astype(str).to_numpy()
         return equal_rows(cases.items, text=() if recipe is None else recipe.text)
 
-    def fees(self, fees: Fees | None) -> dict[str, float | str] | None:
-        """Return the fee of every member: as given, else those of `fit`."""
-        return member_fees(fees or self.router.facts.get("fees"), self.router.expert_names)
+    def fees(self, fees: Fees | None) -> MemberFees | None:
+        """Return the fees of the members: as given, else those of `fit`; members without either have learned prices."""
+        return member_fees(fees, self.router.expert_names, learned=self.router.facts.get("fees"), partial=True)
 
     def trade_off(self, error_cost: float | None, fees: Fees | None = None) -> float | None:
         """Return money per point of quality: as given, else that of `fit`; None where quality alone counts."""
@@ -331,16 +331,11 @@ class PoolStudy(Preformatted):
             _check_error_cost(value, self.fees(fees) or self.router.price_known.any())
         return value
 
-    def prices(
-        self, cases: PoolCases, fees: Fees | None, given: dict[str, float | str] | None
-    ) -> tuple[Any, list[str]]:
+    def prices(self, cases: PoolCases, fees: Fees | None, given: MemberFees | None) -> tuple[Any, list[str]]:
         """Return prices (n, J) of the items; where columns of `fit` are not in the table, those that are expected."""
-        missing = [column for column in fee_columns(given) if column not in cases.frame.columns]
-        if missing and not fees:
-            note = f"no column {join_names(missing)} with prices: expected prices, learned in fit, are used."
-            return None, [note]
+        usable, notes = usable_fees(given, fees, list(map(str, cases.frame.columns)))
         where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
-        return prices_of(given, cases.frame, cases.expert_names, **where), []
+        return prices_of(usable, cases.frame, cases.expert_names, **where), notes
 
     def report(self, out: str | PathLike[str], table: Table | None = None, **terms: Any) -> PoolEvaluation:
         """Write the page of an evaluation; the other arguments are those of `evaluate`, and `command`."""
