@@ -206,8 +206,8 @@ class PoolRouter(PoolParts):
         self,
         X: Any,
         *,
-        marks: ArrayLike | None = None,
-        asked: ArrayLike | None = None,
+        marks: Mapping[str, Any] | ArrayLike | None = None,
+        asked: Mapping[str, Any] | ArrayLike | None = None,
         judge: Any,
         trade_off: float,
         judge_price: float = 0.0,
@@ -219,9 +219,9 @@ class PoolRouter(PoolParts):
         Parameters
         ----------
         X : as in `route`
-        marks : (n, J), optional
+        marks : {name: mark or (n,) marks} or (n, J), optional
             The judge's marks of the answers so far, 1 or 0; NaN where an answer was not judged, or there is none.
-        asked : (n, J) bool, optional
+        asked : {name: bool or (n,) bool} or (n, J) bool, optional
             Who has answered, judged or not; by default whose answer has a mark.
         judge : Judge
             Anything with `sensitivity` and `specificity`.
@@ -236,7 +236,7 @@ class PoolRouter(PoolParts):
         if not 0 <= trade_off < np.inf:
             raise InputError(f"must be a finite number of at least 0, got {trade_off}.", argument="trade_off")
         features, expected = self.features(X), self.scores(X)
-        marked, answered = check_marks(marks, asked, expected.shape)
+        marked, answered = check_marks(marks, asked, expected.shape, self.expert_names)
         price = self._price_matrix(features, prices)
         self._check_some_price(price, "trade_off")
         can = self._can(available, len(features))
