@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from defero.experts import annotator_flip, annotator_mixture, draw_human, oracle, specialist, uniform_guess
+from defero.experts import draw_human, specialist
 from defero_verma2023.pools.annotators import galaxyzoo_pool, hatespeech_pool
 from defero_verma2023.pools.cifar10 import cifar10_sim1_pool, cifar10_sim2_pool, gradual_overlap_pool
 from defero_verma2023.pools.ham10000 import ham10000_pool
@@ -65,11 +65,7 @@ def of_laws() -> dict[str, float]:
     labels = rng.integers(10, size=N_ITEMS)
     votes = rng.integers(1, 5, size=(N_ITEMS, 3))
     calls: dict[str, Callable[[], object]] = {
-        "oracle": partial(oracle, labels, classes=[0, 1], n_classes=10, rng=rng),
         "specialist": partial(specialist, labels, classes=[0, 1], p_in=0.7, p_out=0.1, n_classes=10, rng=rng),
-        "uniform_guess": partial(uniform_guess, labels, n_classes=10, rng=rng),
-        "annotator_flip": partial(annotator_flip, labels, p_flip=0.3, n_classes=10, rng=rng),
-        "annotator_mixture": partial(annotator_mixture, labels, p_human=0.5, n_classes=10, rng=rng),
         "draw_human of 3 classes": partial(draw_human, votes, rng=rng),
         "stand_in_human": partial(stand_in_human, labels % 2, rng=rng),
     }

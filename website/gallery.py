@@ -23,7 +23,7 @@ ORDER = (
 )
 _HEAD = """# Gallery
 
-Every picture here is drawn from the code below it when the site is built. Each script stands alone: copy it and run
+Every picture here is drawn from the code below it when the site is built. Each script is complete: copy it and run
 it. [Plots](howto/plots.md) says how to read the pictures, and [the report](howto/report.md) shows most of them
 together."""
 

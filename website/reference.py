@@ -36,13 +36,13 @@ ALIKE = {"BestExpert", "ConfidenceThreshold", "ModelOnly", "RandomExpert"}
 """Baselines: their methods are those of the estimators, and are not listed again."""
 _INDEX = """# Reference
 
-Generated from the docstrings: every public name with its parameters, what it returns, and an example that the tests
-run. Names that are not here are internal and may change.
+These pages are generated from the docstrings. Each public name has its parameters, what it returns, and an example
+that the tests run. Names that are not here are internal and may change.
 
 | page | what it has |
 | --- | --- |
 {rows}
-| [Commands](commands.md) | every command of the command line with its options |
+| [Commands](commands.md) | Every command of the command line with its options. |
 """
 
 

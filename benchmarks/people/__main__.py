@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks.people.discover import all_sets, all_systems, chosen, in_order
 from benchmarks.people.ledger import Ledger, cache_folder, code_version
 from benchmarks.people.page import page
+from benchmarks.people.promises import stored
 from benchmarks.people.run import run_all
 from benchmarks.people.summary import summarise
 from benchmarks.people.systems.our_sequential_panel import FEES, sequential
@@ -45,6 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         "made_on": options.made_on,
         "skipped": finished.skipped,
         "figures": summarise(sets, finished.trials),
+        "promises": stored(options.out / "people_promises.jsonl"),
     }
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "people.json").write_text(json.dumps(facts, indent=1) + "\n")

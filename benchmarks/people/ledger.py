@@ -3,8 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 
 import defero
@@ -74,11 +74,17 @@ class Ledger:
             except json.JSONDecodeError:  # cut in the writing
                 continue
             version = entry.pop("version", None)
-            known = entry.keys() == {field.name for field in fields(Trial)}
-            if known and (self.any_version or version == self.version):
+            if _is_trial(entry) and (self.any_version or version == self.version):
                 trial = Trial(**entry)
                 found[_key(trial)] = trial, str(version)
         return found
+
+
+def _is_trial(entry: Mapping[str, object]) -> bool:
+    """Return whether a line has the fields of a trial; an older one may lack those that have a default."""
+    known = {field.name for field in fields(Trial)}
+    needed = {field.name for field in fields(Trial) if field.default is MISSING and field.default_factory is MISSING}
+    return needed <= entry.keys() <= known
 
 
 def _key(trial: Trial) -> tuple[str, str, int]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.people.promise_table import promises_section
+
 HEAD = "| system | splits | {word} %, 95 % interval | questions | promised | kept | smECE | CPU s | {tests}\n"
 BY_STRATUM = (
     "model alone",
@@ -21,6 +23,8 @@ REFERENCES = (("model alone", "model"), ("random annotator", "random"), ("plain 
 def page(facts: Mapping[str, Any]) -> str:
     """Return the page."""
     parts = [_opening(facts)]
+    if promises := promises_section(facts.get("promises"), facts["figures"]):
+        parts.append(promises)
     parts += [_section(name, figures) for name, figures in facts["figures"].items()]
     if facts["skipped"]:
         parts.append("## Left out\n\n" + "\n".join(f"- {name}: {why}" for name, why in facts["skipped"].items()))

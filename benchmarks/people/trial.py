@@ -42,6 +42,9 @@ class Trial:
     strata : {"race: black": figures}
         Of each category: n, accuracy, asked, and for two classes false_alarms and missed (shares of the cases of the
         first class that were called the second, and the reverse).
+    promised_total : float
+        Of all items, also those that the model answered: the mean P(the label is right), beside which `accuracy` is
+        what was kept; nan where nothing is promised.
     """
 
     crowd: str
@@ -57,6 +60,7 @@ class Trial:
     smooth_error: float
     seconds: float
     strata: dict[str, dict[str, float]] = field(default_factory=dict)
+    promised_total: float = math.nan
 
 
 def run_trial(
@@ -95,6 +99,7 @@ def run_trial(
             for name, values in (strata or {}).items()
             for value in sorted(set(values.tolist()))
         },
+        promised_total=float(answer.confidence.mean()) if system.promises else math.nan,
     )
 
 

@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.pools.play_cascade import run_cascade
 from benchmarks.pools.sets import PoolSet
 from defero import ExpertPool
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.pools.cascade import Marking, run_cascade
+from defero.pools.cascade import Marking
 from defero.pools.curve import PoolCurve, pool_curve
 
 JUDGES = {"sensitivity .9, specificity .8": (0.9, 0.8), "perfect": (1.0, 1.0)}

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
+from benchmarks.tables import bounds
 from benchmarks.tables.outcome import System
+from benchmarks.tables.reach import Bounds, gain_rows, reach_section, why_section
 from benchmarks.tables.setting import Setting
 from benchmarks.tables.summary import DEFAULT, MODEL, WAYS, Table, Trials
 from benchmarks.tables.trial import PLAIN
@@ -13,13 +15,15 @@ BEFORE = "before"
 
 def page(trials: Trials, settings: Mapping[str, Setting], systems: Mapping[str, System], *, tag: str) -> str:
     """Return the page for the trials of one tag."""
-    table = Table(trials, settings, systems, tag)
+    table, reached = Table(trials, settings, systems, tag), bounds.stored()
     parts = [
         _opening(table),
         "## What was to be shown\n\n" + "\n".join(map(str, verdicts(table))),
+        why_section(table, reached, bounds.stored_ties()),
         _accuracy(table),
+        reach_section(table, reached),
+        _gains(table, reached),
         _promises(table),
-        _gains(table),
         "## Every system",
         *(_one_set(table, name) for name in table.sets()),
     ]
@@ -92,25 +96,30 @@ def _promises(table: Table) -> str:
     return "\n".join(rows)
 
 
-def _gains(table: Table) -> str:
+def _gains(table: Table, reached: Bounds) -> str:
     names = [name for name in table.sets() if table.settings[name].kind == "true gain"]
     if not names:
         return ""
     rows = [
         "## A true gain of 3 points, 600 rows",
         "",
-        "Share of the 3 points that a team gains over its own model, by the true probabilities; and how far the team",
-        "is below the best possible one, in points.",
+        "By the true probabilities: the accuracy of a system's own model and of its team, the share of the 3 points",
+        "that the team gains over its own model, and how far the team is below the best possible one, in points. The",
+        "last rows of a set are teams that are told more than anybody knows; their model is the best possible one.",
         "",
-        "| set | system | splits | gain kept | below the best team |",
+        "| set, system (splits) | own model | team | gain kept | below the best team |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name in names:
         for system in table.systems:
             if lines := table.lines(name, system):
-                lost = table.mean(name, system, "best_team") - table.mean(name, system, "true_value")
+                own, team, best = (table.mean(name, system, key) for key in ("true_model", "true_value", "best_team"))
                 share = gain_kept(table, name, system=system)
-                rows.append(f"| {name} | {system} | {len(lines)} | {share:.0%} | {100 * lost:.2f} |")
+                rows.append(
+                    f"| {name}, {system} ({len(lines)}) | {100 * own:.2f} | {100 * team:.2f} | {share:.0%} | "
+                    f"{100 * (best - team):.2f} |"
+                )
+        rows += gain_rows(table, name, reached)
     return "\n".join(rows)
 
 

@@ -23,7 +23,7 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], object], Calla
     --------
     >>> import defero.experts
     >>> load, names, public = attach_stub("defero.experts", defero.experts.__file__)
-    >>> "oracle" in public, load("oracle") is defero.experts.oracle
+    >>> "specialist" in public, load("specialist") is defero.experts.specialist
     (True, True)
     """
     homes: dict[str, tuple[str, str]] = {}

@@ -218,10 +218,10 @@ class Client:
         pairs = [{"case": case, "label": label} for case, label in labels.items()]
         return int(self.call("POST", "/v1/outcomes", {"outcomes": pairs})["changed"])
 
-    def questions(self, *, person: str | None = None) -> list[dict[str, Any]]:
-        """Return the questions of a person that wait."""
-        query = f"?{urlencode({'person': person})}" if person is not None else ""
-        return list(self.call("GET", f"/v1/questions{query}")["questions"])
+    def questions(self, *, person: str | None = None, limit: int = 1_000) -> list[dict[str, Any]]:
+        """Return the questions of a person that wait, the oldest first."""
+        query = urlencode(_given(person=person, limit=limit))
+        return list(self.call("GET", f"/v1/questions?{query}")["questions"])
 
     def people(self) -> list[dict[str, Any]]:
         """Return everybody."""
@@ -233,7 +233,7 @@ class Client:
             page = self.call("GET", f"/v1/decisions?after={after}&limit=1000")
             for one in page["decisions"]:
                 values = {part.name: one[part.name] for part in fields(Decision)}
-                yield int(page["next"]), Decision(**{**values, "heard": tuple(values["heard"])})
+                yield int(one["seq"]), Decision(**{**values, "heard": tuple(values["heard"])})
             if not page["decisions"]:
                 return
             after = int(page["next"])

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.people import __main__ as command
+from benchmarks.people import promises
 from benchmarks.people import run as running
 from benchmarks.people.discover import all_systems, chosen
 from benchmarks.people.ledger import Ledger, cache_folder, code_version
 from benchmarks.people.page import page
+from benchmarks.people.promise_table import promise_figures, verdict
 from benchmarks.people.run import judged, run_all
 from benchmarks.people.summary import summarise
 from benchmarks.people.trial import Trial
@@ -178,6 +180,57 @@ def test_a_line_of_another_form_is_passed_over(tmp_path):
     path = tmp_path / "trials.jsonl"
     path.write_text('{"version": "v1", "crowd": "tiny"}\n')
     assert Ledger(path, "v1").read() == {}
+
+
+def test_an_older_line_without_the_total_is_taken(tmp_path):
+    path = tmp_path / "trials.jsonl"
+    ledger = Ledger(path, "v1")
+    ledger.append(trials()[0])
+    entry = json.loads(path.read_text())
+    del entry["promised_total"], entry["strata"]
+    path.write_text(json.dumps(entry))
+    (trial,) = ledger.read().values()
+    assert math.isnan(trial.promised_total)
+
+
+def promising(gaps, *, system="our team"):
+    one = next(trial for trial in trials() if trial.system == "our team")
+    return [
+        replace(one, system=system, split=split, accuracy=0.9, promised_total=0.9 + gap)
+        for split, gap in enumerate(gaps)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gaps", "words"),
+    [
+        ([0.01, 0.008, 0.009, 0.01, 0.012], "kept: at most 1 point"),
+        ([0.08, -0.03, 0.05, -0.02, 0.02], "kept: 0 inside the interval"),
+        ([0.03, 0.031, 0.029, 0.03, 0.03], "promises too much"),
+        ([-0.03, -0.031, -0.029, -0.03, -0.03], "promises too little"),
+        ([0.03, 0.03], "too few splits"),
+    ],
+)
+def test_promises_over_all_cases_are_judged_by_gap_and_interval(gaps, words):
+    (figures,) = promise_figures(["tiny"], promising(gaps))
+    expected = nadeau_bengio(gaps, n_train=70, n_test=30)
+    assert (figures["gap"], figures["low"]) == pytest.approx((np.mean(gaps), expected.low))
+    assert verdict(figures) == words
+    promises = {"code": ["abc"], "versions": {"python": "3"}, "figures": [figures]}
+    shown = page({**facts(summarise([tiny_set()], trials())), "promises": promises})
+    row = next(line for line in shown.splitlines() if line.startswith("| tiny, one expert"))
+    assert row.endswith(f"| {words} |")
+    assert shown.index("## Promised and kept over all cases") < shown.index("## tiny")
+
+
+def test_promises_of_both_ways_run_once_and_stand_on_the_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(promises, "all_sets", lambda: (tiny_set(),))
+    (tmp_path / "people.json").write_text(json.dumps(facts(summarise([tiny_set()], trials()))))
+    for ran in (True, False):
+        assert promises.main(["--splits", "1", "--out", str(tmp_path)]) == 0
+        assert ("promised" in capsys.readouterr().out) == ran
+    assert "| tiny, in turn (1) |" in (tmp_path / "people.md").read_text()
+    assert promises.main(["--sets", "nowhere", "--out", str(tmp_path)]) == 2
 
 
 def test_a_set_that_is_not_there_is_left_out_with_its_reason(tmp_path):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.tables import plain
+from benchmarks.tables import bounds, plain
 from benchmarks.tables.__main__ import run
 from benchmarks.tables.outcome import choose
 from benchmarks.tables.page import page
@@ -134,3 +134,29 @@ def test_verdicts_fail_where_they_should(default, promised, kind, failing):
 def test_every_set_has_its_own_name_and_note():
     assert len(SETTINGS) == 18 + 3 + 3 + 5 + 2
     assert all(setting.note for setting in SETTINGS.values())
+
+
+def test_a_team_that_is_told_more_gets_further():
+    split = few_answers.draw_skilled(10, 1_000)
+    alone = float((split.truth.class_proba.argmax(axis=1) == split.test.label_idx).mean())
+    assert alone < bounds.law_known(split) < bounds.all_known(split)
+    simulated = true_gain.draw(true_gain.hard_region, 1_000)
+    told = bounds.BOUNDS["gain3-hard-region"]
+    reached = [bound(simulated) for bound in told.values()]
+    assert reached[0] == pytest.approx(simulated.truth.best_team())
+    assert simulated.truth.best_model() < reached[1] <= reached[0]
+
+
+def test_experts_who_share_the_highest_count_are_found():
+    split = few_answers.draw_skilled(50, 1_000)
+    right = (split.train.correct & split.train.observed).sum(axis=0)
+    found = bounds.tied_experts(split)
+    assert found["n"] == (right == right.max()).sum()
+    assert 0.5 < found["mean"] <= 1
+    assert (found["range"] == 0) == (found["n"] == 1)
+
+
+def test_every_set_of_few_answers_or_true_gain_has_a_bound():
+    judged = [name for name, setting in SETTINGS.items() if setting.kind in ("few answers", "true gain")]
+    assert sorted(bounds.BOUNDS) == sorted(judged) == sorted(bounds.stored())
+    assert all(what in bounds.WHAT for told in bounds.BOUNDS.values() for what in told)

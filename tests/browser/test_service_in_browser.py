@@ -215,6 +215,9 @@ def pages_of(enter, served, width, scheme):
     add(lead, address, 3)
     lead.goto(f"{address}/console/models?compare=yes")
     yield "models", lead
+    connect(lead, address)
+    yield "connections", lead
+    end(lead, address)
     lead.goto(f"{address}/console/people")
     lead.click("text=New link >> nth=0")
     yield "new link", lead
@@ -225,6 +228,53 @@ def pages_of(enter, served, width, scheme):
     yield "inbox after an answer", expert
     expert.goto(f"{address}/console")
     yield "refused", expert
+
+
+def connect(lead, address):
+    """Let a language model that is not there answer for bob, by keyboard alone."""
+    lead.goto(f"{address}/console/connections")
+    lead.focus("summary >> text=Connect a language model")
+    for key in ("Enter", "Tab", "b", "Tab"):
+        lead.keyboard.press(key)
+    lead.keyboard.type("http://127.0.0.1:9/v1")
+    lead.keyboard.press("Tab")
+    lead.keyboard.type("small")
+    lead.keyboard.press("Enter")
+    lead.wait_for_url("**/console/connections?done=model")
+
+
+def end(lead, address):
+    lead.goto(f"{address}/console/connections")
+    lead.focus("[aria-label='End bob']")
+    for key in ("Enter", "Tab", "Enter"):
+        lead.keyboard.press(key)
+    lead.wait_for_url("**done=model_ended")
+
+
+def test_the_lead_connects_a_language_model_by_keyboard(enter, served):
+    _, address = served
+    lead = enter("lead")
+    connect(lead, address)
+    shown = lead.inner_text("main")
+    assert "bob small at http://127.0.0.1:9/v1" in shown.replace("\n", " ")
+    end(lead, address)
+    assert "No language model is connected." in lead.inner_text("main")
+
+
+def test_a_long_file_is_cut_between_cases_and_the_page_says_so(enter, served):
+    _, address = served
+    lead = enter("lead")
+    lead.goto(f"{address}/console/cases")
+    lead.evaluate("document.querySelector('details.panel').open = true")
+    rows = ["x,noise,note", *(f'{n},0.1,"two\n\nlines"' for n in range(1_100))]
+    file = {"name": "cases.csv", "mimeType": "text/csv", "buffer": "\r\n".join(rows).encode()}
+    lead.set_input_files("#file", file)
+    lead.wait_for_function("document.getElementById('taken').textContent")
+    assert lead.inner_text("#taken") == "The file has 1,100 cases: the first 1,000 are taken."
+    taken = lead.input_value("#table")
+    assert taken.endswith('999,0.1,"two\n\nlines"')
+    lead.click("details.panel button")
+    lead.wait_for_url("**added=1000")
 
 
 def alarm(served):

@@ -92,7 +92,7 @@ def test_too_little_memory_is_told(folder, monkeypatch, error):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("defero.study.model_target.writable", fail)
+    monkeypatch.setattr("defero.data.model_folder.writable", fail)
     outcome = run("fit", "cases.csv", *FIT, "--out", "new")
     assert outcome.code == 2
     assert outcome.err.startswith("defero: not enough memory")

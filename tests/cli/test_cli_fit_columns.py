@@ -187,4 +187,4 @@ def test_two_spellings_of_a_name_get_a_note(folder, cases):
     options = ["--experts", "dr_a,Dr Chen,dr chen", "--label", "truth", "--key", "case", "--net", "linear"]
     outcome = run("fit", "alike.csv", *options, "--out", "alike")
     assert outcome.code == 0, outcome.err
-    assert "note: the experts Dr Chen, dr chen may be one person" in outcome.err
+    assert "the experts Dr Chen, dr chen may be one person" in outcome.err

@@ -10,7 +10,7 @@ from clinic import DOCTORS, FIT, enter, lesions, run
 
 from defero import Router, Study
 from defero.data.tables.read import read_frame
-from defero.study.judging.what_if import what_if
+from defero.study.judging.page import what_if
 
 CLASSES = ("benign", "malign")
 EVERYBODY = ["--fee", "all=2", "--error-cost", "40"]

@@ -30,7 +30,10 @@ def test_a_chosen_column_is_refused_with_its_row(folder):
 def test_a_column_that_nobody_chose_is_told_with_its_row(folder):
     outcome = run("fit", "cases.csv", *FIT, "--out", "model")
     assert outcome.code == 0
-    told = f"note: row {BAD + 2}, column fee: '12,50' is not a number, so the column is not used; leave such cells"
+    told = (
+        f"note: column fee is not used: '12,50' (1 cell) is not a number, first in row {BAD + 2}; correct the cell, or "
+        "leave it blank if the number is unknown.\n"
+    )
     assert told in outcome.err
 
 
@@ -61,7 +64,7 @@ def test_all_odd_values_of_a_chosen_column_are_named(folder):
     outcome = run("fit", "cases.csv", *FIT, "--features", "age,fee", "--out", "model")
     assert outcome.err == (
         "defero: cases.csv: row 2, column fee: got 'n/a'; it is not a number, nor is '<1', and the others are; leave "
-        "such cells blank if they are unknown.\n"
+        "such cells blank if they are unknown, or pass --blank n/a.\n"
     )
 
 
@@ -72,8 +75,9 @@ def test_codes_beside_numbers_are_categories_and_all_odd_values_are_named(folder
     assert outcome.code == 0
     assert "read as numbers if 'pending' is left blank" not in outcome.out
     told = (
-        "note: row 11, column marker: 'pending' is not a number, nor are '<0.5', 'n/a', '12,5' and 1 more, so the "
-        "column is read as categories; leave such cells blank where the number is unknown.\n"
+        "note: column marker is read as categories: 'pending' (2 cells), '<0.5' (1 cell), 'n/a' (1 cell), '12,5' "
+        "(1 cell) and 1 more are not numbers, first in row 11; correct such cells, or leave them blank if the number "
+        "is unknown, or pass --blank pending --blank n/a.\n"
     )
     assert told in outcome.err
 
@@ -84,7 +88,8 @@ def test_few_categories_are_told_of_odd_values_that_training_did_not_see(folder)
     marker[3], marker[150] = "pending", "n/a"
     lesions().assign(marker=marker, part=part).to_csv("cases.csv", index=False)
     outcome = run("fit", "cases.csv", *FIT, "--split", "part", "--out", "model")
-    assert "row 5, column marker: 'pending' is not a number, nor is 'n/a', so the column is read as" in outcome.err
+    assert "column marker is read as categories: 'pending' (1 cell) and 'n/a' (1 cell) are not" in outcome.err
+    assert "first in row 5" in outcome.err
     marker[150] = "pending"
     lesions().assign(marker=marker, part=part).to_csv("cases.csv", index=False)
     outcome = run("fit", "cases.csv", *FIT, "--split", "part", "--out", "model")

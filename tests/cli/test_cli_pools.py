@@ -116,6 +116,48 @@ def test_the_page_shows_the_frontier_and_who_gets_what(pool, tmp_path):
     assert "<script" not in page
 
 
+def test_an_error_cost_shows_the_net_value(pool, tmp_path):
+    folder, _ = pool
+    judge = ["evaluate", folder / "pool", folder / "new.csv"]
+    shown = call(*judge, "--error-cost", "20").stdout
+    record = json.loads(call(*judge, "--error-cost", "20", "--json").stdout)["test"]
+    way, best = record["pool"], record["ways"]["best_single"]
+    assert way["net_value"] == pytest.approx(20 * way["quality"] - way["cost"], abs=1e-4)
+    gain = way["net_value"] - (20 * best["quality"] - best["cost"])
+    assert way["net_gain"]["difference"] == pytest.approx(gain, abs=1e-4)
+    assert way["net_gain"]["low"] < way["net_gain"]["difference"] < way["net_gain"]["high"]
+    assert shown.count("net value") >= 4
+    assert "20.0 times the score, minus the price" in shown
+    call("report", folder / "pool", folder / "new.csv", "--error-cost", "20", "--out", tmp_path / "net.html")
+    assert "net value" in (tmp_path / "net.html").read_text()
+
+
+def test_without_an_error_cost_it_says_what_is_missing(pool, tmp_path):
+    folder, _ = pool
+    told = call("evaluate", folder / "pool", folder / "new.csv")
+    assert "net value" not in told.stdout
+    assert "no net value: pass --error-cost" in told.stderr
+    values = json.loads(call("evaluate", folder / "pool", folder / "new.csv", "--json").stdout)
+    assert values["test"]["pool"]["net_value"] is None
+
+
+def test_a_value_that_means_none_is_blank_for_pools_too(pool, tmp_path):
+    folder, _ = pool
+    past = pd.read_csv(folder / "past.csv").astype({"length": object, "small": object})
+    past.loc[past.index[4:12], "length"] = None
+    past.to_csv(tmp_path / "meant.csv", index=False)
+    past.fillna({"length": "n/a", "small": "n/a"}).to_csv(tmp_path / "past.csv", index=False)
+    fit = ["--scores", "--experts", ",".join(MEMBERS), "--key", "id", "--features", "task,length", "--out"]
+    first = json.loads(call("fit", tmp_path / "past.csv", *fit, tmp_path / "a", "--blank", "n/a", "--json").stdout)
+    second = json.loads(call("fit", tmp_path / "meant.csv", *fit, tmp_path / "b", "--json").stdout)
+    assert first["test"] == second["test"]
+    for name in ("past", "meant"):
+        call("route", tmp_path / "a", tmp_path / f"{name}.csv", "--out", tmp_path / f"{name}_decisions.csv")
+    assert (tmp_path / "past_decisions.csv").read_text() == (tmp_path / "meant_decisions.csv").read_text()
+    judged = [call("evaluate", tmp_path / "a", tmp_path / f"{name}.csv", "--json").stdout for name in ("past", "meant")]
+    assert json.loads(judged[0])["test"] == json.loads(judged[1])["test"]
+
+
 def refused(*arguments):
     from defero.core.errors import InputError
 

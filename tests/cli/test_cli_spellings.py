@@ -1,6 +1,7 @@
 """`--rename` and `--blank`: the mapping that is offered is taken again by every command."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -73,5 +74,88 @@ def test_route_respells_the_answers_so_far(folder):
     log.assign(answer=["benign", None, "malign"]).to_csv("log.csv", index=False)
     assert run(*route, "second.csv").code == 0
     assert (folder / "first.csv").read_text() == (folder / "second.csv").read_text()
-    outcome = run("route", "model", "new.csv", "--out", "third.csv", "--blank", "-")
-    assert (outcome.code, "--blank" in outcome.err, "--answers" in outcome.err) == (2, True, True)
+    outcome = run("route", "model", "new.csv", "--out", "third.csv", "--rename", "log.rename.csv")
+    assert (outcome.code, "--rename" in outcome.err, "--answers" in outcome.err) == (2, True, True)
+
+
+def test_the_mapping_of_fit_is_remembered(folder, bad):
+    Path("map.csv").write_text("from,to\nBenign,benign\nMalign,malign\nn/a,\n")
+    assert run("fit", "bad.csv", *FIT, "--out", "other", "--rename", "map.csv").code == 0
+    judged = run("evaluate", "other", "bad.csv", "--json")
+    assert judged.code == 0, judged.err
+    assert judged.out == run("evaluate", "other", "bad.csv", "--rename", "map.csv", "--json").out
+    assert run("report", "other", "bad.csv").code == 0
+    facts = json.loads(Path("other/model.json").read_text())["facts"]
+    assert facts["rename"] == {"Benign": "benign", "Malign": "malign", "n/a": ""}
+
+
+def test_a_mapping_that_is_given_now_wins_over_that_of_fit(folder, bad):
+    Path("map.csv").write_text("from,to\nBenign,benign\nMalign,malign\nn/a,\n")
+    assert run("fit", "bad.csv", *FIT, "--out", "other", "--rename", "map.csv").code == 0
+    lesions(40, seed=9).assign(dr_a="n/a").to_csv("new.csv", index=False)
+    Path("now.csv").write_text("from,to\nn/a,malign\n")
+    judged = json.loads(run("evaluate", "other", "new.csv", "--rename", "now.csv", "--json").out)
+    lesions(40, seed=9).assign(dr_a="malign").to_csv("new.csv", index=False)
+    assert judged["test"] == json.loads(run("evaluate", "other", "new.csv", "--json").out)["test"]
+
+
+@pytest.fixture
+def unknown_ages(folder):
+    """Cases and new cases with n/a in a column of numbers, of categories and of answers, and the same with blanks."""
+    for name, cases in (("past", lesions()), ("new", lesions(30, seed=9))):
+        meant = cases.astype({"age": object})
+        meant.loc[meant.index[3:9], "age"] = None
+        meant.loc[meant.index[5:7], "site"] = None
+        meant.to_csv(f"{name}_meant.csv", index=False)
+        meant.fillna({"age": "n/a", "site": "n/a", "dr_a": "n/a"}).to_csv(f"{name}.csv", index=False)
+
+
+def test_a_value_that_means_none_does_so_in_features_too(folder, unknown_ages):
+    fitted = run("fit", "past.csv", *FIT, "--out", "other", "--blank", "n/a", "--json")
+    meant = run("fit", "past_meant.csv", *FIT, "--out", "plain", "--json")
+    assert fitted.code == 0, fitted.err
+    assert any("age: a number" in line for line in json.loads(fitted.out)["features"])
+    assert json.loads(fitted.out)["test"] == json.loads(meant.out)["test"]
+    assert json.loads(fitted.out)["features"] == json.loads(meant.out)["features"]
+
+
+def test_it_is_remembered_for_other_commands(folder, unknown_ages):
+    assert run("fit", "past.csv", *FIT, "--out", "other", "--blank", "n/a").code == 0
+    judged = run("evaluate", "other", "new.csv", "--json")
+    assert judged.code == 0, judged.err
+    assert json.loads(judged.out)["test"] == json.loads(run("evaluate", "other", "new_meant.csv", "--json").out)["test"]
+    for name in ("new", "new_meant"):
+        assert run("route", "other", f"{name}.csv", "--out", f"{name}_decisions.csv").code == 0
+    assert Path("new_decisions.csv").read_text() == Path("new_meant_decisions.csv").read_text()
+
+
+def test_a_value_of_one_file_is_said_with_that_file(folder, unknown_ages):
+    assert run("fit", "past_meant.csv", *FIT, "--out", "other").code == 0
+    refused = run("route", "other", "new.csv", "--out", "a.csv")
+    assert refused.code == 2
+    assert "'n/a' (6 cells) is not a number" in refused.err
+    assert "Correct them, or pass --blank n/a, or pass --bad-rows skip" in refused.err
+    assert run("route", "other", "new.csv", "--out", "a.csv", "--blank", "n/a").code == 0
+    assert run("route", "other", "new_meant.csv", "--out", "b.csv").code == 0
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+
+
+def test_workers_that_share_a_folder_read_the_value_too(folder, unknown_ages):
+    assert run("fit", "past.csv", *FIT, "--out", "other", "--blank", "n/a").code == 0
+    for name in ("new", "new_meant"):
+        Path(name).mkdir()
+        pd.read_csv(f"{name}.csv", keep_default_na=name == "new_meant").to_parquet(f"{name}/part.parquet")
+        assert run("route", "other", name, "--out", f"{name}_out", "--workers", "1").code == 0
+    first, second = (pd.read_parquet(f"{name}_out/part.parquet") for name in ("new", "new_meant"))
+    pd.testing.assert_frame_equal(first, second)
+    judge = ["evaluate", "other", "--workers", "1", "--json"]
+    judged = [json.loads(run(*judge, name).out) for name in ("new", "new_meant")]
+    assert judged[0]["test"] == judged[1]["test"]
+
+
+def test_the_key_is_never_blank(folder):
+    lesions().to_csv("cases.csv", index=False)
+    plain = run("fit", "cases.csv", *FIT, "--out", "other", "--json")
+    with_blank = run("fit", "cases.csv", *FIT, "--out", "other", "--blank", lesions().case.iloc[0], "--json")
+    assert with_blank.code == 0, with_blank.err
+    assert json.loads(with_blank.out)["rows"] == json.loads(plain.out)["rows"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError
-from defero.core.scores import Scores, join_columns, logit, split_columns
+from defero.core.scores import Scores, logit
 from defero.scorers.links import sigmoid
 
 GOOD = {
@@ -94,21 +94,6 @@ def test_logit_is_finite_and_undone_by_the_sigmoid(proba):
     back = sigmoid(logit(proba))
     assert np.isfinite(logit(proba)).all()
     np.testing.assert_allclose(back, proba, rtol=1e-9, atol=1e-300)
-
-
-@given(st.integers(1, 4), st.integers(0, 4))
-def test_columns_joined_and_cut_are_the_same(n_classes, n_experts):
-    classes, experts = np.arange(2.0 * n_classes).reshape(2, -1), -np.ones((2, n_experts))
-    joined = join_columns(classes, experts)
-    back = split_columns(joined, n_classes=n_classes)
-    assert np.array_equal(back[0], classes)
-    assert np.array_equal(back[1], experts)
-
-
-@pytest.mark.parametrize("n_classes", [0, 4])
-def test_columns_are_cut_where_there_are_some(n_classes):
-    with pytest.raises(InputError, match=rf"n_classes must lie in 1\.\.3 for 3 columns, got {n_classes}"):
-        split_columns(np.zeros((2, 3)), n_classes=n_classes)
 
 
 def test_columns_are_called_by_the_names_of_classes_and_experts():

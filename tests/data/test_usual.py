@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from study_results import write_study
 
+from defero.core.errors import TableError
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges, usual_bounds
 from defero.datasets.loaders.credit_default import credit_default_clients
@@ -154,3 +155,12 @@ def unusual_shares(table, *, n):
         )
         shares["any column"].append(marks.any(axis=1).mean())
     return {name: {"mean": float(np.mean(one)), "largest": float(np.max(one))} for name, one in shares.items()}
+
+
+def test_a_number_too_large_is_bad_though_the_training_range_reaches_beyond_it():
+    recipe = FeatureRecipe.learn(pd.DataFrame({"size": [-1e100, 0.0, 1e100]}))
+    new = pd.DataFrame({"size": [1.0, 2e100]})
+    assert recipe.usual_numbers(new) is None
+    assert [cell.row for cell in recipe.bad_cells(new)] == [1]
+    with pytest.raises(TableError, match=r"row 1, column size: '2e\+100' is not a finite number of at most 1e\+100"):
+        recipe.apply(new)

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError
 from defero.core.scores import Scores
-from defero.decisions.comparison import decide
+from defero.decisions.comparison import compare
 from defero.decisions.rules import (
     AlwaysAskBest,
     AskAtRandom,
@@ -29,6 +29,10 @@ def team(model, experts):
     model, experts = np.asarray(model, dtype=float), np.asarray(experts, dtype=float)
     classes = np.stack([model, 1 - model], axis=1)
     return Scores(classes, experts, model, np.zeros(experts.shape), "logit")
+
+
+def decide(scores, rule, *, expert_names, **terms):
+    return compare(scores, rule, expert_names=expert_names, **terms).decision(expert_names)
 
 
 def names(n_experts):

@@ -7,28 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.experts import annotator_flip, annotator_mixture, oracle, specialist, uniform_guess
+from defero.experts import specialist
 from defero.experts.specialists import other_class, right_with
 
 K = 5
 labels_and_seed = given(
     st.lists(st.integers(0, K - 1), max_size=60).map(lambda v: np.array(v, int)), st.integers(0, 99)
 )
-
-
-@labels_and_seed
-def test_an_oracle_is_never_wrong_on_its_classes(labels, seed):
-    answers = oracle(labels, classes={0, 3}, n_classes=K, rng=np.random.default_rng(seed))
-    known = np.isin(labels, [0, 3])
-    np.testing.assert_array_equal(answers[known], labels[known])
-
-
-@labels_and_seed
-def test_an_oracle_of_everything_is_the_truth_and_of_nothing_a_guesser(labels, seed):
-    everything = oracle(labels, classes=range(K), n_classes=K, rng=np.random.default_rng(seed))
-    nothing = oracle(labels, classes=[], n_classes=K, rng=np.random.default_rng(seed))
-    np.testing.assert_array_equal(everything, labels)
-    np.testing.assert_array_equal(nothing, uniform_guess(labels, n_classes=K, rng=np.random.default_rng(seed)))
 
 
 @labels_and_seed
@@ -45,38 +30,6 @@ def test_raising_p_never_makes_a_right_answer_wrong(labels, seed):
     ]
     for less, more in pairwise(right):
         assert np.all(less <= more)
-
-
-@labels_and_seed
-def test_no_flip_is_the_human_and_a_sure_flip_never(labels, seed):
-    same = annotator_flip(labels, p_flip=0, n_classes=K, rng=np.random.default_rng(seed))
-    other = annotator_flip(labels, p_flip=1, n_classes=K, rng=np.random.default_rng(seed))
-    np.testing.assert_array_equal(same, labels)
-    assert not np.any(other == labels)
-
-
-@labels_and_seed
-def test_a_flip_of_two_classes_is_the_other_one(labels, seed):
-    binary = labels % 2
-    np.testing.assert_array_equal(
-        annotator_flip(binary, p_flip=1, n_classes=2, rng=np.random.default_rng(seed)), 1 - binary
-    )
-
-
-@labels_and_seed
-def test_a_full_mixture_is_the_human(labels, seed):
-    answers = annotator_mixture(labels, p_human=1, n_classes=K, rng=np.random.default_rng(seed))
-    np.testing.assert_array_equal(answers, labels)
-
-
-def test_one_class_leaves_one_answer():
-    rng = np.random.default_rng(0)
-    for answers in (
-        oracle([0, 0], classes=[], n_classes=1, rng=rng),
-        uniform_guess([0, 0], n_classes=1, rng=rng),
-        annotator_mixture([0, 0], p_human=0, n_classes=1, rng=rng),
-    ):
-        assert answers.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])

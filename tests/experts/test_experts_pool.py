@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.core import InputError
-from defero.experts import annotator_flip, oracle, simulate_pool, specialist, uniform_guess
+from defero.experts import simulate_pool, specialist
 
 K = 3
 LAWS = [
-    partial(uniform_guess, n_classes=K),
-    partial(oracle, classes=[0], n_classes=K),
+    partial(specialist, classes=[], p_in=1.0, p_out=1 / K, n_classes=K),
+    partial(specialist, classes=[0], p_in=1.0, p_out=1 / K, n_classes=K),
     partial(specialist, classes=[1], p_in=0.9, p_out=0.4, n_classes=K),
-    partial(uniform_guess, n_classes=K),
+    partial(specialist, classes=[], p_in=1.0, p_out=1 / K, n_classes=K),
 ]
 LABELS = np.random.default_rng(0).integers(K, size=300)
 
@@ -46,7 +46,7 @@ def test_a_law_over_a_human_ignores_the_truth():
     human = 1 - LABELS % 2
 
     def law(labels, rng):
-        return annotator_flip(human, p_flip=0.0, n_classes=2, rng=rng)
+        return specialist(human, classes=[], p_in=1.0, p_out=1.0, n_classes=2, rng=rng)
 
     assert simulate_pool(LABELS % 2, [law], rng=np.random.default_rng(0))[:, 0].tolist() == human.tolist()
 

@@ -38,7 +38,8 @@ def test_a_known_population_is_found():
     assert far.max() < 4
     fitted = fit_heads(phi, item, expert, right, n_experts=200)
     truth = sigmoid(np.column_stack([np.ones(1_000), phi]) @ heads.T)
-    sure = np.abs(fitted.proba(phi) - truth) < 1.96 * fitted.proba_sd(phi)
+    p = fitted.proba(phi)
+    sure = np.abs(p - truth) < 1.96 * p * (1 - p) * fitted.logit_sd(phi)  # the delta method
     assert 0.92 < sure.mean() < 0.98  # what it claims of its own errors is so
 
 

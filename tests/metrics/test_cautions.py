@@ -283,8 +283,8 @@ def test_the_rest():
 
 def test_panels_that_hold_most_of_the_team_are_told():
     size = replace(panel(0.9, 0.8, 1.0, "as promised"), filled_size=18.04)
-    begin = "Panels hold 18.0 of 30 experts on average, so many that they help little: "
-    few_answers = "where few answers a case are recorded, conformalize cannot tell who may be left out."
+    begin = "Panels are of little use here: they hold 18.0 of 30 experts on average"
+    few_answers = ", because too few answers per case are recorded."
     assert large_panels(size, n_experts=30, recorded=4.0, calibrated_on=16) == begin + few_answers
     assert large_panels(replace(size, filled_size=15.0), n_experts=30, recorded=4.0) is None
     assert large_panels(replace(size, filled_size=2.5), n_experts=3, recorded=1.0) is None
@@ -294,13 +294,11 @@ def test_panels_that_hold_most_of_the_team_are_told():
 def test_the_reason_of_large_panels_is_one_that_holds():
     size = replace(panel(0.9, 0.8, 1.0, "as promised"), filled_size=18.04)
     few_cases_there = large_panels(size, n_experts=30, recorded=30.0, calibrated_on=16)
-    assert few_cases_there.endswith(
-        ": conformalize had 16 deferred cases to go by, too few to tell who may be left out."
-    )
-    assert "had 1 deferred case to" in large_panels(size, n_experts=30, recorded=30.0, calibrated_on=1)
+    assert few_cases_there.endswith(", because conformalize had only 16 deferred cases.")
+    assert "had only 1 deferred case." in large_panels(size, n_experts=30, recorded=30.0, calibrated_on=1)
     for enough in (None, 100):
         neither = large_panels(size, n_experts=30, recorded=30.0, calibrated_on=enough)
-        assert neither.endswith("help little: a larger alpha makes them smaller.")
+        assert neither.endswith("on average. A larger alpha makes them smaller.")
 
 
 def off(name, error, low):

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from defero import Router
 from defero.decisions.terms import Terms
-from defero.metrics.record.costs import cheaper_way, cost_record
-from defero.metrics.record.frontier import CostFrontier, cost_frontier
+from defero.metrics.record.costs import CostFrontier, cheaper_way, cost_frontier, cost_record
 from defero.metrics.record.team import team_record
 from defero.router import try_out
 

@@ -126,7 +126,6 @@ def test_the_verdict_is_that_of_the_interval_that_is_shown():
         assert promise.interval == pytest.approx(ends)
         outside = "less" if promise.promised > ends[1] else "more" if promise.promised < ends[0] else None
         assert promise.verdict == (outside or ("as promised" if promise.kept.total >= 30 else "too few"))
-        assert promise.as_promised is {"as promised": True, "too few": None}.get(promise.verdict, False)
     assert [one["promise"] for one in told["experts"]] == [one.promise.to_dict() for one in record.experts]
     assert told["model_calibration"]["promise"]["verdict"] == record.model_calibration.promise.verdict == "less"
 
@@ -163,10 +162,10 @@ def test_weights_promise_nothing():
     record, known = judged(replace(trial, scores=weights, uncalibrated=weights)), judged(trial)
     for one in record.experts:
         assert np.isnan([one.promised, one.calibration_error, one.smooth_error, one.smooth_low, one.smooth_high]).all()
-        assert (one.promise.verdict, one.promise.as_promised) == (None, None)
+        assert one.promise.verdict is None
     own = record.model_calibration
     assert np.isnan([own.promised, own.calibration_error, own.smooth_error, own.smooth_low, own.smooth_high]).all()
-    assert (own.promise.verdict, own.promise.as_promised, own.decided) == (None, None, known.model_calibration.decided)
+    assert (own.promise.verdict, own.decided) == (None, known.model_calibration.decided)
     assert [one.asked for one in record.experts] == [one.asked for one in known.experts]
     assert np.isnan([record.pooled_error, record.mean_error, *record.by_predicted_class.promised.ravel()]).all()
     assert not any("promise" in caution for caution in record.cautions)
@@ -319,7 +318,7 @@ def test_equal_confidences_are_judged():
     answers = np.where(rng.random((400, 1)) < 0.8, label_idx[:, None], 1 - label_idx[:, None])
     record = judged(trial_of(label_idx, [[0.5, 0.5]] * 400, [[0.8]] * 400, answers))
     expert = record.experts[0]
-    assert expert.promise.as_promised
+    assert expert.promise.verdict == "as promised"
     assert expert.calibration_error == pytest.approx(abs(expert.alone.value - 0.8))
     assert expert.smooth_error == pytest.approx(abs(expert.alone.value - 0.8), abs=0.005)
     assert not any("promises" in caution for caution in record.cautions)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from side_by_side import Watches
 
 from defero.monitoring.drift import (
     PRIOR_OUTCOMES,
@@ -21,7 +22,6 @@ from defero.monitoring.drift import (
     promise,
     restarted_watch,
 )
-from defero.monitoring.drift_runs import Watches
 
 PROMISES = st.lists(st.tuples(st.floats(0.01, 0.99), st.booleans()), min_size=1, max_size=60)
 

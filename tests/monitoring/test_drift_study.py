@@ -4,10 +4,10 @@ import time
 
 import numpy as np
 import pytest
+from side_by_side import Watches
 from study_results import write_study
 
 from defero.monitoring.drift import SHIFTS, START, THRESHOLD, WEIGHTS
-from defero.monitoring.drift_runs import Watches
 
 PROMISED, DROP, RUNS, BEFORE, MORE = (0.7, 0.8, 0.9), 0.1, 500, 500, 100
 FALSE_ALARM_RUNS, MOST = 2_000, 100_000

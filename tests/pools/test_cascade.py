@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from benchmarks.pools.play_cascade import run_cascade
 
-from defero.pools.cascade import Marking, cascade_step, heard_marks, moved, run_cascade
+from defero.pools.cascade import Marking, cascade_step, heard_marks, moved
 
 PERFECT = Marking(1.0, 1.0)
 ALONE = np.diag([0.2, 0.2])

@@ -8,7 +8,7 @@ from defero.estimators.pool.choose_learner import _blend_weights, _held_out_blen
 from defero.estimators.pool.pool_data import PoolData
 from defero.pools.choosing import by_product, by_trade_off
 from defero.pools.curve import member_means
-from defero.study.pools.absent import present_members
+from defero.study.absent import present_members
 
 FEATURES = np.zeros((3, 1))
 WEIGHTS = np.zeros((1, 3), dtype=np.float32)
@@ -84,12 +84,12 @@ def test_absent_members_are_members_and_somebody_is_left():
     x = np.random.default_rng(0).normal(size=(60, 2))
     router = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1))).router_
     first, second = router.expert_names
-    assert present_members(router, ()) is None
-    assert present_members(router, [first]).tolist() == [False, True]
+    assert present_members((), router.expert_names) is None
+    assert present_members([first], router.expert_names).tolist() == [False, True]
     with pytest.raises(InputError, match="did you mean"):
-        present_members(router, [first + "x"])
+        present_members([first + "x"], router.expert_names)
     with pytest.raises(InputError, match="nobody of the pool is left"):
-        present_members(router, [first, second])
+        present_members([first, second], router.expert_names)
 
 
 def test_auto_compares_learners_at_the_trade_off():

@@ -92,12 +92,13 @@ class DictDesk:
     def history(self, case):
         return []  # the entries of a ledger without a database are all in the ledger
 
-    def open_questions(self, *, due_before=None, person=None):
+    def open_questions(self, *, due_before=None, person=None, people=None):
         waiting = [state for state in self.ledger.cases.values() if state.asked is not None]
         return [
             state.case
             for state in waiting
             if (person is None or state.asked == person)
+            and (people is None or state.asked in people)
             and (due_before is None or (state.due is not None and state.due <= due_before))
         ]
 

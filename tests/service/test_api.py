@@ -5,11 +5,14 @@ import io
 import logging
 
 import pytest
-from small_team import SURE, UNSURE
+from small_team import SURE, UNSURE, add_cases
 
 from defero.service.access.rates import RateLimit
 from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_token, sign
-from defero.service.store.tables import METADATA, TOKENS
+from defero.service.access.tokens import PREFIX
+from defero.service.flow.answer import Skip
+from defero.service.flow.change_people import EraseCase, ErasePerson
+from defero.service.store.tables import CASES, METADATA, NOTES
 
 
 def problem(reply, status):
@@ -102,6 +105,7 @@ def test_erasing_removes_content_and_names_and_keeps_figures(clients):
         ({"content": b"{", "headers": {"content-type": "application/json"}}, 400),
         ({"json": {"cases": []}}, 422),
         ({"json": {"cases": [{"features": [1.0]}]}}, 422),
+        ({"json": {"cases": [{"features": []}]}}, 422),
         ({"json": {"cases": [{"features": {"a": 1}}]}}, 422),
         ({"json": {"cases": [{"features": UNSURE, "more": 1}]}}, 422),
         ({"json": {"cases": [{"features": UNSURE, "key": "a\x00b"}]}}, 422),
@@ -142,9 +146,7 @@ def test_too_many_requests_are_refused(clients):
 
 def test_a_cookie_session_must_carry_its_csrf_token_to_change_something(clients):
     office = clients.office
-    with office.database.read() as connection:
-        rows = connection.execute(TOKENS.select().where(TOKENS.c.person == "p1")).all()
-    session = sign(office.key, "session", rows[0].token_id, expires=office.clock() + 100)
+    session = sign(office.key, "session", clients.tokens["ann"].removeprefix(PREFIX), expires=office.clock() + 100)
     cookie = {"Cookie": f"{SESSION_COOKIE}={session}"}
     assert clients.call(None, "GET", "/v1/me", headers=cookie).json() == {"person": "p1", "role": "expert"}
     change = {"json": {"available": False}}
@@ -174,3 +176,52 @@ def test_openapi_describes_errors_and_the_token(clients):
     assert schema["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     reply = schema["paths"]["/v1/cases"]["post"]["responses"]["422"]["content"]
     assert list(reply) == ["application/problem+json"]
+
+
+def test_an_expert_does_not_learn_what_the_team_decided(clients):
+    case = clients.add(UNSURE).json()["cases"][0]["case"]
+    after_answer = clients.call("ann", "POST", "/v1/answers", json={"case": case, "answer": "ill"}).json()
+    open_still = clients.call("ann", "GET", f"/v1/cases/{case}").json()
+    for person in ("p2", "p3"):
+        clients.call("robot", "POST", "/v1/answers", json={"case": case, "answer": "ill", "person": person})
+    settled = clients.call("ann", "GET", f"/v1/cases/{case}").json()
+    assert (settled["status"], settled["answer"]) == ("settled", "ill")
+    for seen in (after_answer, open_still, settled):
+        assert [seen[name] for name in ("ask", "person", "label", "p_right", "expected_cost")] == [None] * 5
+        assert seen["reason"] == ""
+    assert clients.call("robot", "GET", f"/v1/cases/{case}").json()["label"] == "ill"
+
+
+def test_questions_come_a_limited_number_at_a_time(clients):
+    clients.add(*[UNSURE] * 120)
+    count = lambda **query: len(clients.call("ann", "GET", "/v1/questions", params=query).json()["questions"])  # noqa: E731
+    assert (count(), count(limit=1), count(limit=1_000)) == (100, 1, 120)
+    problem(clients.call("ann", "GET", "/v1/questions", params={"limit": 1_001}), 422)
+
+
+def test_counts_are_of_a_year_at_most(clients):
+    clients.add(SURE)
+    count = lambda **query: clients.call("boss", "GET", "/v1/tallies", params=query)  # noqa: E731
+    assert count().json()["tallies"] == count(first="2027-01-15", last="2027-01-15").json()["tallies"] != []
+    assert count(last="2027-01-14").json()["tallies"] == []
+    problem(count(first="2026-01-01", last="2027-01-15"), 422)
+    problem(count(first="2026-02-30"), 422)
+
+
+def test_a_note_goes_with_its_case_also_within_one_commit(office):
+    case = office.writer.do([add_cases(office.team, [UNSURE])])[0]["cases"][0]["case"]
+    office.writer.do([Skip(case, "p1", "p1", "about mrs jones"), EraseCase(case, "boss")])
+    other = office.writer.do([add_cases(office.team, [UNSURE])])[0]["cases"][0]["case"]
+    office.writer.do([EraseCase(other, "boss"), Skip(other, "p1", "p1", "about mrs jones")])
+    with office.database.read() as connection:
+        assert connection.execute(NOTES.select()).all() == []
+
+
+def test_everybody_elses_questions_are_taken_back_from_who_left(office):
+    office.writer.do([add_cases(office.team, [[0.5, 0.9, 0.8, 0.7]] * 1_200)])
+    office.writer.start()
+    office.do(ErasePerson("p1", "boss"))
+    for _ in range(3):
+        office.take_back_due()
+    with office.database.read() as connection:
+        assert connection.execute(CASES.select().where(CASES.c.asked == "p1")).all() == []

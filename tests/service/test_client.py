@@ -107,3 +107,15 @@ def test_a_request_after_a_pause_is_not_lost(url, office, monkeypatch):
         time.sleep(1.5)  # the service has closed the connection, and a skip must not be sent twice
         with pytest.raises(ServiceError, match="404"):
             client.skip("c1")
+
+
+def test_whoever_stops_in_the_middle_of_a_page_goes_on_with_the_next_decision(url, office):
+    person = office.do(AddPerson("robot", "machine", "system"))["person"]
+    with office.database.write() as connection:
+        token = issue_token(connection, person, now=office.clock())
+    with Client(url, token) as client:
+        cases = [step.case for step in client.add([SURE] * 5)]
+        first = client.decisions()
+        seen = [next(first) for _ in range(2)]
+        rest = list(client.decisions(after=seen[-1][0]))
+    assert [decision.case for _, decision in (*seen, *rest)] == cases

@@ -145,3 +145,20 @@ def test_a_case_that_the_new_model_cannot_read_gets_the_answer_of_its_last_step(
     shown = clients.call("boss", "GET", f"/v1/cases/{case}").json()
     assert shown["status"] == "settled"
     assert "columns" in shown["reason"]
+
+
+def test_a_model_is_read_once_and_never_by_a_commit(clients, shelf, monkeypatch):
+    read = []
+    load = models.load_team
+
+    def load_and_count(path, text_encoder):
+        read.append(path.name)
+        return load(path, text_encoder)
+
+    monkeypatch.setattr(models, "load_team", load_and_count)
+    assert clients.call("boss", "POST", "/v1/models", json={"folder": "next"}).status_code == 200
+    clients.add(UNSURE)
+    assert clients.call("boss", "GET", "/v1/models/comparison").status_code == 200
+    assert read == ["next"]
+    assert clients.call("boss", "POST", "/v1/models", json={"folder": "strange"}).status_code == 422
+    assert set(clients.office.shelf.teams) == {"test", "next"}

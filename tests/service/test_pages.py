@@ -1,5 +1,6 @@
 """Pages in this process: every route by role, links and sessions, CSRF, and what the inbox and the console show."""
 
+import html
 import re
 
 import pytest
@@ -29,10 +30,13 @@ FORMS = {
     "POST /console/policy/mode": {"mode": "live"},
     "POST /console/models": {"folder": "next"},
     "POST /console/cases": {"table": "a,b,c,d\n0.5,0.9,0.8,0.7"},
+    "POST /console/connections/language-models": {"person": "p3", "url": "http://127.0.0.1:9/v1", "model": "m"},
+    "POST /console/connections/label-studio": {"url": "http://127.0.0.1:9", "in_p1": "yes", "key_variable": ""},
+    "POST /console/connections/webhooks": {"url": "http://127.0.0.1:9/x", "kind_model_changed": "yes"},
 }
 
-SWITCH = "/console/models/{version}/switch"
-"""There is no model 0."""
+MISSING = ("/console/models/{version}/switch", "/console/connections/webhooks/{hook}/end")
+"""There is no model 0, and no such webhook."""
 
 
 @pytest.fixture
@@ -83,10 +87,11 @@ def test_every_page_by_role(app, office, who):
             continue  # it ends the session; an expert's is tried
         if (who, route) == ("lead", "POST /console/people/{person}/remove"):
             path = path.format(person="p2")
-        reply = somebody.http.request(method, path.format(case=case, person="p3", who="p3", version=0), **sent)
+        filled = path.format(case=case, person="p3", who="p3", version=0, hook="w000000000000")
+        reply = somebody.http.request(method, filled, **sent)
         allowed = who in roles
         expected = 401 if who in ("nobody", "revoked", "expired") else 403
-        done = reply.status_code < 400 or reply.status_code == 409 or (reply.status_code, path) == (404, SWITCH)
+        done = reply.status_code < 400 or reply.status_code == 409 or (reply.status_code == 404 and path in MISSING)
         assert done if allowed else reply.status_code == expected, (
             route,
             reply.status_code,
@@ -286,3 +291,17 @@ def test_cases_come_from_a_pasted_table(office, lead):
     for table in ("", "a,b,c,d\n", "a,b,c,d\n1,2,x,3"):
         assert lead.send(on, on=on, table=table).status_code == 422
     assert "There is no such case" in lead.page(f"{on}?find=nobody")
+
+
+def test_a_table_that_cannot_be_read_comes_back_with_the_reason(office, lead):
+    for table in ('a,b,c,d\n"1,2,3,4\n' + "x" * 140_000, "a,b,c,d\n1,2,x,4", ""):
+        reply = lead.send("/console/cases", on="/console/cases", table=table)
+        assert reply.status_code == 422, table[:20]
+        assert "Nothing was added." in reply.text
+        assert table[:20] in html.unescape(reply.text)
+
+
+def test_ids_that_are_none_are_not_looked_for(office, ann, lead):
+    for case in ("c1\x00", "x", "c1' --"):
+        assert ann.send("/inbox/answer", on="/inbox", case=case, answer="ill").status_code == 404
+    assert "There is no such case." in lead.page("/console/cases?find=a%00b")

@@ -24,7 +24,7 @@ def app(office):
 
 
 def filled(path, case):
-    return path.format(case=case, person="p3", who="p3", version=0)
+    return path.format(case=case, person="p3", who="p3", version=0, hook="w000000000000")
 
 
 def test_a_machine_opens_no_page(app, office):

@@ -41,3 +41,22 @@ def test_a_reply_that_breaks_off_or_is_too_long_is_none(monkeypatch):
     monkeypatch.setattr(requesting, "MOST_BYTES", 10)
     with stub_server(lambda _: (200, {}, b"x" * 11)) as (url, _):
         assert send("GET", url, None, {}, 5.0).status == 0
+
+
+@pytest.mark.parametrize("peer", ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "fd00:ec2::254", "0.0.0.0"])
+def test_nothing_is_sent_to_where_clouds_keep_secrets(monkeypatch, peer):
+    """By the address of the connection: a name may lead anywhere, and elsewhere the next time."""
+    with stub_server(lambda _: (200, {}, b"secret")) as (url, requests):
+        real = requesting.may_be_sent_to
+        monkeypatch.setattr(requesting, "may_be_sent_to", lambda _: real(peer))
+        assert send("GET", f"{url}/latest/meta-data", None, {}, 5.0).status == 0
+    assert requests == []
+
+
+def test_a_host_that_is_not_named_gets_nothing(monkeypatch):
+    with stub_server(lambda _: (200, {}, b"")) as (url, requests):
+        monkeypatch.setenv(requesting.OUTWARD_HOSTS, "llm.example")
+        assert send("GET", url, None, {}, 5.0).status == 0
+        monkeypatch.setenv(requesting.OUTWARD_HOSTS, f"llm.example, {url.removeprefix('http://')}")
+        assert send("GET", url, None, {}, 5.0).status == 200
+    assert len(requests) == 1

@@ -1,6 +1,7 @@
 """A serving process loads nothing that trains; a model that was fitted by `fit` is served, and its export is read."""
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,12 @@ from typer.testing import CliRunner
 from defero import DeferralClassifier, read_cases
 from defero.cli.main import app
 from defero.client import Client, ServiceError
+from defero.core.errors import InputError
+from defero.service import serve as serving
+from defero.service.events import ModelChanged
+from defero.service.store.database import Database
+from defero.service.store.migrate import migrate
+from defero.service.store.saved_views import open_ledger, save_ledger
 
 CODE = """
 import json, sys
@@ -124,6 +131,62 @@ def test_people_are_added_listed_and_revoked_from_the_command_line(tmp_path):
     ],
 )
 def test_wrong_people_are_one_sentence(tmp_path, arguments, fact):
-    done = CliRunner().invoke(app, ["people", *arguments, "--database", str(tmp_path / "cases.sqlite")])
+    where = str(tmp_path / "cases.sqlite")
+    migrate(Database.connect(where))
+    done = CliRunner().invoke(app, ["people", *arguments, "--database", where])
     assert done.exit_code != 0
     assert fact in str(done.exception)
+
+
+def test_what_hinders_a_start_is_one_sentence(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = CliRunner().invoke(
+            app, ["serve", "model", "--port", str(port), "--database", str(tmp_path / "a.sqlite")]
+        )
+        assert isinstance(done.exception, InputError)
+        assert str(port) in str(done.exception)
+        assert not (tmp_path / "a.sqlite").exists()
+    away = "postgresql+psycopg://ann:secret-word@127.0.0.1:9/clinic"
+    for command in (["serve", "model", "--port", str(free_port())], ["people", "list"]):
+        done = CliRunner().invoke(app, [*command, "--database", away])
+        assert isinstance(done.exception, InputError), command
+        assert "127.0.0.1:9" in str(done.exception)
+        assert "secret-word" not in str(done.exception)
+
+
+def test_a_misspelt_database_is_said_and_not_made(tmp_path):
+    file = tmp_path / "misspelt.sqlite"
+    for command in (["people", "list"], ["people", "revoke", "ann"]):
+        done = CliRunner().invoke(app, [*command, "--database", str(file)])
+        assert isinstance(done.exception, InputError)
+        assert "misspelt.sqlite" in str(done.exception)
+    assert not file.exists()
+
+
+def test_a_database_of_a_newer_version_is_said(tmp_path):
+    database = Database.connect(str(tmp_path / "new.sqlite"))
+    migrate(database)
+    with database.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(InputError, match="another version of defero"):
+        migrate(database)
+    database.close()
+
+
+def test_a_restart_without_the_folder_of_models_says_what_is_missing(folder, tmp_path, monkeypatch):
+    where = str(tmp_path / "cases.sqlite")
+    office = serving.open_office(folder / "model", where, models=folder)
+    fact = ModelChanged(version="gone", classes=("no", "yes"), experts=("p1", "p2"), by="p3", folder="november")
+    with office.database.write() as connection:
+        ledger = open_ledger(connection, now=0.0)
+        ledger.add(fact)
+        save_ledger(connection, ledger)
+    office.close()
+    with pytest.raises(InputError, match="--models"):
+        serving.open_office(folder / "model", where)
+    with pytest.raises(InputError, match="november"):
+        serving.open_office(folder / "model", where, models=folder)

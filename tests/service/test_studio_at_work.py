@@ -17,6 +17,7 @@ from defero.service.flow.outcome import GiveOutcomes
 from defero.service.flow.studio import EndStudio, SetStudio
 from defero.service.flow.undo import Undo
 from defero.service.office import Office
+from defero.service.outward import requesting
 from defero.service.outward.label_studio import StudioDesk
 from defero.service.outward.studio_tasks import annotations_of, question_of
 from defero.service.problems import Problem
@@ -408,3 +409,68 @@ def test_outcomes_do_not_bring_tasks_back(world):
     world.office.do(GiveOutcomes([(case, "ill")], "p9"))
     world.steps(2)
     assert world.stub.tasks == {}
+
+
+def test_another_servers_json_is_tried_again_later_and_said(office, clock):
+    office.writer.start()
+    with stub_server(lambda _: (200, {}, b'{"hello": "world"}')) as (url, requests):
+        world = World(office, url, None)
+        world.set()
+        world.steps(5)
+        assert len(requests) == 1
+        assert (world.studio().status, world.studio().failures) == (0, 1)
+        clock.now += 2.5
+        world.steps(5)
+        assert world.studio().failures == 2
+
+
+def test_a_time_from_a_wrong_clock_does_not_end_the_work(world, clock):
+    world.set()
+    world.stub.down = 500
+    clock.now += 400 * 86_400
+    world.steps(1)
+    clock.now -= 400 * 86_400
+    world.stub.down = 0
+    world.steps(3)
+    assert world.studio().ready
+
+
+def test_a_page_that_is_too_long_is_asked_for_in_parts(world, clock, monkeypatch):
+    world.set()
+    cases = world.ask(40)
+    world.steps(4)
+    assert len(world.stub.tasks) == 40
+    monkeypatch.setattr(requesting, "MOST_BYTES", 3_000)
+    clock.now += 60
+    world.stub.annotate(world.stub.open_for("ann")[-1], ANN, "ill")
+    world.steps(2)
+    assert world.studio().failures == 0
+    assert sum(world.state(case).answer_of("p1") is not None for case in cases) == 1
+    assert len(world.stub.open_for("ann")) == 39
+
+
+def test_accounts_are_asked_for_once_a_look_whoever_annotated(world, clock):
+    world.set()
+    world.ask(6)
+    world.steps(3)
+    world.stub.users[9] = "gone@a.example"
+    for task in list(world.stub.tasks):
+        world.stub.annotate(task, "gone@a.example", "ill")
+    del world.stub.users[9]
+    clock.now += 60
+    before = len([one for one in world.requests if one.path == "/api/users"])
+    world.steps(1)
+    assert len([one for one in world.requests if one.path == "/api/users"]) == before + 1
+
+
+def test_a_token_that_their_clock_has_ended_is_exchanged_again(world, clock):
+    world.desk = world.new_desk(environ={"DEFERO_KEY_A": jwt("refresh")})
+    world.set()
+    world.steps(2)
+    world.stub.access = "another"  # ours is over for them, though not by our clock
+    clock.now += 60
+    world.steps(1)
+    assert world.studio().status == 401
+    clock.now += 10
+    world.steps(2)
+    assert (world.studio().status, world.stub.refreshed) == (None, 2)

@@ -10,18 +10,21 @@ import time
 import pytest
 from postgres import binaries, running_postgres
 from small_team import UNSURE, add_cases, small_team
+from sqlalchemy.exc import OperationalError
 from stub_server import stub_server
 from studio_stub import TOKEN, StudioStub
 
 from defero.service.flow.studio import SetStudio
 from defero.service.office import Office
 from defero.service.outward.label_studio import StudioDesk
+from defero.service.store import database as stored
 from defero.service.store.database import Database
 from defero.service.store.turn import Turn
 
 KEY = 7
 HOLD = """
 import sys, time
+from defero.service.store import database as stored
 from defero.service.store.database import Database
 from defero.service.store.turn import Turn
 turn = Turn(Database.connect(sys.argv[1]), 7)
@@ -103,3 +106,39 @@ def test_two_processes_put_each_question_into_label_studio_once(postgres):
     cases = [one["data"]["defero_case"] for one in stub.tasks.values()]
     assert len(cases) == len(set(cases)) == 60
     assert len(stub.projects) == 1
+
+
+@pytest.mark.slow
+def test_everything_goes_on_after_postgresql_ended_all_sessions(postgres):
+    office = Office.of_team(small_team(), postgres)
+    office.writer.start()
+    office.do(add_cases(office.team, [UNSURE]))
+    turn = Turn(office.database, KEY)
+    assert turn.held()
+    operator = Database.connect(postgres)
+    with operator.reader.connect() as other:
+        others = "pid <> pg_backend_pid() AND datname = 'postgres'"
+        ended = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {others}"
+        assert other.exec_driver_sql(ended).scalar() >= 2
+    operator.close()
+    assert office.do(add_cases(office.team, [UNSURE]))["cases"][0]["ask"] == "ann"
+    with office.database.read() as connection:
+        assert len(connection.exec_driver_sql("SELECT * FROM cases").all()) >= 2
+    assert [turn.held(), turn.held()] == [False, True]  # lost, and taken again
+    turn.give_back()
+    office.close()
+
+
+@pytest.mark.slow
+def test_a_process_that_stands_still_does_not_hold_the_lock_for_ever(postgres, monkeypatch):
+    monkeypatch.setitem(stored._SESSION, "lock_timeout", "300ms")
+    one, two = Database.connect(postgres), Database.connect(postgres)
+    with one.write() as connection:
+        names = ("idle_in_transaction_session_timeout", "tcp_keepalives_idle", "synchronous_commit")
+        assert [connection.exec_driver_sql(f"SHOW {name}").scalar() for name in names] == ["2min", "30", "on"]
+        with pytest.raises(OperationalError), two.write():
+            pass
+    with two.write():
+        pass
+    one.close()
+    two.close()

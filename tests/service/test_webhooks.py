@@ -13,6 +13,7 @@ from small_team import SURE, UNSURE
 from defero.service.api.schemas import HookIn
 from defero.service.outward.webhooks import Courier, post_once
 from defero.service.store.saved_views import fold_log, read_views
+from defero.service.store.tables import SECRETS
 
 
 class Receiver:
@@ -141,3 +142,49 @@ def test_a_real_server_gets_the_bytes_and_a_silent_one_is_a_failure():
     thread.join()
     assert bodies == [b"{}"]
     assert post_once(url, b"{}", {}) == 0
+
+
+def test_of_several_processes_one_delivers(clients, hook, monkeypatch):
+    receiver = Receiver()
+    clients.add(SURE)
+    monkeypatch.setattr("defero.service.store.turn.Turn.held", lambda _: False)
+    assert courier(clients, receiver).deliver() == 0
+    assert receiver.tries == 0
+    monkeypatch.undo()
+    assert courier(clients, receiver).deliver() == 1
+
+
+def test_a_time_from_a_wrong_clock_does_not_silence_a_webhook(clients, hook):
+    receiver, clock = Receiver(), clients.office.clock
+    receiver.status = 503
+    clients.add(SURE)
+    clock.now += 400 * 86_400  # the clock was a year ahead for a moment
+    courier(clients, receiver).deliver()
+    clock.now -= 400 * 86_400
+    receiver.status = 200
+    assert courier(clients, receiver).deliver() == 1
+
+
+def test_nothing_is_begun_once_the_service_stops(clients, hook):
+    receiver, office = Receiver(), clients.office
+    clients.add(SURE)
+    last = Courier(office.database, office.do, clock=office.clock, post=receiver, stopped=lambda: True)
+    assert last.deliver() == 0
+    assert receiver.tries == 0
+    last.close()
+
+
+def test_a_refused_webhook_leaves_no_secret_behind(clients, monkeypatch):
+    monkeypatch.setattr("defero.service.flow.hooks.MOST_HOOKS", 0)
+    assert clients.call("boss", "POST", "/v1/webhooks", json={"url": "https://a.example/x"}).status_code == 409
+    with clients.office.database.read() as connection:
+        names = [row.name for row in connection.execute(SECRETS.select())]
+    assert names == ["signing"]
+
+
+def test_whoever_runs_the_service_names_the_hosts(clients, monkeypatch):
+    monkeypatch.setenv("DEFERO_OUTWARD_HOSTS", "b.example")
+    refused = clients.call("boss", "POST", "/v1/webhooks", json={"url": "https://a.example/x"})
+    assert refused.status_code == 422
+    assert "DEFERO_OUTWARD_HOSTS" in refused.json()["detail"]
+    assert clients.call("boss", "POST", "/v1/webhooks", json={"url": "https://b.example/x"}).status_code == 201

@@ -90,14 +90,15 @@ def test_a_stopped_run_goes_on_and_the_file_is_the_same(model, table, out):
     assert len(read_frame(out)) == 89
 
 
-def test_a_bad_cell_that_looks_like_a_formula_is_shown_as_it_stands_in_the_file(model, table):
+@pytest.mark.parametrize("cell", ["=1+1", "'=1+1"])
+def test_a_bad_cell_that_looks_like_a_formula_is_shown_as_it_stands_in_the_file(model, table, cell):
     frame = read_frame("new.csv", as_text=["x"])
-    frame.assign(x=frame["x"].where(frame["x"] != "odd", "=1+1")).to_csv("new.csv", index=False)
+    frame.assign(x=frame["x"].where(frame["x"] != "odd", cell)).to_csv("new.csv", index=False)
     whole = route(model, "whole.csv")
     stopped(model, "d.csv", 30)
     routing = route(model, "d.csv")
     assert routing.resumed >= 30
-    assert "'=1+1' is not a number" in routing.bad_rows.note("d.csv")
+    assert f"{cell!r} is not a number" in routing.bad_rows.note("d.csv")
     assert routing.bad_rows.note("d.csv") == whole.bad_rows.note("d.csv")
 
 

@@ -147,13 +147,13 @@ def test_pictures_are_resized(folder):
 def test_what_does_not_fit_is_told(folder):
     labels = torch.zeros(12, dtype=torch.long)
     answers = FixedAnswers(Verdicts(labels[:, None] == 0))
-    with pytest.raises(InputError, match="inputs and labels must have as many rows, got 3 and 12"):
+    with pytest.raises(InputError, match="inputs must have one row per label, at least one, got 3 for 12 labels"):
         DeviceFeed(torch.zeros(3, 2), labels, answers, seed=0)
     with pytest.raises(InputError, match=r"pictures must be bytes \(n, height, width, colours\)"):
         DeviceFeed(torch.zeros(12, 2, dtype=torch.uint8), labels, answers, seed=0)
     with pytest.raises(InputError, match="augmentation is for pictures of dtype uint8"):
         DeviceFeed(torch.zeros(12, 2), labels, answers, seed=0, augmentation=Augmentation())
-    with pytest.raises(InputError, match="files and labels must be as many, got 1 and 12"):
+    with pytest.raises(InputError, match="files must be one per label, at least one, got 1 for 12 labels"):
         DiskFeed(PictureFiles(["a"], (8, 8)), labels, answers, seed=0)
     with pytest.raises(InputError, match="batch_size must be at least 2, an item for each process, got 1"):
         next(iter(numbered(9).batches(0, batch_size=1, drop_last=True, piece=Piece(0, 2))))

@@ -34,7 +34,7 @@ def run_calibrated(fold: Fold) -> Answer:
 
 
 CALIBRATED = System(
-    f"our sequential panel, fee {FEES[0]:g}, calibrated", run_calibrated, kind="ours", most_splits=3, place=5
+    f"our sequential panel, fee {FEES[0]:g}, calibrated", run_calibrated, kind="ours", most_splits=10, place=5
 )
 SYSTEMS = (
     *(sequential(fee) for fee in FEES),

@@ -9,6 +9,7 @@ from benchmarks.tables.setting import Setting
 from benchmarks.tables.split import Rows, Split, cut
 from defero.core.checks.arrays import IntArray
 from defero.datasets.loaders.credit_default import credit_default_cases, credit_default_clients
+from defero.experts.team import SimulatedTeam
 
 LAWS = ("ring", "checkerboard", "product")
 N_EXPERTS = (4, 12, 25)
@@ -19,6 +20,11 @@ SHARES = {"full": 1.0, "tenth": 0.1}
 def clients() -> pd.DataFrame:
     """Return the clients' features, read once."""
     return credit_default_clients().drop(columns="default_next_month")
+
+
+def team_of(law: str, n_experts: int, seed: int) -> SimulatedTeam:
+    """Return one team on all clients, with the probabilities that its answers were drawn with."""
+    return credit_default_cases(law=law, n_experts=n_experts, random_state=seed).team
 
 
 @cache

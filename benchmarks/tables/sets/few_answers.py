@@ -5,10 +5,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from benchmarks.tables.sets.credit import answered, clients
+from benchmarks.tables.sets.credit import answered, clients, team_of
 from benchmarks.tables.setting import Setting
-from benchmarks.tables.split import Rows, Split
-from defero.core.checks.arrays import BoolArray
+from benchmarks.tables.split import Rows, Split, Truth
+from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.scores import softmax
 from defero.experts import simulate_team
 
 N_LEARN, N_TEST, N_ANSWERS = 500, 5_000, 20
@@ -17,6 +18,13 @@ N_LEARN, N_TEST, N_ANSWERS = 500, 5_000, 20
 def _twenty(n_items: int, n_experts: int, rng: np.random.Generator) -> BoolArray:
     """Return which rows each expert answered, (n, J): 20 of them."""
     return rng.random((n_items, n_experts)).argsort(axis=0) < N_ANSWERS
+
+
+def credit_skill(n_experts: int, seed: int) -> FloatArray:
+    """Return P(expert is right given features and class) of the test rows of `draw_credit`, (n, J, K)."""
+    right = team_of("ring", n_experts, seed).right_by_class
+    order = np.random.default_rng([seed, 500]).permutation(len(right))
+    return right[order[N_LEARN : N_LEARN + N_TEST]]
 
 
 def draw_credit(n_experts: int, seed: int) -> Split:
@@ -49,7 +57,9 @@ def draw_skilled(n_experts: int, seed: int) -> Split:
     )
     rows = Rows(pd.DataFrame(features).add_prefix("x"), labels, team.answers)
     train, test = rows.take(np.arange(N_LEARN)), rows.take(np.arange(N_LEARN, n_items))
-    return Split(train.asked_only(_twenty(N_LEARN, n_experts, rng)), test, n_classes=n_classes, seed=seed)
+    eta = softmax(logits)
+    truth = Truth(eta[N_LEARN:], team.right_given_features(eta)[N_LEARN:])
+    return Split(train.asked_only(_twenty(N_LEARN, n_experts, rng)), test, n_classes=n_classes, seed=seed, truth=truth)
 
 
 SETTINGS = (

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from benchmarks.tables.setting import Setting
 from benchmarks.tables.split import Rows, Split, Truth
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 
 GAIN, N_LEARN, N_TEST, N_FEATURES, N_EXPERTS = 0.03, 600, 10_000, 6, 4
 STEEP = 2.0
@@ -43,9 +43,14 @@ def constant(features: FloatArray) -> Law:
     return Law(positive, np.tile(best_skill() - 0.04 * np.arange(N_EXPERTS), (len(features), 1)))
 
 
+def is_hard(features: FloatArray) -> BoolArray:
+    """Return which cases are in the region where the model is weak, (n,)."""
+    return np.asarray(features[:, 2] > norm.ppf(1 - HARD))
+
+
 def hard_region(features: FloatArray) -> Law:
     """Give the model most cases, and a specialist the others."""
-    hard = features[:, 2] > norm.ppf(1 - HARD)
+    hard = is_hard(features)
     model = np.where(hard, HARD_MODEL, EASY_MODEL)
     right = np.full((len(features), N_EXPERTS), OTHERS)
     right[:, 0] = np.where(hard, SPECIALIST, OTHERS)

@@ -58,8 +58,8 @@ def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike
     proba = expert_probabilities(expert_proba, n_items=len(answer_idx), n_experts=answer_idx.shape[1])
     observed = answer_idx != MISSING
     surprise = _standardised(answer_idx == truth[:, None], proba, observed)
-    seen = observed.astype(np.float64)
-    shared = seen.T @ seen
+    answered = observed.astype(np.float64)
+    shared = answered.T @ answered
     n_answers = np.diag(shared).copy()
     np.fill_diagonal(shared, 0)
     correlation = _borne_out(surprise.T @ surprise, (surprise**2).T @ surprise**2, shared)

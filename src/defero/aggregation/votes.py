@@ -138,9 +138,10 @@ def answer_of_decider(scores: Scores, decision: Decision, answer_idx: IntArray, 
 
     Examples
     --------
-    >>> from defero.decisions.comparison import MostLikelyRight, decide
+    >>> from defero import Router
     >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
-    >>> decision = decide(scores, MostLikelyRight(), expert_names=("ann",))
+    >>> router = Router.from_probabilities(scores.class_proba, scores.expert_proba, expert_names=["ann"])
+    >>> decision = router.decide_scores(scores)
     >>> answer = answer_of_decider(scores, decision, np.array([[1], [1]]), classes=np.array(["a", "b"], dtype=object))
     >>> answer.label.tolist(), answer.confidence.tolist(), answer.by_model.tolist()
     (['a', 'b'], [0.9, 0.8], [True, False])

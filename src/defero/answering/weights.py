@@ -88,12 +88,12 @@ def _class_shares(who: WhoAnswered) -> FloatArray:
     """
     counts, per_expert = who.by_class, who.per_expert[:, None]
     pooled = counts.sum(axis=0) / counts.sum()
-    seen, answered = pooled > 0, who.per_expert > 0
-    freedom = (np.count_nonzero(seen) - 1) * (np.count_nonzero(answered) - 1)
+    has_answers, answered = pooled > 0, who.per_expert > 0
+    freedom = (np.count_nonzero(has_answers) - 1) * (np.count_nonzero(answered) - 1)
     if freedom <= 0:
         return np.broadcast_to(pooled, counts.shape)
-    expected = (per_expert * pooled)[np.ix_(answered, seen)]
-    squares = float(((counts[np.ix_(answered, seen)] - expected) ** 2 / expected).sum())
+    expected = (per_expert * pooled)[np.ix_(answered, has_answers)]
+    squares = float(((counts[np.ix_(answered, has_answers)] - expected) ** 2 / expected).sum())
     excess = squares / freedom - 1.0
     more = float((who.per_expert[answered] - 1).mean())
     rho = min(max(excess / more, _LEAST), 1.0) if more > 0 else _LEAST

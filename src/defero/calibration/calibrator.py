@@ -120,17 +120,20 @@ class Calibrator:
         one_of("method", method, get_args(Method))
         shape = scores.expert_raw.shape
         labels = index_numbers("label_idx", label_idx, below=scores.n_classes, n_items=len(scores))
-        right, seen = true_or_false("correct", correct, shape=shape), true_or_false("observed", observed, shape=shape)
+        right, answered = (
+            true_or_false("correct", correct, shape=shape),
+            true_or_false("observed", observed, shape=shape),
+        )
         fit_classes = {"auto": choose_temperature, "none": _one}.get(method, fit_temperature)
         temperature = fit_classes(scores.class_proba, labels, prior=PRIOR_ITEMS)
         return cls(
-            experts=_fit_experts(scores.expert_raw, right, seen, link=scores.link, method=method),
+            experts=_fit_experts(scores.expert_raw, right, answered, link=scores.link, method=method),
             temperature=temperature,
             keeps_model=method == "none"
             or (method == "auto" and temperature == 1.0 and not largest_class_pays(scores, labels)),
             n_labels=len(labels),
-            n_answers=tuple(seen.sum(axis=0).tolist()),
-            accuracy=HeldOutAccuracy.fit(scores, labels, right, seen),
+            n_answers=tuple(answered.sum(axis=0).tolist()),
+            accuracy=HeldOutAccuracy.fit(scores, labels, right, answered),
         )
 
     def apply(self, scores: Scores) -> Scores:

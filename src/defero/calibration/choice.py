@@ -250,19 +250,19 @@ def _held_out_losses(
 
 def _pays(gain: FloatArray, observed: BoolArray, *, among: BoolArray) -> BoolArray:
     """Return for whom a change pays, (J,), from what it gains in each cell; the pool is that of some experts."""
-    seen = observed & among
-    count = seen.sum(axis=0)
-    if not seen.any():
+    used = observed & among
+    count = used.sum(axis=0)
+    if not used.any():
         return np.zeros(len(among), dtype=np.bool_)
-    own = gain.sum(axis=0, where=seen) / np.maximum(count, 1)
-    squares = ((gain - own) ** 2).sum(axis=0, where=seen)
+    own = gain.sum(axis=0, where=used) / np.maximum(count, 1)
+    squares = ((gain - own) ** 2).sum(axis=0, where=used)
     within = (squares + OF_ALL * squares.sum() / count.sum()) / (count + OF_ALL)
     with np.errstate(divide="ignore"):
         sure = count / within  # 1 / standard error^2; infinite where every answer gained the same
     sure = np.minimum(sure, _SUREST)
     of_all, error_of_all, between = _mean_of_all(own[count > 0], sure[count > 0])
     # Answers to one case are not independent: of ten clones there is one.
-    error_of_all = max(error_of_all, _error_by_case(gain - own, seen, sure / np.maximum(count, 1)))
+    error_of_all = max(error_of_all, _error_by_case(gain - own, used, sure / np.maximum(count, 1)))
     trust = between * sure / (between * sure + 1)
     error = trust / np.sqrt(np.maximum(sure, 1 / _SUREST)) + (1 - trust) * error_of_all
     return pays(trust * own + (1 - trust) * of_all, error)
@@ -281,7 +281,7 @@ def _mean_of_all(own: FloatArray, sure: FloatArray) -> tuple[float, float, float
     return float(np.average(own, weights=weight)), float(1 / np.sqrt(weight.sum())), between
 
 
-def _error_by_case(residual: FloatArray, seen: BoolArray, weight: FloatArray) -> float:
+def _error_by_case(residual: FloatArray, used: BoolArray, weight: FloatArray) -> float:
     """Return the standard error of the mean over all cells, column j weighted by weight[j], with cases as clusters."""
-    by_case = (residual * weight).sum(axis=1, where=seen)
-    return float(np.sqrt((by_case**2).sum()) / (seen * weight).sum())
+    by_case = (residual * weight).sum(axis=1, where=used)
+    return float(np.sqrt((by_case**2).sum()) / (used * weight).sum())

@@ -129,8 +129,8 @@ def fit_isotonic(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray
     u = log_odds(expert_raw, link)
     everyone = _fit_steps(u[observed], correct[observed])
     each = [
-        _fit_steps(column[seen], right[seen]) if seen.any() else everyone
-        for column, right, seen in zip(u.T, correct.T, observed.T, strict=True)
+        _fit_steps(column[answered], right[answered]) if answered.any() else everyone
+        for column, right, answered in zip(u.T, correct.T, observed.T, strict=True)
     ]
     return IsotonicMaps(link, tuple(each))
 

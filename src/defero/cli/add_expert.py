@@ -59,13 +59,13 @@ def add_expert(
     defero add-expert model new_cases.csv --expert dr_d --out model_with_d
     """
     from defero.core.errors import InputError
-    from defero.study.model_target import writable
+    from defero.data.model_folder import writable
 
     study = opt.saved_study(model, text_encoder)
     study.check_name(expert)
     replaced = writable(out)
     if out.exists() and out.samefile(model):
-        raise InputError(f"--out {out}: is the model itself, which stays as it is; choose another name.")
+        raise InputError(f"{out}: is the model itself, which stays as it is; choose another name.", argument="out")
     cases = study.read(
         table,
         newcomer=expert,

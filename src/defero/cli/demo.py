@@ -27,11 +27,12 @@ def demo(
 
     defero demo --seeds 5
     """
-    from defero.core.errors import InputError
+    from defero.core.errors import Argument, InputError
     from defero.study.demo import run_demo
 
     if seed + seeds - 1 > MOST_SEED:
-        raise InputError(f"--seed must be at most {MOST_SEED - seeds + 1} with --seeds {seeds}, got {seed}.")
+        most = MOST_SEED - seeds + 1
+        raise InputError(f"must be at most {most} with ", Argument("seeds", seeds), f", got {seed}.", argument="seed")
 
     def show_progress(done: int) -> None:
         typer.echo(f"\rrepetition {done} of {seeds} ", nl=done == seeds, err=True)

@@ -1,13 +1,16 @@
 """`defero evaluate`: a saved team on cases it has not seen, alone or beside other teams."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_answering, show_notes, spelled
 from defero.cli.pool import evaluate_pool, is_pool, refuse
+
+if TYPE_CHECKING:
+    from defero.study import Evaluation
 
 
 def evaluate(
@@ -68,13 +71,14 @@ def evaluate(
         other: dict[str, object] = {"label": label, "answers": answers, "against": against, "ask": ask, "by": by}
         other |= {"capacity": capacity, "defer_at_most": defer_at_most, "budget": budget}
         other |= {"engine": engine, "workers": workers, "address": address}
-        refuse(other | {"cost_matrix": cost_matrix, "rename": rename, "blank": blank})
+        refuse(other | {"cost_matrix": cost_matrix, "rename": rename})
         evaluate_pool(
             study,
             table,
             fees=paid,
             error_cost=error_cost,
             absent=absent or [],
+            blank=blank or (),
             all_rows_new=all_rows_new,
             bad_rows=bad_rows or "stop",
             as_json=as_json,
@@ -97,7 +101,11 @@ def evaluate(
     )
     if as_json:
         emit(judged.to_dict())
-        return
+    else:
+        _show(judged)
+
+
+def _show(judged: "Evaluation") -> None:
     if judged.left_out_sentence():
         echo(f"{judged.left_out_sentence()}\n")
     show_answering(judged.router.facts.answering, when="when it was fitted")

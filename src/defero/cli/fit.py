@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from defero.study import Study
 
 
+_WITH_LABELS = ["label", "answers", "majority_label", "control", "image_column", "onnx", "cost_matrix", "time"]
+_WITH_LABELS += ["answer_weights", "checkpoints", "epochs", "rename"]
+_OF_POOLS = ["experts", "features", "text", "text_encoder", "key", "split", "test_share", "error_cost", "seed"]
+_OF_POOLS += ["forget_rows", "as_json"]
+_OF_DEEP_NETS = ["batch_size", "learning_rate", "branches", "augmentation"]
+
+
 def fit(
     table: Annotated[
         Path,
@@ -181,43 +188,18 @@ def fit(
 
     defero fit scans --table cases.csv --image-column file --net wrn-28-4 --label truth --experts a,b --out model
     """
+    given = locals()
+    _check_folder(table, table_file, image_column)
+    from defero.data.model_folder import writable
     from defero.study import Study, read_cases
     from defero.study.fitting.checks import check_test_share
-    from defero.study.model_target import writable
 
-    _check_folder(table, table_file, image_column)
     if scores:
-        other: dict[str, Any] = {
-            "label": label,
-            "answers": answers,
-            "majority_label": majority_label,
-            "control": control,
-        }
-        other |= {"image_column": image_column, "onnx": onnx, "cost_matrix": cost_matrix, "time": time}
-        other |= {"answer_weights": answer_weights, "checkpoints": checkpoints, "epochs": epochs}
-        other |= {"rename": rename, "blank": blank}
-        refuse(other, why="is for teams with labels, not for --scores")
-        fit_pool(
-            table,
-            out,
-            experts=experts,
-            features=features,
-            text=text,
-            text_encoder=text_encoder,
-            key=key,
-            groups=group,
-            split=split,
-            test_share=test_share,
-            fees=opt.fees_of(fee, fees),
-            error_cost=error_cost,
-            model=net,
-            seed=seed,
-            forget_rows=forget_rows,
-            as_json=as_json,
-        )
+        refuse({name: given[name] for name in _WITH_LABELS}, why="is for teams with labels, not for --scores")
+        pool = {name: given[name] for name in _OF_POOLS}
+        fit_pool(table, out, groups=group, model=net, fees=opt.fees_of(fee, fees), blank=blank or (), **pool)
         return
-    deep: dict[str, Any] = {"max_epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
-    deep |= {"branches": branches, "augmentation": augmentation}
+    deep = {"max_epochs": epochs, **{name: given[name] for name in _OF_DEEP_NETS}}
     choices: dict[str, Any] = {"net": net, "loss": loss, "heads": heads, "min_answers": min_answers}
     choices |= {"answer_weights": answer_weights, "alpha": alpha, "target": target, "recipe": _recipe(deep)}
     choices |= {"checkpoints": None if checkpoints is None else str(checkpoints)}
@@ -227,17 +209,14 @@ def fit(
     paid, replaced = opt.fees_of(fee, fees), writable(out)
     columns: dict[str, Any] = {"label": label, "key": key, "text": text or (), "features": opt.split_names(features)}
     log: dict[str, Any] = {"answers": answers, "item": item, "annotator": expert, "answer": answer}
+    log |= {"format": file_format, "control": control, "rename": rename, "blank": blank or ()}
     pictures: dict[str, Any] = {"image_column": image_column, "image_size": _size(image_size)}
     cases = read_cases(
         table_file or table,
         expert_names=opt.split_names(experts),
         majority_label=majority_label,
         text_encoder=text_encoder,
-        format=file_format,
-        control=control,
         images=table if table_file is not None else None,
-        rename=rename,
-        blank=blank or (),
         **columns,
         **log,
         **pictures,
@@ -247,10 +226,7 @@ def fit(
     _learn(study, **choices, **money, progress=sys.stderr.isatty() and not as_json)
     study.save(out, onnx=onnx, forget_rows=forget_rows)
     study.notes += replaced
-    if as_json:
-        emit(study.to_dict())
-    else:
-        _show(study)
+    _show(study, as_json=as_json)
 
 
 def _check_choices(choices: dict[str, Any], only_deep: list[str], *, pictures: bool) -> None:
@@ -272,7 +248,10 @@ def _learn(study: "Study", **choices: Any) -> None:
         raise
 
 
-def _show(study: "Study") -> None:
+def _show(study: "Study", *, as_json: bool) -> None:
+    if as_json:
+        emit(study.to_dict())
+        return
     for line in study.describe():
         echo(line)
     echo("")
@@ -285,16 +264,24 @@ def _show(study: "Study") -> None:
 
 def _check_folder(table: Path, listed_in: Path | None, column: str | None) -> None:
     """Refuse a folder without a table, and a table without a folder."""
-    from defero.core.errors import InputError
+    from defero.core.errors import Argument, InputError
 
     if column is None and listed_in is not None:
-        raise InputError(f"--table {listed_in}: is for pictures; name the column of their paths: --image-column.")
+        raise InputError(
+            f"{listed_in}: is for pictures; name the column of their paths: ",
+            Argument("image_column"),
+            ".",
+            argument="table",
+        )
     if column is None and table.is_dir():
-        raise InputError(f"{table}: is a folder; of pictures pass --table and --image-column too.")
+        raise InputError(
+            f"{table}: is a folder; of pictures pass ", Argument("table"), " and ", Argument("image_column"), " too."
+        )
     if column is not None and (listed_in is None or not table.is_dir()):
         raise InputError(
-            f"--image-column {column}: expected the folder of the pictures and --table FILE, got {table}; "
-            f"defero fit IMAGES --table cases.csv --image-column {column} ..."
+            f"{column}: expected the folder of the pictures and --table FILE, got {table}; "
+            f"defero fit IMAGES --table cases.csv --image-column {column} ...",
+            argument="image_column",
         )
 
 
@@ -320,5 +307,5 @@ def _size(given: str | None) -> int | tuple[int, int] | None:
         return None
     sides = given.lower().split("x")
     if len(sides) > 2 or not all(side.isascii() and side.isdigit() for side in sides):
-        raise InputError(f"--image-size must be pixels, such as 32 or 32x48 (height x width), got {given!r}.")
+        raise InputError(f"must be pixels, such as 32 or 32x48 (height x width), got {given!r}.", argument="image_size")
     return int(sides[0]) if len(sides) == 1 else (int(sides[0]), int(sides[1]))

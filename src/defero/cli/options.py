@@ -1,6 +1,8 @@
 """The options that several commands have, and how an argument of the library is spelled as an option."""
 
 import csv
+import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,12 +121,16 @@ Rename = Annotated[
     Path | None,
     typer.Option(
         help="File with the columns from and to: how answers and labels are spelled, and the class that is meant. "
-        "An empty cell in to means no answer. If answers are no class, such a file is written for you to complete."
+        "An empty cell in to means no answer. If answers are no class, such a file is written for you to complete. "
+        "fit remembers it for the other commands."
     ),
 ]
 Blank = Annotated[
     list[str] | None,
-    typer.Option(help="Answer or label that means none, such as n/a. Features stay as they are. Repeat for several."),
+    typer.Option(
+        help="Value that means none, such as n/a or -9, in every column but the key: features, labels and answers. "
+        "fit remembers it for the other commands. Repeat for several values. For answers and labels alone use --rename."
+    ),
 ]
 
 MOST_SEED = 2**32 - 1
@@ -161,6 +167,8 @@ def spelling(command: str | None) -> "Any":
     ('--majority-label', '--fee ann=0.5')
     >>> spell(Argument("fees", {"ann": "@price"}))
     '--fee ann=@price'
+    >>> spell(Argument("blank", ["n/a", "<1"]))
+    "--blank n/a --blank '<1'"
     >>> spell(Argument("expert_names", [])), spelling("add-expert")(Argument("annotator"))
     ("--experts ''", '--expert-column')
     """
@@ -175,7 +183,7 @@ def spelling(command: str | None) -> "Any":
             amounts = {name: one if isinstance(one, str) else f"{one:g}" for name, one in value.items()}
             return " ".join(f"{option} {name}={one}" for name, one in amounts.items())
         if isinstance(value, list | tuple):
-            return " ".join(f"{option} {one}" for one in value) or f"{option} ''"
+            return " ".join(f"{option} {shlex.quote(str(one))}" for one in value) or f"{option} ''"
         return f"{option} {value}"
 
     return spell
@@ -224,7 +232,7 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
         if not (is_column and column):
             name, equals, fee = entry.rpartition("=")
         if name in given:
-            raise InputError(f"--fee: {name} has two entries; leave one of them out.")
+            raise InputError(f": {name} has two entries; leave one of them out.", argument="fees")
         given.add(name)
         if is_column and column:
             fees[name] = f"@{column}"
@@ -232,11 +240,25 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
         try:
             fees[name] = float(fee if equals else "none")
         except ValueError:
-            name = name or entry
-            raise InputError(
-                f"--fee {entry}: expected NAME=MONEY with a number, such as {name}=0.05, or NAME=@COLUMN."
-            ) from None
+            raise InputError(f"{entry}: {_fee_remedy(name, fee, equals=bool(equals))}", argument="fees") from None
     return fees or None
+
+
+def _fee_remedy(name: str, fee: str, *, equals: bool) -> str:
+    """Say what a fee looks like, with the number that was probably meant.
+
+    >>> _fee_remedy("", "12 euro", equals=False)
+    'expected NAME=MONEY with a number, such as all=12 for everybody, or NAME=@COLUMN.'
+    >>> _fee_remedy("ann", "12 euro", equals=True)
+    'expected NAME=MONEY with a number, such as ann=12, or NAME=@COLUMN.'
+    >>> _fee_remedy("", "ann", equals=False)
+    'expected NAME=MONEY with a number, such as ann=0.05, or NAME=@COLUMN.'
+    """
+    number = re.search(r"\d+(\.\d+)?", fee)
+    amount = number.group() if number else "0.05"
+    if equals or number is None:
+        return f"expected NAME=MONEY with a number, such as {name or fee}={amount}, or NAME=@COLUMN."
+    return f"expected NAME=MONEY with a number, such as all={amount} for everybody, or NAME=@COLUMN."
 
 
 def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] | None:
@@ -253,12 +275,13 @@ def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] 
         fewest, colon, most = limits.rpartition(":")
         whole = all(not one or one.isdecimal() for one in (fewest, most)) and (bool(most) or bool(colon))
         if name in capacity:
-            raise InputError(f"--capacity: {name} has two entries; leave one of them out.")
+            raise InputError(f": {name} has two entries; leave one of them out.", argument="capacity")
         if name and whole:
             capacity[name] = int(fewest or 0), int(most) if most else None
         else:
             raise InputError(
-                f"--capacity {entry}: expected NAME=MOST or NAME=FEWEST:MOST with whole numbers, such as dr_a=40."
+                f"{entry}: expected NAME=MOST or NAME=FEWEST:MOST with whole numbers, such as dr_a=40.",
+                argument="capacity",
             )
     return capacity or None
 

@@ -53,6 +53,7 @@ def show_rename(error: Exception) -> None:
     if not hasattr(error, "renamed") or running["command"] not in WITH_RENAME:
         return
     from defero.core.errors import InputError
+    from defero.core.wording import join_names
     from defero.data.answers.bad_answers import BadAnswersError
     from defero.data.answers.spellings import write_rename
 
@@ -63,14 +64,17 @@ def show_rename(error: Exception) -> None:
     except (InputError, OSError):  # a folder where nothing can be written: the message has it all
         return
     echo(f"{path} has these spellings: complete its column to and pass --rename {path}.", err=True)
+    if error.alike:
+        pairs = join_names(f"{name!r} to {other!r}" for name, other in error.alike.items())
+        echo(f"It also merges labels that differ in capitals or blanks alone: {pairs}.", err=True)
 
 
 def show_lines(lines: "Sequence[str]", *, most: int, what: str) -> None:
     """Print lines; of too many the first."""
-    shown = lines if len(lines) <= most else lines[:most]
-    echo("\n".join(shown))
-    if len(shown) < len(lines):
-        echo(f"  ... and {len(lines) - len(shown)} more {what}; --json tells of all.")
+    first_lines = lines if len(lines) <= most else lines[:most]
+    echo("\n".join(first_lines))
+    if len(first_lines) < len(lines):
+        echo(f"  ... and {len(lines) - len(first_lines)} more {what}; --json tells of all.")
 
 
 def show_answering(facts: "AnsweringFacts | None", *, when: str) -> None:

@@ -39,7 +39,7 @@ def fit_pool(
     **terms: Any,
 ) -> None:
     """Learn a pool from a table of scores, and save it."""
-    from defero.study.model_target import writable
+    from defero.data.model_folder import writable
     from defero.study.pools.pool_study import PoolStudy
 
     replaced = writable(out)

@@ -57,8 +57,8 @@ def report(
     study, paid, columns = opt.saved_model(model, text_encoder), opt.fees_of(fee, fees), opt.split_names(by) or ()
     if is_pool(study):
         other = {"label": label, "answers": answers, "ask": ask, "by": by, "cost_matrix": cost_matrix}
-        refuse(other | {"rename": rename, "blank": blank})
-        terms: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "absent": absent or []}
+        refuse(other | {"rename": rename})
+        terms: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "absent": absent or [], "blank": blank or ()}
         report_pool(study, table, out, all_rows_new=all_rows_new, as_json=as_json, **terms)
         return
     money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}

@@ -11,6 +11,7 @@ from defero.cli.output import echo, emit, show_lines, show_notes
 from defero.cli.pool import is_pool, refuse, route_pool
 
 if TYPE_CHECKING:
+    from defero.study.routing.by_file import FolderRouting
     from defero.study.routing.routed import Routing
 
 MOST_SHOWN = 20
@@ -36,7 +37,12 @@ def route(
     absent: opt.Absent = None,
     ask: opt.Ask = None,
     uncertainty: Annotated[
-        bool, typer.Option("--uncertainty", help="Add columns sd_<expert>: the standard deviation of p_<expert>.")
+        bool,
+        typer.Option(
+            "--uncertainty",
+            help="Add columns sd_<expert>: the standard deviation of p_<expert>. It covers chance in this expert's "
+            "answers only; the real error can be several times as large.",
+        ),
     ] = False,
     unusual: Annotated[
         str,
@@ -87,79 +93,32 @@ def route(
     from defero.core.errors import InputError
 
     study = opt.saved_model(model, text_encoder)
+    terms: dict[str, Any] = {"key": key, "fees": opt.fees_of(fee, fees), "error_cost": error_cost}
+    terms |= {"absent": absent or [], "bad_rows": bad_rows or "stop"}
+    progress = _show_progress if sys.stderr.isatty() and not as_json else None
     if is_pool(study):
         other = {"cost_matrix": cost_matrix, "uncertainty": uncertainty, "answers": answers, "control": control}
-        refuse(other | {"defer_at_most": defer_at_most, "rename": rename, "blank": blank, "ask": ask})
-        route_pool(
-            study,
-            table,
-            out,
-            key=key,
-            fees=opt.fees_of(fee, fees),
-            error_cost=error_cost,
-            budget=budget,
-            floor=quality_floor,
-            capacity=opt.capacity_of(capacity),
-            absent=absent or [],
-            bad_rows=bad_rows or "stop",
-            progress=_show_progress if sys.stderr.isatty() and not as_json else None,
-            as_json=as_json,
-        )
+        refuse(other | {"defer_at_most": defer_at_most, "rename": rename, "ask": ask})
+        terms |= {"budget": budget, "floor": quality_floor, "capacity": opt.capacity_of(capacity)}
+        terms |= {"blank": blank or ()}
+        route_pool(study, table, out, **terms, progress=progress, as_json=as_json)
         return
     if quality_floor is not None:
-        raise InputError("--quality-floor: is for pools, made with --scores; leave it out.")
+        raise InputError(": is for pools, made with --scores; leave it out.", argument="floor")
+    terms |= {"cost_matrix": cost_matrix, "ask": ask, "uncertainty": uncertainty, "unusual": unusual}
     if any(one is not None for one in (engine, workers, address)):
         whole: dict[str, Any] = {"capacity": capacity, "defer_at_most": defer_at_most, "budget": budget}
         whole |= {"answers": answers, "format": file_format, "control": control, "images": images}
-        by_file = study.route_folder(
-            table,
-            out,
-            engine=engine or "local",
-            workers=workers,
-            address=address,
-            key=key,
-            fees=opt.fees_of(fee, fees),
-            error_cost=error_cost,
-            cost_matrix=cost_matrix,
-            absent=absent or [],
-            ask=ask,
-            uncertainty=uncertainty,
-            unusual=unusual,
-            bad_rows=bad_rows or "stop",
-            **{name: value for name, value in whole.items() if value is not None},
-        )
-        if as_json:
-            emit(by_file.to_dict())
-            return
-        typer.echo(by_file.text())
-        show_notes(by_file.cautions)
+        whole |= {"rename": rename}
+        terms |= {name: value for name, value in whole.items() if value is not None}
+        terms |= {"blank": tuple(blank or ())}
+        where: dict[str, Any] = {"engine": engine or "local", "workers": workers, "address": address}
+        _show_folder(study.route_folder(table, out, **where, **terms), as_json=as_json)
         return
-    routing = study.route(
-        table,
-        out,
-        key=key,
-        fees=opt.fees_of(fee, fees),
-        error_cost=error_cost,
-        cost_matrix=cost_matrix,
-        absent=absent or [],
-        ask=ask,
-        uncertainty=uncertainty,
-        unusual=unusual,
-        capacity=opt.capacity_of(capacity),
-        defer_at_most=defer_at_most,
-        budget=budget,
-        answers=answers,
-        item=item,
-        annotator=expert,
-        answer=answer,
-        format=file_format,
-        control=control,
-        images=images,
-        rename=rename,
-        blank=blank or (),
-        bad_rows=bad_rows or "stop",
-        progress=_show_progress if sys.stderr.isatty() and not as_json else None,
-    )
+    terms |= {"capacity": opt.capacity_of(capacity), "defer_at_most": defer_at_most, "budget": budget}
+    terms |= {"answers": answers, "item": item, "annotator": expert, "answer": answer}
+    terms |= {"format": file_format, "control": control, "images": images, "rename": rename, "blank": blank or ()}
+    routing = study.route(table, out, **terms, progress=progress)
     if as_json:
         emit(routing.to_dict())
         return
@@ -171,11 +130,19 @@ def _show_progress(rows: int) -> None:
     typer.echo(f"\r{rows:,} rows", nl=False, err=True)
 
 
+def _show_folder(by_file: "FolderRouting", *, as_json: bool) -> None:
+    if as_json:
+        emit(by_file.to_dict())
+    else:
+        typer.echo(by_file.text())
+        show_notes(by_file.cautions)
+
+
 def _show(routing: "Routing") -> None:
-    from defero.core.wording import percent
+    from defero.core.wording import count_of, percent
 
     load, experts = routing.load, routing.expert_names
-    echo(f"{routing.rows} decisions in {routing.out}:")
+    echo(f"{count_of(routing.rows, 'decision')} in {routing.out}:")
     asked = list(experts)
     if len(asked) > MOST_SHOWN:  # of a crowd only those who get something to do
         asked = sorted((name for name in experts if load[name]), key=lambda name: -load[name])

@@ -38,12 +38,13 @@ def serve(
     defero serve defero-demo/model
     """
     need_service()
-    from defero.service.serve import LEAD_DAYS, open_office, run
+    from defero.service.serve import LEAD_DAYS, address_of, check_free, open_office, run
 
+    check_free(host, port)
     office = open_office(model, database, models=models, text_encoder=text_encoder)
     office.start()
     where = office.database.url.render_as_string(hide_password=True)
-    shown = f"http://{host if host != '0.0.0.0' else '127.0.0.1'}:{port}"
+    shown = address_of(host, port)
     token, link = office.lead_token(days=LEAD_DAYS), office.lead_link(days=LEAD_DAYS)
     echo(f"Serving {model} on {shown}; cases are kept in {where}.")
     echo(f"Console of the lead; open this link, it holds for one day:\n  {shown}{link}")

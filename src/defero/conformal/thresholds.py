@@ -125,12 +125,14 @@ ANY_CORRECT = Target(
     judge=lambda inside, right: (_share_found(inside, right) > 0).astype(np.float64),
     promise="with probability at least {level:g} at least one {expert} who is right is in the set",
     broken="hold a right expert less often",
+    of_panel="the panel has such an expert with probability at least {level:g}",
 )
 ALL_CORRECT = Target(
     threshold=all_correct_threshold,
     judge=lambda inside, right: (_share_found(inside, right) == 1).astype(np.float64),
     promise="with probability at least {level:g} every {expert} who is right is in the set",
     broken="hold every right expert less often",
+    of_panel="the panel has every such expert with probability at least {level:g}",
 )
 MISSED_SHARE = Target(
     threshold=missed_share_threshold,
@@ -138,4 +140,5 @@ MISSED_SHARE = Target(
     promise="the expected share of the right {expert}s who are left out of the set is at most {level:g}",
     broken="miss more of the right experts",
     at_most=True,
+    of_panel="the panel leaves out a share of at most {level:g} of such experts on average",
 )

@@ -248,13 +248,15 @@ def _check_stored(cells: _Cells, *, n_classes: int, name: str) -> None:
     if wrong.size:
         first = wrong[0]
         raise InputError(
-            f"{name}: row {rows[first]}, column {columns[first]}: a sparse matrix stores class number + 1, "
+            f": row {rows[first]}, column {columns[first]}: a sparse matrix stores class number + 1, "
             f"from 1 to {n_classes}, got {values[first]}; where these classes are not those that the matrix counts, "
-            "pass the answers of an ExpertTable or a data frame, which name them."
+            "pass the answers of an ExpertTable or a data frame, which name them.",
+            argument=name,
         )
     twice = np.flatnonzero(np.diff(places) == 0)
     if twice.size:
         raise InputError(
-            f"{name}: row {rows[twice[0]]}, column {columns[twice[0]]}: a sparse matrix stores one value per cell, "
-            "got more; keep one answer of an expert to an item."
+            f": row {rows[twice[0]]}, column {columns[twice[0]]}: a sparse matrix stores one value per cell, "
+            "got more; keep one answer of an expert to an item.",
+            argument=name,
         )

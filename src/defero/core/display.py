@@ -89,9 +89,9 @@ def html_table(columns: Mapping[str, Any], *, n_rows: int) -> str:
 
 def _cells(columns: Mapping[str, Any], *, width: int) -> list[list[str]]:
     """Return each column as texts, its name first; of many columns the first six."""
-    shown = list(columns.items())[:6]
-    cells = [[name, *(_text(value, width) for value in values)] for name, values in shown]
-    if len(columns) > len(shown):
+    first_columns = list(columns.items())[:6]
+    cells = [[name, *(_text(value, width) for value in values)] for name, values in first_columns]
+    if len(columns) > len(first_columns):
         cells.append(["...", *[""] * (len(cells[0]) - 1)])
     return cells
 

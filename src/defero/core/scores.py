@@ -306,26 +306,3 @@ def _read_only(array: FloatArray) -> FloatArray:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def split_columns(joined: FloatArray, *, n_classes: int) -> tuple[FloatArray, FloatArray]:
-    """Cut (n, K + J) outputs into (n, K) classes and (n, J) experts.
-
-    >>> classes, experts = split_columns(np.zeros((2, 5)), n_classes=3)
-    >>> classes.shape, experts.shape
-    ((2, 3), (2, 2))
-    """
-    if not 0 < n_classes <= joined.shape[1]:
-        raise InputError(
-            f"must lie in 1..{joined.shape[1]} for {joined.shape[1]} columns, got {n_classes}.", argument="n_classes"
-        )
-    return joined[:, :n_classes], joined[:, n_classes:]
-
-
-def join_columns(class_part: FloatArray, expert_part: FloatArray) -> FloatArray:
-    """Put (n, K) classes and (n, J) experts side by side, the order of the paper.
-
-    >>> join_columns(np.zeros((2, 3)), np.zeros((2, 2))).shape
-    (2, 5)
-    """
-    return np.concatenate([class_part, expert_part], axis=1)

@@ -24,6 +24,9 @@ class Target:
     promise : str
         The promise in words, with the fields {level}, the share promised, and {expert}, "expert" or
         "observed expert".
+    of_panel : str
+        What the panel of a deferred case does, with the field {level}, where at least one expert is right; "" for the
+        words of `promise`.
     broken : str
         What panels do that break it, after the word "Panels" and before "than promised".
     at_most : bool
@@ -35,6 +38,7 @@ class Target:
     promise: str
     broken: str
     at_most: bool = False
+    of_panel: str = ""
 
     def level(self, alpha: float) -> float:
         """Return the mean that is promised: alpha, or 1 - alpha."""

@@ -1,6 +1,6 @@
 """Which file holds past cases, and which of its columns is what."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,7 @@ from defero.data.encoders.encoder import TextEncoder
 from defero.data.exports.export import EXPORTS, TABLE, Export
 from defero.data.exports.label_studio_results import Control
 from defero.data.recipes.pictures import PictureRecipe
+from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import first_row, table_format
 from defero.data.tables.parquet_folder import partition_of, with_partition
@@ -46,13 +47,18 @@ class TableSource:
     name: str
     inside: Path | None = None
     """The folder of Parquet files of which this file is one; its subfolders may name columns."""
+    blanks: BlankCells = field(default_factory=BlankCells)
+    """Values that are read as blank."""
 
     @classmethod
-    def of(cls, table: Table, *, name: str = "table", inside: Path | None = None) -> "TableSource":
+    def of(
+        cls, table: Table, *, name: str = "table", inside: Path | None = None, blanks: BlankCells | None = None
+    ) -> "TableSource":
         """Take what somebody passed; `name` is what a message calls a frame."""
+        none = BlankCells() if blanks is None else blanks
         if isinstance(table, pd.DataFrame):
-            return cls(table.reset_index(drop=True).rename(columns=str), name)
-        return cls(Path(table), str(table), inside)
+            return cls(table.reset_index(drop=True).rename(columns=str), name, blanks=none)
+        return cls(Path(table), str(table), inside, none)
 
     @property
     def path(self) -> Path | None:
@@ -76,19 +82,26 @@ class TableSource:
             if isinstance(self.given, Path):
                 pieces = self.chunks(as_text=names, on_bad=sift.bad.on_bad)
             else:
-                pieces = iter([self.given])
+                pieces = iter([self.blanked(self.given)])
             frames = list(sift.rows(pieces))
             return frames[0] if len(frames) == 1 else pd.concat(frames)
         if isinstance(self.given, Path):
-            return read_frame(self.given, as_text=[name for name in as_text if name is not None])
-        return self.given
+            names = [name for name in as_text if name is not None]
+            return self.blanked(read_frame(self.given, as_text=names), as_text=names)
+        return self.blanked(self.given)
+
+    def blanked(self, frame: pd.DataFrame, *, as_text: Sequence[str] = ()) -> pd.DataFrame:
+        """Return rows of this table in which values that mean none are missing."""
+        return self.blanks.apply(frame, is_text=self.is_text, as_text=as_text)
 
     def chunks(self, **options: Any) -> Iterator[pd.DataFrame]:
         """Yield the rows of a file piece by piece; the options are those of `read_chunks`."""
         path = self.path
         assert path is not None  # a frame has no pieces
         own = {} if self.inside is None else partition_of(path, self.inside)
-        return (with_partition(frame, own, path) for frame in read_chunks(path, **options))
+        as_text = options.get("as_text", ())
+        frames = (with_partition(frame, own, path) for frame in read_chunks(path, **options))
+        return (self.blanked(frame, as_text=as_text) for frame in frames)
 
     def head(self) -> pd.DataFrame:
         """Return the first row."""
@@ -137,6 +150,8 @@ class CaseFile:
         All classes, where they are known already.
     spellings : Spellings
         Answers and labels that mean none, or another spelling.
+    blank : values
+        Those that mean none in the features too; the source reads them as blank.
     sift : RowSift, optional
         Keeps some rows of a wide table, which is then read piece by piece.
     """
@@ -160,6 +175,7 @@ class CaseFile:
     control: str | None = None
     classes: Labels | None = None
     spellings: Spellings = field(default_factory=Spellings)
+    blank: tuple[str, ...] = ()
     sift: RowSift | None = None
 
     @property

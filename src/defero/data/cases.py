@@ -1,6 +1,7 @@
 """Past cases from any kind of file: a wide table, a table with long answers, or the export of an annotation tool."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import did_you_mean, join_names
+from defero.data.answers.alike import alike_class_notes, alike_expert_notes, alike_experts, alike_in_errors
 from defero.data.answers.bad_answers import bad_answers
 from defero.data.answers.class_codes import NO_CLASS, class_codes, matching_codes, parse_labels
 from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
@@ -34,6 +36,7 @@ class _Record:
     label_column: str | None = None
     control: Control | None = None
     notes: tuple[str, ...] = ()
+    merge: str = "give them one name in the tool"
 
 
 def cases_in(file: CaseFile) -> Cases:
@@ -59,28 +62,18 @@ def _from_wide(file: CaseFile) -> Cases:
     frame = file.spellings.apply_to(frame, [file.label, *experts])
     named = _named(file, label=file.label, key=file.key, experts=experts)
     chosen, left_out = file.choose(frame, named)
-    label, filled = file.label, None
-    remarks: tuple[str, ...] = ()
-    if file.majority:
-        frame, label, filled = _with_majority(frame, file, experts)
-        remarks = _left_out(_labelled(filled), source)
-    elif label is not None:
-        has_label = _filled(frame[label], file)
-        frame, remarks = frame[has_label], _left_out(has_label, source)
-    assert label is not None  # check_case_file
-    if file.source.is_text:
-        frame = frame.copy(deep=False)
-        frame[label] = parse_labels(frame[label])
-    table = table_from_frame(
-        frame,
-        source=source,
-        label=label,
-        expert_names=experts,
-        features=chosen,
-        key=file.key,
-        classes=file.classes,
-        first_row=first,
-    )
+    frame, label, filled, remarks = _with_labels(frame, file, experts)
+    with alike_in_errors(_label_counts(frame[label], file)):
+        table = table_from_frame(
+            frame,
+            source=source,
+            label=label,
+            expert_names=experts,
+            features=chosen,
+            key=file.key,
+            classes=file.classes,
+            first_row=first,
+        )
     return Cases(
         table=table,
         apart=file.columns_apart(frame),
@@ -92,8 +85,25 @@ def _from_wide(file: CaseFile) -> Cases:
         n_majority=0 if filled is None else int((filled.sources == MAJORITY).sum()),
         n_tied=0 if filled is None else filled.n_tied,
         first_row=first,
-        remarks=remarks,
+        remarks=(*remarks, *_alike_notes(file, frame[label], experts, merge="put their answers into one column")),
     )
+
+
+def _with_labels(
+    frame: pd.DataFrame, file: CaseFile, experts: tuple[str, ...]
+) -> tuple[pd.DataFrame, str, KnownLabels | None, tuple[str, ...]]:
+    """Return the rows that have a label, the label's column, the labels with majorities, and what was left out."""
+    if file.majority:
+        frame, label, filled = _with_majority(frame, file, experts)
+        remarks = _left_out(_labelled(filled), file.name)
+    else:
+        assert file.label is not None  # check_case_file
+        label, filled, has_label = file.label, None, _filled(frame[file.label], file)
+        frame, remarks = frame[has_label], _left_out(has_label, file.name)
+    if file.source.is_text:
+        frame = frame.copy(deep=False)
+        frame[label] = parse_labels(frame[label])
+    return frame, label, filled, remarks
 
 
 def _with_majority(
@@ -137,7 +147,8 @@ def _from_long(file: CaseFile) -> _Record:
         source=file.answers.name,
     )
     key = key_column(file.source.head(), file.key, item=columns.item, source=source)
-    items = file.source.read(as_text=[file.label, key, *file.apart_columns, *file.beside])
+    table = replace(file.source, blanks=file.source.blanks.without(key))
+    items = table.read(as_text=[file.label, key, *file.apart_columns, *file.beside])
     log = file.answers.read(as_text=[columns.item, columns.annotator, columns.answer])
     items, log = file.spellings.apply_to(items, [file.label]), file.spellings.apply_to(log, [columns.answer])
     if file.label is not None and file.label not in items.columns:
@@ -160,7 +171,16 @@ def _from_long(file: CaseFile) -> _Record:
     if answers.n_unknown and not len(answers):
         join(unknown="error")  # tells which row, and what it may have meant
     known = _labels(answers, items, file)
-    return _Record(items, answers, known, key, first, file.label, notes=answers.notes())
+    return _Record(
+        items,
+        answers,
+        known,
+        key,
+        first,
+        file.label,
+        notes=answers.notes(),
+        merge=f"write one name in the column {columns.annotator}",
+    )
 
 
 def _from_export(file: CaseFile) -> _Record:
@@ -173,7 +193,8 @@ def _from_export(file: CaseFile) -> _Record:
     if file.spellings:
         answers = answers.respelled(file.spellings)
         known = _respelled(known, answers, file, without_label=without)
-    record = _Record(cases.items, answers, known, cases.key, 1, None, cases.control, cases.notes)
+    items = file.source.blanks.without(cases.key).apply(cases.items)
+    record = _Record(items, answers, known, cases.key, 1, None, cases.control, cases.notes)
     if not file.majority and MAJORITY in known.sources.tolist():
         ground = f"{export.way_to_label}, " if export.way_to_label else ""
         raise TableError(
@@ -227,14 +248,15 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
     answers, strangers = _of_experts(file, record.answers)
     if file.classes is not None:  # a label that is no class is told with its own row
         _check_classes(labels, answers.take(has_label), record, file)
-    table = table_from_long(
-        items,
-        answers.take(has_label),
-        labels=labels.to_numpy(),
-        features=chosen,
-        classes=file.classes,
-        layout="sparse",
-    )
+    with alike_in_errors(_label_counts(labels, file)):
+        table = table_from_long(
+            items,
+            answers.take(has_label),
+            labels=labels.to_numpy(),
+            features=chosen,
+            classes=file.classes,
+            layout="sparse",
+        )
     table.features.index = items.index  # the rows of the file, for messages
     return Cases(
         table=table,
@@ -248,7 +270,29 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
         n_tied=record.known.n_tied,
         control=record.control,
         first_row=record.first_row,
-        remarks=(*record.notes, *strangers, *(_left_out(has_label, file.name))),
+        remarks=(
+            *record.notes,
+            *strangers,
+            *_left_out(has_label, file.name),
+            *_alike_notes(file, labels, answers.expert_names, merge=record.merge),
+        ),
+    )
+
+
+def _label_counts(labels: "pd.Series[Any]", file: CaseFile) -> dict[object, int]:
+    """Return how many cases have each label that is a text; of a team at work the classes are settled."""
+    if file.classes is not None:
+        return {}
+    return Counter(cell.strip() for cell in labels.tolist() if isinstance(cell, str) and cell.strip())
+
+
+def _alike_notes(file: CaseFile, labels: "pd.Series[Any]", experts: tuple[str, ...], *, merge: str) -> tuple[str, ...]:
+    """Say which classes are probably one class, and which experts one person; of a team at work both are settled."""
+    if file.team is not None:
+        return ()
+    return (
+        *alike_class_notes(_label_counts(labels, file), source=file.name),
+        *alike_expert_notes(experts, source=(file.answers or file.source).name, merge=merge),
     )
 
 
@@ -286,7 +330,10 @@ def _of_experts(file: CaseFile, answers: AnswerLog) -> tuple[AnswerLog, tuple[st
         note = f"{answers.source}: answers of {others} other{'s' if others > 1 else ''} are not looked at."
     else:
         who = "1 person who is" if others == 1 else f"{others} people who are"
-        note = f"{answers.source}: answers of {who} not in the team are left out."
+        alike = alike_experts([*file.team, *sorted(known - set(file.team))])
+        names = [f"{one[0]} (here {one[-1]})" for one in alike if one[0] in file.team and one[-1] not in file.team]
+        same = f" Perhaps of the team, but written differently: {join_names(names)}." if names else ""
+        note = f"{answers.source}: answers of {who} not in the team are left out.{same}"
     return answers.of_experts(wanted or ()), (note,) if others else ()
 
 

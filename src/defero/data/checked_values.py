@@ -132,6 +132,6 @@ def _join(place: str, name: str) -> str:
 
 def wrong(place: str, expected: str, value: object) -> ModelFolderError:
     """Return the error for a value that is not as expected."""
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    return ModelFolderError(f"model.json: {place} must be {expected}, got {shown}; fit again or restore it.")
+    text = repr(value)
+    text = text if len(text) <= 60 else f"{text[:57]}..."
+    return ModelFolderError(f"model.json: {place} must be {expected}, got {text}; fit again or restore it.")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -254,3 +255,11 @@ def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def writable(folder: str | PathLike[str]) -> list[str]:
+    """Raise unless a model may be written there; return a sentence where one is replaced."""
+    path = Path(folder)
+    check_writable(path)
+    occupied = path.is_dir() and any(path.iterdir())
+    return [f"{folder}: there was a model already; the new one has replaced it."] if occupied else []

@@ -52,7 +52,8 @@ def region_proba(*, high: Sequence[float] = HIGH, low: Sequence[float] = LOW) ->
     outside = [probability("low", one) for one in low]
     if len(inside) == 0 or len(inside) != len(outside):
         raise InputError(
-            f"high and low must have one probability per expert, at least one, got {len(inside)} and {len(outside)}."
+            f"and low must have one probability per expert, at least one, got {len(inside)} and {len(outside)}.",
+            argument="high",
         )
     proba = np.tile(outside, (len(inside), 1))
     np.fill_diagonal(proba, inside)

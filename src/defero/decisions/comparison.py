@@ -1,7 +1,7 @@
 """Deciding: the model and the experts of each item are compared, and a rule chooses."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -84,41 +84,6 @@ def compare(
     p_right = _p_right(scores, expert, chosen_log_odds)
     paid = 0.0 if fee is None or not fee.shape[1] else np.where(expert == MODEL, 0.0, _at(fee, expert))
     return Comparison(expert, 1 - p_right + paid, scores.model_proba, best, best_value, withheld, p_right)
-
-
-def decide(
-    scores: Scores,
-    rule: Rule,
-    *,
-    expert_names: tuple[str, ...],
-    fees: ArrayLike | None = None,
-    available: ArrayLike | None = None,
-    proven: BoolArray | None = None,
-) -> Decision:
-    """Apply a rule to scores, fees and absences.
-
-    Parameters
-    ----------
-    scores : Scores of n items
-    rule : Rule
-    expert_names : J names
-    fees : (J,) or (n, J), optional
-        What asking costs, in units of one error.
-    available : (J,) or (n, J) bool, optional
-        Who can be asked.
-    proven : (J,) bool, optional
-        Who has given enough answers to be asked alone.
-
-    Examples
-    --------
-    >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
-    >>> decide(scores, MostLikelyRight(), expert_names=("ann",)).name.tolist()
-    ['model', 'ann']
-    >>> decide(scores, MostLikelyRight(), expert_names=("ann",), fees=[0.4]).name.tolist()
-    ['model', 'model']
-    """
-    terms: dict[str, Any] = {"fees": fees, "available": available, "proven": proven}
-    return compare(scores, rule, expert_names=expert_names, **terms).decision(expert_names)
 
 
 def _values(scores: Scores, chosen_log_odds: FloatArray | None, *, seeks_best: bool) -> FloatArray:

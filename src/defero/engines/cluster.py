@@ -1,8 +1,9 @@
 """A Ray cluster: one that runs already, or one on this machine for the time of the work."""
 
+import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ class RayEngine:
     ) -> Iterator[tuple[int, Result]]:
         """Yield (position, result) as the tasks end; Ray repeats a task whose worker or machine dies."""
         with _cluster(self.address, self.workers) as ray:
-            remote = ray.remote(call).options(max_retries=MOST_TRIES, num_cpus=1)
+            remote = ray.remote(_call_in).options(max_retries=MOST_TRIES, num_cpus=1)
             everywhere = ray.put(shared)
             waiting = list(enumerate(tasks))[::-1]
             most = self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -42,10 +43,17 @@ class RayEngine:
             while waiting or running:
                 while waiting and len(running) < most:
                     position, task = waiting.pop()
-                    running[remote.remote(function, everywhere, task)] = position
+                    running[remote.remote(os.getcwd(), function, everywhere, task)] = position
                 ended, _ = ray.wait(list(running), num_returns=1)
                 for reference in ended:
                     yield running.pop(reference), _result(ray, reference)
+
+
+def _call_in(folder: str, function: Callable[[Any, Any], Any], shared: Any, task: Any) -> Any:
+    """Call a function in the folder where the command was given: there relative paths mean what they mean here."""
+    with suppress(OSError):  # another machine may not have it, and paths may be absolute
+        os.chdir(folder)
+    return call(function, shared, task)
 
 
 def _result(ray: Any, reference: Any) -> Any:
@@ -83,11 +91,16 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[Any]:
     runtime = {"env_vars": ONE_THREAD}
     try:
         if address is None:
-            ray.init(num_cpus=workers, include_dashboard=False, runtime_env=runtime, **quiet)
+            # "local": without it Ray joins a cluster that RAY_ADDRESS or an earlier `ray start` names, even a dead one.
+            ray.init("local", num_cpus=workers, include_dashboard=False, runtime_env=runtime, **quiet)
         else:
             ray.init(address=address, runtime_env=runtime, **quiet)
     except (ConnectionError, ValueError) as error:
         reason = str(error).splitlines()[0]
+        if address is None:
+            raise InputError(
+                f"'ray': no cluster can be started on this machine ({reason})", argument="engine"
+            ) from error
         raise InputError(f"{address!r}: no Ray cluster answers there ({reason})", argument="address") from error
     try:
         yield ray

@@ -2,9 +2,10 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,11 +17,9 @@ from defero.calibration import Method
 from defero.calibration.after_selection import HeldOut, fit_selection
 from defero.core.checks.arrays import FloatArray
 from defero.core.labels import Labels, find_classes, refuse_gaps
-from defero.core.results import Answer, Decision, ExpertSets
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
 from defero.decisions.rules import MostLikelyRight, Rule
-from defero.estimators.asking import AsksUnderCosts
 from defero.estimators.encode import Encoded, encode
 from defero.estimators.expert_heads import with_population
 from defero.estimators.saved_parameters import parameters_for, plain_parameters
@@ -37,8 +36,23 @@ from defero.router import FitFacts, Router
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-class DeferralEstimator(AsksUnderCosts, ClassifierMixin, BaseEstimator, ABC):
+
+def _of_router(
+    method: Callable[Concatenate[Router, Any, P], R],
+) -> Callable[Concatenate["DeferralEstimator", Any, P], R]:
+    """Return a method of the estimator that is one of its router, with the same arguments and the same words."""
+
+    def call(estimator: "DeferralEstimator", X: Any, *values: P.args, **options: P.kwargs) -> R:
+        return method(estimator._ready(), estimator._checked(X), *values, **options)
+
+    update_wrapper(call, method)
+    return call  # type: ignore[return-value]  # X may be named, which Concatenate cannot say
+
+
+class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     """A classifier that also estimates how likely each expert is right, and decides who answers each item.
 
     After `fit`: `classes_` (K,), `expert_names_` (J,), `n_experts_`, `n_features_in_`, `router_`, and
@@ -179,27 +193,14 @@ class DeferralEstimator(AsksUnderCosts, ClassifierMixin, BaseEstimator, ABC):
         """Return P(expert j is right | x), (n, J), inside [0, 1]."""
         return np.array(self._ready().scores(self._checked(X)).expert_proba)
 
-    def decide(
-        self,
-        X: Any,
-        *,
-        fees: ArrayLike | None = None,
-        available: ArrayLike | None = None,
-        unusual: str = "flag",
-    ) -> Decision:
-        """Decide who answers each item.
+    # What a fitted team does with cases is what its router does, once their features have been checked.
 
-        Parameters
-        ----------
-        X : (n, d) array or DataFrame
-        fees : (J,), (n, J) or {name: fee}, optional
-            What asking each expert costs, in units of one error.
-        available : (J,) or (n, J) bool, or {name: bool}, optional
-            Experts who can be asked.
-        unusual : "flag" or "ask"
-            `Decision.unusual` marks cases unlike those that were learned from; "ask" gives them to the best expert.
-        """
-        return self._ready().decide(self._checked(X), fees=fees, available=available, unusual=unusual)
+    decide = _of_router(Router.decide)
+    predict_set = _of_router(Router.predict_set)
+    answer = _of_router(Router.answer)
+    next_step = _of_router(Router.next_step)
+    gains = _of_router(Router.gains)
+    assign = _of_router(Router.assign)
 
     def calibrate(self, X: Any, y: ArrayLike, experts: object = None, *, method: Method = "auto") -> Self:
         """Recalibrate the model and the experts on held-out rows. Removes earlier panels.
@@ -268,43 +269,6 @@ class DeferralEstimator(AsksUnderCosts, ClassifierMixin, BaseEstimator, ABC):
             )
         )
         return self
-
-    def predict_set(
-        self,
-        X: Any,
-        *,
-        fill_empty: bool = True,
-        fees: ArrayLike | None = None,
-        available: ArrayLike | None = None,
-        strata: ArrayLike | None = None,
-    ) -> ExpertSets:
-        """Return the panel of each item; `fill_empty` adds the best expert to an empty one."""
-        return self._ready().predict_set(
-            self._checked(X), fill_empty=fill_empty, fees=fees, available=available, strata=strata
-        )
-
-    def answer(
-        self,
-        X: Any,
-        answers: object,
-        *,
-        vote: str | None = None,
-        fees: ArrayLike | None = None,
-        available: ArrayLike | None = None,
-        strata: ArrayLike | None = None,
-    ) -> Answer:
-        """Return the team's label for each item; only experts with a recorded answer are asked.
-
-        Parameters
-        ----------
-        X : (n, d) array or DataFrame
-        answers : (n, J)
-        vote : "bayes", "confusion", "weighted", "majority", "sequential" or "expert", optional
-            How answers are combined: see `Router.answer`. "bayes" by default after `conformalize`, else "expert".
-        fees, available, strata
-            As in `decide` and `predict_set`.
-        """
-        return self._ready().answer(self._checked(X), answers, vote=vote, fees=fees, available=available, strata=strata)
 
     def score(self, X: Any, y: ArrayLike, experts: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the system accuracy; only experts with a recorded answer are asked.

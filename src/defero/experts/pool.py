@@ -31,8 +31,8 @@ def simulate_pool(labels: ArrayLike, laws: Sequence[Law], *, rng: np.random.Gene
     labels : (n,) int
         The true class numbers; each law checks them.
     laws : J callables `law(labels, rng=...) -> (n,)`
-        Bind a law's options with `functools.partial`. A law over a human's labels ignores the truth:
-        `lambda labels, rng: annotator_flip(human, p_flip=0.1, n_classes=2, rng=rng)`.
+        Bind a law's options with `functools.partial`. A law over a person's labels ignores the truth:
+        `lambda labels, rng: specialist(human, classes=[], p_in=1, p_out=0.9, n_classes=2, rng=rng)`.
     rng : numpy.random.Generator
 
     Returns
@@ -43,9 +43,9 @@ def simulate_pool(labels: ArrayLike, laws: Sequence[Law], *, rng: np.random.Gene
     Examples
     --------
     >>> from functools import partial
-    >>> from defero.experts import oracle
-    >>> knows_0 = partial(oracle, classes=[0], n_classes=2)
-    >>> knows_both = partial(oracle, classes=[0, 1], n_classes=2)
+    >>> from defero.experts import specialist
+    >>> knows_0 = partial(specialist, classes=[0], p_in=1, p_out=0, n_classes=2)
+    >>> knows_both = partial(specialist, classes=[0, 1], p_in=1, p_out=0, n_classes=2)
     >>> simulate_pool(np.array([0, 1]), [knows_both, knows_0], rng=np.random.default_rng(3)).tolist()
     [[0, 0], [1, 0]]
     """

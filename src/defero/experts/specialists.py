@@ -1,4 +1,4 @@
-"""Experts who know the label, everywhere, in a field, or nowhere: specialist, oracle and guesser."""
+"""Specialists: experts who know the label better in a field than elsewhere."""
 
 from collections.abc import Iterable
 
@@ -93,72 +93,3 @@ def specialist(
     in_field = class_mask(classes, n_classes=n_classes)[label_idx]
     right_proba = np.where(in_field, probability("p_in", p_in), probability("p_out", p_out))
     return right_with(label_idx, right_proba, n_classes=n_classes, rng=rng)
-
-
-def oracle(labels: ArrayLike, *, classes: Iterable[int], n_classes: int, rng: np.random.Generator) -> IntArray:
-    """Answer right on `classes` and uniformly over all K classes elsewhere.
-
-    | situation        | answer              | probability |
-    | ---------------- | ------------------- | ----------- |
-    | y in classes     | y                   | 1           |
-    | y not in classes | each of the K ones  | 1 / K       |
-
-    So P(right) is 1 inside and 1 / K outside.
-
-    Parameters
-    ----------
-    labels : (n,) int
-        The true class numbers 0..K-1.
-    classes : class numbers
-        What the expert knows; may be empty or all of them.
-    n_classes : int
-        K.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    (n,) int64
-        The expert's answers.
-
-    Examples
-    --------
-    >>> labels = np.array([0, 0, 1, 1, 2, 2])
-    >>> answers = oracle(labels, classes=[0, 1], n_classes=3, rng=np.random.default_rng(0))
-    >>> answers[:4].tolist()
-    [0, 0, 1, 1]
-    """
-    check_generator(rng)
-    n_classes = whole_number("n_classes", n_classes, least=1)
-    label_idx = index_numbers("labels", labels, below=n_classes)
-    knows = class_mask(classes, n_classes=n_classes)
-    guess = rng.integers(n_classes, size=len(label_idx))
-    return np.where(knows[label_idx], label_idx, guess)
-
-
-def uniform_guess(labels: ArrayLike, *, n_classes: int, rng: np.random.Generator) -> IntArray:
-    """Answer uniformly over all K classes, whatever the label.
-
-    | situation | answer             | probability |
-    | --------- | ------------------ | ----------- |
-    | any y     | each of the K ones | 1 / K       |
-
-    Parameters
-    ----------
-    labels : (n,) int
-        The true class numbers 0..K-1; they say only how many answers are wanted.
-    n_classes : int
-        K.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    (n,) int64
-        The expert's answers.
-
-    Examples
-    --------
-    >>> answers = uniform_guess(np.zeros(1000, dtype=int), n_classes=4, rng=np.random.default_rng(0))
-    >>> sorted(set(answers.tolist()))
-    [0, 1, 2, 3]
-    """
-    return oracle(labels, classes=(), n_classes=n_classes, rng=rng)

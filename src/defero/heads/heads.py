@@ -80,16 +80,6 @@ class Heads:
         """Return the standard deviation of phi . w_j, sqrt(phi' C_j phi), (n, J)."""
         return np.sqrt(self._variance(self.prior.design(phi)))
 
-    def proba_sd(self, phi: ArrayLike) -> FloatArray:
-        """Return the standard deviation of P(expert j is right | x), (n, J).
-
-        By the delta method, p (1 - p) s at the mean logit, and no more than a number in [0, 1] of this mean can have.
-        """
-        design = self.prior.design(phi)
-        variance, logits = self._variance(design), design @ self.weights.T
-        middle, mean = sigmoid(logits), sigmoid(logits / np.sqrt(1.0 + np.pi * variance / 8.0))
-        return np.minimum(middle * (1.0 - middle) * np.sqrt(variance), np.sqrt(mean * (1.0 - mean)))
-
     def take(self, experts: Sequence[int]) -> "Heads":
         """Return the heads of some experts, in this order."""
         chosen = np.array(list(experts), dtype=np.int64)

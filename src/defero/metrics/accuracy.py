@@ -183,9 +183,9 @@ def class_recalls(trial: Trial) -> tuple[ClassRecall, ...]:
     team_right, model_right = trial.team_correct, trial.model_correct
     members = [trial.label_idx == k for k in range(len(trial.classes))]
     p_values = [mcnemar(team_right[rows], model_right[rows]) for rows in members]
-    seen = [k for k, rows in enumerate(members) if rows.any()]
+    present_classes = [k for k, rows in enumerate(members) if rows.any()]
     adjusted = [1.0] * len(members)
-    for k, p_value in zip(seen, holm([p_values[k] for k in seen]).tolist(), strict=True):
+    for k, p_value in zip(present_classes, holm([p_values[k] for k in present_classes]).tolist(), strict=True):
         adjusted[k] = p_value
     return tuple(
         ClassRecall(

@@ -183,10 +183,10 @@ def chance_together(first: FloatArray, second: FloatArray, wrong: BoolArray, *, 
     both = np.minimum(a * b + lift, np.minimum(a, b))
     chances = np.stack([both, a - both, b - both, np.maximum(1 - a - b + both, 0)])
     values = np.stack([(1 - a) * (1 - b), -(1 - a) * b, -a * (1 - b), a * b])
-    seen = float(((wrong[:, 0] - a) * (wrong[:, 1] - b)).sum())
+    covariance = float(((wrong[:, 0] - a) * (wrong[:, 1] - b)).sum())
     # Tilt by tilt: all at once would hold 240 numbers for each item.
     grown = [float(np.log((chances * np.exp(tilt * values)).sum(axis=0)).sum()) for tilt in _TILTS]
-    return _least(np.array(grown), seen)
+    return _least(np.array(grown), covariance)
 
 
 def chance_of_same(same: int, chances: FloatArray) -> float:
@@ -209,6 +209,6 @@ def both_unlikely(first: float, second: float) -> float:
     return product * (1 - math.log(product)) if product > 0 else 0.0
 
 
-def _least(grown: FloatArray, seen: float) -> float:
+def _least(grown: FloatArray, covariance: float) -> float:
     """Return the smallest of exp(grown - s seen) over the tilts s, and at most 1."""
-    return math.exp(min(float((grown - _TILTS * seen).min()), 0.0))
+    return math.exp(min(float((grown - _TILTS * covariance).min()), 0.0))

@@ -191,7 +191,7 @@ def _check_branches(
     trunk: nn.Module, head: DeferralHead, expert_trunk: nn.Module | None, expert_head: DeferralHead | None
 ) -> None:
     if expert_trunk is not None and expert_head is None:
-        raise InputError("expert_trunk needs expert_head: pass both, or let DeferralNet.build do it.")
+        raise InputError("needs expert_head: pass both, or let DeferralNet.build do it.", argument="expert_trunk")
     if head.n_classes == 0:
         raise InputError("must have at least one class, got none.", argument="head")
     if expert_head is None:
@@ -210,7 +210,9 @@ def _check_branches(
         return
     shared = {id(weight) for weight in trunk.parameters()} & {id(weight) for weight in expert_trunk.parameters()}
     if shared or trunk is expert_trunk:
-        raise InputError("trunk and expert_trunk share weights; make the second trunk anew, or leave it out.")
+        raise InputError(
+            ": the two trunks share weights; make the second one anew, or leave it out.", argument="expert_trunk"
+        )
 
 
 def feature_width(trunk: nn.Module, example: Any) -> int:
@@ -235,8 +237,9 @@ def feature_width(trunk: nn.Module, example: Any) -> int:
             features = trunk(example)
     except RuntimeError as error:
         raise InputError(
-            f"the trunk {type(trunk).__name__} cannot take {_described(example)}: {error}; "
-            "pass a batch as the trunk was made for, on the trunk's device."
+            f": the trunk {type(trunk).__name__} cannot take {_described(example)}: {error}; "
+            "pass a batch as the trunk was made for, on the trunk's device.",
+            argument="example",
         ) from error
     finally:
         for part, mode in modes.items():
@@ -245,8 +248,9 @@ def feature_width(trunk: nn.Module, example: Any) -> int:
     if not isinstance(features, Tensor) or features.ndim != 2 or rows not in (None, len(features)):
         wanted = f"({'n' if rows is None else rows}, features)"
         raise InputError(
-            f"the trunk {type(trunk).__name__} must map a batch to {wanted}, got {_described(features)}; "
-            "pool and flatten at its end, and leave its classification layer out."
+            f": the trunk {type(trunk).__name__} must map a batch to {wanted}, got {_described(features)}; "
+            "pool and flatten at its end, and leave its classification layer out.",
+            argument="trunk",
         )
     return features.shape[1]
 

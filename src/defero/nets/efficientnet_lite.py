@@ -86,8 +86,8 @@ class EfficientNetLite(nn.Module):
 
     def forward(self, pictures: Float[Tensor, "n c h w"]) -> Float[Tensor, "n f"]:
         """Return the features of a batch of pictures."""
-        seen = self.blocks(relu6(self.stem(pictures)))
-        return relu6(self.last(seen)).mean(dim=(2, 3))
+        maps = self.blocks(relu6(self.stem(pictures)))
+        return relu6(self.last(maps)).mean(dim=(2, 3))
 
 
 class _Block(nn.Module):
@@ -101,10 +101,10 @@ class _Block(nn.Module):
         self.narrow = _ConvNorm(inner, n_out, 1)
         self.has_shortcut = stride == 1 and n_in == n_out
 
-    def forward(self, seen: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
-        wide = seen if self.widen is None else relu6(self.widen(seen))
+    def forward(self, maps: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
+        wide = maps if self.widen is None else relu6(self.widen(maps))
         narrow: Tensor = self.narrow(relu6(self.filter(wide)))
-        return torch.add(seen, narrow) if self.has_shortcut else narrow
+        return torch.add(maps, narrow) if self.has_shortcut else narrow
 
 
 class _ConvNorm(nn.Module):
@@ -116,12 +116,12 @@ class _ConvNorm(nn.Module):
         self.conv = conv2d(n_in, n_out, side, stride=stride, groups=groups, padding=None if stride == 1 else 0)
         self.norm = nn.BatchNorm2d(n_out, eps=1e-3, momentum=0.01)
 
-    def forward(self, seen: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
+    def forward(self, maps: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
         if self.stride > 1:
-            top, bottom = self._around(seen.shape[2])
-            left, right = self._around(seen.shape[3])
-            seen = pad(seen, (left, right, top, bottom))
-        normal: Tensor = self.norm(self.conv(seen))
+            top, bottom = self._around(maps.shape[2])
+            left, right = self._around(maps.shape[3])
+            maps = pad(maps, (left, right, top, bottom))
+        normal: Tensor = self.norm(self.conv(maps))
         return normal
 
     def _around(self, size: int) -> tuple[int, int]:

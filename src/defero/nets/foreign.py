@@ -28,10 +28,14 @@ def torchvision_trunk(model: str, *, pretrained: bool, generator: torch.Generato
         try:
             net: nn.Module = models.get_model(model, weights="DEFAULT" if pretrained else None)
         except ValueError as error:
-            raise InputError(f"torchvision knows no model {model!r}; see torchvision.models.list_models().") from error
+            raise InputError(
+                f": torchvision knows no model {model!r}; see torchvision.models.list_models().", argument="net"
+            ) from error
     linear = [name for name, part in net.named_modules() if isinstance(part, nn.Linear)]
     if not linear:
-        raise InputError(f"torchvision:{model} has no linear layer at its end; pass its trunk as a module instead.")
+        raise InputError(
+            f": torchvision:{model} has no linear layer at its end; pass its trunk as a module instead.", argument="net"
+        )
     # The classification layer is the last linear one of every torchvision model.
     parent, _, child = linear[-1].rpartition(".")
     setattr(net.get_submodule(parent), child, nn.Identity())
@@ -52,7 +56,7 @@ def timm_trunk(model: str, *, pretrained: bool, generator: torch.Generator) -> n
     """
     timm = _installed("timm", package="timm")
     if not timm.is_model(model):
-        raise InputError(f"timm knows no model {model!r}; see timm.list_models().")
+        raise InputError(f": timm knows no model {model!r}; see timm.list_models().", argument="net")
     with _drawing_from(generator):
         net: nn.Module = timm.create_model(model, pretrained=pretrained, num_classes=0)
     return net

@@ -176,7 +176,9 @@ def _own_trunk(name: str, example: Tensor, generator: torch.Generator) -> nn.Mod
         stem = "small" if match[2] else "imagenet"
         return ResNet(int(match[1]), stem=stem, in_channels=_channels(name, example), generator=generator)
     if example.ndim != 2:
-        raise InputError(f"text-cnn takes one vector per text, got items of shape {tuple(example.shape[1:])}.")
+        raise InputError(
+            f": text-cnn takes one vector per text, got items of shape {tuple(example.shape[1:])}.", argument="net"
+        )
     return TextCnn(generator=generator)
 
 
@@ -191,5 +193,7 @@ def _efficientnet(
 
 def _channels(name: str, example: Tensor) -> int:
     if example.ndim != 4:
-        raise InputError(f"{name} takes pictures with colours, got items of shape {tuple(example.shape[1:])}.")
+        raise InputError(
+            f": {name} takes pictures with colours, got items of shape {tuple(example.shape[1:])}.", argument="net"
+        )
     return example.shape[1]

@@ -69,9 +69,9 @@ class ResNet(nn.Module):
 
     def forward(self, pictures: Float[Tensor, "n c h w"]) -> Float[Tensor, "n f"]:
         """Return the features of a batch of pictures."""
-        seen = self.pool(self.bn1(self.conv1(pictures)).relu())
-        seen = self.layer4(self.layer3(self.layer2(self.layer1(seen))))
-        features: Tensor = seen.mean(dim=(2, 3))
+        maps = self.pool(self.bn1(self.conv1(pictures)).relu())
+        maps = self.layer4(self.layer3(self.layer2(self.layer1(maps))))
+        features: Tensor = maps.mean(dim=(2, 3))
         return features
 
 
@@ -101,9 +101,9 @@ class _Basic(nn.Module):
         self.bn2 = nn.BatchNorm2d(middle)
         self.downsample = _shortcut(n_in, middle, stride=stride)
 
-    def forward(self, seen: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
-        beside = seen if self.downsample is None else self.downsample(seen)
-        inner = self.bn1(self.conv1(seen)).relu()
+    def forward(self, maps: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
+        beside = maps if self.downsample is None else self.downsample(maps)
+        inner = self.bn1(self.conv1(maps)).relu()
         return torch.add(beside, self.bn2(self.conv2(inner))).relu()
 
 
@@ -123,9 +123,9 @@ class _Bottleneck(nn.Module):
         self.bn3 = nn.BatchNorm2d(n_out)
         self.downsample = _shortcut(n_in, n_out, stride=stride)
 
-    def forward(self, seen: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
-        beside = seen if self.downsample is None else self.downsample(seen)
-        inner = self.bn1(self.conv1(seen)).relu()
+    def forward(self, maps: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
+        beside = maps if self.downsample is None else self.downsample(maps)
+        inner = self.bn1(self.conv1(maps)).relu()
         inner = self.bn2(self.conv2(inner)).relu()
         return torch.add(beside, self.bn3(self.conv3(inner))).relu()
 
@@ -180,7 +180,9 @@ class WideResNet(nn.Module):
         super().__init__()
         if not is_wide_resnet(depth, width):
             raise InputError(
-                f"a wide ResNet has a depth of 10, 16, 22, 28, ... and a width of at least 1, got {depth} and {width}."
+                ": a wide ResNet has a depth of 10, 16, 22, 28, ... and a width of at least 1, "
+                f"got {depth} and {width}.",
+                argument="depth",
             )
         self.out_features = 64 * width
         self.stem = conv2d(in_channels, 16, 3)
@@ -196,8 +198,8 @@ class WideResNet(nn.Module):
 
     def forward(self, pictures: Float[Tensor, "n c h w"]) -> Float[Tensor, "n f"]:
         """Return the features of a batch of pictures."""
-        seen: Tensor = self.norm(self.blocks(self.stem(pictures))).relu()
-        return seen.mean(dim=(2, 3))
+        maps: Tensor = self.norm(self.blocks(self.stem(pictures))).relu()
+        return maps.mean(dim=(2, 3))
 
 
 class _Block(nn.Module):
@@ -212,9 +214,9 @@ class _Block(nn.Module):
         self.conv2 = conv2d(n_out, n_out, 3)
         self.shortcut = conv2d(n_in, n_out, 1, stride=stride) if n_in != n_out or stride != 1 else None
 
-    def forward(self, seen: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
-        normal = self.norm1(seen).relu()
-        beside = seen if self.shortcut is None else self.shortcut(normal)
+    def forward(self, maps: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
+        normal = self.norm1(maps).relu()
+        beside = maps if self.shortcut is None else self.shortcut(normal)
         inner = self.dropout(self.norm2(self.conv1(normal)).relu())
         return torch.add(beside, self.conv2(inner))
 

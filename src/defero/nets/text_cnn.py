@@ -47,10 +47,10 @@ class TextCnn(nn.Module):
         generator: torch.Generator,
     ) -> None:
         super().__init__()
-        if filters < 1 or not widths or min(widths) < 1:
-            raise InputError(
-                f"filters and each of widths must be at least 1, got {filters} and {', '.join(map(str, widths))}."
-            )
+        if filters < 1:
+            raise InputError(f"must be at least 1, got {filters}.", argument="filters")
+        if not widths or min(widths) < 1:
+            raise InputError(f"must each be at least 1, got {', '.join(map(str, widths))}.", argument="widths")
         self.out_features, self.narrowest = filters * len(widths), max(widths)
         self.filters = nn.ModuleList(_filters(filters, width, generator) for width in widths)
         self.dropout = nn.Dropout(dropout)

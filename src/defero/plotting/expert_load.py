@@ -174,8 +174,8 @@ class ExpertLoadDisplay(Display):
                 label="promised",
                 zorder=4,
             )
-        shown = np.concatenate([usage.low[expert_idx], self.promised[expert_idx], [1.0]])
-        lowest = float(np.nanmin(shown)) if len(expert_idx) else 0.0
+        ends = np.concatenate([usage.low[expert_idx], self.promised[expert_idx], [1.0]])
+        lowest = float(np.nanmin(ends)) if len(expert_idx) else 0.0
         ax.set_xlim(max(0.0, lowest - 0.04) if lowest < 0.96 else 0.9, 1.01)
         style.in_percent(ax.xaxis)
         style.write_names(ax.yaxis, [""] * len(order))

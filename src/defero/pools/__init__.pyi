@@ -1,4 +1,3 @@
-from defero.pools.cascade import Cascaded as Cascaded
 from defero.pools.cascade import CascadeStep as CascadeStep
 from defero.pools.curve import PoolCurve as PoolCurve
 from defero.pools.decision import PoolDecision as PoolDecision

@@ -169,11 +169,11 @@ def member_means(price: FloatArray, scores: FloatArray) -> tuple[FloatArray, Flo
 
     A price that is not known does not count.
     """
-    seen = np.isfinite(scores)
-    n = seen.sum(axis=0)
+    scored = np.isfinite(scores)
+    n = scored.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        quality = np.where(seen, scores, 0.0).sum(axis=0) / np.where(n, n, np.nan)
-        paid = seen & np.isfinite(price)
+        quality = np.where(scored, scores, 0.0).sum(axis=0) / np.where(n, n, np.nan)
+        paid = scored & np.isfinite(price)
         n_paid = paid.sum(axis=0)
         cost = np.where(paid, price, 0.0).sum(axis=0) / np.where(n_paid, n_paid, np.nan)
     return cost, quality

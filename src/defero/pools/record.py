@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.wording import count_of, money
-from defero.pools.baselines import best_at_trade_off, best_single, training_hull
 from defero.pools.curve import PoolCurve, member_means, pool_curve
 from defero.pools.decision import PoolDecision
 from defero.pools.free_choice import FreeChoice
 from defero.pools.frontier import NOBODY
 from defero.pools.intervals import mean_interval
+from defero.pools.parts import best_at_trade_off, best_single, training_hull
 from defero.pools.router import PoolRouter
 
 
@@ -29,6 +29,14 @@ class Way:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {"name": self.name, "quality": number(self.quality), "cost": number(self.cost)}
+
+    def net_value(self, trade_off: float) -> float:
+        """Return what an item brings on average: score times trade-off, minus price; nan where one is not known.
+
+        >>> Way("pool", quality=0.8, cost=2.0).net_value(10.0)
+        6.0
+        """
+        return trade_off * self.quality - self.cost if np.isfinite(trade_off) else float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +60,8 @@ class PoolRecord:
     gain : (difference, low, high)
         The pool minus the best single member on the compared items, with a 95 % interval; items of a group count as
         one draw. nan where every item has a score of one member only.
+    net_gain : (difference, low, high)
+        The same for the net value, score times trade-off minus price; nan where there is no trade-off or no price.
     curve : PoolCurve or None
         Quality against cost on the compared items; None where no price is known.
     free : FreeChoice or None
@@ -72,6 +82,7 @@ class PoolRecord:
     cheapest: Way | None
     oracle: Way
     gain: tuple[float, float, float]
+    net_gain: tuple[float, float, float]
     curve: PoolCurve | None
     free: FreeChoice | None = None
     best_paid: Way | None = None
@@ -99,8 +110,8 @@ class PoolRecord:
     @property
     def one_score_each(self) -> bool:
         """Whether every item has a score of one member only, as in the log of a router."""
-        seen = np.isfinite(self.scores)
-        return bool((seen.sum(axis=1) == 1).all()) and int(seen.any(axis=0).sum()) > 1
+        scored = np.isfinite(self.scores)
+        return bool((scored.sum(axis=1) == 1).all()) and int(scored.any(axis=0).sum()) > 1
 
     def log_sentences(self) -> list[str]:
         """Return what can be judged by a log with one score for each item, and what cannot."""
@@ -121,13 +132,18 @@ class PoolRecord:
         single, worth = self.best_paid, self.decision.trade_off
         if single is None or self.one_score_each or np.isnan([self.pool.cost, single.cost, single.quality]).any():
             return ""
-        value = [worth * way.quality - way.cost for way in (self.pool, single)]
+        value = [way.net_value(worth) for way in (self.pool, single)]
         return (
             f"At {money(worth)} a point of quality the pool costs {money(self.pool.cost)} an item and scores "
             f"{self.pool.quality:.3f}; the best single member at this trade-off, {single.name}, costs "
-            f"{money(single.cost)} and scores {single.quality:.3f}. Quality in money less the price: "
-            f"{value[0]:.4g} against {value[1]:.4g} an item."
+            f"{money(single.cost)} and scores {single.quality:.3f}. Net value, {money(worth)} times the score, minus "
+            f"the price: {value[0]:.4g} against {value[1]:.4g} an item."
         )
+
+    @property
+    def has_net_value(self) -> bool:
+        """Whether it is known what a point of quality is worth, and what the pool costs."""
+        return bool(np.isfinite(self.pool.net_value(self.decision.trade_off)))
 
     @property
     def area(self) -> float:
@@ -207,6 +223,10 @@ class PoolRecord:
                 "gain": {key: number(one) for key, one in zip(("difference", "low", "high"), self.gain, strict=True)},
                 "trade_off": number(self.decision.trade_off),
                 "chosen_among_all": None if self.free is None else self.free.to_dict(),
+                "net_value": number(self.pool.net_value(self.decision.trade_off)),
+                "net_gain": {
+                    key: number(one) for key, one in zip(("difference", "low", "high"), self.net_gain, strict=True)
+                },
                 "members": self.members(),
                 "frontier": _frontier(self.curve),
             },
@@ -253,28 +273,28 @@ def judge_pool(
     """
     present = np.broadcast_to(True if available is None else np.asarray(available, dtype=np.bool_), scores.shape)
     scores = np.where(present, scores, np.nan)
-    seen = np.isfinite(scores)
-    if not seen.any(axis=1).all():
+    scored = np.isfinite(scores)
+    if not scored.any(axis=1).all():
         raise InputError("must have a score of a member who can be asked for every item.", argument="scores")
-    decision = router.route(X, prices=prices, available=seen, **rule)
+    decision = router.route(X, prices=prices, available=scored, **rule)
     answered: BoolArray = np.asarray(decision.expert != NOBODY)
     if not answered.any():
         raise InputError("must be known of a member with a score: nobody can be asked.", argument="prices")
     expected, price = router.scores(X), router.prices(X, prices)
-    here: BoolArray = np.asarray(seen.any(axis=0))
+    here: BoolArray = np.asarray(scored.any(axis=0))
     best = best_single(router, here)
-    compared: BoolArray = seen[:, best] & answered if (seen[:, best] & answered).any() else answered
+    compared: BoolArray = scored[:, best] & answered if (scored[:, best] & answered).any() else answered
     rows = np.flatnonzero(compared)
-    own, cost, can = scores[rows], price[rows], seen[rows]
+    own, cost, can = scores[rows], price[rows], scored[rows]
     achieved = own[np.arange(len(rows)), decision.expert[rows]]
     paid = cost[np.arange(len(rows)), decision.expert[rows]]
     of_group = np.arange(len(rows)) if groups is None else np.asarray(groups)[rows]
     known = np.isfinite(np.where(can, cost, np.nan)).any()
-    has_gaps = not bool(seen[:, here].all())
+    has_gaps = not bool(scored[:, here].all())
     everybody = np.broadcast_to(np.arange(len(scores)) if groups is None else np.asarray(groups), len(scores))
     free = router.route(X, prices=prices, available=present, **rule).expert if has_gaps else decision.expert
     paid_best = best_at_trade_off(router, decision.trade_off, price, here)
-    one_each = bool((seen.sum(axis=1) == 1).all()) and int(here.sum()) > 1
+    one_each = bool((scored.sum(axis=1) == 1).all()) and int(here.sum()) > 1
     return PoolRecord(
         decision,
         expected,
@@ -287,12 +307,22 @@ def judge_pool(
         _cheapest(router, own, cost),
         _oracle(own, cost, can),
         (np.nan,) * 3 if one_each else mean_interval(achieved - own[:, best], of_group),
+        (np.nan,) * 3
+        if one_each
+        else _net_gain(achieved - own[:, best], paid - cost[:, best], decision.trade_off, of_group),
         _curve(router, expected[rows], own, cost, here) if known else None,
         FreeChoice.of(free, scores, everybody) if has_gaps else None,
         None
         if paid_best is None
         else _member_way(router.expert_names[paid_best], own[:, paid_best], cost[:, paid_best]),
     )
+
+
+def _net_gain(quality: FloatArray, cost: FloatArray, trade_off: float, groups: ArrayLike) -> tuple[float, float, float]:
+    """Return the mean of trade-off times quality minus cost, (n,) differences to the best single member."""
+    if not np.isfinite(trade_off) or not np.isfinite(cost).any():
+        return float("nan"), float("nan"), float("nan")
+    return mean_interval(trade_off * quality - cost, groups)
 
 
 def _member_way(name: str, scores: FloatArray, price: FloatArray) -> Way:
@@ -318,14 +348,14 @@ def _curve(
     return pool_curve(expected, price, scores=scores, expert_names=router.expert_names, hull=hull)
 
 
-def _oracle(scores: FloatArray, price: FloatArray, seen: BoolArray) -> Way:
-    top = np.where(seen, scores, -np.inf).max(axis=1)
-    cost = np.where(seen & (scores == top[:, None]), np.nan_to_num(price, nan=np.inf), np.inf).min(axis=1)
+def _oracle(scores: FloatArray, price: FloatArray, scored: BoolArray) -> Way:
+    top = np.where(scored, scores, -np.inf).max(axis=1)
+    cost = np.where(scored & (scores == top[:, None]), np.nan_to_num(price, nan=np.inf), np.inf).min(axis=1)
     return Way("oracle", _mean(top), _mean(cost[np.isfinite(cost)]))
 
 
-def _row_means(values: FloatArray, seen: Any) -> FloatArray:
-    return np.where(seen, values, 0.0).sum(axis=1) / seen.sum(axis=1)
+def _row_means(values: FloatArray, scored: Any) -> FloatArray:
+    return np.where(scored, values, 0.0).sum(axis=1) / scored.sum(axis=1)
 
 
 def _mean(values: FloatArray) -> float:

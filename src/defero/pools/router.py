@@ -13,9 +13,8 @@ from defero.core.errors import Argument, InputError
 from defero.core.wording import join_names
 from defero.data.fingerprint import row_fingerprints
 from defero.decisions.assigning.limits import Capacity
-from defero.pools.baselines import training_hull
 from defero.pools.cascade import CascadeStep, Marking, cascade_step, check_marks, heard_marks
-from defero.pools.choosing import Chosen, by_budget, by_capacity, by_floor, by_product, by_trade_off, rule_of
+from defero.pools.choosing import Chosen, RouteRule, by_budget, by_capacity, by_floor, by_product, by_trade_off, rule_of
 from defero.pools.curve import PoolCurve, pool_curve
 from defero.pools.decision import PoolDecision
 from defero.pools.features import feature_matrix, input_columns
@@ -23,8 +22,7 @@ from defero.pools.frontier import NOBODY
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge
 from defero.pools.members import with_member, without_member
-from defero.pools.parts import PoolParts
-from defero.pools.rule import RouteRule
+from defero.pools.parts import PoolParts, training_hull
 
 
 class PoolRouter(PoolParts):

@@ -142,6 +142,7 @@ _FACTS: dict[str, Callable[[Any, str], None]] = {
     "error_cost": maybe(number(0.0)),
     "judge": maybe(list_of(number(0.0), least=2, most=2)),
     "joined": list_of(text),
+    "blank": list_of(text),
     **dict.fromkeys(("key", "groups", "split"), maybe(text)),
 }
 

@@ -92,14 +92,25 @@ def _sections(trial: Trial, record: TeamRecord, provenance: Provenance, *, evide
         recall(record),
         load(trial, record, min_answers=None if evidence is None else evidence.min_answers),
         calibration(trial, record, recalibration=provenance.calibration, evidence=evidence),
-        *([panels(trial, record), deferral(trial, record), skill(record), shared_errors(record)] if experts else []),
+        *(
+            [
+                panels(trial, record, void="" if evidence is None else evidence.panels_void),
+                deferral(trial, record),
+                skill(record),
+                shared_errors(record),
+            ]
+            if experts
+            else []
+        ),
         glossary(),
     ]
 
 
 def _contents(*, experts: bool, grouped: bool) -> Html:
     names = dict(CONTENTS) if experts else dict(MODEL_ONLY)
+    order = list(names)
     if grouped:
         names["groups"] = "Groups of cases"
-    links = joined(tag("li", tag("a", name, attributes={"href": f"#{key}"})) for key, name in names.items())
+        order.insert(order.index("gain"), "groups")
+    links = joined(tag("li", tag("a", names[key], attributes={"href": f"#{key}"})) for key in order)
     return tag("nav", tag("ul", links), attributes={"aria-label": "Contents"})

@@ -78,7 +78,12 @@ def _ways(record: PoolRecord) -> Html:
         ("" if record.cheapest is None else f"cheapest: {record.cheapest.name}", record.cheapest),
         ("oracle, who knows all scores", record.oracle),
     ]
-    rows = [[name, _score(way.quality), _money(way.cost)] for name, way in ways if way is not None]
+    trade_off, has_net = record.decision.trade_off, record.has_net_value
+    rows = [
+        [name, _score(way.quality), _money(way.cost), *([_money(way.net_value(trade_off))] if has_net else [])]
+        for name, way in ways
+        if way is not None
+    ]
     gap = record.gap_share
     lines = [] if np.isnan(gap) else [f"The pool closes {100 * gap:.0f} % of the gap from best single to oracle."]
     if record.free is not None:
@@ -89,10 +94,18 @@ def _ways(record: PoolRecord) -> Html:
         lines.append(
             f"Left out are {count(record.n_unanswered)} items: no member with a score there has a known price."
         )
+    head, caption = ["", "score", "price of an item"], "Mean score and mean price of an item."
+    if has_net:
+        gain, low, high = (_signed_money(one, like=record.net_gain[0]) for one in record.net_gain)
+        if not np.isnan(record.net_gain[0]):
+            ends = "" if np.isnan(record.net_gain[1]) else f" ({low} to {high})"
+            lines.append(f"Net value of the pool minus that of the best single member: {gain}{ends} an item.")
+        head = [*head, "net value"]
+        caption += f" Net value: {_money(trade_off)} times the score, minus the price."
     return section(
         "ways",
         "What does the pool gain?",
-        table("Mean score and mean price of an item.", ["", "score", "price of an item"], rows),
+        table(caption, head, rows),
         *(paragraph(line) for line in lines),
     )
 
@@ -135,8 +148,8 @@ def _members(record: PoolRecord) -> Html:
         for row in rows
     ]
     head = ["member", "items", "promised there", "kept there", "score on all items", "price of an item"]
-    shown = folded_rows(cells, lambda part: table("Items that each member gets.", head, part), rest="Show {n} others")
-    return section("members", "Who is asked?", shown)
+    html = folded_rows(cells, lambda part: table("Items that each member gets.", head, part), rest="Show {n} others")
+    return section("members", "Who is asked?", html)
 
 
 def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]:
@@ -216,6 +229,12 @@ def _signed(value: float) -> str:
 
 def _money(value: float) -> str:
     return NOTHING if np.isnan(value) else money(value)
+
+
+def _signed_money(value: float, *, like: float) -> str:
+    if np.isnan(value):
+        return NOTHING
+    return f"{'+' if value >= 0 else ''}{money(value, like=like)}".replace("-", "\u2212")
 
 
 def _maybe(value: float | None, write: Any) -> str:

@@ -24,12 +24,15 @@ class Evidence:
         The team as it is, and under other circumstances.
     groups : tuple of GroupTable
         The cases by the values of columns.
+    panels_void : str
+        Why the promise of the panels does not hold here, as a sentence; "" where it does.
     """
 
     expert_sd: tuple[float, ...]
     min_answers: int
     scenarios: tuple[Scenario, ...] = ()
     groups: tuple[GroupTable, ...] = ()
+    panels_void: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,8 @@ def footer(record: TeamRecord, provenance: Provenance) -> Html:
         ("Date", provenance.made),
         ("Command", tag("code", provenance.command)),
     ]
-    shown = joined(joined([tag("dt", name), tag("dd", value)]) for name, value in lines if value)
-    return tag("footer", tag("h2", "How this report was made"), tag("dl", shown))
+    entries = joined(joined([tag("dt", name), tag("dd", value)]) for name, value in lines if value)
+    return tag("footer", tag("h2", "How this report was made"), tag("dl", entries))
 
 
 def _pairs(values: Mapping[str, object]) -> str:

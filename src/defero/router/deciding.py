@@ -114,8 +114,12 @@ class Deciding(Scoring):
         accuracy = None if self.calibrator is None else self.calibrator.accuracy
         if unusual is None or accuracy is None:
             return log_odds
-        rows = (unusual != "")[:, None]
-        return np.where(rows, np.minimum(log_odds, logit(np.array(accuracy.experts))), log_odds)
+        rows = np.flatnonzero(unusual != "")
+        if not len(rows):
+            return log_odds
+        bounded = log_odds.copy()
+        bounded[rows] = np.minimum(log_odds[rows], logit(np.array(accuracy.experts)))
+        return bounded
 
     def predict_set(
         self,

@@ -80,6 +80,10 @@ class FitFacts:
         The column that the table was split by.
     joined : names
         Experts who were added later.
+    blank : values
+        Those that mean none in the table of `fit`, in all columns but the key.
+    rename : mapping
+        From a spelling of an answer or a label to the class that is meant, "" for none.
     choice : str
         Which model of the classes was chosen, by how much, and what was not tried.
     """
@@ -100,6 +104,8 @@ class FitFacts:
     time: str | None = None
     split: str | None = None
     joined: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
+    rename: Mapping[str, str] = field(default_factory=dict)
     choice: str | None = None
 
     def with_expert(self, name: str) -> Self:
@@ -136,6 +142,8 @@ class FitFacts:
             else {**answering.to_dict(), "sentences": [one.to_list() for one in answering.sentences]},
             "shared_errors": None if shared is None else shared.to_dict(),
             "joined": list(self.joined),
+            "blank": list(self.blank),
+            "rename": dict(self.rename),
         }
 
     @classmethod
@@ -158,5 +166,6 @@ class FitFacts:
             if shared is None
             else SharedErrorFacts(tuple(shared["sentences"]), tuple(map(tuple, shared["groups"]))),
             "joined": tuple(values["joined"]),
+            "blank": tuple(values["blank"]),
         }
         return cls(**{**values, **rebuilt})

@@ -120,7 +120,7 @@ def try_out(
         ask=ask,
         fees_given=terms.fees is not None,
         cost_matrix=terms.costs.matrix if terms.costs_given else None,
-        question_fees=None if terms.fees is None else held.fee,
+        question_fees=held.fee,
         model_label_idx=None if terms.costs.symmetric else model_labels(scores, terms),
     )
 

@@ -18,6 +18,8 @@ from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
+from defero.core.targets import TARGETS
+from defero.core.wording import count_of, join_names
 from defero.decisions.rules import best_expert
 from defero.decisions.terms import Terms
 
@@ -132,7 +134,9 @@ class Panel:
         """Say that these panels are not used, and what would make them smaller; None where they are."""
         if not self.useless:
             return None
-        few = "few answers a case are recorded" if self.predictor.partly_observed_ else "experts are hard to tell apart"
+        few = (
+            "few answers per case are recorded" if self.predictor.partly_observed_ else "experts are hard to tell apart"
+        )
         return Message(
             f"panels that keep the promise would hold {self.mean_size:.0f} of {self.predictor.n_experts_} experts on "
             f"average, as {few}: no panels are used. A larger ",
@@ -141,8 +145,17 @@ class Panel:
         )
 
     def promise(self) -> str:
-        """Say in one sentence what is promised, and to whom."""
-        return self.predictor.promise().replace("For new items", "For new deferred items", 1)
+        """Say what is promised about deferred cases, and on how many of them the panels were calibrated."""
+        target, n_rows = TARGETS.find(self.predictor.target), self.predictor.n_rows_
+        if not target.of_panel:
+            return self.predictor.promise().replace("For new items", "For new deferred items", 1)
+        inside = "" if None in n_rows else f", in each of the strata {join_names(n_rows)}"
+        promised = target.of_panel.format(level=target.level(self.predictor.alpha))
+        calibrated = count_of(sum(n_rows.values()), "such case")
+        return (
+            f"If at least one expert who can be asked is right on a deferred case, {promised}{inside}. "
+            f"Calibrated on {calibrated}."
+        )
 
     def sets(
         self,
@@ -165,9 +178,9 @@ class Panel:
         fee, can = fee_matrix(fees, **shape, expert_names=expert_names), availability(available, **shape)
         can_then = np.ones(scores.n_experts, np.bool_) if self.available is None else np.array(self.available)
         why = []
-        if not np.allclose(
-            fee, fee_matrix(self.terms.fees_in_errors, **shape, expert_names=expert_names), rtol=1e-12, atol=0
-        ):
+        fees_then = self.terms.fees_in_errors
+        of_all = fee if fees is not None and np.ndim(fees) == 2 else fee[:1]  # the same for each item: one is compared
+        if not np.allclose(of_all, np.zeros(scores.n_experts) if fees_then is None else fees_then, rtol=1e-12, atol=0):
             why.append("other fees than in conformalize")
         if (can_then & ~can).any():
             why.append("absent experts")
@@ -184,10 +197,12 @@ class Panel:
         )
         if not fill_empty:
             return raw
-        best, _ = best_expert(np.where(can & proven, scores.expert_value - fee, -np.inf))
-        filled = ~raw.mask.any(axis=1) & (best != MODEL)
-        mask = raw.mask.copy()
-        mask[filled, best[filled]] = True
+        empty = np.flatnonzero(~raw.mask.any(axis=1))
+        value = np.where(can[empty] & proven, scores.expert_value[empty] - fee[empty], -np.inf)
+        best, _ = best_expert(value)
+        some = best != MODEL
+        mask, filled = raw.mask.copy(), np.zeros(len(raw), dtype=np.bool_)
+        mask[empty[some], best[some]] = filled[empty[some]] = True
         return ExpertSets(mask, expert_names, filled)
 
     def vote(

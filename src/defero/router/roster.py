@@ -97,7 +97,7 @@ def remove_expert(router: "Router", name: str) -> "Router":
 
 def rename_expert(router: "Router", old: str, new: str) -> "Router":
     """Return a router in which an expert has another name, and nothing else has changed."""
-    place = place_of(router, old)
+    place = place_of(router, old, argument="old")
     if new == old:
         return router
     check_name(router, new)
@@ -108,11 +108,11 @@ def rename_expert(router: "Router", old: str, new: str) -> "Router":
 _DROPS = "{} drops the panel's thresholds; call conformalize again."
 
 
-def place_of(router: "Router", name: str) -> int:
+def place_of(router: "Router", name: str, *, argument: str = "name") -> int:
     """Return an expert's place among the J."""
     if name not in router.expert_names:
         hint = did_you_mean(str(name), router.expert_names)
-        raise InputError(f"no expert {name!r}{hint} There are {join_names(router.expert_names)}.")
+        raise InputError(f": no expert {name!r}{hint} There are {join_names(router.expert_names)}.", argument=argument)
     return router.expert_names.index(name)
 
 
@@ -223,8 +223,8 @@ def _tell_of_learned_from(name: str, router: "Router", scorer: TeamScorer, rows:
     if looks and shared > max(most_by_chance(by_chance), FEW_OF_FIT * len(rows)):
         warnings.warn(
             f"{shared} of the {len(rows)} cases that {name} answered are among those that fit learned from. The model "
-            "is surer of these than it will be of new ones, which misleads a head that looks at how sure it is; "
-            f"answers to other cases tell more of {name}.",
+            f"is surer of these than it will be of new ones, so the estimate of {name} may be wrong on new cases; use "
+            "answers to other cases.",
             stacklevel=4,
         )
 

@@ -160,6 +160,8 @@ def facts(value: Any, place: str) -> None:
         answering=maybe(record(depends_on_label=flag, depends_on_features=flag, sentences=list_of(list_of(piece)))),
         shared_errors=maybe(record(sentences=texts, groups=list_of(texts))),
         joined=texts,
+        blank=texts,
+        rename=mapping_of(text),
     )(value, place)
 
 

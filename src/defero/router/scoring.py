@@ -14,6 +14,7 @@ from defero.core.wording import join_names
 from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.usual_numbers import UsualNumbers
 from defero.router.parts import TeamParts
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.scorers.team import TeamScorer
@@ -103,16 +104,32 @@ class Scoring(TeamParts):
             [self._score_block(block, self.outside(block)) for block in self._feature_blocks(features)]
         )
 
+    def scored(self, X: Any, *, source: str = "X", first_row: int = 0) -> tuple[Any, Scores, Labels | None]:
+        """Return `features`, `score_features` and `unusual` of items; the last is None where nothing is unusual."""
+        numbers = self._usual_numbers(X, source=source)
+        features = self.features(X, source=source, first_row=first_row) if numbers is None else numbers.matrix()
+        scores, marks = [], []
+        for block in self._feature_blocks(features):
+            outside = self.outside(block) if numbers is None else None
+            scores.append(self._score_block(block, outside))
+            marks += [] if outside is None else [outside]
+        return features, Scores.concatenated(scores), self._names_of(np.concatenate(marks)) if marks else None
+
     def _blocks(self, X: Any) -> Iterator[tuple[Any, BoolArray | None]]:
         """Yield the features of some thousand items at a time, and what is unusual of them; None: nothing."""
-        if isinstance(self.recipe, FeatureRecipe) and not isinstance(self.scorer, ArrayScorer | FunctionScorer):
-            numbers = self.recipe.usual_numbers(self._frame(X, source="X"), source="X")
-            if numbers is not None:
-                for block in numbers.blocks(AT_ONCE):
-                    yield block, None
-                return
+        numbers = self._usual_numbers(X, source="X")
+        if numbers is not None:
+            for block in numbers.blocks(AT_ONCE):
+                yield block, None
+            return
         for block in self._feature_blocks(self.features(X)):
             yield block, self.outside(block)
+
+    def _usual_numbers(self, X: Any, *, source: str) -> UsualNumbers | None:
+        """Return the columns of a table if all are numbers that the recipe does not change; else None."""
+        if not isinstance(self.recipe, FeatureRecipe) or isinstance(self.scorer, ArrayScorer | FunctionScorer):
+            return None
+        return self.recipe.usual_numbers(self._frame(X, source=source), source=source)
 
     def _feature_blocks(self, features: Any) -> Iterator[Any]:
         """Yield features of some thousand items at a time, so that what is computed of them stays in the cache."""

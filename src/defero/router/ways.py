@@ -144,11 +144,17 @@ def fit_ways(router: Assigning, held: Held, *, strata: ArrayLike | None) -> dict
     decision = decide_under(router, held.features, held.scores, held.terms, available=held.present)
     ways = {way.name: way for way in ways_of(router, held, decision, panel)}
     gain = ways["model"].cost - ways["sequential"].cost if "sequential" in ways else None
-    return {
+    verdicts = {
         name: fit_verdicts(way.promised, way.right, way.questions, gain if name == "sequential" else None)
         for name, way in ways.items()
         if name in SEVERAL and way.promised is not None and len(held.label_idx)
     }
+    model, sequential = ways["model"], verdicts.get("sequential")
+    if sequential is not None and not sequential.asks and model.promised is not None:
+        # Nobody will be asked: how often the model is right on all cases counts, not only where it would answer alone.
+        of_model = fit_verdicts(model.promised, model.right, model.questions)
+        verdicts["sequential"] = replace(of_model, asks=False)
+    return verdicts
 
 
 def settled_way(router: Assigning, held: Held, name: str, answer: Answer) -> Way:

@@ -17,11 +17,11 @@ from defero.data.encoders.find import Encoder
 from defero.service.access.links import issue_link
 from defero.service.access.rates import RateLimit
 from defero.service.access.signing import signing_key
-from defero.service.access.tokens import TokenBook, issue_token
+from defero.service.access.tokens import TokenBook, forget_tokens, issue_token
 from defero.service.flow.change_people import AddPerson
 from defero.service.flow.change_terms import with_people
 from defero.service.flow.command import Command, Round
-from defero.service.flow.expire import Expire
+from defero.service.flow.expire import Expire, gone_of
 from defero.service.flow.models import Shelf
 from defero.service.flow.team import Team, load_team
 from defero.service.outward.label_studio import StudioDesk
@@ -41,7 +41,7 @@ LEAD = "lead"
 SYSTEM = "system"
 """Who did it, where no person did."""
 _MOST_HINTS = 10_000
-_TICK, _SHORT_TICK = 1.0, 0.25
+_TICK, _SHORT_TICK, _LONG_TICK = 1.0, 0.25, 600.0
 _LOG = logging.getLogger("defero.service")
 
 
@@ -96,7 +96,6 @@ class Office:
         migrate(where)
         with where.write() as connection:
             key = signing_key(connection)
-            forget_requests(connection, now=clock())
             shelf = shelf or Shelf()
             team = _registered(connection, team, shelf, now=clock())
         writer, tokens = Writer(where, team, shelf=shelf, clock=clock), TokenBook(where, clock=clock)
@@ -118,11 +117,12 @@ class Office:
             return
         self.writer.start()
         self._stop.clear()
-        courier = Courier(self.database, self.do, clock=self.clock)
+        courier = Courier(self.database, self.do, clock=self.clock, stopped=self._stop.is_set)
         callers = Callers(self.database, self.do, clock=self.clock)
         studio = StudioDesk(self.database, self.do, self.hints, clock=self.clock)
         self._repeat("due", self.take_back_due, "questions that are due could not be taken back")
-        self._repeat("webhooks", partial(self._deliver, courier), "webhooks could not be served")
+        self._repeat("tidy", self.tidy, "what is too old could not be removed", every=_LONG_TICK)
+        self._repeat("webhooks", partial(self._deliver, courier), "webhooks could not be served", end=courier.close)
         self._repeat("calls", callers.step, "language models could not be called", every=_SHORT_TICK, end=callers.close)
         self._repeat("studio", studio.step, "Label Studio could not be served", end=studio.close)
         for thread in self._threads:
@@ -201,8 +201,19 @@ class Office:
     def take_back_due(self) -> int:
         """Give questions that are due to somebody else; return how many there were."""
         with self.database.read() as connection:
-            due = SqlDesk(connection, now=self.clock()).open_questions(due_before=self.clock())
+            desk = SqlDesk(connection, now=self.clock())
+            due = desk.open_questions(due_before=self.clock())
+            due += desk.open_questions(people=gone_of(read_people(connection)))
         return int(self.do(Expire())) if due else 0
+
+    def tidy(self) -> None:
+        """Forget idempotency keys and tokens that are too old, some at a time, so that requests are written between."""
+        more = True
+        while more and not self._stop.is_set():
+            with self.database.write() as connection:
+                more = forget_requests(connection, now=self.clock()) > 0
+        with self.database.write() as connection:
+            forget_tokens(connection, now=self.clock())
 
 
 def _registered(connection: Connection, team: Team, shelf: Shelf, *, now: float) -> Team:

@@ -1,5 +1,6 @@
 """People from the command line: beside a running service, on its database."""
 
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
@@ -12,7 +13,7 @@ from defero.service.access.tokens import issue_token, revoke_tokens, valid_token
 from defero.service.events import PersonChanged
 from defero.service.office import SYSTEM
 from defero.service.store.contents import read_names, write_names
-from defero.service.store.database import Database
+from defero.service.store.database import Database, database_url
 from defero.service.store.migrate import migrate
 from defero.service.store.saved_views import open_ledger, read_people, save_ledger
 from defero.service.views.people import ROLES
@@ -53,6 +54,7 @@ def link_of(database: str, person: str, *, days: float, now: float) -> str:
 
 def people_with_tokens(database: str, *, now: float) -> list[dict[str, Any]]:
     """Return everybody, with the number of their valid tokens."""
+    _check_there(database)
     where = Database.connect(database)
     migrate(where)
     with where.read() as connection:
@@ -66,6 +68,7 @@ def people_with_tokens(database: str, *, now: float) -> list[dict[str, Any]]:
 
 def revoke_all(database: str, name: str, *, now: float) -> int:
     """Make every token of a person, by name or id, invalid; return how many there were."""
+    _check_there(database)
     where = Database.connect(database)
     migrate(where)
     with where.write() as connection:
@@ -76,6 +79,14 @@ def revoke_all(database: str, name: str, *, now: float) -> int:
         revoked = revoke_tokens(connection, person, now=now)
     where.close()
     return revoked
+
+
+def _check_there(database: str) -> None:
+    """Raise where there is no such file: a misspelt name would make an empty database."""
+    url = database_url(database)
+    file = url.database if url.get_backend_name() == "sqlite" else None
+    if file is not None and not file.startswith("file:") and not Path(file).exists():
+        raise InputError(f": there is no file {file}; `defero serve` prints where cases are kept.", argument="database")
 
 
 def _person(connection: Connection, name: str) -> str | None:

@@ -44,3 +44,19 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
         """Return the members of the answer."""
         title = TITLES.get(self.status, "Error")
         return {"type": "about:blank", "title": title, "status": self.status, "detail": self.detail, **self.more}
+
+
+def database_away() -> Problem:
+    """Return the problem of a database that does not answer."""
+    return Problem(503, "The database cannot be reached; nothing was done. Try again.")
+
+
+class InDoubt(Problem):
+    """The database went away during a commit, and nobody knows whether it holds."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            503,
+            "The database went away while this was written: it may be done, or not. Send it again with the same "
+            "Idempotency-Key, or look first.",
+        )

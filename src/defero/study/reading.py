@@ -13,6 +13,7 @@ from defero.data.encoders.encoder import TextEncoder
 from defero.data.encoders.find import Encoder, find_encoder
 from defero.data.exports import export
 from defero.data.recipes.pictures import PictureRecipe, usual_size
+from defero.data.tables.blank_cells import BlankCells
 
 LARGEST_SIDE = 4096
 
@@ -81,7 +82,8 @@ def read_cases(
         From a spelling of an answer or a label to the class that is meant, "" for none; or a file with the columns
         from and to.
     blank : values
-        Answers and labels that mean none, such as "n/a". Features are not changed.
+        Values that mean none, such as "n/a" or "-9", in every column but the key: features, labels and answers. To
+        leave the features as they are, use `rename` with "" instead.
 
     Examples
     --------
@@ -96,13 +98,15 @@ def read_cases(
     texts = (text,) if isinstance(text, str) else tuple(text)
     encoder = _encoder(text_encoder, texts)
     _check_pictures(images, column=image_column, size=image_size, features=features, text=texts)
-    source = TableSource.of(table)
+    experts, spellings = _names(expert_names, "expert_names"), Spellings.of(rename=rename, blank=blank)
+    blanks = BlankCells.of(blank)
+    source = TableSource.of(table, blanks=blanks.without(label, key, *(experts or ())))
     file = CaseFile(
         source=source,
         format=format_of(source, format),
         label=label,
         majority=majority_label,
-        expert_names=_names(expert_names, "expert_names"),
+        expert_names=experts,
         answers=None if answers is None else TableSource.of(answers, name="answers"),
         item=item,
         annotator=annotator,
@@ -113,7 +117,8 @@ def read_cases(
         key=key,
         beside=() if key is None else (key,),
         control=control,
-        spellings=Spellings.of(rename=rename, blank=blank),
+        blank=blanks.values,
+        spellings=spellings,
     )
     cases = cases_in(file)
     if image_column is None:

@@ -16,7 +16,7 @@ from defero.router import Router, try_out
 from defero.router.judge import terms_of
 from defero.router.rows.seen import Fingerprints
 from defero.study.absent import available_without
-from defero.study.fitting.checks import check_test_share, checked_parts
+from defero.study.fitting.checks import check_cases, check_test_share, checked_parts
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team
 from defero.study.fitting.notes import class_counts, sizes_sentence
@@ -89,6 +89,7 @@ class Study(Preformatted, TeamAtWork):
         team: Router | None = None,
         name: str = "team",
     ) -> None:
+        check_cases(cases)
         check_test_share(test_share, split=split)
         self.team, self.name, self.random_state = team, name, random_state
         self.cuts = {"groups": groups, "time": time, "split": split}
@@ -139,7 +140,7 @@ class Study(Preformatted, TeamAtWork):
             How often a panel may break its promise.
         target : "any-correct", "all-correct" or "missed-share"
             What a panel promises.
-        fees : {name: fee}, (J,) or path, optional
+        fees : number, {name: fee}, (J,) or path, optional
             What a question to each expert costs, in a unit of money that you choose; the name "all" stands for
             everybody who is not named. A file has the columns expert and fee.
         error_cost : float, optional
@@ -238,8 +239,8 @@ class Study(Preformatted, TeamAtWork):
         engine, workers, address
             Where the files are routed, as in `sweep`.
         **options
-            key, fees, error_cost, cost_matrix, absent, ask, uncertainty, unusual and bad_rows, as in `route`. Limits
-            and answers so far are about all cases together: call `route` with them.
+            key, fees, error_cost, cost_matrix, absent, ask, uncertainty, unusual, bad_rows and blank, as in `route`.
+            Limits and answers so far are about all cases together: call `route` with them.
         """
         for name in options:
             if name not in FILE_OPTIONS:

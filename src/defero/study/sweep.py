@@ -47,7 +47,7 @@ class Sweep:
     settings : list of dict
         net, loss and seed of each run.
     figures : list of dict
-        items (cases of the test part), team and model (share right), questions (mean answers heard a case), promised
+        items (cases of the test part), team and model (share right), questions (mean answers heard per case), promised
         and kept (mean probability of the chosen decider, and how often they were right), of each run.
     """
 

@@ -131,7 +131,7 @@ class TeamAtWork:
         ask : "one", "sequential" or "panel"
             How a case is settled, for the team's figures: one expert, whose answer is final; one after the other, as
             long as a question is worth its fee; a panel at once. All ways are in `record.ways`, whatever is chosen.
-        fees : {name: fee}, (J,) or path, optional
+        fees : number, {name: fee}, (J,) or path, optional
             What a question costs. A fee is a number, or "@column" for a price for each case; the name "all" stands for
             everybody who is not named. A file has the columns expert and fee. By default as in `fit`.
         error_cost : float, optional
@@ -290,7 +290,8 @@ class TeamAtWork:
             question; `answers` takes the answers, and the next decisions have the next one. "panel": all experts of the
             panel. By default "one", with `answers` "sequential".
         uncertainty : bool
-            Beside each p_<expert>, sd_<expert>: the standard deviation of that probability.
+            Beside each p_<expert>, sd_<expert>: the standard deviation of that probability. It covers chance in this
+            expert's answers only; the real error can be several times as large.
         unusual : "flag" or "ask"
             The column unusual names the columns that make a case unlike those that were learned from. With "ask" such
             a case goes to the best expert who can be asked, even where the model would decide.

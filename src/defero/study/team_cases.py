@@ -13,8 +13,9 @@ from defero.data.case_file import CaseFile, Cases, Table, TableSource
 from defero.data.cases import cases_in
 from defero.data.exports.export import TABLE, takes_control
 from defero.data.recipes.pictures import PictureRecipe
+from defero.data.tables.blank_cells import BlankCells
 from defero.engines import Engine
-from defero.router import Router
+from defero.router import FitFacts, Router
 from defero.study.bad_rows import STOP, BadRows, are_skipped
 from defero.study.reading import format_of
 from defero.study.sifting import MOST_CASES, CaseSift
@@ -45,14 +46,18 @@ class Reading:
     """What reads the files of a folder; None: this process, one after the other."""
 
     @property
-    def spellings(self) -> Spellings:
-        """Answers and labels that mean none, or another spelling."""
-        return Spellings.of(rename=self.rename, blank=self.blank)
-
-    @property
     def source(self) -> TableSource:
         """The table with its name."""
         return TableSource.of(self.table, inside=self.inside)
+
+    def spellings(self, facts: FitFacts) -> Spellings:
+        """Return answers and labels that mean none, or another spelling: those of `fit`, and those said now."""
+        now = Spellings.of(rename=self.rename, blank=self.blank)
+        return Spellings({**facts.rename, **dict.fromkeys(facts.blank, ""), **now.meant})
+
+    def blanks(self, facts: FitFacts) -> BlankCells:
+        """Return values that mean none in the features: those of `fit`, and those said now."""
+        return BlankCells(tuple(dict.fromkeys((*facts.blank, *BlankCells.of(self.blank).values))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,18 +156,13 @@ def with_folder(router: Router, reading: Reading) -> Router:
 def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | None) -> CaseFile:
     """Describe a file as `fit` was told to read its own, where nothing else is said now."""
     facts, source = router.facts, reading.source
+    blanks = reading.blanks(facts)
     if router.recipe is None:
         method = "score" if newcomer is None else "add_expert"
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its {method} in Python.")
     kind = format_of(source, reading.format, remembered=facts.format)
-    label = reading.label
-    if label is None and (kind == "table") == ((facts.format or "table") == "table"):
-        label = facts.label
     wide = kind == "table" and reading.answers is None
-    if newcomer is None:
-        majority = reading.majority_label or (reading.label is None and facts.majority_label)
-    else:  # one person's own majority is always right: a wide table, which shows nobody else, must have a label
-        majority = label is None and not wide and facts.majority_label
+    label, majority = _label_and_majority(router, reading, kind, is_newcomer=newcomer is not None)
     if label is None and not majority and kind == "table":
         raise _no_label(router, source, model=model, newcomer=newcomer)
     if wide and newcomer is None and facts.log_columns is not None:
@@ -176,8 +176,9 @@ def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | 
     if key is None and reading.answers is not None and facts.key in source.columns():
         key = facts.key
     own_column = newcomer is not None and wide
+    spelled = [label, key, facts.key, *router.expert_names, *([reading.answer or newcomer] if own_column else [])]
     return CaseFile(
-        source=source,
+        source=replace(source, blanks=blanks.without(*spelled)),
         format=kind,
         label=label,
         majority=majority,
@@ -193,8 +194,21 @@ def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | 
         beside=tuple(name for name in named if name is not None),
         control=control,
         classes=router.classes,
-        spellings=reading.spellings,
+        blank=blanks.values,
+        spellings=reading.spellings(facts),
     )
+
+
+def _label_and_majority(router: Router, reading: Reading, kind: str, *, is_newcomer: bool) -> tuple[str | None, bool]:
+    """Return the label's column, and whether blank labels become the most frequent answer."""
+    facts, label = router.facts, reading.label
+    if label is None and (kind == "table") == ((facts.format or "table") == "table"):
+        label = facts.label
+    if not is_newcomer:
+        return label, reading.majority_label or (reading.label is None and facts.majority_label)
+    # One person's own majority is always right: a wide table, which shows nobody else, must have a label.
+    wide = kind == "table" and reading.answers is None
+    return label, label is None and not wide and facts.majority_label
 
 
 def _no_label(router: Router, source: TableSource, *, model: str, newcomer: str | None) -> InputError:

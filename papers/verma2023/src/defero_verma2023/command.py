@@ -171,11 +171,11 @@ def _known_methods(text: str | None, figures: "Sequence[PaperFigure]") -> tuple[
             guess = f"; did you mean {near[0]!r}?" if near else "."
             raise InputError(f"--methods must be among {', '.join(METHODS)}, got {name!r}{guess}")
     for figure in figures:
-        shown = tuple(dict.fromkeys(one.method for one in figure.series if one.method in METHODS))
-        if not set(names) & set(shown):
+        methods = tuple(dict.fromkeys(one.method for one in figure.series if one.method in METHODS))
+        if not set(names) & set(methods):
             raise InputError(
                 f"--methods {', '.join(names)}: {figure.name} shows none of these and would be empty; add one of "
-                f"{', '.join(shown)}."
+                f"{', '.join(methods)}."
             )
     return tuple(dict.fromkeys(names))
 

@@ -46,4 +46,6 @@ def root_of(net: str) -> str:
 def check_pool(method: str, pool: ExpertPool | None) -> None:
     """Refuse a method without the experts that it needs, and one classifier with any."""
     if (pool is None) != (method == ONE_CLASSIFIER):
-        raise InputError(f"pool must be left out for one classifier and given for the others; method is {method!r}.")
+        raise InputError(
+            f"must be left out for one classifier and given for the others; method is {method!r}.", argument="pool"
+        )

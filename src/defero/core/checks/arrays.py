@@ -188,8 +188,8 @@ def place(array: NDArray[Any], invalid: BoolArray) -> str:
     """
     cell = tuple(np.argwhere(invalid)[0])
     value = array[cell]
-    shown = f"{value:g}" if isinstance(value, np.floating) else str(value)
-    return f"{shown} for item {cell[0]}" + (f", expert {cell[1]}" if len(cell) == 2 else "")
+    text = f"{value:g}" if isinstance(value, np.floating) else str(value)
+    return f"{text} for item {cell[0]}" + (f", expert {cell[1]}" if len(cell) == 2 else "")
 
 
 def numbers(name: str, value: ArrayLike, *, n_items: int | None = None) -> FloatArray:

@@ -4,14 +4,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names, three_decimals
+from defero.core.wording import count_of, join_names, named_decimals, three_decimals
 
 MODEL = -1
+MUCH = 10
+"""Where an error costs so much or more, costs have two decimals."""
 
 
 class Deciders(Tabular):
@@ -72,6 +75,9 @@ class Decision(Deciders):
         Of a case unlike those that were learned from, the columns that make it so, joined by "; "; else blank.
     why_not : str
         Why nobody is asked, if that is so for a reason beyond these numbers.
+    unit : float, optional
+        What the dearest error costs, where fees or costs of errors were given: reasons then compare expected costs in
+        the unit of the user, not probabilities.
     """
 
     expert: IntArray
@@ -84,6 +90,7 @@ class Decision(Deciders):
     p_right: FloatArray | None = None
     unusual: Labels = field(default_factory=lambda: np.zeros(0, dtype=object))
     why_not: str = ""
+    unit: float | None = None
 
     def __post_init__(self) -> None:
         n_experts = len(self.expert_names)
@@ -117,41 +124,67 @@ class Decision(Deciders):
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return route, expected_cost and reason."""
         costs = self.expected_cost[:most]
-        return {"route": self.name[:most], "expected_cost": costs, "reason": self._reasons(most)}
+        return {"route": self.name[:most], "expected_cost": costs, "reason": self.phrases(most).tolist()}
 
     @property
     def reason(self) -> list[str]:
         """One short phrase per item that names the numbers compared."""
-        return self._reasons()
+        phrases: list[str] = self.phrases().tolist()
+        return phrases
 
     @property
     def coverage(self) -> float:
         """The share of items that the model answers; nan for no items."""
         return float(np.mean(~self.deferred)) if len(self) else float("nan")
 
-    def _reasons(self, most: int | None = None) -> list[str]:
-        """Return the phrases of the first items, a whole column at a time: a million of them take a second."""
+    def phrases(self, most: int | None = None) -> Labels:
+        """Return the `reason` of the first items as an array, (n,), a whole column at a time."""
         who = np.array([*self.expert_names, "model"], dtype=object)
         best, asked, withheld = self.best_expert[:most], self.expert[:most], self.withheld[:most]
         model_value, best_value = self.model_value[:most], self.best_value[:most]
-        model = "model " + three_decimals(model_value)
-        expert = who[best] + " " + three_decimals(best_value)
-        phrase = np.where(
-            (asked == best) & (best_value >= model_value), expert + " >= " + model, model + " > " + expert
-        )
+        at_least = (asked == best) & (best_value >= model_value)
+        more = ~at_least & (asked == MODEL) & (model_value > best_value)
+        phrase = np.full(len(best), "no expert available", dtype=object)
+
+        def model(rows: IntArray, after: str = "") -> Any:
+            if self.unit is not None:
+                return "model " + self._cost(model_value[rows]) + after
+            return named_decimals(("model ",), np.zeros(len(rows), dtype=np.int64), model_value[rows], after=after)
+
+        def expert(rows: IntArray, after: str = "") -> Any:
+            if self.unit is not None:
+                return who[best[rows]] + " " + self._cost(best_value[rows]) + after
+            return named_decimals([f"{name} " for name in self.expert_names], best[rows], best_value[rows], after=after)
+
+        def ask(rows: IntArray) -> Any:
+            own, theirs = self._cost(model_value[rows]), self._cost(best_value[rows])
+            return "ask " + who[best[rows]] + ": " + theirs + " expected, " + own + " by the model"
+
+        def stay(rows: IntArray) -> Any:
+            own, theirs = self._cost(model_value[rows]), self._cost(best_value[rows])
+            return "model: " + own + " expected, " + theirs + " by " + who[best[rows]]
+
+        known = best != MODEL
+        rows = np.flatnonzero(at_least & known)
+        phrase[rows] = ask(rows) if self.unit is not None else expert(rows, after=" >= ") + model(rows)
+        rows = np.flatnonzero(more & known)
+        phrase[rows] = stay(rows) if self.unit is not None else model(rows, after=" > ") + expert(rows)
+        unusual = self.unusual[:most]
+        marked = unusual != ""
         # Baselines do not decide by these numbers.
-        odd = np.flatnonzero(
-            ~((asked == best) & (best_value >= model_value)) & ~((asked == MODEL) & (model_value > best_value))
-        )
+        odd = np.flatnonzero(~at_least & ~more & known)
         rule = f": {self.why_not}, with " if self.why_not else " by rule, with "
-        phrase[odd] = who[asked[odd]] + rule + model[odd] + " and best expert " + expert[odd]
-        unusual = self.unusual[:most].astype(object)
-        forced = odd[(asked[odd] == best[odd]) & (unusual[odd] != "")]
-        phrase[forced] = expert[forced] + ", though " + model[forced]
-        phrase[best == MODEL] = "no expert available"
-        marked = np.flatnonzero(unusual != "")
-        phrase[marked] += "; unusual: " + unusual[marked]
+        rule += "" if self.unit is None else "expected costs "
+        phrase[odd] = who[asked[odd]] + rule + model(odd) + " and best expert " + expert(odd)
+        forced = odd[(asked[odd] == best[odd]) & marked[odd]]
+        phrase[forced] = ask(forced) if self.unit is not None else expert(forced, after=", though ") + model(forced)
+        if marked.any():
+            phrase[marked] += "; unusual: " + unusual[marked]
         unproven = np.flatnonzero(withheld != MODEL)
         phrase[unproven] += "; insufficient evidence on " + who[withheld[unproven]]
-        reasons: list[str] = phrase.tolist()
-        return reasons
+        return phrase
+
+    def _cost(self, values: FloatArray) -> NDArray[np.object_]:
+        """Write values, 1 minus the expected cost in errors, (n,), as expected costs in the unit of money."""
+        assert self.unit is not None
+        return three_decimals(self.unit * (1 - values), decimals=2 if self.unit >= MUCH else 3)

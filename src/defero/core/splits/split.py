@@ -1,4 +1,4 @@
-"""Split the rows of a table into disjoint parts: at random, by group, or by time."""
+"""Split the rows of a table into disjoint parts, at random, by group, or by time; or draw a sample of them."""
 
 import math
 from itertools import pairwise
@@ -207,3 +207,18 @@ def _numbered(name: str, values: Column) -> IntArray:
         return np.fromiter((number.setdefault(value, len(number)) for value in values.tolist()), np.int64, len(values))
     except TypeError as error:
         raise InputError(f"must be text or numbers, got a cell that is neither: {error}.", argument=name) from error
+
+
+def sample_rows(n_rows: int, most: int) -> IntArray:
+    """Return at most `most` of the row numbers, ascending, drawn at random with a seed of its own.
+
+    Every second row would be one half of a table that alternates, such as left eye and right eye.
+
+    Examples
+    --------
+    >>> sample_rows(3, 5).tolist(), len(sample_rows(1_000, 10))
+    ([0, 1, 2], 10)
+    """
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))

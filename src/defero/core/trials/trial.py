@@ -69,7 +69,7 @@ class Trial:
     cost_matrix : (K, K), optional
         What errors cost in the unit of the fees (rows truth, columns label), where the user gave that; else 1.
     question_fees : (n, J), optional
-        What a question costs, where fees were given.
+        What a question costs; 0.01 of the dearest error where no fees were given.
     model_label_idx : (n,) class numbers, optional
         The model's cheapest labels, where errors cost differently; by default its most likely classes.
 
@@ -124,6 +124,13 @@ class Trial:
             if numbers.size and (numbers.min() < lowest or numbers.max() >= len(classes)):
                 got = f"{numbers.min()} to {numbers.max()}"
                 raise InputError(f"must be class numbers {lowest}..{len(classes) - 1}, got {got}.", argument=name)
+        self._check_asking(n_items, n_experts)
+        object.__setattr__(self, "classes", frozen(classes))
+        object.__setattr__(self, "label_idx", frozen(np.asarray(self.label_idx, dtype=np.int64)))
+        object.__setattr__(self, "answer_idx", frozen(np.asarray(self.answer_idx, dtype=np.int64)))
+
+    def _check_asking(self, n_items: int, n_experts: int) -> None:
+        """Refuse panels of another shape, an unknown way of asking, and a question that nobody answered."""
         if self.panel is not None and self.panel.sets.mask.shape != (n_items, n_experts):
             raise InputError(
                 f"must have sets of shape ({n_items}, {n_experts}), got {self.panel.sets.mask.shape}.", argument="panel"
@@ -138,9 +145,6 @@ class Trial:
                 "decide among those who answered (available=).",
                 argument="decision",
             )
-        object.__setattr__(self, "classes", frozen(classes))
-        object.__setattr__(self, "label_idx", frozen(np.asarray(self.label_idx, dtype=np.int64)))
-        object.__setattr__(self, "answer_idx", frozen(np.asarray(self.answer_idx, dtype=np.int64)))
 
     def __len__(self) -> int:
         return len(self.label_idx)

@@ -53,10 +53,14 @@ class BadAnswer:
 
 
 class BadAnswersError(TableError):
-    """Some answers or labels are none of the classes; `answers` has every spelling once."""
+    """Some answers or labels are none of the classes; `answers` has every spelling once.
+
+    `alike` has classes that differ in capitals or blanks alone: from the rarer spelling to the other.
+    """
 
     answers: tuple[BadAnswer, ...] = ()
     renamed: Mapping[str, str] = MappingProxyType({})
+    alike: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
     def of(cls, bad: Iterable[BadAnswer], classes: Labels) -> "BadAnswersError":
@@ -69,9 +73,11 @@ class BadAnswersError(TableError):
     def mapping(self) -> dict[str, str]:
         """Return each spelling with the class that was probably meant, "" where none is near.
 
-        What was renamed already stays in it, so that the new mapping replaces the old one.
+        What was renamed already stays in it, so that the new mapping replaces the old one. Classes that are probably
+        one are merged.
         """
-        meant = {one.value: one.suggestion or "" for one in self.answers}
+        near = {one.value: one.suggestion or "" for one in self.answers}
+        meant = {value: self.alike.get(text, text) for value, text in near.items()} | dict(self.alike)
         return {value: meant.get(text, text) for value, text in self.renamed.items()} | meant
 
 

@@ -5,15 +5,16 @@ Columns of text are in `text_column` and `text_vectors`. The end of the file che
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.core.errors import TableError
-from defero.core.wording import join_names
+from defero.core.errors import Argument, TableError
+from defero.core.wording import count_of, join_names, list_in_words
+from defero.data.recipes.checked_numbers import LARGEST_NUMBER
 from defero.data.recipes.embedded_column import EmbeddedColumn
 from defero.data.recipes.text_column import TextColumn
 from defero.data.recipes.text_vectors import VectorColumn
@@ -26,6 +27,7 @@ from defero.data.tables.cells import (
     quote_cell,
     quote_cells,
     row_number,
+    says_none,
     texts,
 )
 
@@ -82,7 +84,8 @@ class NumericColumn:
         if not self.varies or self.missing or not len(values) or values.dtype.kind not in "iuf":
             return None
         # NaN is in no range.
-        return values if self.low < float(values.min()) and float(values.max()) < self.high else None
+        low, high = max(self.low, -LARGEST_NUMBER), min(self.high, LARGEST_NUMBER)
+        return values if low < float(values.min()) and float(values.max()) < high else None
 
     def encode(self, values: FloatArray) -> FloatArray:
         """Turn (n,) numbers, NaN where blank, into (n, outputs)."""
@@ -217,17 +220,42 @@ def _mostly(pattern: re.Pattern[str], levels: Collection[str]) -> bool:
     return sum(pattern.fullmatch(level) is not None for level in levels) >= _MOST_LEVELS * len(levels)
 
 
+MOST_OFFERED = 3
+"""So many values are offered to be read as blank."""
 FEW_CELLS = 0.01
 """Up to this share of the cells, and always one, are slips among numbers; more of them make a column of codes."""
 
 
 @dataclass(frozen=True)
 class OddCells:
-    """Cells that are no numbers in a column of numbers: the first one, how many there are, and their values."""
+    """Cells that are no numbers in a column of numbers: the first one, and how many cells have each value."""
 
     place: int
-    count: int
-    values: tuple[str, ...]
+    counts: Mapping[str, int]
+
+    @property
+    def count(self) -> int:
+        """How many cells there are."""
+        return sum(self.counts.values())
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values, in the order of the table."""
+        return tuple(self.counts)
+
+    @property
+    def probably_blank(self) -> tuple[str, ...]:
+        """Values that probably mean that there is no number: words for it, and what stands in several cells."""
+        return tuple(value for value, count in self.counts.items() if count > 1 or says_none(value))
+
+    def listing(self, *, most: int = 4) -> str:
+        """Return the values with the number of their cells.
+
+        >>> odd_cells(["1", "n/a", "2", "n/a", "<1", "3", "4"]).listing()
+        "'n/a' (2 cells) and '<1' (1 cell)"
+        """
+        shown = [f"{quote_cell(value)} ({count_of(count, 'cell')})" for value, count in self.counts.items()]
+        return list_in_words(shown, most=most)
 
     def others(self) -> str:
         """Return the clause that names the other values, or nothing."""
@@ -239,18 +267,17 @@ def odd_cells(column: Any) -> OddCells | None:
     """Return the cells that are no numbers in a column of numbers; None in any other column.
 
     >>> odd_cells(["1.5", None, "12,50", "3", "4"])
-    OddCells(place=2, count=1, values=('12,50',))
+    OddCells(place=2, counts={'12,50': 1})
     >>> odd_cells(["a", "b", "3"]), odd_cells([1.0, 2.0])
     (None, None)
     """
     if column_kind(column) != "text":
         return None
-    levels = dict.fromkeys(cell for cell in texts(column) if cell is not None)
-    words = tuple(level for level in levels if number_of(level) is None)
+    levels = Counter(cell for cell in texts(column) if cell is not None)
+    words = {level: count for level, count in levels.items() if number_of(level) is None}
     if not 0 < len(words) < ODD * len(levels):
         return None
-    wrong = np.flatnonzero(numbers(column)[1])
-    return OddCells(int(wrong[0]), len(wrong), words)
+    return OddCells(int(np.flatnonzero(numbers(column)[1])[0]), words)
 
 
 def refuse_unused(
@@ -283,7 +310,7 @@ def refuse_unused(
             reason = column if isinstance(column, str) else ""
         else:
             reason = "dates are not used" if kind == "date" else "its cells are neither numbers nor text"
-        raise TableError(_refusal(frame, name, reason, source=source, first_row=first_row))
+        raise TableError(*_refusal(frame, name, reason, source=source, first_row=first_row))
 
 
 def _slips(learned: CategoricalColumn, column: Any) -> bool:
@@ -292,8 +319,8 @@ def _slips(learned: CategoricalColumn, column: Any) -> bool:
     return odd is not None and odd.count <= max(1, FEW_CELLS * len(column))
 
 
-def _refusal(frame: Any, name: str, reason: str, *, source: str, first_row: int) -> str:
-    odd = odd_cells(frame[name])
+def _refusal(frame: Any, name: str, reason: str, *, source: str, first_row: int) -> list[str | Argument]:
+    odd, remedy = odd_cells(frame[name]), list[str | Argument]()
     if odd is None:
         values = np.asarray(frame[name]).astype(object).tolist()
         place = next(row for row, cell in enumerate(values) if not is_blank(cell))
@@ -302,7 +329,9 @@ def _refusal(frame: Any, name: str, reason: str, *, source: str, first_row: int)
         place, cells = odd.place, "the cell" if odd.count == 1 else "such cells"
         it = "it is" if odd.count == 1 else "they are"
         why = f"it is not a number{odd.others()}, and the others are; leave {cells} blank if {it} unknown"
-        why += "." if reason else ", or write the numbers with a letter if they are codes."
+        if odd.probably_blank:
+            remedy = [", or pass ", Argument("blank", list(odd.probably_blank[:MOST_OFFERED]))]
+        remedy.append("." if reason else ", or write the numbers with a letter if they are codes.")
     row = row_number(frame, place, first_row=first_row)
     cell = quote_cell(np.asarray(frame[name]).astype(object)[place])
-    return f"{source}: row {row}, column {name}: got {cell}; {why}"
+    return [f"{source}: row {row}, column {name}: got {cell}; {why}", *remedy]

@@ -216,6 +216,8 @@ class FeatureRecipe:
 
     def bad_cells(self, frame: Any, *, source: str = "table", first_row: int = 0) -> list[BadCell]:
         """Return all cells for which `apply` would raise."""
+        if self.usual_numbers(frame, source=source) is not None:
+            return []
         keys = self._keys(frame, source=source)
         columns = [column for column in self.columns if isinstance(column, NumericColumn)]
         return [bad for column in columns for bad in bad_numbers(frame, keys[column.name], first_row=first_row)]
@@ -289,6 +291,8 @@ class FeatureRecipe:
         >>> recipe.remarks(pd.DataFrame({"age": [None, 40], "site": ["c", "c"]}))
         {'site: a category never seen in training': 2, 'age: blank, filled with the training median': 1}
         """
+        if self.usual_numbers(frame) is not None:
+            return {}
         kinds = {column.name: type(column) for column in self.columns}
         return {
             **{f"{name}: {_NEW[kinds[name]]}": count for name, count in self.unseen(frame).items()},

@@ -11,7 +11,7 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import count_of, printable
-from defero.data.tables.cells import is_blank, quote_cell, row_number, text_of
+from defero.data.tables.cells import is_blank, quote_cell, row_number, says_none, text_of
 from defero.data.tables.undecodable import is_marked, plain_bytes
 
 if TYPE_CHECKING:
@@ -118,8 +118,12 @@ class BadCells:
 
     def error(self, source: str, *, can_skip: bool = True) -> BadRowsError:
         """Return the error that names all kinds at once, and `bad_rows` where that is an argument."""
+        none = [value for kind in self._kinds.values() for value in kind.spellings if says_none(value)]
+        blank = ("pass ", Argument("blank", list(dict.fromkeys(none))[:MOST_KINDS]), ", or ") if none else ()
         skip = (
-            (" Correct them, or pass ", Argument("bad_rows", "skip"), " to leave out these rows.") if can_skip else ()
+            (" Correct them, or ", *blank, "pass ", Argument("bad_rows", "skip"), " to leave out these rows.")
+            if can_skip
+            else ()
         )
         if self.n_cells == 1:
             return BadRowsError(f"{source}: {next(iter(self._kinds.values())).first.sentence()}")

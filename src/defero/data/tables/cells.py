@@ -30,6 +30,18 @@ def is_blank(value: object) -> bool:
     return not value.strip() if isinstance(value, str) else is_missing(value)
 
 
+_NO_VALUE = {"n/a", "na", "n.a.", "none", "null", "nan", "unknown", "missing", "not done", "?", "-", "--", "."}
+
+
+def says_none(text: str) -> bool:
+    """Return whether a text usually means that there is no value; nobody is sure, so it is only offered in messages.
+
+    >>> says_none("N/A"), says_none("12,5")
+    (True, False)
+    """
+    return text.strip().casefold() in _NO_VALUE
+
+
 def number_of(value: object) -> float | None:
     """Return the number in a cell; None where it holds something else. The cell is not blank.
 

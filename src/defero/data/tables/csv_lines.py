@@ -79,8 +79,8 @@ def _floats(values: Any) -> Any:
 def _cell(cell: Any, *, separator: str, alone: bool) -> str:
     """Return one cell as the csv module writes it; one that is empty is quoted where it is alone in its line."""
     line = io.StringIO()
-    shown = without_formula(cell) if isinstance(cell, str) else cell
-    csv.writer(line, delimiter=separator, lineterminator="\n").writerow([shown] if alone else [shown, ""])
+    text = without_formula(cell) if isinstance(cell, str) else cell
+    csv.writer(line, delimiter=separator, lineterminator="\n").writerow([text] if alone else [text, ""])
     return line.getvalue().removesuffix("\n" if alone else f"{separator}\n")
 
 

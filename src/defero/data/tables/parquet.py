@@ -106,8 +106,8 @@ def parquet_frames(
         twice = duplicates(names)
         if twice:
             raise TableError(f"{path}: has {join_names(map(repr, twice))} more than once; rename one of them.")
-        kept = set(names if wanted is None else wanted)
-        columns = [name for name in names if name in kept and not _NAMELESS_INDEX.fullmatch(name)]
+        wanted_names = set(names if wanted is None else wanted)
+        columns = [name for name in names if name in wanted_names and not _NAMELESS_INDEX.fullmatch(name)]
         if rows is None:
             yield _frame(file.read(columns=columns), start=0)
             return

@@ -42,7 +42,9 @@ def sentiment_polarity_crowd(
     home = root / "sentiment_polarity_crowd"
     if require(root, SENTIMENT) == "source":
         if part != "train":
-            raise InputError("the source's form of sentiment-polarity-crowd has the training part alone.")
+            raise InputError(
+                ": the source's form of sentiment-polarity-crowd has the training part alone.", argument="part"
+            )
         items, answers = _mturk(home)
     else:
         items, answers = _items_and_answers(home)

@@ -128,9 +128,9 @@ def gained(expected: FloatArray, scores: FloatArray, fees: FloatArray | None = N
     """
     paid = scores if fees is None else scores - fees
     expected = np.clip(expected, 0.0, 1.0) - (0.0 if fees is None else fees)
-    seen = np.isfinite(paid)
-    best = np.where(seen, expected, -np.inf).argmax(axis=1)
-    return np.where(seen.any(axis=1), paid[np.arange(len(scores)), best], np.nan)
+    priced = np.isfinite(paid)
+    best = np.where(priced, expected, -np.inf).argmax(axis=1)
+    return np.where(priced.any(axis=1), paid[np.arange(len(scores)), best], np.nan)
 
 
 def _best(
@@ -162,12 +162,12 @@ def _error(difference: FloatArray) -> float:
 
 def _blend_weights(held: dict[str, FloatArray], scores: FloatArray) -> dict[str, float]:
     """Return weights of at least 0 with the least squared error of the differences between members."""
-    seen = np.isfinite(scores)
-    counts = np.maximum(seen.sum(axis=1, keepdims=True), 1)
+    scored = np.isfinite(scores)
+    counts = np.maximum(scored.sum(axis=1, keepdims=True), 1)
 
     def centered(values: FloatArray) -> FloatArray:
-        known = np.where(seen, values, 0.0)
-        return (known - np.where(seen, known.sum(axis=1, keepdims=True) / counts, 0.0))[seen]
+        known = np.where(scored, values, 0.0)
+        return (known - np.where(scored, known.sum(axis=1, keepdims=True) / counts, 0.0))[scored]
 
     design = np.column_stack([centered(expected) for expected in held.values()])
     # The triangle R of a QR decomposition has R'R = A'A: the same squared error in as many rows as there are learners.
@@ -180,12 +180,12 @@ def _blend_weights(held: dict[str, FloatArray], scores: FloatArray) -> dict[str,
 
 def calibration(expected: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return slope and offset (J,) with which expectations meet the scores; with few scores near 1 and 0."""
-    seen = np.isfinite(scores)
-    n = seen.sum(axis=0)
-    value = np.where(seen, expected, 0.0)
+    scored = np.isfinite(scores)
+    n = scored.sum(axis=0)
+    value = np.where(scored, expected, 0.0)
     center = value.sum(axis=0) / np.maximum(n, 1)
-    gap = np.where(seen, scores - expected, 0.0)
-    spread = np.where(seen, expected - center, 0.0)
+    gap = np.where(scored, scores - expected, 0.0)
+    spread = np.where(scored, expected - center, 0.0)
     variance = max(float((spread**2).sum() / max(n.sum(), 1)), 1e-6)
     slope = 1.0 + (spread * gap).sum(axis=0) / ((spread**2).sum(axis=0) + _PRIOR_SCORES * variance)
     slope = np.maximum(slope, 0.0)  # a higher expectation never means less
@@ -205,9 +205,9 @@ def chosen_map(expected: FloatArray, scores: FloatArray) -> tuple[float, float]:
 
 def score_covariance(expected: FloatArray, scores: FloatArray) -> FloatArray:
     """Return the covariance (J, J) of the scores around their expectations, pair by pair where both are known."""
-    seen = np.isfinite(scores).astype(np.float64)
-    gap = np.where(seen > 0, scores - expected, 0.0)
-    both = np.maximum(seen.T @ seen, 1.0)
+    scored = np.isfinite(scores).astype(np.float64)
+    gap = np.where(scored > 0, scores - expected, 0.0)
+    both = np.maximum(scored.T @ scored, 1.0)
     covariance = gap.T @ gap / both
     covariance[np.diag_indices_from(covariance)] = np.maximum(np.diag(covariance), 1e-4)
     return covariance

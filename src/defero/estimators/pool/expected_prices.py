@@ -20,12 +20,12 @@ def fit_prices(data: PoolData, prices: FloatArray | None) -> tuple[LinearPart | 
     """
     if prices is None:
         return None, np.zeros(data.n_members, dtype=np.bool_)
-    seen = np.isfinite(prices)
-    known: BoolArray = np.asarray(seen.any(axis=0))
+    priced = np.isfinite(prices)
+    known: BoolArray = np.asarray(priced.any(axis=0))
     if not known.any():
         return None, known
-    low = np.where(seen, prices, np.inf).min(axis=0)
-    high = np.where(seen, prices, -np.inf).max(axis=0)
+    low = np.where(priced, prices, np.inf).min(axis=0)
+    high = np.where(priced, prices, -np.inf).max(axis=0)
     fixed = known & (low == high)
     weights, intercept = np.zeros((data.features.shape[1], data.n_members)), np.zeros(data.n_members)
     intercept[fixed] = low[fixed]

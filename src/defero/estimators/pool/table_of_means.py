@@ -23,32 +23,32 @@ def fit_table(features: FloatArray, scores: FloatArray, categories: tuple[tuple[
     scores : (n, J), NaN where there is none
     categories : pairs (start, stop) of 0/1 columns
     """
-    seen = np.isfinite(scores)
-    filled = np.where(seen, scores, 0.0)
-    n = seen.sum(axis=0)
-    everybody = filled.sum() / max(seen.sum(), 1)
+    scored = np.isfinite(scores)
+    filled = np.where(scored, scores, 0.0)
+    n = scored.sum(axis=0)
+    everybody = filled.sum() / max(scored.sum(), 1)
     intercept = (filled.sum(axis=0) + LEVEL_SHRINK * everybody) / (n + LEVEL_SHRINK)
     weights = np.zeros((features.shape[1], scores.shape[1]))
-    rest = np.where(seen, scores - intercept, 0.0)
+    rest = np.where(scored, scores - intercept, 0.0)
     for start, stop in categories:
         block = features[:, start:stop]
-        counts = seen.sum(axis=1)
+        counts = scored.sum(axis=1)
         common = np.divide(rest.sum(axis=1), counts, out=np.zeros(len(rest)), where=counts > 0)
         for_all = _shrunk_means(block, common[:, None], (counts > 0)[:, None])
-        own = _shrunk_means(block, np.where(seen, rest - block @ for_all, 0.0), seen)
+        own = _shrunk_means(block, np.where(scored, rest - block @ for_all, 0.0), scored)
         weights[start:stop] = for_all + own
-        rest = np.where(seen, rest - block @ weights[start:stop], 0.0)
+        rest = np.where(scored, rest - block @ weights[start:stop], 0.0)
     return LinearPart(weights, intercept)
 
 
-def _shrunk_means(block: FloatArray, values: FloatArray, seen: BoolArray) -> FloatArray:
+def _shrunk_means(block: FloatArray, values: FloatArray, scored: BoolArray) -> FloatArray:
     """Return the shrunk mean of each level, (levels, J), of values (n, J) that are 0 where they are not seen.
 
     sum / (count + kappa), kappa = variance within levels / variance between them, both pooled over the columns.
     """
-    count = block.T @ seen
+    count = block.T @ scored
     mean = np.divide(block.T @ values, count, out=np.zeros(count.shape), where=count > 0)
-    inside = np.where(seen, values - block @ mean, 0.0)
+    inside = np.where(scored, values - block @ mean, 0.0)
     freedom = max(float(count.sum() - (count > 0).sum()), 1.0)
     within = float((inside**2).sum()) / freedom
     cells = count > 1

@@ -9,11 +9,18 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import Scores
-from defero.core.splits.sample import sample_rows
+from defero.core.splits.split import sample_rows
 from defero.core.wording import join_names
 from defero.estimators.expert_heads import HeadsOption, fold_of_items
 from defero.estimators.networks.needs_torch import has_torch
-from defero.estimators.tables.class_models import ClassModel, class_blend, class_linear, class_mlp, class_trees
+from defero.estimators.tables.class_models import (
+    ClassModel,
+    class_blend,
+    class_linear,
+    class_mlp,
+    class_trees,
+    sure_of_label,
+)
 from defero.estimators.tables.expert_stack import grow_own_trees, stack_experts
 from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
@@ -126,6 +133,7 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
     if part.n_experts and heads != "shrunk":
         own = grow_own_trees(part, grove, fold)
     models, not_tried = _class_models(part, grove, fold, net=net, options=options, seed=seed)
+    models = [sure_of_label(model, part, fold) for model in models]
     teams: list[_Team] = []
     for model in models:
         learn: Callable[[], Scorer]

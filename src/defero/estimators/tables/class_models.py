@@ -1,7 +1,7 @@
 """Models of the classes for tables: boosted trees, a linear model, a small network; each with out-of-fold scores."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,14 @@ from sklearn.linear_model import LogisticRegression
 
 from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.calibration.temperature import apply_temperature, fit_temperature
+from defero.calibration.top_label import choose_top_label
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
 from defero.estimators.tables.boosting import TreeSize, boost, sizes_for_labels
 from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
 from defero.scorers import Scorer
-from defero.scorers.blend import BlendScorer, blended
+from defero.scorers.blend import BlendScorer, blended, with_top
 from defero.scorers.network import NetworkScorer
 from defero.scorers.trees import TreesScorer
 
@@ -134,6 +135,19 @@ def class_blend(models: Sequence[ClassModel], data: TrainingData) -> ClassModel 
     proba = blended([model.class_proba for model, _ in used], weights)
     scorer = BlendScorer(tuple(model.scorer for model, _ in used), weights)
     return ClassModel("+".join(model.net for model, _ in used), scorer, proba, _mean_log_loss(proba, data))
+
+
+def sure_of_label(model: ClassModel, data: TrainingData, fold: IntArray) -> ClassModel:
+    """Return the model with its largest class probability mapped, where that lowers the held-out log loss.
+
+    A temperature cannot mend a smooth model of a sharp border, whose labels are right more often than it says.
+    """
+    top = choose_top_label(model.class_proba, data.label_idx, data.weight, fold=fold)
+    if top is None:
+        return model
+    scorer = model.scorer if isinstance(model.scorer, BlendScorer) else BlendScorer((model.scorer,), np.ones(1))
+    proba = with_top(model.class_proba, top)
+    return ClassModel(model.net, replace(scorer, top=top), proba, _mean_log_loss(proba, data))
 
 
 def _linear_scorer(data: TrainingData, strength: float) -> NetworkScorer:

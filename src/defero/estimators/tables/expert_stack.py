@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from defero.calibration.logistic import fit_logistic
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import Scores, sigmoid
-from defero.core.splits.sample import sample_rows
+from defero.core.splits.split import sample_rows
 from defero.estimators.expert_heads import (
     HeadsRead,
     head_features,
@@ -74,20 +74,26 @@ def grow_own_trees(data: TrainingData, grove: Grove, fold: IntArray) -> OwnTrees
             for stage, share in enumerate(stages):
                 early = first_trees(forest, share, n_bags=len(grove.bags))
                 held_out[-1][stage, fold == k] = early.predict(grove.matrix[fold == k])[:, 0]
-    shares = _choose_stages(held_out, expert_idx, data)
-    for place, (j, share) in enumerate(zip(expert_idx, shares, strict=True)):
-        stage = _STAGES.index(share) if len(held_out[place]) > 1 else 0
-        log_odds[:, j] = held_out[place][stage]
+    # Stages that are chosen by the very answers that they are judged by would look better than they are.
+    for k in range(int(fold.max()) + 1):
+        stages_of = _choose_stages(held_out, expert_idx, data, fold[data.item_idx] != k)
+        for place, (j, stage) in enumerate(zip(expert_idx, stages_of, strict=True)):
+            log_odds[fold == k, j] = held_out[place][stage, fold == k]
+    for place, stage in enumerate(_choose_stages(held_out, expert_idx, data)):
+        share = _STAGES[stage] if len(held_out[place]) > 1 else 1.0
         forests[place] = first_trees(forests[place], share, n_bags=len(grove.bags))
     return OwnTrees(log_odds, join_forests(forests) if forests else None, np.array(expert_idx, dtype=np.int64))
 
 
-def _choose_stages(held_out: list[FloatArray], expert_idx: list[int], data: TrainingData) -> list[float]:
-    """Return the share of the trees that each expert keeps, by the log loss of held-out answers.
+def _choose_stages(
+    held_out: list[FloatArray], expert_idx: list[int], data: TrainingData, used: BoolArray | None = None
+) -> list[int]:
+    """Return the stage of the trees that each expert keeps, by the log loss of held-out answers.
 
-    The mean log loss of all experts counts like `_TEAM_ANSWERS` answers of the expert's own.
+    The mean log loss of all experts counts like `_TEAM_ANSWERS` answers of the expert's own. `used` (m,) says which
+    answers count; by default all.
     """
-    weight, given = data.weight_of_answers(), data.by_expert()
+    weight, given = data.weight_of_answers(), _answers_of(data, used)
     losses = []
     for stages, j in zip(held_out, expert_idx, strict=True):
         answers = given[j]
@@ -95,7 +101,13 @@ def _choose_stages(held_out: list[FloatArray], expert_idx: list[int], data: Trai
         losses.append(np.logaddexp(0.0, np.where(data.right[answers], -z, z)) @ weight[answers])
     several = [loss / weight[given[j]].sum() for loss, j in zip(losses, expert_idx, strict=True) if len(loss) > 1]
     team = np.mean(several, axis=0) if several else 0.0
-    return [_STAGES[int(np.argmin(loss + _TEAM_ANSWERS * team))] if len(loss) > 1 else 1.0 for loss in losses]
+    return [int(np.argmin(loss + _TEAM_ANSWERS * team)) if len(loss) > 1 else 0 for loss in losses]
+
+
+def _answers_of(data: TrainingData, used: BoolArray | None) -> list[IntArray]:
+    """Return the positions of each expert's answers among the m, of those that are used."""
+    given = data.by_expert()
+    return given if used is None else [answers[used[answers]] for answers in given]
 
 
 def _forest(data: TrainingData, grove: Grove, answers: IntArray, n_answers: int, *, verify: bool = True) -> Forest:
@@ -133,14 +145,15 @@ def stack_experts(
     trees = np.full_like(head, np.nan) if own is None else own.log_odds
     with_trees, without_trees = _weights(head, trees, data)
     forest, expert_idx = (None, np.zeros(0, np.int64)) if own is None else (own.forest, own.expert_idx)
-    if separate:
-        with_trees = np.tile([0.0, 1.0, 0.0], (len(expert_idx), 1))
-    else:
-        with_trees = _own_weights(with_trees, head, trees, data, expert_idx)
+    of_each = np.tile([0.0, 1.0, 0.0], (len(expert_idx), 1))
+    if not separate:
+        of_each = _own_weights(with_trees, head, trees, data, expert_idx)
     log_odds = without_trees[0] + without_trees[1] * head
-    b0, b1, b2 = with_trees.T
-    log_odds[:, expert_idx] = b0 + b1 * trees[:, expert_idx] + b2 * head[:, expert_idx]
-    stack = ExpertTrees(grove.columns, forest, expert_idx, with_trees, without_trees)
+    if separate:
+        log_odds[:, expert_idx] = trees[:, expert_idx]
+    else:
+        log_odds[:, expert_idx] = _held_out_sums(with_trees, head, trees, data, expert_idx, fold)
+    stack = ExpertTrees(grove.columns, forest, expert_idx, of_each, without_trees)
     held_out = Scores.from_probabilities(classes.class_proba, sigmoid(log_odds))
 
     def learn() -> TeamScorer:
@@ -215,11 +228,35 @@ def _weights(head: FloatArray, trees: FloatArray, data: TrainingData) -> tuple[F
     return with_trees, without_trees
 
 
-def _own_weights(
-    of_team: FloatArray, head: FloatArray, trees: FloatArray, data: TrainingData, expert_idx: IntArray
+def _held_out_sums(
+    of_team: FloatArray, head: FloatArray, trees: FloatArray, data: TrainingData, expert_idx: IntArray, fold: IntArray
 ) -> FloatArray:
-    """Return the weights of each expert with trees, (o, 3), shrunk toward those of the team."""
-    weight, given = data.weight_of_answers(), data.by_expert()
+    """Return the log-odds of the experts with trees, (n, o), by weights that were fitted on the other folds.
+
+    Weights that were fitted on all answers know how often each expert was right there. The luck of the luckiest expert
+    would pass for skill, and the map of whoever is chosen could not correct it.
+    """
+    log_odds = np.empty((len(fold), len(expert_idx)))
+    for k in range(int(fold.max()) + 1):
+        inside = fold == k
+        b0, b1, b2 = _own_weights(of_team, head, trees, data, expert_idx, ~inside[data.item_idx]).T
+        log_odds[inside] = b0 + b1 * trees[np.ix_(inside, expert_idx)] + b2 * head[np.ix_(inside, expert_idx)]
+    return log_odds
+
+
+def _own_weights(
+    of_team: FloatArray,
+    head: FloatArray,
+    trees: FloatArray,
+    data: TrainingData,
+    expert_idx: IntArray,
+    used: BoolArray | None = None,
+) -> FloatArray:
+    """Return the weights of each expert with trees, (o, 3), shrunk toward those of the team.
+
+    `used` (m,) says which answers they are fitted on; by default all.
+    """
+    weight, given = data.weight_of_answers(), _answers_of(data, used)
     weights = np.tile(of_team, (len(expert_idx), 1))
     for place, j in enumerate(expert_idx):
         answers = given[j]

@@ -275,17 +275,14 @@ def large_panels(
     """
     if n_experts < MANY or math.isnan(panel.filled_size) or panel.filled_size <= n_experts / 2:
         return None
-    why = "a larger alpha makes them smaller."
+    why = ". A larger alpha makes them smaller."
     if recorded <= n_experts / 2:
-        why = "where few answers a case are recorded, conformalize cannot tell who may be left out."
+        why = ", because too few answers per case are recorded."
     elif calibrated_on is not None and calibrated_on < FEW_PANEL_CASES:
-        why = (
-            f"conformalize had {calibrated_on} deferred case{'' if calibrated_on == 1 else 's'} to go by, too few to "
-            "tell who may be left out."
-        )
-    return (
-        f"Panels hold {panel.filled_size:.1f} of {n_experts} experts on average, so many that they help little: {why}"
-    )
+        cases = "1 deferred case" if calibrated_on == 1 else f"{calibrated_on} deferred cases"
+        why = f", because conformalize had only {cases}."
+    size = f"{panel.filled_size:.1f} of {n_experts} experts on average"
+    return f"Panels are of little use here: they hold {size}{why}"
 
 
 def impossible_estimates(above_one: float, *, recalibrated: bool) -> str | None:

@@ -71,11 +71,6 @@ class PromiseRecord:
             return "less" if self.promised > high else "more"
         return "too few" if self.kept.total < FEW else "as promised"
 
-    @property
-    def as_promised(self) -> bool | None:
-        """Whether the promise was kept; None where that is unknown."""
-        return None if self.verdict in (None, "too few") else self.verdict == "as promised"
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         low, high = self.interval

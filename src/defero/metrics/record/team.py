@@ -257,12 +257,7 @@ def team_record(
         deferral=deferral_points(trial),
         skill=skill_by_class(correct, trial.label_idx, n_classes, observed=observed),
         by_predicted_class=_by_predicted_class(trial),
-        shared_errors=shared_errors(
-            trial.answer_idx,
-            trial.label_idx,
-            None if weights else scores.expert_proba,
-            expert_names=trial.expert_names,
-        ),
+        shared_errors=_shared_errors(trial),
         estimates="weights" if weights else "probabilities",
         recalibrated=trial.uncalibrated is not scores,
         panel=None if trial.panel is None else panel_record(trial, calibrated_on=panel_cases),
@@ -279,6 +274,11 @@ def _about_data(trial: Trial) -> list[str]:
     """Return what the recorded answers say about the labels."""
     rng = np.random.default_rng(0)
     return [sentence for sentence in (below_chance(trial), labels_from_answers(trial, rng=rng)) if sentence]
+
+
+def _shared_errors(trial: Trial) -> SharedErrors:
+    proba = None if trial.scores.link == "weight" else trial.scores.expert_proba
+    return shared_errors(trial.answer_idx, trial.label_idx, proba, expert_names=trial.expert_names)
 
 
 def _pooled_error(trial: Trial) -> float:

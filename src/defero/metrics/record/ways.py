@@ -20,7 +20,7 @@ WORDS = {
     "panel": "asking a panel",
     "everybody_majority": "a majority vote of everybody",
     "everybody_bayes": "a Bayes vote of everybody",
-    "best_expert": "always asking the best expert",
+    "best_expert": "asking the best expert who answered",
     "random_expert": "asking a random expert",
     "model": "the model alone",
 }
@@ -39,9 +39,9 @@ class WayRecord:
     accuracy, low, high : float
         The share of right labels and its 95 % interval.
     questions : float
-        Answers heard a case, on average.
+        Answers heard per case, on average.
     cost : float
-        Fees and errors a case, in units of one error.
+        Fees and errors per case, in units of one error.
     promised : float
         Mean P(the label is right) that was stated; nan where nothing is promised.
     minus_team : Comparison, optional
@@ -112,13 +112,13 @@ def better_ways(records: Sequence[WayRecord], ask: str) -> str | None:
     if team is None or not chosen:
         return None
     clauses = [
-        f"{one.words} is right on {percent(one.accuracy)} with {one.questions:.2f} questions a case"
+        f"{one.words} is right on {percent(one.accuracy)} with {one.questions:.2f} questions per case"
         f"{_points(one.minus_team)}"
         for one in chosen
     ]
     return (
         f"Another way of asking is right more often than the team ({percent(team.accuracy)} with "
-        f"{team.questions:.2f} questions a case): {'; '.join(clauses)}."
+        f"{team.questions:.2f} questions per case): {'; '.join(clauses)}."
     )
 
 

@@ -70,14 +70,14 @@ class NeighboursPart:
         """Return the values of n items, (n, J)."""
         means = np.empty((len(features), self.n_members))
         size = max(1, _PAIRS_AT_ONCE // len(self.rows))
-        seen = np.isfinite(self.values)
-        values = np.where(seen, self.values, 0.0).astype(np.float64)
+        scored = np.isfinite(self.values)
+        values = np.where(scored, self.values, 0.0).astype(np.float64)
         for start in range(0, len(features), size):
             block = slice(start, start + size)
             query = ((features[block][:, self.columns] - self.center) * self.scale).astype(np.float32)
             # The largest x . r - |r|^2 / 2 is the smallest distance.
             near = np.argpartition(self._half_squares - query @ self.rows.T, self.k - 1, axis=1)[:, : self.k]
-            means[block] = values[near].sum(axis=1) / np.maximum(seen[near].sum(axis=1) + self.shrink, 1e-9)
+            means[block] = values[near].sum(axis=1) / np.maximum(scored[near].sum(axis=1) + self.shrink, 1e-9)
         return means
 
     def arrays(self) -> dict[str, Any]:

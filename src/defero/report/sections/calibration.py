@@ -21,8 +21,9 @@ from defero.report.tables import folded_rows, most_asked_first, table
 TITLE = "Are the probabilities calibrated?"
 TRAINING_ANSWERS, STANDARD_DEVIATION = "training answers", "standard deviation, in points"
 UNCERTAINTY = (
-    "The standard deviation says how uncertain the stated probability itself is, on average over these cases. It is "
-    "larger for experts with few training answers."
+    "The standard deviation says how uncertain the stated probability itself is, on average over these cases. It "
+    "covers chance in this expert's answers only; the real error can be several times as large. It is larger for "
+    "experts with few training answers."
 )
 WEIGHTS = (
     "This team uses weights, which say whom to listen to and not how likely anyone is to be right. It makes no "
@@ -36,7 +37,8 @@ def calibration(
     """Return the section; `recalibration` says what recalibration did, `evidence` how well the experts are known."""
     if record.estimates == "weights":
         return section("calibration", TITLE, paragraph(WEIGHTS))
-    calibrated = trial.uncalibrated is not trial.scores
+    tried = trial.uncalibrated is not trial.scores
+    calibrated = tried and _changed(trial)
     before = _errors_before(trial) if calibrated else None
     model = record.model_calibration
     order = most_asked_first([expert.asked.total for expert in record.experts])
@@ -63,7 +65,7 @@ def calibration(
             before=[[*first, *("" for _ in columns)]],
         ),
         tag("p", UNCERTAINTY, attributes={"class": "aside"}) if STANDARD_DEVIATION in columns else "",
-        _recalibrated(recalibration, calibrated=calibrated),
+        _recalibrated(recalibration, tried=tried, calibrated=calibrated),
         _by_predicted_class(record),
     )
 
@@ -89,8 +91,8 @@ def _errors_before(trial: Trial) -> FloatArray:
 
 
 def _row(name: str, n: int, error: float, low: float, high: float, before: FloatArray | None, j: int) -> list[str]:
-    shown = NOTHING if math.isnan(error) else with_interval(error, low, high)
-    return [name, count(n), shown, *([] if before is None else [percent(float(before[j]))])]
+    cell = NOTHING if math.isnan(error) else with_interval(error, low, high)
+    return [name, count(n), cell, *([] if before is None else [percent(float(before[j]))])]
 
 
 def _table(rows: Sequence[list[str]], *, calibrated: bool, more: tuple[str, ...]) -> Html:
@@ -110,20 +112,31 @@ def _by_predicted_class(record: TeamRecord) -> Html:
         share_right = with_interval(float(groups.realised[g, 0]), float(groups.low[g, 0]), float(groups.high[g, 0]))
         promised = percent(float(groups.promised[g, 0]))
         rows.append([str(record.classes[int(k)]), count(int(groups.count[g, 0])), promised, share_right])
-    shown = table(
+    html = table(
         "The model's share of right answers for each class that it predicts: promised, and kept (95 % interval).",
         ["predicted class", "cases", "promised", "kept"],
         rows,
     )
-    return folded("Show the model by predicted class", shown)
+    return folded("Show the model by predicted class", html)
 
 
-def _recalibrated(sentences: tuple[str, ...], *, calibrated: bool) -> Html:
-    first = (
-        "The probabilities were recalibrated on held-out cases; “before recalibration” is the error without that."
-        if calibrated
-        else "The probabilities were not recalibrated on held-out cases."
-    )
+def _changed(trial: Trial) -> bool:
+    """Whether recalibration changed any probability of these cases."""
+    pairs = ((getattr(one, name) for one in (trial.scores, trial.uncalibrated)) for name in _PROBABILITIES)
+    return any(not np.array_equal(now, before) for now, before in pairs)
+
+
+_PROBABILITIES = ("class_proba", "expert_proba")
+
+
+def _recalibrated(sentences: tuple[str, ...], *, tried: bool, calibrated: bool) -> Html:
+    first = "The probabilities were not recalibrated on held-out cases."
+    if calibrated:
+        first = (
+            "The probabilities were recalibrated on held-out cases; “before recalibration” is the error without that."
+        )
+    elif tried:
+        first = "Held-out cases gave no reason to correct the probabilities: they are as the model learned them."
     return tag("p", " ".join([first, *sentences]), attributes={"class": "aside"})
 
 

@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from defero.core.results import MODEL
 from defero.core.trials.trial import Trial
 from defero.core.wording import money
-from defero.metrics.record.costs import CostRecord, MeanCost, WayCost
-from defero.metrics.record.frontier import CostFrontier, cost_frontier
+from defero.metrics.record.costs import CostFrontier, CostRecord, MeanCost, WayCost, cost_frontier
 from defero.metrics.record.scenario import Scenario
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import style
@@ -19,6 +18,7 @@ from defero.report.svg import figure
 from defero.report.tables import Cell, table
 
 STEPS = 10
+NO_FEE = "No fee is set, so each question costs 0.01 of an error, as in the table of the ways of asking."
 
 
 def costs(trial: Trial, record: TeamRecord, scenarios: Sequence[Scenario]) -> Html:
@@ -95,6 +95,7 @@ def _number(amount: float, like: float | None = None) -> str:
 def _frontier(trial: Trial, record: TeamRecord) -> list[Html]:
     frontier, given = cost_frontier(trial), record.costs is not None
     what = "money per case" if given else "errors per case"
+    free = "" if record.fees_given else f" {NO_FEE}"
     like = float(frontier.total.min())
     shares = [step / STEPS for step in range(STEPS + 1)]
     cells = [_number(frontier.at(one), like) if one <= frontier.rate[-1] + 1e-9 else NOTHING for one in shares]
@@ -102,7 +103,7 @@ def _frontier(trial: Trial, record: TeamRecord) -> list[Html]:
         tag("h3", "More or fewer questions"),
         paragraph(
             "The curve asks one expert about ever more cases, those with the largest expected saving first. The marks "
-            "are the other ways of asking, at the number of questions that they ask."
+            f"are the other ways of asking, at the number of questions that they ask.{free}"
         ),
         figure(
             "frontier",
@@ -131,7 +132,7 @@ def _draw(ax: Axes, frontier: CostFrontier, record: TeamRecord, *, what: str) ->
             if way.name in marks:
                 ax.plot(
                     way.questions,
-                    _total(way.name, record, way.cost),
+                    way.cost,
                     linestyle="none",
                     marker=marks[way.name],
                     markersize=6.5,
@@ -143,13 +144,6 @@ def _draw(ax: Axes, frontier: CostFrontier, record: TeamRecord, *, what: str) ->
         ax.set_xlim(left=0)
         ax.margins(y=0.1)
         style.legend_above(ax)
-
-
-def _total(name: str, record: TeamRecord, cost: float) -> float:
-    """Return what a way costs; without fees only its errors, as the curve has no fees either."""
-    if record.costs is not None:
-        return cost
-    return next(1 - one.accuracy for one in record.ways if one.name == name)
 
 
 def _scenarios(scenarios: Sequence[Scenario], *, unit: str, given: bool) -> list[Html]:

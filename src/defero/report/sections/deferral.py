@@ -31,16 +31,17 @@ def deferral(trial: Trial, record: TeamRecord) -> Html:
         "deferral",
         "What if more or fewer cases went to experts?",
         paragraph(
-            "Experts cost time. This is the accuracy if at most a given share of the cases goes to experts, those with "
-            "the largest expected gain first. Without a limit the team defers every case with an expected gain, which "
-            f"is {percent(1 - record.coverage)} of these cases."
+            "Experts cost time. This is the accuracy if a given share of the cases goes to experts, those with the "
+            "largest expected gain first, also where that gain is below 0. Without a limit the team defers every "
+            f"case with an expected gain, which is {percent(1 - record.coverage)} of these cases."
         ),
         figure("curve", caption, lambda ax: DeferralCurveDisplay.from_trial(trial, ax=ax), size=(5.2, 3.8))
         if (trial.decision.best_expert != MODEL).any()
         else "",
         table(
-            "Accuracy of the team for each largest share of deferred cases (95 % interval).",
-            ["largest share", "share deferred", "accuracy", "gain over the model, in points"],
+            "Accuracy of the team if this share of the cases is deferred (95 % interval). Cases without a recorded "
+            "answer cannot be deferred.",
+            ["share wanted", "share deferred", "accuracy", "gain over the model, in points"],
             rows,
         ),
         _loads(record.deferral, [expert.name for expert in record.experts]),
@@ -53,10 +54,10 @@ def _loads(curve: Sequence[DeferralPoint], names: list[str]) -> Html:
         return Html("")
     order = sorted(range(len(names)), key=lambda j: (-max(int(point.load[j]) for point in curve), j))
     rows = [[names[j], *(count(int(point.load[j])) for point in curve)] for j in order]
-    shown = table(
-        "Cases that each expert gets if at most this share of all cases is deferred.",
+    html = table(
+        "Cases that each expert gets if this share of all cases is deferred.",
         ["", *(whole_percent(point.wanted) for point in curve)],
         rows,
         kind="dense",
     )
-    return folded(f"Show each expert's load ({count(len(names))})", shown) if too_many(len(names)) else shown
+    return folded(f"Show each expert's load ({count(len(names))})", html) if too_many(len(names)) else html

@@ -27,8 +27,8 @@ def groups(record: TeamRecord, tables: Sequence[GroupTable]) -> Html:
 
 
 def _column(record: TeamRecord, groups_of: GroupTable) -> list[Html]:
-    shown = list(range(len(record.classes)))[:MOST_CLASSES]
-    recalls = [f"recall of {record.classes[k]}" for k in shown]
+    class_idx = list(range(len(record.classes)))[:MOST_CLASSES]
+    recalls = [f"recall of {record.classes[k]}" for k in class_idx]
     totals = [sum(int(row.load[j]) for row in groups_of.rows) for j in range(len(record.experts))]
     experts = sorted(range(len(totals)), key=lambda j: (-totals[j], j))[:MOST_EXPERTS]
     return [
@@ -36,7 +36,7 @@ def _column(record: TeamRecord, groups_of: GroupTable) -> list[Html]:
         table(
             f"Accuracy and recall of the team by {groups_of.column}, with 95 % intervals; gain over the model alone.",
             ["", "cases", "team", "gain, in points", *recalls],
-            [_figures(row, shown) for row in groups_of.rows],
+            [_figures(row, class_idx) for row in groups_of.rows],
         ),
         table(
             f"Share of the cases that the model and each expert would get by {groups_of.column}, and in brackets the "

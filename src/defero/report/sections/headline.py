@@ -148,7 +148,7 @@ def _facts(record: TeamRecord) -> Html:
     answering_experts = [expert for expert in record.experts if expert.alone.total >= FEW]
     best = max(answering_experts, key=lambda expert: expert.alone.interval[0], default=None)
     if best is not None:
-        facts.insert(len(facts) - 2, ("Best single expert", percent(best.alone.value), _team_beside(best)))
+        facts.insert(len(facts) - 2, ("Best expert with enough answers", percent(best.alone.value), _team_beside(best)))
     return tag("dl", joined(_fact(*fact) for fact in facts), attributes={"class": "facts"})
 
 

@@ -41,7 +41,7 @@ def load(trial: Trial, record: TeamRecord, *, min_answers: int | None = None) ->
     return section(
         "load",
         _title(has_promises=has_promises, experts=bool(experts)),
-        paragraph(_meaning(has_promises=has_promises, experts=bool(experts))),
+        paragraph(_meaning(has_promises=has_promises, experts=bool(experts), costs=record.costs is not None)),
         _picture(trial, level=record.promises.all_experts.level, has_promises=has_promises) if asked else "",
         folded_rows(
             cells[n_first:],
@@ -61,7 +61,7 @@ def _title(*, has_promises: bool, experts: bool) -> str:
     return f"Who is asked, and {'are they as accurate as promised' if has_promises else 'how accurate are they'}?"
 
 
-def _meaning(*, has_promises: bool, experts: bool) -> str:
+def _meaning(*, has_promises: bool, experts: bool, costs: bool) -> str:
     meaning = (
         "“Promised” is the mean of these probabilities over the cases that somebody decides; “kept” is the share of "
         "these cases on which they were right."
@@ -70,9 +70,10 @@ def _meaning(*, has_promises: bool, experts: bool) -> str:
         return "Each case goes to the member of the team with the largest weight."
     if not experts:
         return f"For each case the model states how likely it is to be right. {meaning}"
+    rule = "highest probability" if not costs else "lowest expected cost (their fee, and what an error may cost)"
     return (
         "For each case the team estimates how likely the model and each expert are to be right. Whoever has the "
-        f"highest probability decides. {meaning}"
+        f"{rule} decides. {meaning}"
     )
 
 
@@ -80,8 +81,8 @@ def _rule() -> str:
     return (
         "The verdict is “less” or “more than promised” if the promised share lies outside the interval of the kept "
         "one. The team's interval is a 95 % interval. Those of the members are wider, so that they hold for all rows "
-        "together: in at most 1 of 20 teams that keep their promises does any row get such a verdict. With fewer than "
-        f"{FEW} cases the verdict is never “as promised”."
+        "together. If all promises are kept, such a verdict appears by chance in at most 1 of 20 reports. With fewer "
+        f"than {FEW} cases the verdict is never “as promised”."
     )
 
 

@@ -10,8 +10,11 @@ from defero.report.svg import figure
 from defero.report.tables import table
 
 
-def panels(trial: Trial, record: TeamRecord) -> Html:
-    """Return the section; a team without panels, or with panels that were not evaluated, gets one sentence."""
+def panels(trial: Trial, record: TeamRecord, *, void: str = "") -> Html:
+    """Return the section; a team without panels, or with panels that were not evaluated, gets one sentence.
+
+    `void` says why the promise does not hold here, in place of a verdict.
+    """
     panel = record.panel
     if panel is None:
         none = record.panel_note or "This team has no panel: each deferred case goes to one expert."
@@ -34,7 +37,7 @@ def panels(trial: Trial, record: TeamRecord) -> Html:
             panel.promise,
             " An empty panel is replaced by the best expert for the case.",
         ),
-        paragraph(_verdict(panel)),
+        paragraph(void or _verdict(panel)),
         table(f"Promise of the panels ({panel.target}) and what was kept, with 95 % intervals.", ["", "value"], rows),
         paragraph(
             "The interval of what was kept covers two kinds of chance: which cases are tested here, and which cases "

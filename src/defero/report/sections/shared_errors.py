@@ -96,9 +96,9 @@ def _table(rows: Sequence[list[str]]) -> Html:
 
 def _picture(errors: SharedErrors) -> Html:
     n_experts = len(errors.names)
-    shown = n_experts if n_experts <= MOST_EXPERTS else SHOWN
-    pairs = "every two experts" if shown == n_experts else f"the {shown} most similar of {count(n_experts)} experts"
-    side = 1.6 + (0.36 if shown <= 12 else 0.22) * max(shown, 4)
+    n_shown = n_experts if n_experts <= MOST_EXPERTS else SHOWN
+    pairs = "every two experts" if n_shown == n_experts else f"the {n_shown} most similar of {count(n_experts)} experts"
+    side = 1.6 + (0.36 if n_shown <= 12 else 0.22) * max(n_shown, 4)
     return figure(
         "shared-errors-picture",
         f"Correlation of the mistakes of {pairs} that hard cases do not explain: stronger colours mean a higher "

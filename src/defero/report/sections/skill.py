@@ -18,8 +18,8 @@ def skill(record: TeamRecord) -> Html:
     """Return the section."""
     order = most_asked_first([expert.asked.total for expert in record.experts])
     # The most frequent classes, in their order.
-    shown = sorted(sorted(range(len(record.classes)), key=lambda k: -record.class_counts[k])[:MOST_CLASSES])
-    across = [shown[start : start + ACROSS] for start in range(0, len(shown), ACROSS)]
+    class_idx = sorted(sorted(range(len(record.classes)), key=lambda k: -record.class_counts[k])[:MOST_CLASSES])
+    across = [class_idx[start : start + ACROSS] for start in range(0, len(class_idx), ACROSS)]
     return section(
         "skill",
         "Which expert for which class?",

@@ -24,7 +24,7 @@ def ways(record: TeamRecord) -> Html:
         table(
             f"Ways of asking, with 95 % intervals.{promised}",
             [
-                *("", "accuracy", "questions a case", "cost"),
+                *("", "accuracy", "questions per case", "cost"),
                 *(["promised"] if promising else []),
                 "minus the team, in points",
             ],

@@ -41,7 +41,8 @@ def decide_under(
         decision = router.decide_scores(
             scores, fees=terms.fees_in_errors, available=available, unusual=unusual, ask_unusual=ask_unusual
         )
-        return replace(decision, expected_cost=terms.unit * decision.expected_cost)
+        unit = terms.unit if terms.given else None
+        return replace(decision, expected_cost=terms.unit * decision.expected_cost, unit=unit)
     gains = router.gains_of(features, scores, fees=terms.fees, cost_matrix=terms.costs.matrix, available=available)
     best, gain = best_expert(gains.gain)
     pays = gain >= 0  # whether asking pays at all was judged for errors that all cost the same
@@ -63,6 +64,7 @@ def decide_under(
         withheld=np.full(len(scores), MODEL),
         p_right=p_right,
         unusual=marks,
+        unit=terms.unit,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks.arrays import IntArray
-from defero.core.splits.sample import sample_rows
+from defero.core.splits.split import sample_rows
 from defero.data.fingerprint import HashArray, row_fingerprints
 
 MOST_ROWS = 2_000

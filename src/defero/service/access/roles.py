@@ -85,6 +85,13 @@ PAGES: dict[str, frozenset[str]] = {
     "GET /console/models": _LEAD,
     "POST /console/models": _LEAD,
     "POST /console/models/{version}/switch": _LEAD,
+    "GET /console/connections": _LEAD,
+    "POST /console/connections/language-models": _LEAD,
+    "POST /console/connections/language-models/{person}/end": _LEAD,
+    "POST /console/connections/label-studio": _LEAD,
+    "POST /console/connections/label-studio/end": _LEAD,
+    "POST /console/connections/webhooks": _LEAD,
+    "POST /console/connections/webhooks/{hook}/end": _LEAD,
 }
 """Roles by method and route of the pages that people open in a browser."""
 

@@ -1,7 +1,8 @@
-"""Signed links and cookie sessions: a token's id and an end, signed with the key of this database; and CSRF tokens.
+"""Signed links and cookie sessions: a token and an end, signed with the key of this database; and CSRF tokens.
 
-A link or session rests on a token: revoking the token ends both. Pages set the cookie (`SESSION_COOKIE`) from a link;
-every request that changes something by cookie must carry the CSRF token of its session in `CSRF_HEADER`.
+A link or session holds a token, of which the database has the hash alone: whoever reads the database, and with it the
+key, can sign but has nothing to sign. Revoking the token ends both. Pages set the cookie (`SESSION_COOKIE`) from a
+link; every request that changes something by cookie must carry the CSRF token of its session in `CSRF_HEADER`.
 """
 
 import base64
@@ -27,7 +28,7 @@ def signing_key(connection: Connection) -> bytes:
     return bytes(value)
 
 
-def sign(key: bytes, purpose: str, token_id: str, *, expires: float) -> str:
+def sign(key: bytes, purpose: str, token: str, *, expires: float) -> str:
     """Return a signed text for a link or a cookie that holds until a time.
 
     >>> signed = sign(b"k", "session", "ab12", expires=100.0)
@@ -36,17 +37,17 @@ def sign(key: bytes, purpose: str, token_id: str, *, expires: float) -> str:
     >>> opened(b"k", "link", signed, now=50.0), opened(b"other", "session", signed, now=50.0)
     (None, None)
     """
-    content = f"{token_id}.{int(expires)}"
+    content = f"{token}.{int(expires)}"
     return f"{content}.{_mac(key, f'{purpose}:{content}')}"
 
 
 def opened(key: bytes, purpose: str, signed: str, *, now: float) -> str | None:
-    """Return the token id of a signed text; None where the signature is not ours or its time is over."""
+    """Return the token of a signed text; None where the signature is not ours or its time is over."""
     content, _, mac = signed.rpartition(".")
-    token_id, _, expires = content.partition(".")
+    token, _, expires = content.partition(".")
     if not hmac.compare_digest(mac.encode(), _mac(key, f"{purpose}:{content}").encode()):
         return None
-    return token_id if expires.isdecimal() and now < int(expires) else None
+    return token if expires.isdecimal() and now < int(expires) else None
 
 
 def csrf_token(key: bytes, session: str) -> str:

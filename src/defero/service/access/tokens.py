@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from defero.service.store.database import Database
 from defero.service.store.saved_views import read_people
@@ -17,6 +17,8 @@ PREFIX = "defero_"
 DEFAULT_DAYS = 90.0
 REMEMBERED_SECONDS = 1.0
 """A token that another process revokes works for so long at most."""
+KEPT_SECONDS = 30 * 86_400.0
+"""A token that ended is kept for so long."""
 _MOST_REMEMBERED = 10_000
 
 
@@ -65,6 +67,13 @@ def valid_tokens(connection: Connection, *, now: float) -> dict[str, list[float]
     return by_person
 
 
+def forget_tokens(connection: Connection, *, now: float) -> int:
+    """Remove tokens that ended a month ago; return how many there were."""
+    long_ago = now - KEPT_SECONDS
+    ended = (TOKENS.c.expires < long_ago) | (TOKENS.c.revoked < long_ago)
+    return connection.execute(delete(TOKENS).where(ended)).rowcount
+
+
 class TokenBook:
     """Looks tokens up, and remembers what it saw for a second."""
 
@@ -75,33 +84,39 @@ class TokenBook:
     def caller(self, token: str) -> Caller | None:
         """Return who has this token; None where it is unknown, expired or revoked, or the person left."""
         now, key = self.clock(), hash_of(token)
-        if self.remembers(token):
-            return self._seen[key][1]
+        known = self._seen.get(key)  # once: another thread may forget everything in between
+        if known is not None and _holds(known[0], now):
+            return known[1]
         if len(self._seen) >= _MOST_REMEMBERED:
             self._seen.clear()
-        caller = self._look_up(TOKENS.c.hash == key, now)
+        caller = self._look_up(key, now)
         self._seen[key] = (now + REMEMBERED_SECONDS, caller)
         return caller
 
     def remembers(self, token: str) -> bool:
         """Whether the token was looked up within the last second."""
-        key = hash_of(token)
-        return key in self._seen and self._seen[key][0] > self.clock()
+        known = self._seen.get(hash_of(token))
+        return known is not None and _holds(known[0], self.clock())
 
-    def caller_of_id(self, token_id: str) -> Caller | None:
-        """Return who has the token of an id, which a signed session carries."""
-        return self._look_up(TOKENS.c.token_id == token_id, self.clock())
+    def caller_now(self, token: str) -> Caller | None:
+        """Return who has this token, looked up anew; sessions are few, and end at once when they are revoked."""
+        return self._look_up(hash_of(token), self.clock())
 
     def forget(self) -> None:
         """Look everything up again, after a change of this process."""
         self._seen.clear()
 
-    def _look_up(self, which: ColumnElement[bool], now: float) -> Caller | None:
+    def _look_up(self, key: str, now: float) -> Caller | None:
         with self.database.read() as connection:
-            row = connection.execute(select(TOKENS).where(which)).first()
+            row = connection.execute(select(TOKENS).where(TOKENS.c.hash == key)).first()
             if row is None or row.revoked is not None or row.expires <= now:
                 return None
             person = read_people(connection).get(row.person)
         if person is None or person.removed:
             return None
         return Caller(person.person, person.role, row.token_id)
+
+
+def _holds(until: float, now: float) -> bool:
+    """Whether something is remembered still; a clock that was put back does not make it hold longer."""
+    return now < until <= now + REMEMBERED_SECONDS

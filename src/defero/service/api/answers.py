@@ -10,6 +10,7 @@ from defero.service.api.errors import responses
 from defero.service.api.schemas import AnswerIn, AnswerOut, PersonId, SkipIn, StepOut
 from defero.service.api.sending import done, plain
 from defero.service.flow.answer import GiveAnswer, Skip
+from defero.service.flow.replies import seen_by_expert
 from defero.service.office import Office
 from defero.service.problems import Problem
 from defero.service.store.contents import read_contents
@@ -38,12 +39,15 @@ async def skip(request: Request, body: SkipIn, office: InOffice) -> Response:
 
 @router.get("/v1/questions", responses=responses())
 def questions(
-    request: Request, office: InOffice, person: Annotated[PersonId | None, Query(examples=["p3"])] = None
+    request: Request,
+    office: InOffice,
+    person: Annotated[PersonId | None, Query(examples=["p3"])] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000, examples=[20])] = 100,
 ) -> dict[str, Any]:
     """Return the questions of a person that wait, the oldest first; experts see their own."""
     whose = _person(caller_of(request), person)
     with office.database.read() as connection:
-        waiting = SqlDesk(connection, now=office.clock()).open_questions(person=whose)
+        waiting = SqlDesk(connection, now=office.clock()).open_questions(person=whose)[:limit]
         states, known = read_cases(connection, waiting), read_contents(connection, waiting)
     shown = []
     for case in waiting:
@@ -65,5 +69,5 @@ def _person(caller: Caller, named: str | None) -> str:
 
 
 def _shown_to(caller: Caller, reply: dict[str, Any]) -> dict[str, Any]:
-    """Return a step as somebody may see it: an expert does not learn who is asked next."""
-    return {**reply, "ask": None, "person": None} if caller.role == "expert" else reply
+    """Return a step as somebody may see it."""
+    return seen_by_expert(reply) if caller.role == "expert" else reply

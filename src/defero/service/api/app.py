@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.resources import files
 from typing import Any
 
+import orjson
 from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp
 
@@ -76,8 +78,8 @@ def with_shell(app: FastAPI, *, most_bytes: int = MOST_BYTES) -> ASGIApp:
 
 
 def _describe(app: FastAPI) -> None:
-    """Add to OpenAPI what FastAPI does not know: the token, and the shape of errors."""
-    made = app.openapi
+    """Add to OpenAPI what FastAPI does not know: the token, the shape of errors, and an example of each operation."""
+    made, examples = app.openapi, orjson.loads(files("defero.service.api").joinpath("examples.json").read_bytes())
 
     def openapi() -> dict[str, Any]:
         schema = made()
@@ -85,8 +87,19 @@ def _describe(app: FastAPI) -> None:
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         parts["schemas"]["ProblemOut"] = ProblemOut.model_json_schema()
         for path, operations in schema["paths"].items():
-            for operation in operations.values():
+            for method, operation in operations.items():
                 operation["security"] = [] if path == "/health" else [{"token": []}]
+                _add_examples(operation, examples[f"{method.upper()} {path}"])
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _add_examples(operation: dict[str, Any], example: dict[str, Any]) -> None:
+    """Add what was sent and replied when the operation was done once, see `tests/service/example_run.py`."""
+    for media in operation.get("requestBody", {}).get("content", {}).values():
+        media["example"] = example["body"]
+    for status, reply in operation["responses"].items():
+        if status.startswith("2"):
+            for media in reply.get("content", {}).values():
+                media["example"] = example["reply"]

@@ -4,8 +4,9 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from defero.service.access.forms import CSRF_FIELD, form_of
+from defero.service.access.links import token_of
 from defero.service.access.roles import OPEN, OPEN_PAGES, PAGES, ROUTES, WITH_SECRET
-from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches, opened
+from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches
 from defero.service.access.tokens import Caller
 from defero.service.office import Office
 from defero.service.problems import Problem
@@ -65,20 +66,20 @@ def _check_query(request: Request) -> None:
 
 async def _known(request: Request, office: Office) -> Caller | None:
     """Return whose token or session a request carries; a session must also carry its CSRF token to change something."""
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    if token:
+    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    if given:
         if kind.lower() != "bearer":
             return None
-        if office.tokens.remembers(token):
-            return office.tokens.caller(token)
-        return await run_in_threadpool(office.tokens.caller, token)
+        if office.tokens.remembers(given):
+            return office.tokens.caller(given)
+        return await run_in_threadpool(office.tokens.caller, given)
     session = request.cookies.get(SESSION_COOKIE)
-    token_id = None if session is None else opened(office.key, "session", session, now=office.clock())
-    if session is None or token_id is None:
+    token = None if session is None else token_of(office.key, session, now=office.clock())
+    if session is None or token is None:
         return None
     if request.method not in SAFE and not csrf_matches(office.key, session, await _csrf_given(request)):
         raise Problem(403, "The CSRF token of this session is missing; load the page again.")
-    return await run_in_threadpool(office.tokens.caller_of_id, token_id)
+    return await run_in_threadpool(office.tokens.caller_now, token)
 
 
 async def _csrf_given(request: Request) -> str | None:

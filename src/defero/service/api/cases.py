@@ -13,7 +13,7 @@ from defero.service.api.sending import done, plain
 from defero.service.events.entry import to_json
 from defero.service.flow.add_cases import AddCases
 from defero.service.flow.change_people import EraseCase
-from defero.service.flow.replies import Beliefs, first_step, state_reply
+from defero.service.flow.replies import Beliefs, first_step, seen_by_expert, state_reply
 from defero.service.office import Office
 from defero.service.problems import Problem
 from defero.service.store import contents, log
@@ -25,6 +25,7 @@ IdempotencyKey = Annotated[
     str | None,
     Header(
         pattern=r"^[!-~]{1,200}$",
+        examples=["import-2026-11-16-17"],
         description="A text of your choice. A request that comes again with it does nothing, and gets the same reply.",
     ),
 ]
@@ -58,9 +59,8 @@ def get_case(request: Request, case: CaseId, office: InOffice) -> dict[str, Any]
         entries = log.of_cases(connection, [case], kinds=("received", "asked", "observed", "settled"))
     key, row = known.get(case, (None, None))
     reply = {**state_reply(state, names), "key": key, "features": row, "received_at": state.received_at}
-    if caller.role == "expert":  # what others said would sway them
-        reply["answer"] = state.answer_of(caller.person)
-        return reply
+    if caller.role == "expert":
+        return {**seen_by_expert(reply), "answer": state.answer_of(caller.person)}
     answers = {names.get(person, person): answer for person, answer in (*state.answers, *state.uncounted)}
     believed = Beliefs(ledger.model, names).of(first_step(entries)[0])
     return {**reply, **believed, "answers": answers, "outcome": state.outcome, "erased": state.erased}

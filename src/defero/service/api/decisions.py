@@ -1,6 +1,5 @@
 """Decisions out, with a cursor; and the export of the log that `defero fit` reads."""
 
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -34,7 +33,13 @@ def decisions(
         known, names = read_contents(connection, [str(one.case) for one in entries]), read_names(connection)
     settled = [(one, one.fact) for one in entries if isinstance(one.fact, Settled)]
     shown = [
-        {"case": one.case, "key": known.get(str(one.case), (None, None))[0], "at": one.at, **decided(fact, names)}
+        {
+            "seq": one.seq,
+            "case": one.case,
+            "key": known.get(str(one.case), (None, None))[0],
+            "at": one.at,
+            **decided(fact, names),
+        }
         for one, fact in settled
     ]
     return {"decisions": shown, "next": entries[-1].seq if entries else after}
@@ -47,9 +52,4 @@ def decisions(
 )
 def export(office: InOffice) -> StreamingResponse:
     """Return every case with its features, the answers of experts and the outcome, as `defero fit` reads it."""
-
-    def lines() -> Iterator[str]:
-        with office.database.read() as connection:
-            yield from csv_lines(connection, office.team)
-
-    return StreamingResponse(lines(), media_type="text/csv; charset=utf-8")
+    return StreamingResponse(csv_lines(office.database, office.team), media_type="text/csv; charset=utf-8")

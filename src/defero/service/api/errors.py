@@ -6,10 +6,12 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from defero.service.problems import TITLES, Problem
+from defero.service.problems import TITLES, Problem, database_away
 
 MEDIA = "application/problem+json"
 _LOG = logging.getLogger("defero.service")
@@ -37,7 +39,8 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def reply(problem: Problem) -> JSONResponse:
     """Return the reply of a problem."""
-    headers = {401: {"www-authenticate": "Bearer"}, 429: {"retry-after": "1"}}.get(problem.status)
+    again = {"retry-after": "1"}
+    headers = {401: {"www-authenticate": "Bearer"}, 429: again, 503: again}.get(problem.status)
     return JSONResponse(problem.to_dict(), problem.status, headers=headers, media_type=MEDIA)
 
 
@@ -47,6 +50,12 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(Problem)
     async def _problem(_: Request, error: Problem) -> JSONResponse:
         return reply(error)
+
+    @app.exception_handler(OperationalError)
+    @app.exception_handler(PoolTimeout)
+    async def _away(request: Request, error: Exception) -> JSONResponse:
+        _LOG.error("no database in %s: %s", getattr(request.scope.get("route"), "path", "?"), type(error).__name__)
+        return reply(database_away())
 
     @app.exception_handler(RequestValidationError)
     async def _wrong(_: Request, error: RequestValidationError) -> JSONResponse:

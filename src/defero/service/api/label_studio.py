@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request, Response
 from sqlalchemy import Connection, delete, insert, select
+from starlette.concurrency import run_in_threadpool
 
 from defero.service.api.caller import caller_of, office_of
 from defero.service.api.errors import responses
@@ -16,6 +17,7 @@ from defero.service.api.sending import done, plain
 from defero.service.flow.studio import EndStudio, SetStudio
 from defero.service.office import Office
 from defero.service.outward.label_studio import SECRET, SECRET_HEADER
+from defero.service.outward.requesting import check_named
 from defero.service.problems import Problem
 from defero.service.store.contents import read_addresses
 from defero.service.store.saved_views import read_studio
@@ -23,7 +25,9 @@ from defero.service.store.tables import SECRETS
 
 router = APIRouter(tags=["Label Studio"])
 InOffice = Annotated[Office, Depends(office_of)]
-Secret = Annotated[str | None, Header(alias=SECRET_HEADER, description="As `PUT /v1/label-studio` shows it.")]
+Secret = Annotated[
+    str | None, Header(alias=SECRET_HEADER, examples=["..."], description="As `PUT /v1/label-studio` shows it.")
+]
 
 
 @router.get("/v1/label-studio", response_model=StudioOut, responses=responses(404))
@@ -43,11 +47,8 @@ async def set_studio(request: Request, body: StudioIn, office: InOffice) -> Resp
     if len(set(addresses.values())) < len(addresses):
         raise Problem(422, "people: two of them have the same address.")
     terms = {**body.model_dump(), "people": list(body.people)}
-    with office.database.write() as connection:  # before the command, which the webhook may follow at once
-        secret = _secret(connection)
-        if secret is None:
-            secret = secrets.token_urlsafe(32).encode()
-            connection.execute(insert(SECRETS), {"name": SECRET, "value": secret})
+    check_named(body.url)
+    secret = await run_in_threadpool(_kept_secret, office)  # before the command, which the webhook may follow at once
     reply = await done(office, SetStudio(f"s{secrets.token_hex(6)}", terms, addresses, caller_of(request).person))
     return plain({**_shown(reply, addresses), "secret": secret.decode()})
 
@@ -56,8 +57,7 @@ async def set_studio(request: Request, body: StudioIn, office: InOffice) -> Resp
 async def end_studio(request: Request, office: InOffice) -> Response:
     """Let everybody answer in the inbox again; tasks that wait in Label Studio stay there, and count no more."""
     reply = await done(office, EndStudio(caller_of(request).person))
-    with office.database.write() as connection:
-        connection.execute(delete(SECRETS).where(SECRETS.c.name == SECRET))
+    await run_in_threadpool(_forget_secret, office)
     return plain(reply)
 
 
@@ -77,6 +77,21 @@ def hear_annotation(office: InOffice, body: dict[str, Any], given: Secret = None
     with suppress(queue.Full):  # the next look at the project finds it
         office.hints.put_nowait(number)
     return {"heard": True}
+
+
+def _kept_secret(office: Office) -> bytes:
+    """Return the secret of the webhook, made where there is none."""
+    with office.database.write() as connection:
+        secret = _secret(connection)
+        if secret is None:
+            secret = secrets.token_urlsafe(32).encode()
+            connection.execute(insert(SECRETS), {"name": SECRET, "value": secret})
+    return secret
+
+
+def _forget_secret(office: Office) -> None:
+    with office.database.write() as connection:
+        connection.execute(delete(SECRETS).where(SECRETS.c.name == SECRET))
 
 
 def _secret(connection: Connection) -> bytes | None:

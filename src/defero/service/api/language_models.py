@@ -13,6 +13,7 @@ from defero.service.api.sending import done, plain
 from defero.service.flow.language_models import EndLanguageModel, SetLanguageModel
 from defero.service.office import Office
 from defero.service.outward.chat import PromptError, names_in
+from defero.service.outward.requesting import check_named
 from defero.service.problems import Problem
 from defero.service.store.saved_views import read_language_models
 
@@ -32,6 +33,7 @@ def get_language_models(office: InOffice) -> dict[str, Any]:
 @router.put("/v1/language-models/{person}", response_model=LanguageModelOut, responses=responses(404, 409))
 async def set_language_model(request: Request, person: Id, body: LanguageModelIn, office: InOffice) -> Response:
     """Let a language model answer the questions of an expert. The API key stays in the environment."""
+    check_named(body.url)
     try:
         names_in(body.prompt)
     except PromptError as error:

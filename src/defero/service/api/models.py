@@ -38,8 +38,14 @@ def get_models(office: InOffice) -> dict[str, Any]:
 async def load_model(request: Request, body: ModelIn, office: InOffice) -> Response:
     """Load a model beside the one that decides, from the folder of models that the service was started with."""
     team = await run_in_threadpool(office.shelf.load, body.folder)
-    reply = await done(office, LoadModel(team, body.folder, caller_of(request).person))
-    return plain(reply)
+    known = office.shelf.teams.get(team.version)
+    office.shelf.keep(team if known is None else known)  # the next commit compares by it, and must not read it again
+    try:
+        return plain(await done(office, LoadModel(team, body.folder, caller_of(request).person)))
+    except Problem:
+        if known is None:
+            office.shelf.teams.pop(team.version, None)
+        raise
 
 
 @router.get("/v1/models/comparison", responses=responses(404))

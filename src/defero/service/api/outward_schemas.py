@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, StrictInt, StringConstraints
 
-from defero.service.api.schemas import Cell, LabelIn, Money, Name, PersonId, Strict, Url
+from defero.service.api.schemas import BaseUrl, Cell, LabelIn, Money, Name, PersonId, Strict
 from defero.service.views.studio import UNKNOWN
 
 KEY_VARIABLE = r"^(DEFERO_KEY_[A-Z0-9_]{1,60})?$"
@@ -15,7 +15,7 @@ _Seconds = Annotated[FiniteFloat, Field(gt=0, le=86_400)]
 class LanguageModelIn(Strict):
     """An expert that is a language model behind an OpenAI-compatible endpoint."""
 
-    url: Url = Field(
+    url: BaseUrl = Field(
         examples=["https://llm.example/v1"],
         description='Requests go to "/chat/completions" below it; redirects are not followed.',
     )
@@ -49,6 +49,7 @@ class LanguageModelOut(LanguageModelIn):
 
     person: str = Field(examples=["p3"])
     next_at: float = Field(description="Calls keep an even pace: about when the next one may be made.")
+    last_at: float | None = Field(description="When it was called last, in seconds since 1970.")
     failures: int = Field(description="Calls in a row that failed.")
     status: int | None = Field(description="HTTP status of the last call, if it failed; 0: no reply in time.")
     key_is_set: bool = Field(description="Whether this server process has the key.")
@@ -66,7 +67,7 @@ Email = Annotated[str, StringConstraints(pattern=r"^[!-?A-~]{1,100}@[!-?A-~]{1,9
 class StudioIn(Strict):
     """A project of Label Studio in which experts answer."""
 
-    url: Url = Field(examples=["https://studio.example"], description="Of the server; redirects are not followed.")
+    url: BaseUrl = Field(examples=["https://studio.example"], description="Of the server; redirects are not followed.")
     people: dict[PersonId, Email | None] = Field(
         min_length=1,
         max_length=1_000,
@@ -84,7 +85,7 @@ class StudioIn(Strict):
     control: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,49}$")] = Field(
         "answer", description="Name of the choices in the labelling interface."
     )
-    callback: Url | Literal[""] = Field(
+    callback: BaseUrl | Literal[""] = Field(
         "",
         examples=["https://defero.example"],
         description="URL of this service as Label Studio reaches it; empty: it is only asked for annotations.",

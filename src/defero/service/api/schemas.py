@@ -22,6 +22,8 @@ Money = Annotated[FiniteFloat, Field(ge=0, le=1e12)]
 _PORT = r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
 Url = Annotated[str, StringConstraints(pattern=rf"^https?://[A-Za-z0-9.-]+{_PORT}(/[!-~]*)?$", max_length=500)]
 """Where the service sends requests: http or https, a host, a port up to 65535; no user, no password."""
+BaseUrl = Annotated[str, StringConstraints(pattern=rf'^https?://[A-Za-z0-9.-]+{_PORT}(/[!"$->@-~]*)?$', max_length=500)]
+"""The same without a query, as a path is added to it."""
 
 
 class Strict(BaseModel):
@@ -34,7 +36,7 @@ class CaseIn(Strict):
     """A new case: the features that the model was fitted on, and anything else that an expert should see."""
 
     key: Name | None = Field(None, description="Your own name of the case. It can be erased.", examples=["patient-7"])
-    features: dict[str, Cell] | list[FiniteFloat] = Field(
+    features: dict[str, Cell] | Annotated[list[FiniteFloat], Field(min_length=1)] = Field(
         examples=[{"age": 41, "site": "arm"}],
         description="By column; in order for a model that was fitted on an array.",
     )

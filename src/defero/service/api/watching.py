@@ -1,5 +1,6 @@
 """How the service is: health, metrics for Prometheus, and the counts that the console shows."""
 
+from datetime import date, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -13,11 +14,13 @@ from defero.service.problems import Problem
 from defero.service.store import log
 from defero.service.store.database import reachable
 from defero.service.store.tables import CASES, TALLIES
-from defero.service.views.tallies import TEAM
+from defero.service.views.tallies import TEAM, day_of
 
 router = APIRouter(tags=["watching"])
 InOffice = Annotated[Office, Depends(office_of)]
-Day = Annotated[str, Query(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2026-11-16"])]
+Day = Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2026-11-16"])]
+MOST_DAYS = 366
+"""Of the counts of one reply."""
 
 
 @router.get("/health", responses={503: responses()[503]})
@@ -25,6 +28,8 @@ def health(office: InOffice) -> dict[str, str]:
     """Say whether the service works; needs no token, and tells nothing of cases."""
     if not reachable(office.database):
         raise Problem(503, "The database cannot be reached.")
+    if not office.writer.working:
+        raise Problem(503, "Nothing can be written; start the service again.")
     return {"status": "ok"}
 
 
@@ -47,8 +52,25 @@ def metrics(office: InOffice) -> PlainTextResponse:
 
 
 @router.get("/v1/tallies", responses=responses())
-def tallies(office: InOffice, first: Day = "0000-00-00", last: Day = "9999-99-99") -> dict[str, Any]:
-    """Return the counts by day and person ("" is the team); see `defero.service.views.tallies`."""
-    query = select(TALLIES).where(TALLIES.c.day.between(first, last)).order_by(*TALLIES.primary_key)
+def tallies(office: InOffice, first: Day = None, last: Day = None) -> dict[str, Any]:
+    """Return the counts by day and person ("" is the team) of at most 366 days, by default the last ones."""
+    days = _days(first, last, today=day_of(office.clock()))
+    query = select(TALLIES).where(TALLIES.c.day.between(*days)).order_by(*TALLIES.primary_key)
     with office.database.read() as connection:
         return {"tallies": [dict(row) for row in connection.execute(query).mappings()]}
+
+
+def _days(first: str | None, last: str | None, *, today: str) -> tuple[str, str]:
+    """Return the first and the last day that a client asks for.
+
+    >>> _days(None, "2026-12-31", today="2027-01-05"), _days("2027-01-05", None, today="2027-01-05")
+    (('2025-12-31', '2026-12-31'), ('2027-01-05', '2027-01-05'))
+    """
+    try:
+        end = date.fromisoformat(last or today)
+        start = end - timedelta(MOST_DAYS - 1) if first is None else date.fromisoformat(first)
+    except (ValueError, OverflowError) as error:
+        raise Problem(422, "first and last must be days such as 2026-11-16.") from error
+    if (end - start).days >= MOST_DAYS:
+        raise Problem(422, f"At most {MOST_DAYS} days at once; name first and last.")
+    return start.isoformat(), end.isoformat()

@@ -98,7 +98,7 @@ class Skip:
         if state.asked != self.person:
             raise Problem(409, "The question is not with this person any more.", case=self.case)
         entry = work.ledger.add(Skipped(person=self.person, by=self.by), self.case)
-        if self.note:
+        if self.note and not state.erased:
             work.desk.keep_note(entry, self.note)
         work.waiting[self.case] = None
 

@@ -53,8 +53,10 @@ class Desk(Protocol):
     def history(self, case: str) -> list[Entry]:
         """Return all entries about a case that are in the log."""
 
-    def open_questions(self, *, due_before: float | None = None, person: str | None = None) -> list[str]:
-        """Return the cases whose question is due, or is with a person; at most a thousand, the oldest first."""
+    def open_questions(
+        self, *, due_before: float | None = None, person: str | None = None, people: Iterable[str] | None = None
+    ) -> list[str]:
+        """Return the cases whose question is due, or is with somebody; at most a thousand, the oldest first."""
 
     def request(self, key: str) -> Request | None:
         """Return the request of an idempotency key, if it was done before."""

@@ -1,15 +1,21 @@
-"""Questions that nobody answered in time go to somebody else."""
+"""Questions that nobody answered in time, or whose person left, go to somebody else."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from defero.service.events import TimedOut
 from defero.service.flow.command import Round
+from defero.service.views.people import Person
+
+
+def gone_of(people: Mapping[str, Person]) -> set[str]:
+    """Return the experts who left."""
+    return {person for person, one in people.items() if one.removed and one.role == "expert"}
 
 
 @dataclass
 class Expire:
-    """Take back the questions that are due, a thousand at a time."""
+    """Take back the questions that are due, and those of people who left, a thousand of each at a time."""
 
     n_due: int = 0
 
@@ -19,11 +25,14 @@ class Expire:
         return ()
 
     def begin(self, work: Round) -> None:
-        """Take back every question that is due."""
-        self.n_due = 0
-        for case in work.desk.open_questions(due_before=work.ledger.now):
+        """Take back every question that is due, or that nobody has any more."""
+        self.n_due, now, gone = 0, work.ledger.now, gone_of(work.ledger.people)
+        due = [*work.desk.open_questions(due_before=now), *work.desk.open_questions(people=gone)]
+        for case in dict.fromkeys(due):
             state = work.state(case)
-            if state is not None and state.asked is not None and state.due is not None and state.due <= work.ledger.now:
+            if state is None or state.asked is None:
+                continue
+            if state.asked in gone or (state.due is not None and state.due <= now):
                 work.ledger.add(TimedOut(person=state.asked), case)
                 work.waiting[case] = None
                 self.n_due += 1

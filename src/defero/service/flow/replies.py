@@ -63,6 +63,19 @@ def state_reply(state: CaseState, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+_NOT_FOR_EXPERTS = ("ask", "person", "label", "p_right", "answer_cost", "expected_cost")
+
+
+def seen_by_expert(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a step as an expert sees it: who is asked next, and what the team makes of the case, would sway them.
+
+    >>> seen_by_expert({"case": "c1", "status": "settled", "label": "ill", "p_right": 0.97, "reason": "answer: ..."})
+    {'case': 'c1', 'status': 'settled', 'label': None, 'p_right': None, 'reason': ''}
+    """
+    hidden = {name: None for name in _NOT_FOR_EXPERTS if name in reply}
+    return {**reply, **hidden, "reason": ""}
+
+
 class Beliefs:
     """What the model believed when cases came: P(class) and P(expert is right), by name.
 

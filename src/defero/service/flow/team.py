@@ -16,6 +16,7 @@ from defero.core.wording import join_names
 from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
+from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import text_of
 from defero.router import Router
 from defero.service.events import Label
@@ -62,7 +63,7 @@ class Team:
         recipe = self.router.recipe
         try:
             if recipe is not None and self.router.facts.columns is not None:
-                return self.router.features(RowTable(rows, recipe.inputs), source="cases", first_row=0)
+                return self.router.features(self._table(rows, recipe.inputs), source="cases", first_row=0)
             _check_lists(rows)
             return self.router.features(np.array(rows, dtype=np.float64), source="cases", first_row=0)
         except InputError as error:
@@ -79,8 +80,11 @@ class Team:
         """Return one number per case, as the model keeps them of the rows that it was fitted on."""
         recipe = self.router.recipe
         if recipe is not None and self.router.facts.columns is not None:
-            return row_fingerprints(RowTable(rows, recipe.inputs))
+            return row_fingerprints(self._table(rows, recipe.inputs))
         return row_fingerprints(np.array(rows, dtype=np.float64))
+
+    def _table(self, rows: Sequence[Row], columns: Sequence[str]) -> "RowTable":
+        return RowTable(rows, columns, blank=self.router.facts.blank)
 
     def answer_numbers(self, answers: Sequence[Sequence[tuple[str, Label]]]) -> IntArray:
         """Return answers so far, pairs of person and label for each case, as class numbers (n, J)."""
@@ -100,13 +104,17 @@ class Team:
 class RowTable:
     """Cases as a table, as a recipe takes it: every column that the model needs, absent ones are an error.
 
+    Values that mean none, such as "n/a", are read as blank.
+
     >>> table = RowTable([{"age": 30, "note": "x"}, {"age": None}], ("age",))
     >>> table.columns, table["age"].tolist(), len(table)
     (('age',), [30, None], 2)
+    >>> RowTable([{"age": 30}, {"age": "n/a"}], ("age",), blank=["n/a"])["age"].tolist()
+    [30, None]
     """
 
-    def __init__(self, rows: Sequence[Row], columns: Sequence[str]) -> None:
-        self.columns, self.rows = tuple(columns), rows
+    def __init__(self, rows: Sequence[Row], columns: Sequence[str], *, blank: Sequence[str] = ()) -> None:
+        self.columns, self.rows, self.blanks = tuple(columns), rows, BlankCells(tuple(blank))
         for place, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 raise Problem(422, f"features of case {place} must be an object with a member for each column.")
@@ -123,7 +131,10 @@ class RowTable:
 
     def __getitem__(self, name: str) -> Any:
         cells = [row[name] for row in self.rows]  # type: ignore[call-overload] # rows are mappings, see above
-        return np.array(cells, dtype=None if all(type(cell) in (int, float) for cell in cells) else object)
+        column = np.array(cells, dtype=None if all(type(cell) in (int, float) for cell in cells) else object)
+        if not self.blanks or not (mask := self.blanks.mask(column)).any():
+            return column
+        return np.array([None if none else cell for cell, none in zip(cells, mask.tolist(), strict=True)], dtype=object)
 
 
 def load_team(folder: Path, *, text_encoder: Encoder = None) -> Team:

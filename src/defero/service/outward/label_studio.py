@@ -78,7 +78,7 @@ class StudioDesk:
         self._turn = Turn(database, _TURN)
         self._api: tuple[Studio | None, StudioApi] | None = None
         self._tasks: dict[Question, int] | None = None
-        self._emails: dict[int, str] = {}
+        self._emails: dict[int, str] | None = None
         self._look_at = 0.0
 
     def step(self) -> None:
@@ -89,15 +89,17 @@ class StudioDesk:
             self._tasks = None
             self._turn.give_back()
             return
-        if studio.retry_at > self.clock():
+        now = self.clock()
+        if now < studio.retry_at <= now + LONGEST_WAIT:  # one further ahead is that of a clock that was wrong
             return
         try:
             if self._work(studio) and studio.failures:
                 self.do(RecordStudio(StudioReached(link=studio.link)))
-        except StudioError as error:
+        except (StudioError, LookupError, TypeError, ValueError) as error:  # refused, or not the JSON of Label Studio
             self._tasks = None
+            status = error.status if isinstance(error, StudioError) else 0
             wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(studio.failures, 20))
-            self.do(RecordStudio(StudioFailed(link=studio.link, status=error.status, retry_at=self.clock() + wait)))
+            self.do(RecordStudio(StudioFailed(link=studio.link, status=status, retry_at=self.clock() + wait)))
 
     def close(self) -> None:
         """Let another process go on."""
@@ -107,6 +109,7 @@ class StudioDesk:
         """Do what waits; return whether Label Studio was asked for anything."""
         api, asked = self._api_of(studio), False
         for number in self._hinted():
+            self._emails = None  # somebody may have joined
             task, asked = api.task(number), True
             if task is not None:
                 self._take(studio, api, task)
@@ -116,7 +119,8 @@ class StudioDesk:
         if not studio.ready or studio.project is None:
             self._set_up(studio, api)
             return True
-        if self._tasks is None or self.clock() >= self._look_at:
+        now = self.clock()
+        if self._tasks is None or not now < self._look_at <= now + studio.poll:
             self._look(studio, studio.project, api)
             asked = True
         return self._even_out(studio, studio.project, api) or asked
@@ -168,17 +172,20 @@ class StudioDesk:
 
     def _look(self, studio: Studio, project: int, api: StudioApi) -> None:
         """Look at the whole project: take annotations, remember which question has which task."""
-        self._emails.clear()
+        self._emails = None
         tasks: dict[Question, int] = {}
+        doubled: list[int] = []
         for task in api.tasks(project):
             question = question_of(task, studio.link)
             if question is None:
                 continue
             self._take(studio, api, task)
             if question in tasks:  # a kill between adding a task and remembering it
-                api.delete_task(int(task["id"]))
+                doubled.append(int(task["id"]))
             else:
                 tasks[question] = int(task["id"])
+        for number in doubled:  # after the last page: pages would move
+            api.delete_task(number)
         self._tasks, self._look_at = tasks, self.clock() + studio.poll
 
     def _even_out(self, studio: Studio, project: int, api: StudioApi) -> bool:
@@ -213,9 +220,15 @@ class StudioDesk:
     def _take(self, studio: Studio, api: StudioApi, task: Mapping[str, Any]) -> None:
         """Take the annotations of a task; those that were taken before change nothing."""
         question = question_of(task, studio.link)
-        for one in annotations_of(task, studio.control) if question is not None else ():
-            assert question is not None
-            person = self._person(studio, api, one, assigned=question[1])
+        made = annotations_of(task, studio.control) if question is not None else []
+        if question is None or not made:
+            return
+        with self.database.read() as connection:
+            people = {email: person for person, email in read_addresses(connection).items()}
+        for one in made:
+            person = people.get(self._email(api, one.author))
+            if person is None and studio.unknown == "assigned":
+                person = question[1]
             if person is not None:
                 self._give(question[0], person, one)
 
@@ -234,12 +247,8 @@ class StudioDesk:
         except Problem:
             return
 
-    def _person(self, studio: Studio, api: StudioApi, annotation: Annotation, *, assigned: str) -> str | None:
-        """Return whose answer an annotation is, by the address of its author."""
-        if annotation.author not in self._emails:
-            self._emails.update(api.emails())
-        email = self._emails.get(annotation.author, "")
-        with self.database.read() as connection:
-            addresses = read_addresses(connection)
-        person = next((one for one, known in addresses.items() if known == email), None)
-        return assigned if person is None and studio.unknown == "assigned" else person
+    def _email(self, api: StudioApi, author: int) -> str:
+        """Return the address of an account; all of them are asked for once a look, an unknown one is nobody's."""
+        if self._emails is None:
+            self._emails = api.emails()
+        return self._emails.get(author, "")

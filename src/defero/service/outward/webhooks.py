@@ -18,15 +18,17 @@ from defero.service.flow.hooks import RecordDelivery
 from defero.service.outward.requesting import send
 from defero.service.store.database import Database
 from defero.service.store.log import read_log
-from defero.service.store.saved_views import open_ledger
+from defero.service.store.saved_views import read_hooks
 from defero.service.store.tables import SECRETS
-from defero.service.views.hooks import Hook
+from defero.service.store.turn import Turn
+from defero.service.views.hooks import LONGEST_WAIT, Hook
 
 MOST_ENTRIES = 100
 """Of one delivery."""
-FIRST_WAIT, LONGEST_WAIT = 2.0, 3_600.0
+FIRST_WAIT = 2.0
 """Seconds until a delivery that failed is tried again; twice as long after each further failure."""
 _SECONDS = 10.0
+_TURN = 0x6465666572_71
 
 Post = Callable[[str, bytes, Mapping[str, str]], int]
 """From URL, body and headers to the HTTP status; 0 where nobody replied."""
@@ -48,7 +50,7 @@ def secret_name(hook: str) -> str:
 
 
 class Courier:
-    """Sends what waits for each webhook.
+    """Sends what waits for each webhook; of several server processes one at a time does.
 
     Parameters
     ----------
@@ -58,22 +60,38 @@ class Courier:
     clock : callable
     post : callable
         Makes the request.
+    stopped : callable
+        Whether to begin no further delivery.
     """
 
     def __init__(
-        self, database: Database, do: Callable[[Command], Any], *, clock: Callable[[], float], post: Post | None = None
+        self,
+        database: Database,
+        do: Callable[[Command], Any],
+        *,
+        clock: Callable[[], float],
+        post: Post | None = None,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self.database, self.do, self.clock, self.post = database, do, clock, post or post_once
+        self.stopped, self._turn = stopped, Turn(database, _TURN)
 
     def deliver(self) -> int:
         """Send one delivery to each webhook for which something waits; return how many were taken."""
         now, taken = self.clock(), 0
         with self.database.read() as connection:
-            hooks = open_ledger(connection, now=now).hooks
-        for hook in hooks.values():
-            if hook.retry_at <= now:
-                taken += self._send(hook, now)
+            hooks = read_hooks(connection)
+        if not hooks:
+            self._turn.give_back()
+        elif self._turn.held():
+            for hook in hooks.values():
+                if hook.is_due(now) and not self.stopped():
+                    taken += self._send(hook, now)
         return taken
+
+    def close(self) -> None:
+        """Let another process go on."""
+        self._turn.give_back()
 
     def _send(self, hook: Hook, now: float) -> bool:
         with self.database.read() as connection:

@@ -2,10 +2,13 @@
 
 import csv
 import io
+from collections.abc import Sequence
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from sqlalchemy import Connection, func, select
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from defero.service.access.forms import form_of
@@ -42,6 +45,19 @@ def cases(
     added: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
     """Show the last cases, or those of an id or a key."""
+    return cases_page(request, office, find=find, added=added)
+
+
+def cases_page(
+    request: Request,
+    office: Office,
+    *,
+    find: str = "",
+    added: int | None = None,
+    table: str = "",
+    problem: Problem | None = None,
+) -> Response:
+    """Return the page; a table that was refused comes back with what is wrong."""
     with office.database.read() as connection:
         ids = _found(connection, find.strip())
         states, known, names = read_cases(connection, ids), read_contents(connection, ids), read_names(connection)
@@ -55,15 +71,30 @@ def cases(
         if one in states
     ]
     columns = office.team.router.recipe.inputs if office.team.router.recipe is not None else ()
-    return render(request, "cases.html", rows=rows, find=find, added=added, columns=columns, most=MOST_CASES)
+    return render(
+        request,
+        "cases.html",
+        status=200 if problem is None else problem.status,
+        rows=rows,
+        find=find,
+        added=added,
+        columns=columns,
+        most=MOST_CASES,
+        table=table,
+        problem=problem,
+    )
 
 
 @router.post(PAGE)
 async def add(request: Request, office: InOffice) -> Response:
     """Bring the cases of a table; columns that the model does not need are left out."""
-    rows = rows_of(needed(await form_of(request), "table"), office.team)
-    team = office.team
-    await done(office, AddCases([None] * len(rows), rows, team.matrix(rows), team.version))
+    table, team = needed(await form_of(request), "table"), office.team
+    try:
+        rows = await run_in_threadpool(rows_of, table, team)
+        matrix = await run_in_threadpool(team.matrix, rows)
+        await done(office, AddCases([None] * len(rows), rows, matrix, team.version))
+    except Problem as problem:
+        return await run_in_threadpool(cases_page, request, office, table=table, problem=problem)
     return RedirectResponse(f"{PAGE}?added={len(rows)}", 303)
 
 
@@ -91,21 +122,32 @@ def rows_of(table: str, team: Team) -> list[Row]:
     """Return the cases of a table as text: numbers as numbers, blanks as null; at most a thousand."""
     recipe = team.router.recipe
     reader = csv.DictReader(io.StringIO(table.strip("\ufeff \n")))
-    columns = list(reader.fieldnames or ()) if recipe is None else list(recipe.inputs)
-    absent = sorted(set(columns) - set(reader.fieldnames or ()))
+    columns = list(_header(reader)) if recipe is None else list(recipe.inputs)
+    absent = sorted(set(columns) - set(_header(reader)))
     if absent:
         raise Problem(422, f"The first line must name the columns of the model; missing: {', '.join(absent[:10])}.")
+    try:
+        lines = list(islice(reader, MOST_CASES + 1))
+    except csv.Error as error:  # a quote that is never closed, a cell of a megabyte
+        raise Problem(422, f"Line {reader.line_num} cannot be read: {error}.") from error
+    if len(lines) > MOST_CASES:
+        raise Problem(422, f"At most {MOST_CASES:,} cases at once.")
     rows: list[Row] = []
-    for line in reader:
+    for line in lines:
         cells: dict[str, Any] = {name: _value(line[name]) for name in columns}
         if recipe is None and any(not isinstance(cell, float) for cell in cells.values()):
             raise Problem(422, f"Case {len(rows) + 1}: every value must be a number, the model was fitted on an array.")
         rows.append(cells if recipe is not None else list(cells.values()))
-        if len(rows) > MOST_CASES:
-            raise Problem(422, f"At most {MOST_CASES:,} cases at once.")
     if not rows:
         raise Problem(422, "The table has no case below its first line.")
     return rows
+
+
+def _header(reader: "csv.DictReader[str]") -> Sequence[str]:
+    try:
+        return reader.fieldnames or ()
+    except csv.Error as error:
+        raise Problem(422, f"The first line cannot be read: {error}.") from error
 
 
 def _value(cell: str | None) -> Any:
@@ -123,6 +165,8 @@ def _found(connection: Connection, find: str) -> list[str]:
     if not find:
         query = select(CASES.c.case_id).order_by(*(one.desc() for one in IN_ORDER))
         return [row[0] for row in connection.execute(query.limit(MOST_LISTED))]
+    if not find.isprintable():  # PostgreSQL takes no NUL
+        return []
     query = select(CONTENTS.c.case_id).where((CONTENTS.c.key == find) | (CONTENTS.c.case_id == find))
     by_content = [row[0] for row in connection.execute(query.limit(MOST_LISTED))]
     return by_content or [find]

@@ -1,5 +1,6 @@
 """What an expert does in the inbox: answer, skip, undo, be away. Each form leads back to the inbox."""
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -23,7 +24,7 @@ MOST_NOTE = 500
 async def answer(request: Request, office: InOffice) -> Response:
     """Keep an answer; the next question comes up."""
     form, person = await form_of(request), caller_of(request).person
-    case = needed(form, "case")
+    case = case_in(form)
     await done(office, GiveAnswer(case, person, needed(form, "answer"), person))
     return RedirectResponse(f"/inbox?last={case}", 303)
 
@@ -32,7 +33,7 @@ async def answer(request: Request, office: InOffice) -> Response:
 async def skip(request: Request, office: InOffice) -> Response:
     """Give a question back, with a reason."""
     form, person = await form_of(request), caller_of(request).person
-    case, note = needed(form, "case"), needed(form, "note").strip()
+    case, note = case_in(form), needed(form, "note").strip()
     if not note or len(note) > MOST_NOTE or not note.isprintable():
         raise Problem(422, f"note: say in 1 to {MOST_NOTE} characters why you skip this question.")
     await done(office, Skip(case, person, person, note))
@@ -43,7 +44,7 @@ async def skip(request: Request, office: InOffice) -> Response:
 async def undo(request: Request, office: InOffice) -> Response:
     """Take the last answer back; its question comes up again."""
     form, person = await form_of(request), caller_of(request).person
-    case = needed(form, "case")
+    case = case_in(form)
     await done(office, Undo(case, person, person))
     return RedirectResponse(f"/inbox?case={case}&last={case}", 303)
 
@@ -54,6 +55,14 @@ async def availability(request: Request, office: InOffice) -> Response:
     form, person = await form_of(request), caller_of(request).person
     await done(office, ChangePerson(person, {"available": needed(form, "available") == "yes"}, person))
     return RedirectResponse("/inbox", 303)
+
+
+def case_in(form: dict[str, str]) -> str:
+    """Return the case of a form; raises `Problem` where it is no id."""
+    case = needed(form, "case")
+    if not re.fullmatch(r"c[1-9][0-9]{0,17}", case):
+        raise Problem(404, "There is no such case.")
+    return case
 
 
 def needed(form: dict[str, str], name: str) -> str:

@@ -34,7 +34,7 @@ def now_panel(sight: Sight) -> dict[str, Any]:
     today = Period(sight.period.last, sight.period.last)
     oldest = [one.oldest for one in sight.waiting.values() if one.oldest is not None]
     return {
-        "today": flow(sight.counts, today),
+        "today": flow(sight.of(), today),
         "n_waiting": sum(one.n for one in sight.waiting.values()),
         "oldest": min(oldest, default=None),
     }
@@ -42,7 +42,7 @@ def now_panel(sight: Sight) -> dict[str, Any]:
 
 def flow_panel(sight: Sight) -> dict[str, Any]:
     """Return the flow of each day."""
-    return {"days": flow_by_day(sight.counts, sight.period)}
+    return {"days": flow_by_day(sight.of(), sight.period)}
 
 
 def load_panel(sight: Sight) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def load_panel(sight: Sight) -> dict[str, Any]:
             "name": sight.name(one.person),
             "asked_today": sight.ledger.asked_today[one.person],
             "waiting": sight.waiting.get(one.person, Waiting(0, None)),
-            "did": person_figures(sight.counts, sight.period, one.person),
+            "did": person_figures(sight.of(one.person), sight.period, one.person),
         }
         for one in sight.experts()
     ]
@@ -62,14 +62,16 @@ def load_panel(sight: Sight) -> dict[str, Any]:
 
 def promises_panel(sight: Sight) -> dict[str, Any]:
     """Return promised against kept, of the team and of each expert."""
-    rows = [("the team", flow(sight.counts, sight.period).record())]
-    people = [(one.person, person_figures(sight.counts, sight.period, one.person).record) for one in sight.experts()]
+    rows = [("the team", flow(sight.of(), sight.period).record())]
+    people = [
+        (one.person, person_figures(sight.of(one.person), sight.period, one.person).record) for one in sight.experts()
+    ]
     return {"rows": [*rows, *((sight.name(person), record) for person, record in people)]}
 
 
 def heard_panel(sight: Sight) -> dict[str, Any]:
     """Return promised against kept by how many were heard; and whether panels had somebody who was right."""
-    figures = heard_figures(sums_of(sight.counts, sight.period))
+    figures = heard_figures(sums_of(sight.of(), sight.period))
     names = {ALONE: "nobody", ONE: "one expert", SEVERAL: "two or more"}
     rows = [(names[group], record) for group, record in figures.groups.items()]
     return {"rows": [*rows, ("coverage of two or more", figures.covered)]}
@@ -77,9 +79,9 @@ def heard_panel(sight: Sight) -> dict[str, Any]:
 
 def waiting_panel(sight: Sight) -> dict[str, Any]:
     """Return how long people took to answer, and cases to be settled."""
-    people = [(one.person, sums_of(sight.counts, sight.period, one.person)) for one in sight.experts()]
+    people = [(one.person, sums_of(sight.of(one.person), sight.period, one.person)) for one in sight.experts()]
     rows = [
-        ("case to its answer, with experts", waited([sums_of(sight.counts, sight.period)], "turnaround")),
+        ("case to its answer, with experts", waited([sums_of(sight.of(), sight.period)], "turnaround")),
         ("question to answer, everybody", waited([sums for _, sums in people], "waited")),
         *((sight.name(person), waited([sums], "waited")) for person, sums in people if sums.get("answered")),
     ]
@@ -88,7 +90,7 @@ def waiting_panel(sight: Sight) -> dict[str, Any]:
 
 def money_panel(sight: Sight) -> dict[str, Any]:
     """Return fees and the cost of known errors; with a cost matrix errors cost differently, and are only counted."""
-    did, policy = flow(sight.counts, sight.period), sight.ledger.policy
+    did, policy = flow(sight.of(), sight.period), sight.ledger.policy
     errors = None if policy.cost_matrix is not None else did.errors * policy.error_cost
     return {
         "did": did,
@@ -96,7 +98,7 @@ def money_panel(sight: Sight) -> dict[str, Any]:
         "errors_cost": errors,
         "fee_per_case": ratio(did.fees, did.settled),
         "by_person": [
-            (sight.name(one.person), person_figures(sight.counts, sight.period, one.person).fees)
+            (sight.name(one.person), person_figures(sight.of(one.person), sight.period, one.person).fees)
             for one in sight.experts()
         ],
     }
@@ -105,9 +107,7 @@ def money_panel(sight: Sight) -> dict[str, Any]:
 def change_panel(sight: Sight) -> dict[str, Any]:
     """Return this period beside the one before."""
     everybody = list(sight.ledger.people)
-    two = [
-        (flow(sight.counts, days), mean_wait(sight.counts, days, everybody)) for days in (sight.period, sight.before)
-    ]
+    two = [(flow(sight.of(), days), mean_wait(sight.counts, days, everybody)) for days in (sight.period, sight.before)]
     return {"rows": compared(*two)}
 
 

@@ -27,6 +27,7 @@ router = APIRouter()
 InOffice = Annotated[Office, Depends(office_of)]
 PAGE = "/console/policy"
 MOST_EXAMPLES = 10
+MOST_VERSIONS = 50
 Saved = Annotated[int | None, Query(ge=0, le=MOST_NUMBER)]
 
 
@@ -126,7 +127,7 @@ def policy_page(
 
 
 def versions(office: Office, names: dict[str, str]) -> list[dict[str, Any]]:
-    """Return every version with what it changed, the last one first."""
+    """Return the last versions with what each changed, the last one first; the API has all of them."""
     rows, before = [], Policy().to_dict()
     for one in api.get_policies(office)["policies"]:
         by = names.get(one["by"], one["by"])
@@ -134,7 +135,7 @@ def versions(office: Office, names: dict[str, str]) -> list[dict[str, Any]]:
             {"version": one["version"], "at": one["at"], "by": by, "changes": changes(before, one["policy"], names)}
         )
         before = one["policy"]
-    return rows[::-1]
+    return rows[: -MOST_VERSIONS - 1 : -1]
 
 
 def _current(office: Office) -> Policy:

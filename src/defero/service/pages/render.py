@@ -4,11 +4,14 @@ from typing import Any
 
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.responses import HTMLResponse
 
 from defero.service.access.signing import SESSION_COOKIE, csrf_token
 from defero.service.access.tokens import Caller
 from defero.service.api.caller import the_office
+from defero.service.office import Office
 from defero.service.pages import charts, words
 from defero.service.store.contents import read_names
 
@@ -20,6 +23,7 @@ NAV = {
         ("/console/people", "People"),
         ("/console/policy", "Policy"),
         ("/console/models", "Models"),
+        ("/console/connections", "Connections"),
     ],
 }
 """Links at the top of every page, by role."""
@@ -54,11 +58,18 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
         "now": office.clock(),
     }
     if caller is not None:
-        with office.database.read() as connection:
-            names = read_names(connection)
-        known |= {"nav": NAV.get(caller.role, []), "caller": caller, "caller_name": names.get(caller.person, "")}
+        known |= {"nav": NAV.get(caller.role, []), "caller": caller, "caller_name": _name(office, caller)}
     known["csrf"] = csrf_token(office.key, session)
     return HTMLResponse(_TEMPLATES.get_template(template).render(**known, **values), status)
+
+
+def _name(office: Office, caller: Caller) -> str:
+    """Return the caller's name; none where the database is away, so that the page can say so."""
+    try:
+        with office.database.read() as connection:
+            return read_names(connection).get(caller.person, "")
+    except (OperationalError, PoolTimeout):
+        return ""
 
 
 def caller_or_none(request: Request) -> Caller | None:

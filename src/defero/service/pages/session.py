@@ -23,7 +23,7 @@ def sign_in(request: Request, link: str) -> Response:
     """
     office = the_office(request)
     session = session_of(office.key, link, now=office.clock())
-    caller = None if session is None else office.tokens.caller_of_id(session[0])
+    caller = None if session is None else office.tokens.caller_now(session[0])
     if session is None or caller is None or caller.role not in HOME:
         raise Problem(401, "This link does not work any more; ask the lead for a new one.")
     reply = render(request, "enter.html", home=HOME[caller.role])

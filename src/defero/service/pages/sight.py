@@ -13,6 +13,7 @@ from defero.service.views.drift import MODEL, drift_rows
 from defero.service.views.figures import Counts, Period
 from defero.service.views.ledger import Ledger
 from defero.service.views.people import Person
+from defero.service.views.tallies import TEAM, Tally
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Sight:
     period, before : Period
         The days that are shown, and as many before them.
     counts : tallies of both
+    by_person : {person: tallies}
+        The same, apart for each person: a panel looks at one after the other.
     ledger : Ledger
         People, policy, model and questions of today.
     names : {person: name}
@@ -46,6 +49,7 @@ class Sight:
     period: Period
     before: Period
     counts: Counts
+    by_person: Mapping[str, Counts]
     ledger: Ledger
     names: Mapping[str, str]
     waiting: Mapping[str, Waiting]
@@ -57,6 +61,9 @@ class Sight:
         before = period.before()
         rows = connection.execute(select(TALLIES).where(TALLIES.c.day.between(before.first, period.last)))
         counts = {(row.day, row.person, row.name): row.amount for row in rows}
+        by_person: dict[str, dict[Tally, int]] = {}
+        for tally, amount in counts.items():
+            by_person.setdefault(tally[1], {})[tally] = amount
         open_questions = select(CASES.c.asked, func.count(), func.min(CASES.c.asked_at)).where(
             CASES.c.asked.is_not(None)
         )
@@ -69,10 +76,15 @@ class Sight:
             period,
             before,
             counts,
+            by_person,
             open_ledger(connection, now=now),
             read_names(connection),
             waiting,
         )
+
+    def of(self, person: str = TEAM) -> Counts:
+        """Return the tallies of a person, or of the team."""
+        return self.by_person.get(person, {})
 
     def name(self, person: str) -> str:
         """Return the name of a person."""

@@ -4,13 +4,27 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
 from defero.service.api.app import make_app
 from defero.service.office import Office
-from defero.service.pages import assets, cases, console, drift, inbox, inbox_actions, models, people, policy, session
+from defero.service.pages import (
+    assets,
+    cases,
+    connections,
+    console,
+    drift,
+    inbox,
+    inbox_actions,
+    models,
+    people,
+    policy,
+    session,
+)
 from defero.service.pages.render import render
-from defero.service.problems import TITLES, Problem
+from defero.service.problems import TITLES, Problem, database_away
 
 ROUTERS = (
     session.router,
@@ -23,6 +37,7 @@ ROUTERS = (
     drift.router,
     policy.router,
     models.router,
+    connections.router,
 )
 """One for each page."""
 
@@ -32,7 +47,7 @@ def make_site(office: Office) -> FastAPI:
     app = make_app(office)
     for router in ROUTERS:
         app.include_router(router, include_in_schema=False)
-    for kind in (Problem, HTTPException, RequestValidationError):
+    for kind in (Problem, HTTPException, RequestValidationError, OperationalError, PoolTimeout):
         app.exception_handlers[kind] = _as_page(app.exception_handlers[kind])
     return app
 
@@ -42,7 +57,12 @@ def _as_page(as_json: Any) -> Any:
         reply: Response = await as_json(request, error)
         if request.url.path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
             return reply
-        detail = getattr(error, "detail", "") or "The address has something that this page does not know."
+        if isinstance(error, Problem | HTTPException):
+            detail = str(error.detail)
+        elif isinstance(error, RequestValidationError):
+            detail = "The address has something that this page does not know."
+        else:
+            detail = database_away().detail
         title = TITLES.get(reply.status_code, "Something is wrong")
         if reply.status_code == 401:
             title = "You are not signed in"

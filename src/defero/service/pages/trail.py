@@ -54,9 +54,10 @@ def sentence(fact: Fact, names: Names) -> str:
         case Received():
             return f"Received; scored by model {fact.model} under policy {fact.policy}."
         case Rerouted():
-            return f"{name(fact.person)} was asked in place of {name(fact.instead_of)}: {percent(fact.p_person)} right."
+            asked = f"{name(fact.person)} was asked in place of {name(fact.instead_of)}"
+            return f"{asked}; P(right) is {percent(fact.p_person)}."
         case Asked():
-            return f"{name(fact.person)} was asked, expected to be right with {percent(fact.p_person)}."
+            return f"{name(fact.person)} was asked; P(right) is {percent(fact.p_person)}."
         case Answered():
             sent = "" if fact.by == fact.person else f", sent by {name(fact.by)}"
             return f"{name(fact.person)} answered {fact.answer}{sent}{'' if fact.counted else ', too late to count'}."
@@ -68,7 +69,7 @@ def sentence(fact: Fact, names: Names) -> str:
             return f"{name(fact.person)} did not answer in time."
         case Settled():
             heard = ", ".join(map(name, fact.heard)) or "nobody"
-            return f"Settled: {fact.label}, right with {percent(fact.p_right)}; heard: {heard}."
+            return f"Settled: {fact.label}; P(right) is {percent(fact.p_right)}; heard: {heard}."
         case Outcome():
             return f"The outcome is {fact.label}, by {name(fact.by)}."
         case CallBegun():

@@ -7,12 +7,18 @@ NOTHING = "–"
 
 
 def percent(share: float | None) -> str:
-    """Return a share in percent.
+    """Return a share in percent; one that is nearly all or nothing is not rounded to it.
 
-    >>> percent(0.8349), percent(None)
-    ('83 %', '–')
+    >>> percent(0.8349), percent(None), percent(1.0), percent(0.998), percent(0.99997), percent(0.0004)
+    ('83 %', '–', '100 %', '99.8 %', '> 99.9 %', '< 0.1 %')
     """
-    return NOTHING if share is None else f"{100 * share:.0f} %"
+    if share is None:
+        return NOTHING
+    if 0.995 <= share < 1:
+        return "> 99.9 %" if share >= 0.9995 else f"{100 * share:.1f} %"
+    if 0 < share < 0.005:
+        return "< 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"
+    return f"{100 * share:.0f} %"
 
 
 def money(amount: float | None) -> str:

@@ -1,5 +1,6 @@
 """Database: an engine for the one writer and one for readers, with the settings that keep every commit on disk."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,18 @@ from defero.core.errors import InputError
 LOCK = 0x6465666572_6F
 """Of PostgreSQL's advisory locks: whoever writes holds it until the commit, so that writers come in turn."""
 _BUSY_MS = 30_000
+_READERS = 20
+"""Connections of readers at once; more wait. The one writer has its own."""
+_CONNECT = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+_SESSION = {
+    "synchronous_commit": "on",
+    "lock_timeout": f"{_BUSY_MS}ms",
+    "idle_in_transaction_session_timeout": "120s",
+    "tcp_keepalives_idle": "30",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "3",
+}
+"""Of each session of PostgreSQL: a process that is gone, or stands still, must not hold the lock of writers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +50,10 @@ class Database:
         """Return the database of a URL, or of a path to an SQLite file."""
         url = database_url(where)
         if url.get_backend_name() == "sqlite":
+            _make_private(url.database)
             writer, reader = _sqlite(url, begin="BEGIN IMMEDIATE"), _sqlite(url, begin="BEGIN")
         else:
-            writer = reader = _postgresql(url)
+            writer, reader = _postgresql(url, most=5), _postgresql(url, most=_READERS)
         return cls(url, writer, reader)
 
     @property
@@ -90,12 +104,21 @@ def database_url(where: str) -> URL:
     return url.set(drivername="postgresql+psycopg") if url.get_backend_name() == "postgresql" else url
 
 
-def _sqlite(url: URL, *, begin: str) -> Engine:
-    if url.database in (None, "", ":memory:"):
+def _make_private(file: str | None) -> None:
+    """Create the file of a new database for its owner alone; SQLite gives its other files the same mode."""
+    if file in (None, "", ":memory:"):
         raise InputError("must be a file: what is in memory is lost.", argument="database")
-    engine = create_engine(
-        url, connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False}, hide_parameters=True
-    )
+    if str(file).startswith("file:"):  # a URI of SQLite, whose file is made already
+        return
+    try:
+        os.close(os.open(str(file), os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise InputError(f"cannot be written: {file} ({error.strerror}).", argument="database") from error
+
+
+def _sqlite(url: URL, *, begin: str) -> Engine:
+    connect = {"timeout": _BUSY_MS / 1000, "check_same_thread": False}
+    engine = create_engine(url, connect_args=connect, hide_parameters=True, pool_size=5, max_overflow=_READERS - 5)
 
     @event.listens_for(engine, "connect")
     def _settings(connection: Any, _: Any) -> None:
@@ -110,13 +133,16 @@ def _sqlite(url: URL, *, begin: str) -> Engine:
     return engine
 
 
-def _postgresql(url: URL) -> Engine:
-    engine = create_engine(url, pool_pre_ping=True, hide_parameters=True)
+def _postgresql(url: URL, *, most: int) -> Engine:
+    connect = {name: value for name, value in _CONNECT.items() if name not in url.query}
+    pool = {"pool_size": min(5, most), "max_overflow": max(0, most - 5), "pool_pre_ping": True}
+    engine = create_engine(url, connect_args=connect, hide_parameters=True, **pool)
 
     @event.listens_for(engine, "connect")
     def _settings(connection: Any, _: Any) -> None:
         with connection.cursor() as cursor:
-            cursor.execute("SET SESSION synchronous_commit = on")
+            for name, value in _SESSION.items():
+                cursor.execute(f"SET SESSION {name} = '{value}'")
         connection.commit()
 
     return engine

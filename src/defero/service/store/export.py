@@ -10,30 +10,36 @@ from sqlalchemy import Connection, select
 
 from defero.service.flow.team import Team
 from defero.service.store.contents import read_contents, read_names
-from defero.service.store.log import read_log
+from defero.service.store.database import Database
+from defero.service.store.log import last_seq, read_log
 from defero.service.store.saved_views import read_cases
 from defero.service.store.tables import CONTENTS
 
 _AT_ONCE = 500
 
 
-def csv_lines(connection: Connection, team: Team) -> Iterator[str]:
+def csv_lines(database: Database, team: Team) -> Iterator[str]:
     """Yield the lines of the table. Erased cases are left out; a case without an outcome has a blank there.
 
-    An answer that came too late to count is an answer all the same, and is in the table.
+    An answer that came too late to count is an answer all the same, and is in the table. Each piece is read for
+    itself: a client that reads slowly holds no connection.
     """
-    names = read_names(connection)
+    with database.read() as connection:
+        names, features = read_names(connection), _feature_names(team, connection)
+        last = last_seq(connection)
     experts = [names.get(person, person) for person in team.people]
-    features = _feature_names(team, connection)
     taken = {*features, *experts}
     yield _line([_free("case", taken), *features, *experts, _free("outcome", taken)])
-    piece: list[str] = []
-    for entry in read_log(connection, kinds=("received",)):
-        piece.append(str(entry.case))
-        if len(piece) == _AT_ONCE:
-            yield from _rows(connection, team, features, piece)
-            piece = []
-    yield from _rows(connection, team, features, piece)
+    after = 0
+    while True:
+        with database.read() as connection:
+            entries = list(read_log(connection, after=after, kinds=("received",), limit=_AT_ONCE))
+            cases = [str(entry.case) for entry in entries if entry.seq <= last]
+            lines = list(_rows(connection, team, features, cases))
+        yield from lines
+        if len(cases) < _AT_ONCE:
+            return
+        after = entries[-1].seq
 
 
 def _rows(connection: Connection, team: Team, features: list[str], cases: list[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 
 from defero.service.events.entry import to_json
 from defero.service.flow.desk import Request
@@ -12,6 +12,9 @@ from defero.service.store.tables import REQUESTS
 
 KEPT_SECONDS = 7 * 86_400.0
 """A key is forgotten after a week."""
+MOST_KEPT = 1_000_000
+"""Keys; beyond, the oldest are forgotten before their week is over."""
+_AT_ONCE = 5_000
 
 
 def read_requests(connection: Connection, keys: Iterable[str]) -> dict[str, Request]:
@@ -29,6 +32,14 @@ def write_requests(connection: Connection, done: Mapping[str, Request], *, now: 
     insert_rows(connection, REQUESTS, rows)
 
 
-def forget_requests(connection: Connection, *, now: float) -> None:
-    """Forget keys that are older than a week."""
-    connection.execute(delete(REQUESTS).where(REQUESTS.c.at < now - KEPT_SECONDS))
+def forget_requests(connection: Connection, *, now: float, most: int = MOST_KEPT) -> int:
+    """Forget some keys that are older than a week, or too many; return how many, 0 once there is nothing to forget.
+
+    A few thousand at a time: whoever writes waits for the end of this transaction.
+    """
+    n_kept = connection.execute(select(func.count()).select_from(REQUESTS)).scalar() or 0
+    oldest = select(REQUESTS.c.key).order_by(REQUESTS.c.at)
+    too_many = oldest.limit(min(_AT_ONCE, max(0, n_kept - most)))
+    expired = oldest.where(REQUESTS.c.at < now - KEPT_SECONDS).limit(_AT_ONCE)
+    keys = [row[0] for query in (too_many, expired) for row in connection.execute(query)]
+    return connection.execute(delete(REQUESTS).where(REQUESTS.c.key.in_(set(keys)))).rowcount if keys else 0

@@ -50,7 +50,7 @@ def _read_ledger(connection: Connection, seq: int, now: float) -> Ledger:
     if settings.get("candidate", "null") != "null":
         ledger.candidate = ModelLoaded(**_model(settings["candidate"]))
     if "hooks" in settings:
-        ledger.hooks = {hook: Hook.from_dict(one) for hook, one in json.loads(settings["hooks"]).items()}
+        ledger.hooks = _hooks(settings["hooks"])
     if "language_models" in settings:
         ledger.language_models = _language_models(settings["language_models"])
     if settings.get("studio", "null") != "null":
@@ -73,6 +73,12 @@ def read_language_models(connection: Connection) -> dict[str, LanguageModel]:
     """Return the experts whose questions a language model answers."""
     saved = connection.execute(select(SETTINGS.c.state).where(SETTINGS.c.name == "language_models")).scalar()
     return {} if saved is None else _language_models(saved)
+
+
+def read_hooks(connection: Connection) -> dict[str, Hook]:
+    """Return the webhooks."""
+    saved = connection.execute(select(SETTINGS.c.state).where(SETTINGS.c.name == "hooks")).scalar()
+    return {} if saved is None else _hooks(saved)
 
 
 def read_studio(connection: Connection) -> Studio | None:
@@ -155,6 +161,10 @@ def _case_row(state: CaseState) -> tuple[object, ...]:
     """Return the values of `CASES`, in the order of its columns."""
     times = (state.asked_at, state.due, state.settled_at)
     return (state.case, state.received_at, state.asked, *times, state.erased, to_json(state.to_dict()))
+
+
+def _hooks(saved: str) -> dict[str, Hook]:
+    return {hook: Hook.from_dict(one) for hook, one in json.loads(saved).items()}
 
 
 def _language_models(saved: str) -> dict[str, LanguageModel]:

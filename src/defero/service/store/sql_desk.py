@@ -78,6 +78,7 @@ class SqlDesk:
     def erase_case(self, case: str) -> None:
         """Remove the content of a case."""
         self._contents.pop(case, None)
+        self._notes = [note for note in self._notes if note[1] != case]  # of the same round
         contents.erase_case(self.connection, case)
 
     def first_entries(self, cases: Iterable[str]) -> dict[str, list[Entry]]:
@@ -91,14 +92,18 @@ class SqlDesk:
         """Return all entries about a case that are in the log."""
         return log.of_cases(self.connection, [case])
 
-    def open_questions(self, *, due_before: float | None = None, person: str | None = None) -> list[str]:
-        """Return the cases whose question is due, or is with a person."""
+    def open_questions(
+        self, *, due_before: float | None = None, person: str | None = None, people: Iterable[str] | None = None
+    ) -> list[str]:
+        """Return the cases whose question is due, or is with a person, or with one of some people."""
         in_order = (CASES.c.asked_at, func.length(CASES.c.case_id), CASES.c.case_id)  # c9 before c10
         query = select(CASES.c.case_id).where(CASES.c.asked.is_not(None)).order_by(*in_order).limit(_AT_ONCE)
         if due_before is not None:
             query = query.where(CASES.c.due <= due_before)
         if person is not None:
             query = query.where(CASES.c.asked == person)
+        if people is not None:
+            query = query.where(CASES.c.asked.in_(list(people)))
         return [row[0] for row in self.connection.execute(query)]
 
     def request(self, key: str) -> Request | None:

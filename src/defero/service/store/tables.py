@@ -61,6 +61,7 @@ REQUESTS = Table(
     Column("digest", String(64), nullable=False),
     Column("at", Double, nullable=False),
     Column("cases", Text, nullable=False),
+    Index("requests_by_time", "at"),
 )
 """Idempotency keys: whose, of what content, and which cases came of it."""
 

@@ -11,10 +11,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from sqlalchemy.exc import DBAPIError, OperationalError
+
 from defero.service.flow.command import Command, Round, do_all
 from defero.service.flow.models import Shelf
 from defero.service.flow.team import Team
-from defero.service.problems import Problem
+from defero.service.problems import InDoubt, Problem
+from defero.service.store import log
 from defero.service.store.database import Database
 from defero.service.store.saved_views import open_ledger, save_ledger
 from defero.service.store.sql_desk import SqlDesk
@@ -23,7 +26,7 @@ from defero.service.views.ledger import Ledger
 MOST_COMMANDS = 64
 """Of one commit; more would make the first wait too long."""
 MOST_CASES = 2_000
-"""New cases of one commit."""
+"""Cases of one commit."""
 _STOP = object()
 
 Job = tuple[Command, "Future[Any]"]
@@ -39,6 +42,11 @@ class Writer:
         Who decides; replaced as a whole when another model takes over.
     clock : callable
         Gives the time in seconds since 1970.
+
+    Attributes
+    ----------
+    waiting_cases : int
+        Of the commands that wait: what they hold in memory.
     """
 
     def __init__(
@@ -52,6 +60,8 @@ class Writer:
         self._names: dict[str, str] = {}
         self._jobs: queue.Queue[Any] = queue.Queue()
         self._thread: threading.Thread | None = None
+        self.waiting_cases = 0
+        self._counting = threading.Lock()
 
     def start(self) -> None:
         """Begin to work."""
@@ -68,6 +78,8 @@ class Writer:
     def submit(self, command: Command) -> "Future[Any]":
         """Queue a command; its future has the reply once it is on disk."""
         future: Future[Any] = Future()
+        with self._counting:
+            self.waiting_cases += n_cases_of(command)
         self._jobs.put((command, future))
         return future
 
@@ -76,24 +88,49 @@ class Writer:
         """How many commands wait."""
         return self._jobs.qsize()
 
+    @property
+    def working(self) -> bool:
+        """Whether commands are done; a server whose writer died must not be sent any."""
+        return self._thread is not None and self._thread.is_alive()
+
     def do(self, commands: Sequence[Command]) -> list[Any]:
         """Do commands in one transaction, and commit it; each gives its reply or a `Problem`."""
         now = self.clock()
         keys = [key for one in commands if (key := getattr(one, "request", None)) is not None]
         before, self._views = self._views, None  # a transaction that fails leaves nothing to go on from
-        with self.database.write() as connection:
-            cases = [case for one in commands for case in one.cases]
-            ledger = open_ledger(connection, now=now, cases=cases, before=before)
-            same = before is not None and ledger.people is before.people  # nobody wrote in between
-            desk = SqlDesk(connection, now=now, keys=keys, names=self._names if same else None)
-            results = do_all(Round(ledger, desk, *self._teams(ledger)), commands)
-            save_ledger(connection, ledger)
-            desk.flush()
-            names = desk.names()
+        ledger: Ledger | None = None
+        try:
+            with self.database.write() as connection:
+                cases = [case for one in commands for case in one.cases]
+                opened = open_ledger(connection, now=now, cases=cases, before=before)
+                same = before is not None and opened.people is before.people  # nobody wrote in between
+                desk = SqlDesk(connection, now=now, keys=keys, names=self._names if same else None)
+                results = do_all(Round(opened, desk, *self._teams(opened)), commands)
+                save_ledger(connection, opened)
+                desk.flush()
+                names, ledger = desk.names(), opened
+        except DBAPIError:
+            if ledger is None or not self._is_written(ledger):  # it failed before the commit, or with it
+                raise
         self._views, self._names = ledger.following(now), names
         self.commits += 1
         self.commands += len(commands)
         return results
+
+    def _is_written(self, ledger: Ledger) -> bool:
+        """Whether a commit holds whose reply got lost; what is done already must not be done again.
+
+        The lock of a writing transaction waits for the end of the commit, should it still be under way.
+        """
+        if not ledger.entries:
+            return False
+        last = ledger.entries[-1]
+        try:
+            with self.database.write() as connection:
+                found = list(log.read_log(connection, after=last.seq - 1, limit=1))
+        except DBAPIError as error:
+            raise InDoubt from error
+        return bool(found) and (found[0].seq, found[0].at, found[0].body()) == (last.seq, last.at, last.body())
 
     def _teams(self, ledger: Ledger) -> tuple[Team, Team | None]:
         """Return who decides by the log, and the model beside it where it is on this machine."""
@@ -112,6 +149,8 @@ class Writer:
             if first is _STOP:
                 return
             jobs, stop = self._gather(first)
+            with self._counting:
+                self.waiting_cases -= sum(n_cases_of(command) for command, _ in jobs)
             # Whoever hung up before we began gets nothing done; from here on nobody can.
             self._settle([job for job in jobs if job[1].set_running_or_notify_cancel()])
             if stop:
@@ -119,7 +158,7 @@ class Writer:
 
     def _gather(self, first: Job) -> tuple[list[Job], bool]:
         """Return the first job and those that wait behind it, and whether to stop after them."""
-        jobs, n_cases = [first], len(getattr(first[0], "rows", ()))
+        jobs, n_cases = [first], n_cases_of(first[0])
         while len(jobs) < MOST_COMMANDS and n_cases < MOST_CASES:
             try:
                 job = self._jobs.get_nowait()
@@ -128,7 +167,7 @@ class Writer:
             if job is _STOP:
                 return jobs, True
             jobs.append(job)
-            n_cases += len(getattr(job[0], "rows", ()))
+            n_cases += n_cases_of(job[0])
         return jobs, False
 
     def _settle(self, jobs: Sequence[Job]) -> None:
@@ -136,6 +175,10 @@ class Writer:
             return
         try:
             results = self.do([command for command, _ in jobs])
+        except (OperationalError, InDoubt) as error:  # of the database: each of them alone would wait as long
+            for _, future in jobs:
+                future.set_exception(error)
+            return
         except Exception as error:  # the transaction is rolled back: nobody's request was done
             if len(jobs) > 1:  # it may be one of them: each gets a transaction of its own
                 for command, future in jobs:
@@ -148,3 +191,8 @@ class Writer:
                 future.set_exception(result)
             else:
                 future.set_result(result)
+
+
+def n_cases_of(command: Command) -> int:
+    """Return how many cases a command brings or is about."""
+    return max(len(getattr(command, "rows", ())), len(command.cases))

@@ -130,7 +130,11 @@ def flow(counts: Counts, days: Period) -> Flow:
 
 def flow_by_day(counts: Counts, days: Period) -> list[tuple[str, Flow]]:
     """Return the flow of each day; a day without entries is there with zeros."""
-    return [(day, flow(counts, Period(day, day))) for day in days.days()]
+    by_day: dict[str, dict[Tally, int]] = {day: {} for day in days.days()}
+    for tally, amount in counts.items():
+        if tally[1] == TEAM and tally[0] in by_day:
+            by_day[tally[0]][tally] = amount
+    return [(day, flow(own, Period(day, day))) for day, own in by_day.items()]
 
 
 def person_figures(counts: Counts, days: Period, person: str) -> PersonFigures:
@@ -154,8 +158,9 @@ def sums_of(counts: Counts, days: Period, person: str = TEAM) -> dict[str, int]:
 
 def mean_wait(counts: Counts, days: Period, people: Iterable[str]) -> float | None:
     """Return the mean seconds from question to answer, over people."""
-    waited = n_answers = 0
-    for person in people:
-        waited += total(counts, days, "waited", person)
-        n_answers += total(counts, days, "answered", person)
-    return ratio(waited / 1000, n_answers)
+    of_them = set(people)
+    sums = {"waited": 0, "answered": 0}
+    for (day, person, name), amount in counts.items():
+        if name in sums and person in of_them and days.holds(day):
+            sums[name] += amount
+    return ratio(sums["waited"] / 1000, sums["answered"])

@@ -22,6 +22,8 @@ KINDS = (
     "model_changed",
 )
 """What a webhook may be sent."""
+LONGEST_WAIT = 3_600.0
+"""Seconds until a delivery that failed is tried again, at most."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Hook:
     upto: int
     failures: int = 0
     retry_at: float = 0.0
+
+    def is_due(self, now: float) -> bool:
+        """Whether something may be sent now; a time further ahead than any wait is that of a clock that was wrong."""
+        return not now < self.retry_at <= now + LONGEST_WAIT
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Hook":

@@ -9,7 +9,7 @@ from defero.service.events import CallBegun, CallEnded, CallFailed, Entry, Label
 AHEAD = 1.0
 """Seconds by which calls may run ahead of an even pace."""
 _MINUTE = 60.0
-_STATE = ("person", "next_at", "failures", "status")
+_STATE = ("person", "next_at", "last_at", "failures", "status")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class LanguageModel:
         Further members of the request, such as {"temperature": 0}.
     next_at : float
         Calls keep an even pace: at most `AHEAD` seconds before this time.
+    last_at : float, optional
+        When it was called last.
     failures : int
         Calls in a row that failed.
     status : int, optional
@@ -62,6 +64,7 @@ class LanguageModel:
     per_minute: int = 60
     options: Mapping[str, Any] = field(default_factory=dict)
     next_at: float = 0.0
+    last_at: float | None = None
     failures: int = 0
     status: int | None = None
 
@@ -76,8 +79,13 @@ class LanguageModel:
         return {name: value for name, value in vars(self).items() if name not in _STATE}
 
     def may_call(self, now: float) -> bool:
-        """Whether a call keeps the pace."""
-        return self.next_at <= now + AHEAD
+        """Whether a call keeps the pace; a time further ahead than any pause is that of a clock that was wrong.
+
+        >>> model = LanguageModel("p1", "https://a.example", "m", next_at=110.0, within=600.0)
+        >>> model.may_call(100.0), model.may_call(109.5), replace(model, next_at=1e6).may_call(100.0)
+        (False, True, True)
+        """
+        return not now + AHEAD < self.next_at <= now + self.within + 2 * _MINUTE
 
     def price(self, tokens_in: int | None, tokens_out: int | None) -> float:
         """Return what a call costs.
@@ -107,11 +115,12 @@ def apply(models: Mapping[str, LanguageModel], entry: Entry) -> dict[str, Langua
         case LanguageModelSet() if not fact.terms:
             changed.pop(fact.person, None)
         case LanguageModelSet():
-            next_at = 0.0 if before is None else before.next_at
-            changed[fact.person] = LanguageModel.from_dict({**fact.terms, "person": fact.person, "next_at": next_at})
+            kept = {} if before is None else {"next_at": before.next_at, "last_at": before.last_at}
+            changed[fact.person] = LanguageModel.from_dict({**fact.terms, "person": fact.person, **kept})
         case CallBegun() if before is not None:
             pace = (_MINUTE + AHEAD) / before.per_minute
-            changed[fact.person] = replace(before, next_at=max(before.next_at, entry.at) + pace)
+            start = entry.at if before.may_call(entry.at - AHEAD) else before.next_at
+            changed[fact.person] = replace(before, next_at=start + pace, last_at=entry.at)
         case CallFailed() if before is not None:
             slower = fact.retry_at if fact.status == 429 and fact.retry_at is not None else 0.0
             next_at = max(before.next_at, slower)

@@ -17,6 +17,16 @@ LEAST_LEARN, LEAST_CASES = 10, 20
 """Two cases for each of the five folds that training looks at, and as many more for the other three parts."""
 
 
+def check_cases(cases: object) -> None:
+    """Refuse a table that was not read yet."""
+    if cases is not None and not isinstance(cases, Cases):
+        got = f"the text {cases!r}" if isinstance(cases, str) else type(cases).__name__
+        raise InputError(
+            f"must be what read_cases returned, got {got}; pass read_cases(table, label=..., expert_names=[...]).",
+            argument="cases",
+        )
+
+
 def check_test_share(test_share: float | None, *, split: str | None) -> None:
     """Refuse a share that cannot be."""
     if test_share is not None and not 0 < test_share < 1:
@@ -62,18 +72,22 @@ def checked_parts(
 def _check_table(cases: Cases, *, where: str) -> None:
     """Refuse cells that cannot be used, with the file and the row, and labels that cannot be learned."""
     table = cases.table
+    if len(table) < LEAST_CASES:
+        raise TableError(
+            f"{cases.source}: {_too_few(len(table))}; expected at least {LEAST_CASES}: {LEAST_LEARN} to learn "
+            "from, and 3 or 4 each to calibrate, to conformalize and for the test. Dozens make a start, hundreds a "
+            "team."
+        )
     if cases.pictures is None:
         FeatureRecipe.check(table.features, text=cases.file.text, source=cases.source, first_row=cases.first_row)
     if table.n_classes < 2:
         raise TableError(f"{where}: the label is {table.classes[0]!s} in every row, so there is nothing to learn.")
     if table.classes.dtype.kind == "f" and (table.classes % 1 != 0).any():
         raise TableError(f"{where}: labels must be words or whole numbers, got {join_names(table.classes, most=3)}.")
-    if len(table) < LEAST_CASES:
-        raise TableError(
-            f"{cases.source}: {len(table)} cases are too few; expected at least {LEAST_CASES}: {LEAST_LEARN} to learn "
-            "from, and 3 or 4 each to calibrate, to conformalize and for the test. Dozens make a start, hundreds a "
-            "team."
-        )
+
+
+def _too_few(n_cases: int) -> str:
+    return "1 case is too few" if n_cases == 1 else f"{n_cases} cases are too few"
 
 
 def _check_classes(cases: Cases, learn: "ExpertTable", *, where: str, cuts: dict[str, str | None]) -> None:

@@ -14,7 +14,7 @@ from defero.study.fitting.choices import FitChoices
 from defero.study.fitting.notes import few_groups, notes_on
 from defero.study.fitting.shared_answers import shared_in
 from defero.study.judging.fresh_cases import seen_groups, seen_keys
-from defero.study.money.given import TeamTerms
+from defero.study.money.given import TeamTerms, unpayable
 
 
 def fit_team(
@@ -69,6 +69,7 @@ def fit_team(
         *stage_notes,
         *_no_asking(team),
         *choices.without_effect(fees),
+        *unpayable(money.terms),
         *few_groups(cases, parts, groups=cuts["groups"]),
         *notes_on(cases, team),
     ]
@@ -193,4 +194,6 @@ def _facts(
         groups=cuts["groups"],
         time=cuts["time"],
         split=cuts["split"],
+        blank=file.blank,
+        rename={written: meant for written, meant in file.spellings.meant.items() if written not in file.blank},
     )

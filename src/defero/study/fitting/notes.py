@@ -1,7 +1,6 @@
 """What `Study.fit` tells of a table: its parts, its columns, and what looks like a mistake."""
 
 import re
-from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -11,9 +10,9 @@ from defero.core.wording import join_names
 from defero.data.answers.class_codes import NO_CLASS, matching_codes
 from defero.data.case_file import Cases
 from defero.data.fingerprint import row_fingerprints
-from defero.data.recipes.columns import CategoricalColumn, Column, odd_cells
+from defero.data.recipes.columns import MOST_OFFERED, CategoricalColumn, Column, odd_cells
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.tables.cells import quote_cell, row_number
+from defero.data.tables.cells import row_number
 from defero.data.tables.item_keys import plain_name
 from defero.router import Router
 from defero.router.rows.seen import told_apart_by, with_answers
@@ -61,7 +60,6 @@ def notes_on(cases: Cases, router: Router) -> list[str]:
     """Return a sentence for each thing that looks like a mistake."""
     table = cases.table
     return [
-        *_alike_names(table.expert_names),
         *_rare_labels(table),
         *_odd_cells(cases, router),
         *_like_ids(table),
@@ -91,23 +89,6 @@ def class_counts(table: ExpertTable) -> dict[str, int]:
     return dict(zip(map(str, table.classes.tolist()), counts, strict=True))
 
 
-def _alike_names(experts: Iterable[str]) -> list[str]:
-    """Return a sentence for experts whose names differ in spaces, marks or capitals alone.
-
-    >>> _alike_names(["Dr Chen", "dr_chen", "bo"])
-    ['the experts Dr Chen, dr_chen may be one person: their names differ in capitals, spaces or marks alone.']
-    """
-    spellings: dict[str, list[str]] = {}
-    for name in experts:
-        plain = "".join(letter for letter in name.casefold() if letter not in " _-.")
-        spellings.setdefault(plain or name, []).append(name)
-    return [
-        f"the experts {join_names(names)} may be one person: their names differ in capitals, spaces or marks alone."
-        for names in spellings.values()
-        if len(names) > 1
-    ]
-
-
 def _rare_labels(table: ExpertTable) -> list[str]:
     """Return a sentence for each label that a few rows have: a typo makes a class of its own."""
     counts = class_counts(table)
@@ -128,7 +109,7 @@ def _odd_cells(cases: Cases, router: Router) -> list[str]:
     """
     if not isinstance(router.recipe, FeatureRecipe):
         return []
-    frame, sentences = cases.table.features, []
+    frame, sentences = cases.table.features, list[str]()
     categories = {one.name: one for one in router.recipe.columns if isinstance(one, CategoricalColumn)}
     for name in (*categories, *router.recipe.dropped):
         odd, read = odd_cells(frame[name]), categories.get(name)
@@ -136,9 +117,15 @@ def _odd_cells(cases: Cases, router: Router) -> list[str]:
             continue
         row = row_number(frame, odd.place, first_row=cases.first_row)
         what = "is not used" if read is None else "is read as categories"
+        verb, cells = ("is not a number", "the cell") if odd.count == 1 else ("are not numbers", "such cells")
+        offered = odd.probably_blank[:MOST_OFFERED]
         sentences.append(
-            f"row {row}, column {name}: {quote_cell(frame[name].iloc[odd.place])} is not a number{odd.others()}, so "
-            f"the column {what}; leave such cells blank where the number is unknown."
+            Message(
+                f"column {name} {what}: {odd.listing()} {verb}, first in row {row}; correct {cells}, or leave "
+                f"{'it' if odd.count == 1 else 'them'} blank if the number is unknown",
+                *(() if not offered else (", or pass ", Argument("blank", list(offered)))),
+                ".",
+            )
         )
     return sentences
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from defero.core.wording import join_names
+from defero.core.wording import count_of, join_names
 from defero.metrics.record import cautions as doubts
 from defero.metrics.record.member import ExpertRecord
 from defero.metrics.record.recorded import FROM_ANSWERS
@@ -20,14 +20,20 @@ UNCHECKED = (
 
 
 def with_cautions(
-    record: TeamRecord, router: Router, *, majority: str | None, rows_checked: bool, unusual: int = 0
+    record: TeamRecord,
+    router: Router,
+    *,
+    majority: str | None,
+    rows_checked: bool,
+    unusual: int = 0,
+    others: Sequence[str] = (),
 ) -> TeamRecord:
     """Return the record with everything a reader should know, once.
 
     First comes what a majority for a truth does to every figure, where one was taken, whether the cases are known to
-    be new, and how many of them are `unusual`. Experts with too few answers are named. What `fit` found of who answered
-    what is told on its own; the record's sentence on the cases at hand is then left out, for it asks the same question
-    less thoroughly.
+    be new, how many of them are `unusual`, and `others`. Experts with too few answers are named. What `fit`
+    found of who answered what is told on its own; the record's sentence on the cases at hand is then left out, for it
+    asks the same question less thoroughly.
     """
     # Where the label is known to be a majority, that is said first and in better words.
     cautions = [one for one in record.cautions if majority is None or not one.startswith(FROM_ANSWERS)]
@@ -49,7 +55,22 @@ def with_cautions(
     first = [*([] if majority is None else [majority]), *([] if rows_checked else [UNCHECKED])]
     if unusual:
         first.append(unusual_cases(unusual, record.team.total))
-    return replace(record, cautions=(*first, *cautions))
+    return replace(record, cautions=(*first, *others, *cautions))
+
+
+def alike_in_groups(names: Sequence[str], groups: str) -> list[str]:
+    """Say that the cases (n,) of one group may be alike, which the intervals do not know; `names` are the groups'.
+
+    >>> alike_in_groups(["p1", "p1", "p2"], "patient")[0].split(";")[0]
+    'The 3 cases have 2 values of patient'
+    """
+    n_groups = len(set(names))
+    if n_groups == len(names):
+        return []
+    return [
+        f"The {len(names):,} cases have {count_of(n_groups, 'value')} of {groups}; cases with the same {groups} may be "
+        "alike, but the intervals and tests take cases as independent, so intervals may be too narrow."
+    ]
 
 
 def unusual_cases(count: int, total: int) -> str:

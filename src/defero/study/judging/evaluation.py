@@ -11,8 +11,11 @@ from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
 from defero.core.trials.trial import Trial
+from defero.data.case_file import Cases
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.recipe import remark_sentences
+from defero.data.tables.cells import is_blank
+from defero.data.tables.item_keys import plain_name
 from defero.decisions.terms import Terms
 from defero.metrics.record.group_load import GroupTable
 from defero.metrics.record.team import TeamRecord
@@ -21,11 +24,10 @@ from defero.router.judge import present_experts, terms_of
 from defero.router.roster import STAGE
 from defero.router.rows.fresh import Fresh
 from defero.study.absent import available_without
-from defero.study.judging.beside import groups_text, rivals_text
-from defero.study.judging.cautions import with_cautions
+from defero.study.judging.cautions import alike_in_groups, with_cautions
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
-from defero.study.judging.summary import record_text
-from defero.study.money.given import Money
+from defero.study.judging.summary import groups_text, record_text, rivals_text
+from defero.study.money.given import Money, unpayable
 from defero.study.sifting import without_bad_fees
 from defero.study.team_cases import TeamCases
 
@@ -107,8 +109,21 @@ class Evaluation:
         """The figures; made when they are asked for, as a rival's never are."""
         record = record_of(self.router, self.trial, random_state=self.random_state)
         return with_cautions(
-            record, self.router, majority=self.majority, rows_checked=self.rows_checked, unusual=self.unusual
+            record,
+            self.router,
+            majority=self.majority,
+            rows_checked=self.rows_checked,
+            unusual=self.unusual,
+            others=(*unpayable(self.terms), *self._groups_caution()),
         )
+
+    def _groups_caution(self) -> list[str]:
+        groups = self.router.facts.groups
+        if groups is None or groups not in self.columns:
+            return []
+        cells = enumerate(self.columns[groups].tolist())
+        # A blank cell is a group of its own.
+        return alike_in_groups([f" {i}" if is_blank(cell) else plain_name(cell) for i, cell in cells], groups)
 
     @cached_property
     def unusual(self) -> int:
@@ -247,18 +262,8 @@ def evaluate_cases(
     if not judged.any():
         raise _nothing_new(read, any_fresh=bool(fresh.rows.any()))
     test, terms = cases.table.take(judged), terms.take(judged)
-    trial = try_out(
-        router,
-        test.features,
-        test.labels,
-        test.answers,
-        source=cases.source,
-        first_row=cases.first_row,
-        disjoint=True,
-        ask=ask,
-        terms=terms,
-        available=available,
-    )
+    past = (test.features, test.labels, test.answers)
+    trial = try_out(router, *past, **where, disjoint=True, ask=ask, terms=terms, available=available)
     return Evaluation(
         model=model,
         table=cases.source,
@@ -272,18 +277,17 @@ def evaluate_cases(
         columns=cases.frame.loc[judged],
         random_state=random_state,
         majority=cases.majority_sentence(),
-        notes=(
-            *cases.notes,
-            *no_groups_sentence(router, cases),
-            *_alike_sentence(router, fresh),
-            *_gaps(router, test),
-            *other_terms(router, terms, absent),
-            *whole.notes,
-        ),
+        notes=(*_notes_on(cases, test, router, fresh), *other_terms(router, terms, absent), *whole.notes),
         renumbered=fresh.renumbered,
         rows_checked=router.rows_key is None,
         absent=tuple(absent),
     )
+
+
+def _notes_on(cases: Cases, test: ExpertTable, router: Router, fresh: Fresh) -> tuple[str, ...]:
+    """Say what was left out of a table, which rows look alike, and which cells are blank."""
+    sentences = (*no_groups_sentence(router, cases), *_alike_sentence(router, fresh), *_gaps(router, test))
+    return (*cases.notes, *sentences)
 
 
 def other_terms(router: Router, terms: Terms, absent: Sequence[str] = ()) -> tuple[str, ...]:

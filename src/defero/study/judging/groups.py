@@ -1,6 +1,8 @@
 """Who gets which cases: load, accuracy and recall by the values of columns that the user names."""
 
+import re
 from collections.abc import Sequence
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
@@ -8,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import BoolArray, IntArray
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.data.tables.cells import is_blank, no_such_column, text_of
 from defero.metrics.record.group_load import GroupRow, GroupTable
 from defero.metrics.statistics.intervals import Share
@@ -18,11 +20,14 @@ from defero.study.judging.evaluation import Evaluation
 MOST_COLUMNS = 5
 MOST_VALUES = 8
 """Of more values the most frequent are shown; numbers are cut at their quartiles."""
+_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))(\D|$)", re.ASCII)
 BLANK, OTHERS = "(blank)", "(other values)"
 
 
 def check_columns(by: Sequence[str], columns: Sequence[str], *, source: str) -> None:
     """Refuse more than five columns, and columns that the table does not have."""
+    if isinstance(by, str):
+        raise InputError("must be a list of columns; pass ", Argument("by", [by]), ".", argument="by")
     if len(by) > MOST_COLUMNS:
         raise InputError(f"takes up to {MOST_COLUMNS} columns, got {len(by)}.", argument="by")
     for name in by:
@@ -40,10 +45,24 @@ def group_tables(evaluation: Evaluation, by: Sequence[str]) -> tuple[GroupTable,
     whole = decisions_with_everybody(router, features, trial, evaluation.terms, available=evaluation.available)
     tables = []
     for name in by:
+        _refuse_dates(evaluation.columns[name], name)
         values, groups = group_values(evaluation.columns[name])
         rows = [_row(evaluation, whole.expert, one, values == one) for one in groups]
         tables.append(GroupTable(name, tuple(rows)))
     return tuple(tables)
+
+
+def _refuse_dates(column: "pd.Series[Any]", name: str) -> None:
+    """Refuse a column of many dates: groups of single days say nothing."""
+    cells = [cell for cell in column.tolist() if not is_blank(cell)]
+    dates = column.dtype.kind == "M" or all(isinstance(cell, str | date) and _DATE.match(str(cell)) for cell in cells)
+    n_days = len({str(cell) for cell in cells})
+    if dates and n_days > MOST_VALUES:
+        raise InputError(
+            Argument("by", [name]),
+            f": holds {n_days} different dates, and groups of single days are too small; add a column of the year, the "
+            "quarter or the month to the table and name that.",
+        )
 
 
 def group_values(column: "pd.Series[Any]") -> tuple[Any, list[str]]:

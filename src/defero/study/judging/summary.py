@@ -1,16 +1,21 @@
-"""The figures of a team as text."""
+"""The figures of a team as text: alone, by the values of columns, and beside other teams."""
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from defero.core.wording import money, percent
 from defero.metrics.record.costs import CostRecord, MeanCost
+from defero.metrics.record.group_load import GroupTable
 from defero.metrics.record.member import ExpertRecord, ModelCalibration
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.record.promise import PromiseRecord
 from defero.metrics.record.team import TeamRecord
 from defero.metrics.statistics.intervals import Share
 from defero.metrics.statistics.paired import Comparison
+
+if TYPE_CHECKING:
+    from defero.study.judging.comparison import Rival
 
 _COLUMNS = """
   right           on every case that they answered, were they alone
@@ -107,17 +112,17 @@ def _member_lines(record: TeamRecord) -> list[str]:
     """Return the team, the model and the experts; of many experts those who are asked most."""
     model = record.model_calibration
     promising = record.estimates == "probabilities"
-    shown = _largest([expert.asked.total for expert in record.experts])
+    largest = _largest([expert.asked.total for expert in record.experts])
     lines: list[tuple[str, Share, Share, ExpertRecord | ModelCalibration]]
     lines = [("model", record.model, model.decided, model)]
-    lines += [(one.name, one.alone, one.asked, one) for one in (record.experts[j] for j in shown)]
+    lines += [(one.name, one.alone, one.asked, one) for one in (record.experts[j] for j in largest)]
     rows = [["team", with_interval(record.team), "", "", *(["", ""] if promising else [])]]
     for name, alone, decided, member in lines:
         decides = decided.total / record.team.total if record.team.total else math.nan
         cells = [name, with_interval(alone), percent(decides), percent(decided.value)]
         rows.append([*cells, percent(member.promised), _error(member)] if promising else cells)
     head = ["", "right", "decides", "right there", *(["promised there", "smooth error"] if promising else [])]
-    more = len(record.experts) - len(shown)
+    more = len(record.experts) - len(largest)
     others = [f"... and {more} experts who are asked less; to_dict (--json) has all."] if more else []
     return [table(head, rows), *others, _COLUMNS, _PROMISES if promising else _WEIGHTS]
 
@@ -139,7 +144,7 @@ def _way_lines(record: TeamRecord) -> list[str]:
     return [
         "\n" + table(head, rows),
         f"Cost: errors and {fee}, {'in units of one error' if record.costs is None else 'in your unit of money'}. "
-        "Questions: answers heard a case.",
+        "Questions: answers heard per case.",
     ]
 
 
@@ -171,12 +176,12 @@ def _mean(one: MeanCost | None, like: float) -> str:
 
 def _recall_lines(record: TeamRecord) -> list[str]:
     """Return how much of each class is found; of many classes the most frequent."""
-    shown = _largest(record.class_counts)
+    largest = _largest(record.class_counts)
     rows = [
         [str(recalls.label), str(recalls.team.total), with_interval(recalls.team), with_interval(recalls.model)]
-        for recalls in (record.recall[k] for k in shown)
+        for recalls in (record.recall[k] for k in largest)
     ]
-    more = len(record.recall) - len(shown)
+    more = len(record.recall) - len(largest)
     others = [f"... and {more} rarer classes; to_dict (--json) has all."] if more else []
     return ["\n" + table(["class", "cases", "found by the team", "by the model"], rows), *others]
 
@@ -224,3 +229,36 @@ def _size(mean: float, half_width: float) -> str:
     ('1.5 ± 0.2', '2.0')
     """
     return f"{mean:.1f}" if math.isnan(half_width) else f"{mean:.1f} ± {half_width:.1f}"
+
+
+def groups_text(groups: Sequence[GroupTable]) -> str:
+    """Return a table of the team and the model for each column; nothing where there is none."""
+    tables = []
+    for one in groups:
+        rows = [
+            [row.value, str(row.n_cases), with_interval(row.team), with_interval(row.model), str(int(row.load.sum()))]
+            for row in one.rows
+        ]
+        tables.append(table([one.column, "cases", "team", "model alone", "asked about, if all could be"], rows))
+    return "\n\n".join(tables)
+
+
+def rivals_text(rivals: "Sequence[Rival]") -> str:
+    """Return a table of the comparisons with other teams; nothing where there is none."""
+    if not rivals:
+        return ""
+    several = len(rivals) > 1
+    rows = []
+    for rival in rivals:
+        one = rival.comparison
+        cells = [rival.model, str(one.n), percent(one.first), percent(one.second), points(one), f"{one.p_value:.3g}"]
+        rows.append([*cells, *([f"{rival.adjusted:.3g}"] if several else [])])
+    head = ["against", "cases", "this team", "the other", "difference, in points", "p"]
+    level = f"{100 * rivals[0].comparison.level:g} %"
+    lines = [
+        f"On the cases that neither team saw ({level} paired score intervals; McNemar's exact p):\n",
+        table([*head, *(["p, adjusted"] if several else [])], rows),
+    ]
+    if several:
+        lines.append(f"\nThe p values are adjusted for being {len(rivals)} (Holm).")
+    return "\n".join(lines)

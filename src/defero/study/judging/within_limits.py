@@ -64,7 +64,7 @@ class LimitedTeam:
         return "\n".join(
             [
                 f"Under the limits the team is right on {with_interval(self.share)}, asks {batch.deferred.mean():.2f} "
-                f"questions a case and costs {self.cost.mean():.4g} a case (expected: "
+                f"questions per case and costs {self.cost.mean():.4g} per case (expected: "
                 f"{batch.expected_cost.mean():.4g}).",
                 "",
                 table(["who", "cases"], rows),

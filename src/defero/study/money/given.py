@@ -1,7 +1,8 @@
 """Fees and costs of errors as a user gives them, and what they mean for a team and its cases."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from os import PathLike
 from typing import Any
 
@@ -18,9 +19,9 @@ from defero.decisions.terms import Terms
 from defero.study.fitting.choices import fees_by_name
 from defero.study.money.files import matrix_of, read_fees
 
-Fees = Mapping[str, float | str] | Sequence[float] | str | PathLike[str]
-"""By expert name (a number, or "@column" for a price for each case; "all": whoever is not named), in the experts'
-order, or a file with the columns expert and fee."""
+Fees = Mapping[str, float | str] | Sequence[float] | float | str | PathLike[str]
+"""One number for everybody; by expert name (a number, or "@column" for a price for each case; "all": whoever is not
+named), in the experts' order, or a file with the columns expert and fee."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class Money:
 
     def known_to(self, expert_names: tuple[str, ...]) -> "Money":
         """Return the same for another team: fees of people who are not in it are left out."""
-        fees = read_fees(self.fees) if isinstance(self.fees, str | PathLike) else self.fees
+        fees = _unpacked(self.fees)
         if isinstance(fees, Mapping):
             fees = {name: fee for name, fee in fees.items() if name == "all" or name in expert_names} or None
         return replace(self, fees=fees)
@@ -135,13 +136,43 @@ class TeamTerms:
         return [0.0] * len(self.expert_names) if fees is None else fees.tolist()
 
 
+def unpayable(terms: Terms) -> list[str]:
+    """Say that every question costs at least as much as the dearest error, so that nobody is ever asked.
+
+    >>> unpayable(Terms.of([12.0, 20.0], n_classes=2, error_cost=40))
+    []
+    >>> unpayable(Terms.of([12.0, 12.0], n_classes=2))[0].split(":")[0]
+    'A question costs 12 and an error 1, so no question can pay and the model decides every case'
+    """
+    if terms.fees is None or not terms.fees.size or terms.fees.min() < terms.unit:
+        return []
+    fee, least = f"{terms.fees.min():g}", "" if terms.fees.min() == terms.fees.max() else "at least "
+    error = "an error" if terms.costs.symmetric else "the dearest error"
+    remedy = "lower the fees, or raise" if terms.costs_given else "pass"
+    return [
+        f"A question costs {least}{fee} and {error} {terms.unit:g}, so no question can pay and the model decides every "
+        f"case: {remedy} what an error costs (--error-cost; in Python error_cost), in the unit of the fees."
+    ]
+
+
+def _unpacked(fees: Fees | None) -> Mapping[str, float | str] | Sequence[float] | None:
+    """Return fees by name or in order: a file is read, and one number is everybody's fee."""
+    if isinstance(fees, str | PathLike):
+        return read_fees(fees)
+    if isinstance(fees, Real) and not isinstance(fees, bool):
+        return {"all": float(fees)}
+    if fees is not None and not isinstance(fees, Iterable):
+        raise InputError(f"must be a number, {{name: fee}}, or one fee for each expert, got {fees!r}.", argument="fees")
+    return fees
+
+
 def _unnamed(fees: Fees | None, expert_names: tuple[str, ...]) -> tuple[str, ...]:
     """Return who has no fee, where fees are by name and some have one.
 
     >>> _unnamed({"ann": 2.5}, ("ann", "bob")), _unnamed({"ann": 2.5, "all": 1.0}, ("ann", "bob"))
     (('bob',), ())
     """
-    fees = read_fees(fees) if isinstance(fees, str | PathLike) else fees
+    fees = _unpacked(fees)
     if not isinstance(fees, Mapping) or not fees or ("all" in fees and "all" not in expert_names):
         return ()
     return tuple(name for name in expert_names if name not in fees)
@@ -149,15 +180,17 @@ def _unnamed(fees: Fees | None, expert_names: tuple[str, ...]) -> tuple[str, ...
 
 def _split(fees: Fees | None, expert_names: tuple[str, ...]) -> tuple[FloatArray | None, dict[int, str]]:
     """Return the fees (J,) and the columns of those that stand in the table."""
+    fees = _unpacked(fees)
     if fees is None:
         return None, {}
-    if isinstance(fees, str | PathLike):
-        fees = read_fees(fees)
     if not isinstance(fees, Mapping):
         return np.array(fees_by_name(fees, expert_names)), {}
     own = dict(fees)
     if "all" in own and "all" not in expert_names:
         everybody = own.pop("all")
+        amount = number_of(everybody)
+        if amount is not None and amount < 0:
+            raise InputError(Argument("fees", {"all": amount}), ": a fee must not be negative.")
         own = {**own, **{name: everybody for name in expert_names if name not in own}}
     numbers, columns = {}, {}
     for name, fee in own.items():

@@ -12,6 +12,7 @@ from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import count_of
 from defero.data.case_file import Table, TableSource
 from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
+from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import no_such_column, numbers
 from defero.data.tables.roles import feature_columns, split_like
 from defero.data.tables.write import write_decisions
@@ -66,6 +67,7 @@ def read_pool(
     apart: Sequence[tuple[str, str]] = (),
     bad_rows: str = STOP,
     find_bad: FindBad | None = None,
+    blanks: BlankCells | None = None,
 ) -> PoolCases:
     """Read items with scores; rows without any score are left out, and `notes` say so.
 
@@ -86,12 +88,14 @@ def read_pool(
         <table>.bad-rows.csv.
     find_bad : callable, optional
         Returns the bad cells of features and prices; those of the scores are sought here.
+    blanks : BlankCells, optional
+        Values that mean none.
     """
     if not expert_names:
         raise InputError(
             "with scores, name the columns of the members with ", Argument("expert_names"), ", such as gpt,llama."
         )
-    source = TableSource.of(table)
+    source = TableSource.of(table, blanks=blanks)
     frame = source.read(as_text=[])
     columns = list(map(str, frame.columns))
     named = list(dict.fromkeys([*((name, "a member's scores") for name in expert_names), *apart]))

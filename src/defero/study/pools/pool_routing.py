@@ -16,14 +16,14 @@ from defero.data.case_file import Table, TableSource
 from defero.data.exports.export import TABLE
 from defero.data.tables.bad_cells import BadCell, BadCells
 from defero.data.tables.cells import no_such_column
-from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.read import read_frame
+from defero.pools.choosing import RouteRule
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
-from defero.pools.rule import RouteRule
 from defero.pools.storage import pool_files
+from defero.study.absent import present_members
 from defero.study.bad_rows import BadRows, are_skipped
-from defero.study.pools.absent import present_members
 from defero.study.pools.pool_fees import Fees, bad_prices, prices_of, usable_fees
 from defero.study.routing.identity import run_identity
 from defero.study.routing.routed import decisions_html
@@ -71,13 +71,13 @@ class PoolRouting:
         return self.load.total()
 
     def __repr__(self) -> str:
-        shown = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
-        return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(shown, most=6)}); to_frame() has them."
+        loads = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
+        return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(loads, most=6)}); to_frame() has them."
 
     def _repr_html_(self) -> str:
         # Decisions in a file may be larger than memory: these are not read for a display.
-        shown = "" if self.decisions is None else decisions_html(self.decisions)
-        return f"<p>{escape(repr(self))}</p>{shown}"
+        html = "" if self.decisions is None else decisions_html(self.decisions)
+        return f"<p>{escape(repr(self))}</p>{html}"
 
     def state(self) -> dict[str, Any]:
         """Return the counts so far as plain values; `go_on` takes them."""
@@ -130,6 +130,7 @@ def route_pool(
     floor: float | None = None,
     capacity: Mapping[str, Any] | None = None,
     absent: Sequence[str] = (),
+    blank: Sequence[str] = (),
     bad_rows: str = "stop",
     progress: Callable[[int], None] | None = None,
 ) -> PoolRouting:
@@ -149,19 +150,21 @@ def route_pool(
         As in `PoolRouter.route`, for the whole file.
     absent : names
         Members who cannot be asked.
+    blank : values
+        Those that mean none, beside those of `fit`.
     bad_rows : "stop" or "skip"
         As in `Study.route`.
     progress : callable, optional
         Called with the number of rows decided.
     """
-    router, source = study.router, TableSource.of(table)
+    router, source = study.router, TableSource.of(table, blanks=study.blanks(blank).without(key))
     if router.recipe is None:
         raise InputError(f"{study.name}: was fitted on a matrix, not on a table; call its route in Python.")
     if out is not None and source.path is not None and out.exists() and out.samefile(source.path):
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
     columns = source.columns()
     key = _key(router, key, columns, source=source.name)
-    available = present_members(router, absent)
+    available = present_members(absent, router.expert_names)
     given, routing = study.fees(fees), PoolRouting(out, router.expert_names)
     given, notes = usable_fees(given, fees, columns)
     routing.notes += notes
@@ -171,7 +174,7 @@ def route_pool(
     where = {"source": source.name, "first_row": source.first_row}
     bad = _bad_rows(router, given, source, skip=are_skipped(bad_rows))
     rule |= {"budget": budget, "capacity": capacity}
-    options = {"rule": rule, "fees": given, "key": key, "bad_rows": bad_rows}
+    options = {"rule": rule, "fees": given, "key": key, "bad_rows": bad_rows, "blank": source.blanks.values}
     with sink_to(out, routing, bad, file_format=TABLE, identity=_identity(router, source, options, limited)) as sink:
         pieces = bad.good(_pieces(router, source, key, bad))
         for piece, features, decision in (_whole if limited else _each)(router, pieces, given, rule, where):
@@ -290,7 +293,7 @@ def _pieces(router: PoolRouter, source: TableSource, key: str | None, bad: BadRo
     if source.path is None:
         return iter([source.read(as_text=[])])
     texts = [*router.recipe.categorical, *([] if key is None else [key])]
-    return read_chunks(source.path, as_text=texts, on_bad=bad.on_bad, start=bad.n_read)
+    return source.chunks(as_text=texts, on_bad=bad.on_bad, start=bad.n_read)
 
 
 def _key(router: PoolRouter, key: str | None, columns: list[str], *, source: str) -> str | None:

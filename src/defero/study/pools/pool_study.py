@@ -18,6 +18,7 @@ from defero.data.case_file import Table, TableSource
 from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.tables.bad_cells import BadCell
+from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.roles import part_named
 from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
 from defero.pools.record import PoolRecord, judge_pool
@@ -25,8 +26,8 @@ from defero.pools.router import PoolRouter
 from defero.pools.storage import is_pool_folder
 from defero.router.rows.seen import FORGOTTEN, check_rows_known
 from defero.router.storage import with_encoder
+from defero.study.absent import present_members
 from defero.study.bad_rows import STOP
-from defero.study.pools.absent import present_members
 from defero.study.pools.pool_cases import PRICE_ROLE, PoolCases, read_pool
 from defero.study.pools.pool_fees import Fees, MemberFees, bad_prices, fee_columns, member_fees, prices_of, usable_fees
 
@@ -90,12 +91,14 @@ class PoolEvaluation(Preformatted):
         for name, way in zip(names, ways, strict=True):
             if way is not None:
                 cost = "" if np.isnan(way.cost) else f"  {money(way.cost)} an item"
-                lines.append(f"  {name:<{width}}  score {way.quality:.4f}{cost}")
+                net = way.net_value(record.decision.trade_off)
+                value = "" if np.isnan(net) else f"  net value {money(net)}"
+                lines.append(f"  {name:<{width}}  score {way.quality:.4f}{cost}{value}")
         gain, low, high = record.gain
         interval = "" if np.isnan(low) else f" [{low:+.4f}, {high:+.4f}]"
         lines += ["", f"The pool minus the best single member: {gain:+.4f}{interval}."]
-        if record.paid_sentence():
-            lines.append(record.paid_sentence())
+        if record.has_net_value:
+            lines.append(self._net_line())
         if not np.isnan(record.area):
             lines.append(f"Over the zero router, averaged over costs: {record.area:+.4f}.")
         everything = "" if record.compared.all() else ", all items"
@@ -121,6 +124,21 @@ class PoolEvaluation(Preformatted):
             "",
             *self.record.log_sentences(),
         ]
+
+    def _net_line(self) -> str:
+        """Say what the net value is, and how far the pool is above the best single member."""
+        trade_off, (gain, low, high) = self.record.decision.trade_off, self.record.net_gain
+        paid = self.record.paid_sentence()
+        told = paid or f"Net value of an item: {money(trade_off)} times the score, minus the price."
+        if np.isnan(gain):  # the price of the best single member is not known
+            return told
+        size = max(abs(gain), abs(low), abs(high)) if np.isfinite(low) else abs(gain)
+        ends = "" if np.isnan(low) else f" [{_signed_money(low, size)}, {_signed_money(high, size)}]"
+        return f"{told} The pool minus the best single member by score, net: {_signed_money(gain, size)}{ends}."
+
+
+def _signed_money(amount: float, size: float) -> str:
+    return "+" * (amount >= 0) + money(amount, like=size)
 
 
 class PoolStudy(Preformatted):
@@ -171,6 +189,7 @@ class PoolStudy(Preformatted):
         test_share: float | None = None,
         fees: Fees | None = None,
         error_cost: float | None = None,
+        blank: Sequence[str] = (),
         model: str = "auto",
         random_state: int = 0,
     ) -> "PoolStudy":
@@ -194,6 +213,8 @@ class PoolStudy(Preformatted):
             What a call costs; the name "all" stands for everybody who is not named.
         error_cost : float, optional
             What a score of 0 in place of 1 costs, in the same unit: the trade-off of `route` if none is given there.
+        blank : values
+            Those that mean none, such as "n/a", in every column but the key; `evaluate` and `route` know them too.
         model : str
             The learner, as in `ExpertPool`.
         random_state : int
@@ -206,7 +227,8 @@ class PoolStudy(Preformatted):
         apart = [(one, PRICE_ROLE) for one in dict.fromkeys(fee_columns(fees))]
         apart += [(one, role) for one, role in ((key, "the key"), (groups, "the groups"), (split, "the split")) if one]
         # The names of the members first: a typo in them would make every fee one of an unknown member.
-        cases = read_pool(table, expert_names=expert_names, features=features, text=texts, apart=apart)
+        blanks = BlankCells.of(blank).without(key)
+        cases = read_pool(table, expert_names=expert_names, features=features, text=texts, apart=apart, blanks=blanks)
         given = member_fees(fees, cases.expert_names)
         train, test = _parts(cases, text=texts, groups=groups, split=split, test_share=test_share, seed=random_state)
         prices = prices_of(given, cases.frame, cases.expert_names, source=cases.source, first_row=cases.first_row)
@@ -218,7 +240,10 @@ class PoolStudy(Preformatted):
             trade_off=error_cost,
             expert_names=cases.expert_names,
             groups=None if groups is None else cases.frame[groups].astype(str).to_numpy()[train],
-            facts={"fees": given, "error_cost": error_cost, "key": key, "groups": groups, "split": split},
+            facts={
+                **{"fees": given, "error_cost": error_cost, "key": key, "groups": groups, "split": split},
+                "blank": list(blanks.values),
+            },
         )
         study = cls(pool.router_, test=_take(cases, test), n_train=len(train))
         study.notes += [*cases.notes, *pool.notes_]
@@ -252,6 +277,7 @@ class PoolStudy(Preformatted):
         fees: Fees | None = None,
         error_cost: float | None = None,
         absent: Sequence[str] = (),
+        blank: Sequence[str] = (),
         all_rows_new: bool = False,
         bad_rows: str = STOP,
     ) -> PoolEvaluation:
@@ -265,6 +291,8 @@ class PoolStudy(Preformatted):
             As in `fit`; by default those of `fit`, also for members that `fees` does not name.
         absent : names
             Members who cannot be asked.
+        blank : values
+            Those that mean none, beside those of `fit`.
         all_rows_new : bool
             You vouch that no row was used to fit the pool; needed where nobody can check that.
         bad_rows : "stop" or "skip"
@@ -284,12 +312,13 @@ class PoolStudy(Preformatted):
                 apart=_present(table, apart),
                 bad_rows=bad_rows,
                 find_bad=partial(self._bad_cells, fees=given, first_row=TableSource.of(table).first_row),
+                blanks=self.blanks(blank),
             )
             cases, n_seen = self._fresh(cases, all_rows_new=all_rows_new)
         if cases is None:
             raise InputError("evaluate: this pool was loaded without cases; pass a table with scores.")
         prices, notes = self.prices(cases, fees, given)
-        available = present_members(self.router, absent)
+        available = present_members(absent, self.router.expert_names)
         scored = np.isfinite(cases.scores)
         keep = (scored if available is None else scored & available).any(axis=1)
         record = judge_pool(
@@ -302,6 +331,10 @@ class PoolStudy(Preformatted):
             groups=self._groups(cases)[keep],
         )
         judged = _take(cases, np.flatnonzero(keep))
+        if record.curve is not None and not record.has_net_value:
+            notes.append(
+                Message("no net value: pass ", Argument("error_cost"), ", the money that a point of quality is worth.")
+            )
         return PoolEvaluation(
             self.name, cases.source, len(cases) + n_seen, n_seen, judged, record, (*cases.notes, *notes)
         )
@@ -319,6 +352,12 @@ class PoolStudy(Preformatted):
         if column in cases.frame.columns:
             return cases.frame[column].astype(str).to_numpy()
         return equal_rows(cases.items, text=() if recipe is None else recipe.text)
+
+    def blanks(self, blank: Sequence[str] = ()) -> BlankCells:
+        """Return values that mean none: those of `fit`, and these."""
+        facts = self.router.facts
+        given = BlankCells.of(blank).values
+        return BlankCells(tuple(dict.fromkeys((*facts.get("blank", ()), *given)))).without(facts.get("key"))
 
     def fees(self, fees: Fees | None) -> MemberFees | None:
         """Return the fees of the members: as given, else those of `fit`; members without either have learned prices."""

@@ -1,7 +1,7 @@
 """The cases of a file that are to be decided, piece by piece; rows that cannot be used are sorted out."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -63,7 +63,8 @@ class Arrivals:
 def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: TeamTerms, skip: bool) -> Arrivals:
     """Open the file of a reading; `skip` tells whether bad rows are left out."""
     assert router.recipe is not None
-    source, facts, key, control = reading.source, router.facts, reading.key, reading.control
+    facts, key, control = router.facts, reading.key, reading.control
+    source = replace(reading.source, blanks=reading.blanks(facts).without(key or facts.key))
     kind = format_of(source, reading.format, remembered=facts.format)
     if control is not None and not takes_control(kind):
         raise no_question(control, source.name, kind)
@@ -102,7 +103,8 @@ def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: Te
             ".",
         )
     bad = _bad_rows(router, money, source.name, 1, skip=skip)
-    return Arrivals(lambda _: iter([cases.items]), source.name, 1, cases.key, bad, kind, cases)
+    items = source.blanks.without(cases.key).apply(cases.items)
+    return Arrivals(lambda _: iter([items]), source.name, 1, cases.key, bad, kind, cases)
 
 
 def _bad_rows(router: Router, money: TeamTerms, source: str, first_row: int, *, skip: bool) -> BadRows:

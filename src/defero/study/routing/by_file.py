@@ -20,7 +20,18 @@ from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.team_cases import Reading
 
-FILE_OPTIONS = ("key", "fees", "error_cost", "cost_matrix", "absent", "ask", "uncertainty", "unusual", "bad_rows")
+FILE_OPTIONS = (
+    "key",
+    "fees",
+    "error_cost",
+    "cost_matrix",
+    "absent",
+    "ask",
+    "uncertainty",
+    "unusual",
+    "bad_rows",
+    "blank",
+)
 """Options of `route` that are about single cases."""
 RUNS = "_runs"
 """Folder of the results of single files; readers of Parquet folders skip names with an underscore."""
@@ -125,7 +136,7 @@ def route_file(task: FolderTask, settings: Mapping[str, Any]) -> dict[str, Any]:
     options = {**_USUAL, **task.options}
     routing = route_cases(
         task.team,
-        Reading(table=folder / settings["file"], key=options.pop("key"), inside=folder),
+        Reading(table=folder / settings["file"], key=options.pop("key"), blank=options.pop("blank"), inside=folder),
         target,
         model=task.name,
         money=Money(*(options.pop(name) for name in ("fees", "error_cost", "cost_matrix"))),
@@ -144,6 +155,7 @@ _USUAL: dict[str, Any] = {
     "uncertainty": False,
     "unusual": "flag",
     "bad_rows": "stop",
+    "blank": (),
 }
 
 

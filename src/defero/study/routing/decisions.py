@@ -12,6 +12,7 @@ from defero.core import Decision, Scores
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import Labels
 from defero.core.posterior import at
+from defero.data.tables.text_arrays import text_array, text_at
 
 Columns = dict[str, Any]
 
@@ -44,25 +45,25 @@ def decision_columns(
     class_idx, p_model = scores.class_idx, scores.model_proba
     if model_idx is not None:
         class_idx, p_model = model_idx, np.where(model_idx == class_idx, p_model, at(scores.class_proba, model_idx))
-    who = decision.name
-    deferred, model_says, p_model = decision.deferred, classes[class_idx], _rounded(p_model)
-    panel = np.where(deferred, who if panels is None else _joined(panels, decision.expert_names), "")
+    names, who, deferred = decision.expert_names, decision.expert, decision.deferred
+    alone, model_says, p_model = text_at((*names, ""), who), text_at(classes, class_idx), _rounded(p_model)
+    panel = alone if panels is None else text_array(_joined(panels & deferred[:, None], names))
     return {
-        "ask": panel if ask_panel else np.where(deferred, who, ""),
+        "ask": panel if ask_panel else alone,
         "label": blank_where(deferred, model_says),
         "p_right": np.where(deferred, np.nan, p_model),
         "expected_cost": _rounded(decision.expected_cost),
-        "route": who,
+        "route": text_at((*names, "model"), who),
         "panel": panel,
         "model_says": model_says,
-        "unusual": decision.unusual,
+        "unusual": text_array(decision.unusual),
         "p_model": p_model,
-        **_expert_columns(scores, decision.expert_names, sd),
-        "reason": decision.reason,
+        **_expert_columns(scores, names, sd),
+        "reason": text_array(decision.phrases()),
     }
 
 
-def blank_where(asked: BoolArray, labels: Labels) -> Any:
+def blank_where(asked: BoolArray, labels: Any) -> Any:
     """Return the labels of the cases about which nobody is asked; missing for the others.
 
     Numbers keep their type, also in a piece without a label: all pieces of a Parquet file have one type.
@@ -72,7 +73,10 @@ def blank_where(asked: BoolArray, labels: Labels) -> Any:
     """
     if labels.dtype.kind == "f":
         return np.where(asked, np.nan, labels)
-    known = pd.array(labels) if labels.dtype.kind in "iub" else labels.astype(object)
+    if not isinstance(labels, np.ndarray):  # texts as pandas keeps them
+        known = labels.copy()
+    else:
+        known = pd.array(labels) if labels.dtype.kind in "iub" else labels.astype(object)
     known[asked] = None
     return known
 
@@ -86,13 +90,11 @@ def _expert_columns(scores: Scores, names: tuple[str, ...], sd: FloatArray | Non
     return columns
 
 
-def _joined(panels: BoolArray, names: tuple[str, ...]) -> Labels:
-    """Return the names of each panel, (n,)."""
+def _joined(panels: BoolArray, names: tuple[str, ...]) -> Any:
+    """Return the names of each panel as an Arrow array of n texts."""
     ends = np.concatenate([[0], np.cumsum(panels.sum(axis=1))]).astype(np.int32)
     members = pa.array(names, pa.string()).take(pa.array(np.nonzero(panels)[1]))
-    texts = pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), members), "; ")
-    joined: Labels = texts.to_numpy(zero_copy_only=False)
-    return joined
+    return pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), members), "; ")
 
 
 def _rounded(values: FloatArray) -> FloatArray:

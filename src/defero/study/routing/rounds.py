@@ -46,7 +46,7 @@ def answers_so_far(
         What a message calls the cases, and the number of their first row.
     """
     assert reading.answers is not None
-    log = TableSource.of(reading.answers, name="answers")
+    log, spellings = TableSource.of(reading.answers, name="answers"), reading.spellings(router.facts)
     keys = pd.concat([piece[[key]] if key is not None else piece for piece in pieces])
     answer_idx = np.full((len(keys), len(router.expert_names)), MISSING)
     known = router.facts.log_columns or {}
@@ -62,7 +62,7 @@ def answers_so_far(
         pd.DataFrame(columns=head), item=item, annotator=annotator, answer=answer, time=None, source=log.name
     )
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
-    frame = reading.spellings.apply_to(frame, [columns.answer])
+    frame = spellings.apply_to(frame, [columns.answer])
     joined = join_answers(
         keys,
         frame,
@@ -84,6 +84,6 @@ def answers_so_far(
         )
     place = np.array([router.expert_names.index(name) for name in joined.expert_names], dtype=np.int64)
     if len(joined):
-        with reading.spellings.in_errors():
+        with spellings.in_errors():
             answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(router.classes)
     return AnswersSoFar(answer_idx, joined.notes())

@@ -26,7 +26,7 @@ from defero.router.panel import with_decider
 from defero.router.storage import router_files
 from defero.study.absent import available_without
 from defero.study.bad_rows import are_skipped
-from defero.study.money.given import Money, TeamTerms
+from defero.study.money.given import Money, TeamTerms, unpayable
 from defero.study.routing.arrivals import Arrivals, arrivals_of, own_key
 from defero.study.routing.decisions import Columns, decision_columns
 from defero.study.routing.file_plan import SETTLED, FilePlan
@@ -75,9 +75,9 @@ def route_cases(
     if out is not None and path is not None and path.is_dir() and path.resolve() in out.resolve().parents:
         raise InputError(Argument("out", str(out)), ": is inside the folder of the cases; choose another folder.")
     one_of("unusual", unusual, UNUSUAL)
-    if reading.answers is None and reading.spellings:
+    if reading.answers is None and reading.rename:
         raise InputError(
-            Argument("rename" if reading.rename else "blank"),
+            Argument("rename"),
             ": is about the answers so far, and there are none; leave it out, or pass ",
             Argument("answers"),
             ".",
@@ -112,6 +112,7 @@ def route_cases(
         *_no_doubt(router, routing, terms),
         *([] if plan is None else plan.cautions),
         *_default_fee(terms, plan),
+        *([] if terms.money.columns else unpayable(terms.money.terms)),
         *terms.money.notes,
     )
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
@@ -131,7 +132,7 @@ def _identity(
     money = terms.money
     options = {
         "reading": {one.name: getattr(reading, one.name) for one in fields(reading) if one.name not in _TABLES},
-        "spellings": repr(reading.spellings),
+        "spellings": repr(reading.spellings(router.facts)),
         "fees": [money.terms.fees, money.columns, money.terms.costs.matrix, money.terms.costs_given],
         "terms": [terms.available, terms.ask, terms.uncertainty, terms.ask_unusual],
         "limits": limits,
@@ -240,9 +241,7 @@ def _decided(
 ) -> Columns:
     """Decide the cases of a piece; return the columns of the table of decisions."""
     assert router.recipe is not None
-    features = router.features(piece, source=arrivals.source, first_row=arrivals.first_row)
-    scores = router.score_features(features)
-    unusual = router.unusual(features)
+    features, scores, unusual = router.scored(piece, source=arrivals.source, first_row=arrivals.first_row)
     money = terms.money.on(piece, source=arrivals.source, first_row=arrivals.first_row)
     decision = decide_under(
         router,
@@ -277,7 +276,7 @@ def _decided(
     routing.load.update(dict(zip(("model", *router.expert_names), asked, strict=True)))
     if plan is not None and plan.so_far is not None:
         routing.load.subtract({"model": n_settled, SETTLED: -n_settled})
-    routing.unusual += int((decision.unusual != "").sum())
+    routing.unusual += 0 if unusual is None else int((unusual != "").sum())
     routing.remarks.update(router.recipe.remarks(piece))
     facts = router.facts
     ours = {facts.label, facts.key, facts.groups, facts.time, facts.split, key, *router.expert_names}

@@ -1,8 +1,7 @@
 """Where decisions go: a frame, a file in one go, tasks of an export, or a file with a journal."""
 
-import csv
 import gzip
-import io
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -13,7 +12,6 @@ import pandas as pd
 
 from defero.data.exports.export import EXPORTS, OpenCases, writes
 from defero.data.tables.bad_cells import BadCell
-from defero.data.tables.csv_lines import as_meant
 from defero.data.tables.formats import Encoder, is_compressed, table_format
 from defero.data.tables.journal import Journal, open_journal
 from defero.data.tables.write import write_decisions
@@ -21,7 +19,8 @@ from defero.study.bad_rows import BadRows, list_of_bad_rows
 from defero.study.routing.decisions import Columns
 from defero.study.routing.repeated_keys import RepeatedKeys, key_marks, n_repeated_in
 
-DECISIONS, BAD_ROWS, KEYS = "decisions", "bad-rows", "keys"
+DECISIONS, BAD_ROWS, BAD_CELLS, KEYS = "decisions", "bad-rows", "bad-cells", "keys"
+"""Files of a journal. The list of bad rows is for spreadsheets; with the bad cells another run goes on."""
 
 
 class Sink(ABC):
@@ -90,7 +89,7 @@ class _JournalSink(Sink):
         self._bad_encoder.go_on(notes if journal.sizes[BAD_ROWS] else [], journal.sizes[BAD_ROWS])
         if entries:
             routing.go_on(entries[-1]["routing"])
-            bad.go_on(_listed(journal.path(BAD_ROWS)), entries[-1]["read"])
+            bad.go_on(_bad_cells(journal.path(BAD_CELLS)), entries[-1]["read"])
 
     def put(self, columns: Columns, keys: "pd.Series[Any] | None" = None) -> None:
         """Append them to the journal."""
@@ -115,8 +114,11 @@ class _JournalSink(Sink):
 
     def _list_bad(self) -> None:
         if self.bad.skip:
-            content, _ = self._bad_encoder.encode(pd.DataFrame(self.bad.new_rows()))
+            rows = self.bad.new_rows()
+            content, _ = self._bad_encoder.encode(pd.DataFrame(rows))
             self._journal.append(BAD_ROWS, content)
+            lines = (f"{json.dumps(one)}\n" for one in zip(*rows.values(), strict=True))
+            self._journal.append(BAD_CELLS, "".join(lines).encode())
 
     def _append(self, name: str, content: bytes, path: Path) -> None:
         # Every piece is a compressed file of its own: one after the other they are one, too.
@@ -149,7 +151,7 @@ def sink_to(
     """
     is_table = out is not None and (cases is None or not writes(file_format, out))
     if out is not None and is_table and identity is not None and table_format(out).encoder(source=str(out)) is not None:
-        with open_journal(out, (DECISIONS, BAD_ROWS, KEYS), identity) as journal:
+        with open_journal(out, (DECISIONS, BAD_ROWS, BAD_CELLS, KEYS), identity) as journal:
             journaled = _JournalSink(routing, bad, journal, out)
             yield journaled
             journaled.end()
@@ -173,11 +175,11 @@ def _encoder(path: Path) -> Encoder:
     return encoder
 
 
-def _listed(path: Path) -> list[BadCell]:
-    """Return the bad cells that an earlier run has listed."""
-    with io.StringIO(path.read_text(encoding="utf-8"), newline="") as file:
-        rows = list(csv.reader(file))[1:]
-    return [BadCell(int(row), *map(as_meant, texts)) for row, *texts in rows]
+def _bad_cells(path: Path) -> Iterator[BadCell]:
+    """Yield the bad cells that an earlier run has found."""
+    with path.open(encoding="ascii") as file:
+        for line in file:
+            yield BadCell(*json.loads(line))
 
 
 @contextmanager

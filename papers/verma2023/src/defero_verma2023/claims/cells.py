@@ -98,11 +98,11 @@ def block(
     >>> there.settings, there.seeds
     ((1.0, 2.0), (0,))
     """
-    kept = {place: value for place, value in cell_values.items() if settings is None or place[0] in settings}
+    chosen = {place: value for place, value in cell_values.items() if settings is None or place[0] in settings}
     by_seed: dict[int, set[float]] = {}
-    for setting, seed in sorted(kept):
+    for setting, seed in sorted(chosen):
         by_seed.setdefault(seed, set()).add(setting)
-    able = (seed for seed, there in by_seed.items() if set(needed) <= there)
+    able = (seed for seed, places in by_seed.items() if set(needed) <= places)
     ranked = sorted(able, key=lambda seed: (-len(by_seed[seed]), seed))
     choices = [
         (tuple(sorted(ranked[:n])), tuple(sorted(set.intersection(*(by_seed[seed] for seed in ranked[:n])))))
@@ -111,7 +111,7 @@ def block(
     if not choices:
         return None
     seeds, common = max(choices, key=lambda choice: (len(choice[1]) >= least, len(choice[0]) * len(choice[1])))
-    values = np.array([[kept[setting, seed] for seed in seeds] for setting in common])
+    values = np.array([[chosen[setting, seed] for seed in seeds] for setting in common])
     return Block(common, seeds, values)
 
 

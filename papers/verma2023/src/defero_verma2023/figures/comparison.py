@@ -66,10 +66,10 @@ class Comparison:
     def cells(self) -> tuple[str, ...]:
         """Return the row for a CSV file, as in HEADER."""
         numbers = (self.published, self.published_error, self.same_seeds, self.ours, self.error)
-        shown = ["" if math.isnan(value) else f"{value:.4f}" for value in (*numbers, self.difference)]
+        texts = ["" if math.isnan(value) else f"{value:.4f}" for value in (*numbers, self.difference)]
         x = "" if math.isnan(self.x) else f"{self.x:g}"
         names = (self.figure, self.method, self.run, self.metric, x, self.unit)
-        return (*names, *shown[:5], str(self.n_seeds), shown[5])
+        return (*names, *texts[:5], str(self.n_seeds), texts[5])
 
 
 def compare(

@@ -52,13 +52,13 @@ def note_in_words(
 ) -> str:
     """Say what the marks of a picture are: of the methods that it draws, and of no other."""
     drawn = {series.method for series in figure.series}
-    shown = [record for record in records if record.method in drawn]
-    seeds = seeds_in_words(shown)
+    drawn_records = [record for record in records if record.method in drawn]
+    seeds = seeds_in_words(drawn_records)
     hollow = "; hollow, thin lines: published" if published else ""
     whose = "filled and hollow alike" if seeds != "1 seed" else "of hollow marks alone"
     bars = f" Bars: standard errors over seeds, {whose}." if published else " Bars: standard errors over seeds."
     bars += " One seed has none, and is provisional." if "1 seed" in seeds and seeds != "1 seed" else ""
-    return f"filled: {source}, {seeds}{hollow}.{bars}{nets_in_words(shown)}"
+    return f"filled: {source}, {seeds}{hollow}.{bars}{nets_in_words(drawn_records)}"
 
 
 def seeds_in_words(records: Iterable[RunRecord]) -> str:

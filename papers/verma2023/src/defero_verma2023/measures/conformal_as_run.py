@@ -71,7 +71,9 @@ def fit_naive(expert_scores: Float32Array, expert_correct: BoolArray, *, alpha: 
     n_items, n_experts = expert_scores.shape
     rank = math.ceil((n_items + 1) * (1 - alpha))
     if rank > n_items:
-        raise InputError(f"alpha = {alpha} needs more deferred items than {n_items}; the authors' code stops as well.")
+        raise InputError(
+            f"= {alpha} needs more deferred items than {n_items}; the authors' code stops as well.", argument="alpha"
+        )
     order, sums = _descending_sums(expert_scores)
     right = np.take_along_axis(expert_correct, order, axis=1)
     last_right = n_experts - 1 - right[:, ::-1].argmax(axis=1)

@@ -232,6 +232,6 @@ def _means(splits: Sequence[ConformalFigures]) -> ConformalFigures:
     return ConformalFigures(
         n_calibration=float(np.mean([one.n_calibration for one in splits])),
         without_lambda=float(np.mean(tried)) if tried else math.nan,
-        sets={name: mean_quality(found) if found else no_quality() for name, found in sets.items()},
-        votes={name: float(np.mean(found)) if found else math.nan for name, found in votes.items()},
+        sets={name: mean_quality(qualities) if qualities else no_quality() for name, qualities in sets.items()},
+        votes={name: float(np.mean(qualities)) if qualities else math.nan for name, qualities in votes.items()},
     )

@@ -71,23 +71,23 @@ def method_rows(ours: Mapping[str, Sequence[RunRecord]]) -> Iterator[tuple[str, 
 
 
 def _rows_of(name: str, records: Sequence[RunRecord]) -> Iterator[tuple[str, ...]]:
-    found = {method: cells(records, method, "system_accuracy") for method in METHODS}
-    for methods, places in _blocks({method: there for method, there in found.items() if there}):
+    accuracies = {method: cells(records, method, "system_accuracy") for method in METHODS}
+    for methods, places in _blocks({method: own_cells for method, own_cells in accuracies.items() if own_cells}):
         begin = (f"{name} ({', '.join(_figures(name))})", _where(places, first=first_x(name)))
         columns = []
         for metric, scale, best in _MEASURES:
             several = [cells(records, method, metric) for method in methods]
             shared = places & _in_common([one for one in several if one])
-            shown = _column([_over_seeds(one, shared, scale=scale) for one in several], best=best)
-            columns.append([f"{cell}{_fewer(shared, places)}" if cell else "" for cell in shown])
-        for method, *shown in zip(methods, *columns, strict=True):
+            column = _column([_over_seeds(one, shared, scale=scale) for one in several], best=best)
+            columns.append([f"{cell}{_fewer(shared, places)}" if cell else "" for cell in column])
+        for method, *column in zip(methods, *columns, strict=True):
             nets = dict.fromkeys(record.net for record in records if record.method == method)
-            yield (*begin, LABELS.get(method, method), " or ".join(nets), *shown)
+            yield (*begin, LABELS.get(method, method), " or ".join(nets), *column)
         (expert,) = _column([_over_seeds(cells(records, BEST_EXPERT, "best_expert"), places, scale=100.0)], best=None)
         yield (*begin, BEST_EXPERT, "", expert, *[""] * (len(_MEASURES) - 1))
 
 
-def _blocks(found: Mapping[str, Cells]) -> Iterator[tuple[list[str], set[tuple[float, int]]]]:
+def _blocks(accuracies: Mapping[str, Cells]) -> Iterator[tuple[list[str], set[tuple[float, int]]]]:
     """Yield the methods that have more runs than all have in common, at the same settings, and then all methods.
 
     The former only if there are several, and if they share more than all do.
@@ -96,24 +96,24 @@ def _blocks(found: Mapping[str, Cells]) -> Iterator[tuple[list[str], set[tuple[f
     >>> [(methods, sorted(places)) for methods, places in _blocks({"a": two, "b": one, "c": two})]
     [(['a', 'c'], [(1.0, 0), (1.0, 1)]), (['a', 'b', 'c'], [(1.0, 0)])]
     """
-    every = _in_common(list(found.values()))
+    every = _in_common(list(accuracies.values()))
     settings = {setting for setting, _ in every}
-    there = {method: {place for place in one if place[0] in settings} for method, one in found.items()}
+    there = {method: {place for place in one if place[0] in settings} for method, one in accuracies.items()}
     longer = [method for method, places in there.items() if len(places) > len(every)]
     shared = _in_common([there[method] for method in longer])
     if len(longer) > 1 and len(shared) > len(every):
         yield longer, shared
     if every:
-        yield list(found), every
+        yield list(accuracies), every
 
 
 def _figures(experiment: str) -> Iterator[str]:
     return (figure.name for figure in FIGURES.values() if figure.experiment_name == experiment)
 
 
-def _in_common(found: Sequence[Iterable[tuple[float, int]]]) -> set[tuple[float, int]]:
+def _in_common(several: Sequence[Iterable[tuple[float, int]]]) -> set[tuple[float, int]]:
     """Return the settings and seeds that are in all of them."""
-    return set.intersection(*(set(one) for one in found)) if found else set()
+    return set.intersection(*(set(one) for one in several)) if several else set()
 
 
 def _where(places: Places, *, first: float) -> str:
@@ -144,11 +144,11 @@ def _over_seeds(cell_values: Cells, places: Places, *, scale: float) -> list[flo
     >>> _over_seeds({(1.0, 0): 0.5, (2.0, 0): 1.0, (1.0, 1): 0.5}, [(1.0, 0), (2.0, 0), (1.0, 1)], scale=100.0)
     [75.0, 50.0]
     """
-    there = [
+    rows = [
         (seed, scale * cell_values[setting, seed]) for setting, seed in sorted(places) if (setting, seed) in cell_values
     ]
-    seeds = sorted({seed for seed, _ in there})
-    return [float(np.mean([value for one, value in there if one == seed])) for seed in seeds]
+    seeds = sorted({seed for seed, _ in rows})
+    return [float(np.mean([value for one, value in rows if one == seed])) for seed in seeds]
 
 
 def _column(several: Sequence[Sequence[float]], *, best: Best) -> list[str]:
@@ -163,6 +163,6 @@ def _column(several: Sequence[Sequence[float]], *, best: Best) -> list[str]:
     for means in several:
         mean = round(float(np.mean(means)), 2) if means else math.nan
         error = f" +- {np.std(means, ddof=1) / len(means) ** 0.5:.2f}" if len(means) > 1 else ""
-        shown = f"{mean:.2f}{error}" if means else ""
-        column.append(f"**{shown}**" if mean == top else shown)
+        text = f"{mean:.2f}{error}" if means else ""
+        column.append(f"**{text}**" if mean == top else text)
     return column

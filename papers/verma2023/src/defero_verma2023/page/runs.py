@@ -83,14 +83,14 @@ def _starts_as_planned(record: RunRecord, experiment: Experiment) -> bool:
 
 
 def _missing(
-    experiment: Experiment, net: str, methods: Sequence[str], there: set[tuple[str, float, int]]
+    experiment: Experiment, net: str, methods: Sequence[str], recorded: set[tuple[str, float, int]]
 ) -> Iterator[str]:
     lines = []
     for plan in plans_of(experiment):
         for method in (method for method in plan.methods if method in methods):
             settings = (0.0,) if method == ONE_CLASSIFIER else plan.settings
             wanted = [(method, setting, seed) for setting in settings for seed in plan.seeds]
-            left = sum(run not in there for run in wanted)
+            left = sum(run not in recorded for run in wanted)
             if left:
                 lines.append(f"{method} {left} of {len(wanted)}")
     if lines:

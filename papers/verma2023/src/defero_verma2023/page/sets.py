@@ -49,12 +49,12 @@ def set_rows(all_records: AllRecords) -> Iterator[tuple[str, ...]]:
                 yield (experiment, method, "not run yet", *[""] * (len(HEADER) - 3))
                 continue
             theirs = cells(all_records.published.get(experiment, ()), method, "sets.regularized_as_run.size")
-            shown = [
+            rows = [
                 listed(_means(cells(records, method, f"sets.{name}"), settings), digits=digits)
                 for name, digits in _MEASURES
             ]
             x = ", ".join(f"{setting + first_x(experiment):g}" for setting in settings)
-            yield (experiment, method, x, _seeds(places, settings), _published(theirs, settings), *shown)
+            yield (experiment, method, x, _seeds(places, settings), _published(theirs, settings), *rows)
 
 
 def _means(cell_values: Cells, settings: Sequence[float]) -> list[float]:

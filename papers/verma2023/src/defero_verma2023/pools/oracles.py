@@ -64,17 +64,21 @@ def oracle_pool(
     check_variant(variant)
     n_oracles = whole_number("n_oracles", n_oracles, least=1)
     if n_oracles > N_EXPERTS:
-        raise InputError(f"n_oracles must be at most {N_EXPERTS}, got {n_oracles}.")
+        raise InputError(f"must be at most {N_EXPERTS}, got {n_oracles}.", argument="n_oracles")
     if noise not in get_args(Noise):
-        raise InputError(f"noise must be one of {', '.join(get_args(Noise))}, got {noise!r}.")
+        raise InputError(f"must be one of {', '.join(get_args(Noise))}, got {noise!r}.", argument="noise")
     if noise == "none" and variant == "as_published":
         if rng is None:
-            raise InputError("rng is needed: without noise, as published, the classes and places are random.")
+            raise InputError(
+                "is needed: without noise, as published, the classes and places are random.", argument="rng"
+            )
         check_generator(rng)
         classes = rng.permutation(N_CLASSES)[:N_KNOWN]
         return noiseless_oracle_pool(classes=classes, oracles=rng.permutation(N_EXPERTS)[:n_oracles])
     if rng is not None:
-        raise InputError(f"rng must be left out: with noise {noise!r}, {variant}, no part of the pool is random.")
+        raise InputError(
+            f"must be left out: with noise {noise!r}, {variant}, no part of the pool is random.", argument="rng"
+        )
     known = np.arange(N_CLASSES) < n_oracles
     if variant == "as_published":
         tables = [or_guess_table(np.where(known, in_field, 1 / 9)) for in_field in (0.95, 0.1)]
@@ -109,7 +113,9 @@ def noiseless_oracle_pool(*, classes: Iterable[int], oracles: Iterable[int]) -> 
     """
     known = class_mask(classes, n_classes=N_CLASSES)
     if not 0 < known.sum() < N_CLASSES:
-        raise InputError(f"classes must be 1 to {N_CLASSES - 1} of the {N_CLASSES} classes, got {known.sum()}.")
+        raise InputError(
+            f"must be 1 to {N_CLASSES - 1} of the {N_CLASSES} classes, got {known.sum()}.", argument="classes"
+        )
     outside = np.tile(~known / np.sum(~known), (N_CLASSES, 1))
     oracle_table = np.where(known[:, None], np.eye(N_CLASSES), outside)
     places = numbers_below("oracles", list(oracles), end=N_EXPERTS, what="expert")

@@ -37,7 +37,7 @@ class PoolExpert:
 
     def __post_init__(self) -> None:
         if self.reads not in get_args(Source):
-            raise InputError(f"reads must be one of {', '.join(get_args(Source))}, got {self.reads!r}.")
+            raise InputError(f"must be one of {', '.join(get_args(Source))}, got {self.reads!r}.", argument="reads")
         table = probability_rows(f"table of {self.name}", self.table).copy()
         table.flags.writeable = False
         object.__setattr__(self, "table", table)
@@ -69,12 +69,16 @@ class ExpertPool:
     def __post_init__(self) -> None:
         object.__setattr__(self, "experts", tuple(self.experts))
         if not self.experts:
-            raise InputError(f"experts of the pool {self.name} must be at least one, got none.")
+            raise InputError(f"of the pool {self.name} must be at least one, got none.", argument="experts")
         sizes = {len(expert.table) for expert in self.experts}
         if len(sizes) > 1:
-            raise InputError(f"experts of the pool {self.name} must share the classes, got K in {sorted(sizes)}.")
+            raise InputError(
+                f"of the pool {self.name} must share the classes, got K in {sorted(sizes)}.", argument="experts"
+            )
         if len(set(self.expert_names)) < len(self.experts):
-            raise InputError(f"experts of the pool {self.name} must have different names, got {self.expert_names}.")
+            raise InputError(
+                f"of the pool {self.name} must have different names, got {self.expert_names}.", argument="experts"
+            )
 
     @cached_property
     def expert_names(self) -> tuple[str, ...]:
@@ -208,7 +212,7 @@ class ExpertPool:
 def check_variant(variant: Variant) -> None:
     """Refuse a variant that is none."""
     if variant not in get_args(Variant):
-        raise InputError(f"variant must be one of {', '.join(get_args(Variant))}, got {variant!r}.")
+        raise InputError(f"must be one of {', '.join(get_args(Variant))}, got {variant!r}.", argument="variant")
 
 
 def _bound(table: FloatArray, read_idx: IntArray) -> Law:

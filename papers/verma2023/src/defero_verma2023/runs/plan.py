@@ -97,5 +97,7 @@ def checked_settings(experiment: Experiment, settings: Sequence[float]) -> tuple
     for one in settings:
         if one not in experiment.settings:
             known = ", ".join(f"{value:g}" for value in experiment.settings)
-            raise InputError(f"settings of {experiment.name} ({experiment.x_name}) must be among {known}, got {one:g}.")
+            raise InputError(
+                f"of {experiment.name} ({experiment.x_name}) must be among {known}, got {one:g}.", argument="settings"
+            )
     return tuple(one for one in experiment.settings if one in settings)

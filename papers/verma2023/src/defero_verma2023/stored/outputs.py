@@ -109,7 +109,7 @@ def _entry(raw: dict[str, Any]) -> RunEntry:
         n_classes=raw["K"],
         n_experts=raw["J"],
         has_logits=bool(raw["has_logits"]) and raw["conf_kind"] == "logits",
-        published_size={kind: float(found["avg_set_size"]["voting"]) for kind, found in published.items()},
+        published_size={kind: float(sizes["avg_set_size"]["voting"]) for kind, sizes in published.items()},
         published=published_measures(raw),
     )
 

@@ -66,7 +66,7 @@ def train_team(
         Weights with which the trunk starts; drawn by the seed without it.
     """
     if method not in END_TO_END:
-        raise InputError(f"method must be one of {', '.join(END_TO_END)}, got {method!r}.")
+        raise InputError(f"must be one of {', '.join(END_TO_END)}, got {method!r}.", argument="method")
     check_pool(method, pool)
     n_experts = 0 if pool is None else pool.n_experts
     augmentation = Augmentation(cutout=cutout)

@@ -54,7 +54,7 @@ class MlpMixer(nn.Module):
     ) -> None:
         super().__init__()
         if size[0] % patch or size[1] % patch:
-            raise InputError(f"patch must divide the pictures' sides {size[0]} and {size[1]}, got {patch}.")
+            raise InputError(f"must divide the pictures' sides {size[0]} and {size[1]}, got {patch}.", argument="patch")
         n_places = (size[0] // patch) * (size[1] // patch)
         self.patches = nn.Conv2d(3, width, patch, stride=patch)
         self.blocks = nn.Sequential(*(_Block(n_places, width, expansion, dropout) for _ in range(depth)))
@@ -63,8 +63,8 @@ class MlpMixer(nn.Module):
 
     def forward(self, pictures: Tensor, numbers: Tensor) -> Tensor:
         """Return the logits (b, K) of pictures (b, 3, h, w) and numbers (b, m)."""
-        seen = self.patches(pictures).flatten(2).transpose(1, 2)
-        mean = self.norm(self.blocks(seen)).mean(dim=1)
+        tokens = self.patches(pictures).flatten(2).transpose(1, 2)
+        mean = self.norm(self.blocks(tokens)).mean(dim=1)
         logits: Tensor = self.head(torch.cat([mean, numbers.to(mean)], dim=1))
         return logits
 
@@ -76,9 +76,9 @@ class _Block(nn.Module):
         self.across_places = _two_layers(n_places, expansion, dropout)
         self.across_channels = _two_layers(width, expansion, dropout)
 
-    def forward(self, seen: Tensor) -> Tensor:
-        seen = seen + self.across_places(self.norms[0](seen).transpose(1, 2)).transpose(1, 2)
-        return torch.add(seen, self.across_channels(self.norms[1](seen)))
+    def forward(self, tokens: Tensor) -> Tensor:
+        tokens = tokens + self.across_places(self.norms[0](tokens).transpose(1, 2)).transpose(1, 2)
+        return torch.add(tokens, self.across_channels(self.norms[1](tokens)))
 
 
 def _two_layers(width: int, expansion: int, dropout: float) -> nn.Sequential:

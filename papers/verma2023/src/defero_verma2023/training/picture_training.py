@@ -107,7 +107,7 @@ def train_picture_team(
     """
     known = FROZEN_METHODS if net.endswith(FROZEN) else END_TO_END
     if method not in known:
-        raise InputError(f"method must be one of {', '.join(known)} with the net {net}, got {method!r}.")
+        raise InputError(f"must be one of {', '.join(known)} with the net {net}, got {method!r}.", argument="method")
     check_pool(method, pool)
     options: dict[str, Any] = {"seed": seed, "settings": settings, "augmentation": augmentation}
     if pool is None:

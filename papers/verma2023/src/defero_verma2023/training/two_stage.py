@@ -66,8 +66,8 @@ def after_one_classifier(validation: TeamOutputs, test: TeamOutputs, pool: Exper
     team.fit(validation.class_logits[fit], validation.labels[fit], experts=answers[0][fit])
     seconds = time.monotonic() - started
 
-    def judged(outputs: TeamOutputs, said: IntArray) -> TeamOutputs:
-        return outputs_from_scores(team.router_.scores(outputs.class_logits), said, outputs.labels, loss="decoupled")
+    def judged(outputs: TeamOutputs, answers: IntArray) -> TeamOutputs:
+        return outputs_from_scores(team.router_.scores(outputs.class_logits), answers, outputs.labels, loss="decoupled")
 
     return TrainedTeam(
         judged(validation.take(left), answers[0][left]),

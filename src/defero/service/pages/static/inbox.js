@@ -44,7 +44,9 @@ if (undo) setTimeout(() => undo.remove(), 1000 * Number(undo.dataset.seconds));
 if (document.getElementById("empty")) {
   setInterval(async () => {
     if (document.hidden) return;
-    const reply = await fetch("/v1/questions");
-    if (reply.ok && (await reply.json()).questions.length) location.assign("/inbox");
+    const reply = await fetch("/v1/questions?limit=1").catch(() => null); // the service may be away for a moment
+    if (reply === null) return;
+    if (reply.status === 401) location.reload(); // the page then says how to sign in again
+    else if (reply.ok && (await reply.json()).questions.length) location.assign("/inbox");
   }, 5000);
 }

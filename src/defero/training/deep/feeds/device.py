@@ -51,12 +51,18 @@ class DeviceFeed(Feed):
         normalise: tuple[Tensor, Tensor] | None = None,
     ) -> None:
         if len(inputs) != len(labels) or not len(labels):
-            raise InputError(f"inputs and labels must have as many rows, got {len(inputs)} and {len(labels)}.")
+            raise InputError(
+                f"must have one row per label, at least one, got {len(inputs)} for {len(labels)} labels.",
+                argument="inputs",
+            )
         pictures = inputs.dtype == torch.uint8
         if pictures and inputs.ndim != 4:
-            raise InputError(f"pictures must be bytes (n, height, width, colours), got shape {tuple(inputs.shape)}.")
+            raise InputError(
+                f": pictures must be bytes (n, height, width, colours), got shape {tuple(inputs.shape)}.",
+                argument="inputs",
+            )
         if augmentation is not None and not pictures:
-            raise InputError(f"augmentation is for pictures of dtype uint8, got inputs of {inputs.dtype}.")
+            raise InputError(f"is for pictures of dtype uint8, got inputs of {inputs.dtype}.", argument="augmentation")
         self.inputs = inputs
         self.labels = labels
         self.answers = answers

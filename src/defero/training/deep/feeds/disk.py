@@ -48,7 +48,9 @@ class DiskFeed(Feed):
         normalise: tuple[Tensor, Tensor] = USUAL_COLOURS,
     ) -> None:
         if len(files) != len(labels) or not len(labels):
-            raise InputError(f"files and labels must be as many, got {len(files)} and {len(labels)}.")
+            raise InputError(
+                f"must be one per label, at least one, got {len(files)} for {len(labels)} labels.", argument="files"
+            )
         self.files = files
         self.labels = labels
         self.answers = answers

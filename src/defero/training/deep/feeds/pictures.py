@@ -29,8 +29,9 @@ class Augmentation:
     cutout: int = 0
 
     def __post_init__(self) -> None:
-        if self.pad < 0 or self.cutout < 0:
-            raise InputError(f"pad and cutout must be at least 0, got {self.pad} and {self.cutout}.")
+        for name, size in (("pad", self.pad), ("cutout", self.cutout)):
+            if size < 0:
+                raise InputError(f"must be at least 0, got {size}.", argument=name)
 
 
 class Crops(NamedTuple):
@@ -63,7 +64,7 @@ def draw_crops(
     """
     pad = augmentation.pad
     if pad >= min(height, width):
-        raise InputError(f"pad must be smaller than the pictures, {height} x {width}, got {pad}.")
+        raise InputError(f"must be smaller than the pictures, {height} x {width}, got {pad}.", argument="pad")
     device = generator.device
 
     def drawn(below: int) -> Tensor:

@@ -1,0 +1,116 @@
+"""What can be reached: teams that are told more than anybody knows, beside the plain systems and the default."""
+
+import numpy as np
+
+from benchmarks.tables.bounds import WHAT
+from benchmarks.tables.summary import DEFAULT, Table
+from benchmarks.tables.verdicts import LEAST_ABOVE, TRUE_GAIN, points
+
+Bounds = dict[str, dict[str, list[float]]]
+"""{set: {what a team is told: its accuracy on each split}}."""
+
+
+def reach_section(table: Table, bounds: Bounds) -> str:
+    """Return how far the default and the best possible teams are from each plain system where answers are few."""
+    names = [name for name in table.sets() if table.settings[name].kind == "few answers" and name in bounds]
+    if not names:
+        return ""
+    told = [what for what in WHAT if any(what in bounds[name] for name in names)]
+    rows = [
+        "## What can be reached with 20 answers of each expert",
+        "",
+        "The experts of these sets are simulated. So a team can be told what nobody knows in practice, and what it",
+        "reaches is a bound for all teams (`python -m benchmarks.tables.bounds`):",
+        "",
+        *(f"- *{what}*: {WHAT[what]}." for what in told),
+        "",
+        f"Points above each plain system. Where the last column is below {100 * LEAST_ABOVE:.0f}, no team can be a",
+        "point above that system, whatever it learns from these answers.",
+        "",
+        "| set, plain system | default | team that is told | above the plain system |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name in names:
+        for other, system in table.systems.items():
+            difference = table.difference(name, other) if system.plain else None
+            if difference is None:
+                continue
+            theirs = 100 * table.mean(name, other, "accuracy")
+            for what, values in bounds[name].items():
+                above = 100 * float(np.mean(values)) - theirs
+                rows.append(f"| {name}, {other} | {points(difference)} | {what} | {above:+.2f} |")
+    return "\n".join(rows)
+
+
+def gain_rows(table: Table, name: str, bounds: Bounds) -> list[str]:
+    """Return the rows of the table of gains for teams that are told more; their model is the best possible one."""
+    best_model, best_team = (table.mean(name, DEFAULT, key) for key in ("best_model", "best_team"))
+    rows = []
+    for what, values in bounds.get(name, {}).items():
+        reached = float(np.mean(values))
+        share, lost = (reached - best_model) / TRUE_GAIN, 100 * (best_team - reached)
+        cells = f"{100 * best_model:.2f} | {100 * reached:.2f} | {share:.0%} | {lost:.2f}"
+        rows.append(f"| {name}, a team that {what} | {cells} |")
+    return rows
+
+
+WHY = """## What is not met, and why
+
+- **A point above the logistic two-stage on few-skilled-10 and few-skilled-50** cannot be met by any team: Bayes' rule,
+  told the classes and how skill varies, is {skilled_10:+.2f} and {skilled_50:+.2f} points above it. The features tell
+  nothing of the skill there, and taking the expert with the most right answers of 20 is nearly the best rule.
+- **few-skilled-50, {below:+.2f} points from the logistic two-stage**: in {n_tied} of {n_splits} splits several experts
+  share the highest count of right answers, and asking one of them or another differs by up to {most:.0f} points on the
+  test rows. Which of them is asked is luck: with one of them drawn at random the mean of these splits has a standard
+  deviation of {sd:.1f} points.
+  Dividing the questions among equal experts would have the same mean and less spread. The default does not do it: with
+  features, experts are hardly ever equal, and who gets a case would depend on a draw. `--capacity` shares out the work.
+- **few-credit**: skill depends on the features, and a team that knows it is at least {credit:.0f} points above every
+  plain system. 20 answers of one expert hardly tell where they are good. How much of that distance can be learned from
+  these answers is not known: Bayes' rule was not worked out for this law.
+- **gain3-hard-region**: a team that knows the classes and the region keeps all of the 3 points. The default must learn
+  both from 600 rows. Its own model is {hard_model:.2f} points below the best one, while asking can bring 3. The team is
+  {hard_above:+.2f} points above the plain boosted model, most of it by its own better model. Whether a team that must
+  find the region and the border in 600 rows can keep 90 % of the 3 points is not known. That its promises are too low
+  is probably due to folds: they are learned from models of four fifths of the rows, which are worse than the final one.
+- **few-credit-200, promised minus kept**: 200 experts with 20 answers; the one who looks best of all has seldom
+  answered a held-out row, so the correction rests on the best of the few who did. Weighting all answers by how often
+  their expert looks best was worse on eight other draws (8 points too high), and counting cases less on which nobody
+  would be asked changed nothing (0.9 points too high; without it 0.7, with a standard error of 0.8). By these draws
+  part of what the table shows is luck."""
+
+
+def why_section(table: Table, bounds: Bounds, ties: list[dict[str, float]]) -> str:
+    """Return the lines that are not met in plain words; nothing unless all sets that they speak of have run."""
+    needed = ("few-skilled-10", "few-skilled-50", "few-credit-200", "gain3-hard-region")
+    if not ties or any(name not in table.sets() or name not in bounds for name in needed):
+        return ""
+    logistic, law = "logistic two-stage", "knows the classes and how skill varies, learns who is good"
+
+    def above(name: str) -> float:
+        return 100 * (float(np.mean(bounds[name][law])) - table.mean(name, logistic, "accuracy"))
+
+    below, over = table.difference("few-skilled-50", logistic), table.difference("gain3-hard-region", "model alone")
+    assert below is not None
+    assert over is not None
+    hard = [table.mean("gain3-hard-region", DEFAULT, key) for key in ("best_model", "true_model")]
+    plain = [name for name, system in table.systems.items() if system.plain]
+    credit = [
+        float(np.mean(values)) - table.mean(name, other, "accuracy")
+        for name in bounds
+        if name.startswith("few-credit")
+        for values in bounds[name].values()
+        for other in plain
+    ]
+    return WHY.format(
+        n_tied=sum(tie["n"] > 1 for tie in ties),
+        n_splits=len(ties),
+        most=100 * max(tie["range"] for tie in ties),
+        sd=100 * float(np.sqrt(sum(tie["sd"] ** 2 for tie in ties))) / len(ties),
+        credit=np.floor(100 * min(credit)),
+        skilled_10=above("few-skilled-10"),
+        skilled_50=above("few-skilled-50"),
+        below=100 * below.mean,
+        hard_model=100 * (hard[0] - hard[1]),
+        hard_above=100 * over.mean,
+    )
