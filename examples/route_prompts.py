@@ -6,7 +6,8 @@ r"""Route prompts to language models behind an OpenAI-compatible server, and lea
 `prompts.csv` has the columns `prompt` and `expected`. A member is the name of a model with its dollars per million
 tokens, in and out. The first prompts are asked of every member. Then, batch by batch: a pool is fitted on all calls so
 far, each prompt goes to the member whose expected score is worth its price, and the call is recorded in
-`routing/calls.jsonl`. A member that fails is left out for that prompt. The key is read from OPENAI_API_KEY.
+`routing/calls.jsonl`. A member that fails is left out for that prompt. After a stop, run it again: what the record
+holds is not asked twice. The key is read from OPENAI_API_KEY.
 
 Replace `score_answer` by your own check: a unit test, a judge (docs/howto/judge.md), or a person's click.
 """
@@ -14,6 +15,7 @@ Replace `score_answer` by your own check: a unit test, a judge (docs/howto/judge
 import argparse
 import json
 import os
+import sys
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -87,18 +89,33 @@ class PromptRouter:
         self.record = folder / "calls.jsonl"
         lines = self.record.read_text().splitlines() if self.record.exists() else []
         self.calls = [Call(**json.loads(line)) for line in lines]
+        self.held = {(call.prompt, call.member): call for call in self.calls}
+        self.answered = {call.prompt: call for call in self.calls}
 
     def call(self, member: str, prompt: str, expected: str) -> Call:
-        """Ask a member, score the answer, and record both."""
+        """Ask a member, score the answer, and record both; a call of the record is not made again."""
+        if (prompt, member) in self.held:
+            return self.held[prompt, member]
         answer, usage = self.client.ask(member, prompt)
         done = Call(prompt, member, score_answer(answer, expected), self.members[member].price(usage))
         self.calls.append(done)
+        self.held[prompt, member] = self.answered[prompt] = done
         with self.record.open("a") as file:
             file.write(json.dumps(asdict(done)) + "\n")
         return done
 
+    def ask_all(self, prompt: str, expected: str) -> None:
+        """Ask every member; who fails is left out for this prompt."""
+        for member in self.members:
+            try:
+                self.call(member, prompt, expected)
+            except OSError as error:  # refused, too many requests, timed out
+                print(f"{member} does not answer: {error}", file=sys.stderr)
+
     def fit(self) -> None:
         """Fit the pool on all calls so far, save it, and load what a service would load."""
+        if not self.calls:
+            raise OSError("no member answers")
         calls, names = pd.DataFrame([asdict(call) for call in self.calls]), list(self.members)
         # NaN where a member was not asked.
         scores, prices = (
@@ -118,7 +135,9 @@ class PromptRouter:
         return str(self.router.route(prompt, trade_off=self.worth, available=available).name[0])
 
     def answer(self, prompt: str, expected: str) -> Call:
-        """Route a prompt and call the chosen member; where it fails, the next best."""
+        """Route a prompt and call the chosen member; where it fails, the next best. Else return the recorded call."""
+        if prompt in self.answered:
+            return self.answered[prompt]
         available = dict.fromkeys(self.members, True)
         while member := self.choose(prompt, available):
             try:
@@ -131,8 +150,7 @@ class PromptRouter:
 def run(router: PromptRouter, prompts: pd.DataFrame, *, first: int, batch: int) -> list[list[Call]]:
     """Ask everybody the first prompts, then route the others; returns the calls of each batch."""
     for prompt, expected in prompts[["prompt", "expected"]][:first].itertuples(index=False):
-        for name in router.members:
-            router.call(name, prompt, expected)
+        router.ask_all(prompt, expected)
     batches = []
     for start in range(first, len(prompts), batch):
         router.fit()

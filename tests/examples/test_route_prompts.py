@@ -95,3 +95,30 @@ def test_a_member_that_fails_is_replaced(tmp_path, server):
     assert refused  # the cheap one was chosen first
     assert {call["member"] for call in calls[80:]} == {"large"}
     assert len(calls) == 80 + 40
+
+
+def test_a_member_that_fails_at_first_is_left_out_for_those_prompts(tmp_path, server, capsys):
+    server.first = 10
+    calls = run_example(tmp_path, server, "broken=0.1,0.4", "large=100,400", n=60)
+    assert sum(call["member"] == "broken" for call in calls) == 10
+    assert sum(call["member"] == "large" for call in calls) == 60
+    assert "broken does not answer: HTTP Error 429" in capsys.readouterr().err
+
+
+def test_a_second_run_asks_only_what_the_record_lacks(tmp_path, server):
+    calls = run_example(tmp_path, server, "small=0.1,0.4", "large=100,400", n=80)
+    record = tmp_path / "routing" / "calls.jsonl"
+    lines = record.read_text().splitlines(keepends=True)
+    record.write_text("".join([*lines[:5], *lines[6:-3]]))  # one call of the first prompts, three routed ones
+    lost = {(calls[5]["member"], calls[5]["prompt"])}
+    server.asked.clear()
+    again = run_example(tmp_path, server, "small=0.1,0.4", "large=100,400", n=80)
+    assert len(server.asked) == 4
+    assert lost <= set(server.asked)
+    assert {call["prompt"] for call in again} == {call["prompt"] for call in calls}
+
+
+def test_nobody_who_answers_is_one_error(tmp_path, server):
+    server.first = 0
+    with pytest.raises(OSError, match="no member answers"):
+        run_example(tmp_path, server, "broken=0.1,0.4", n=60)

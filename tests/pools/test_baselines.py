@@ -6,7 +6,8 @@ import pytest
 
 from defero import ExpertPool, InputError, Router
 from defero.pools import Judge
-from defero.pools.record import judge_pool, mean_interval
+from defero.pools.intervals import mean_interval
+from defero.pools.record import judge_pool
 from defero.study.pools.pool_study import PoolStudy
 
 NAMES = ["small", "large", "star"]

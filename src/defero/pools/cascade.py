@@ -5,12 +5,13 @@ given the marks so far. A mark moves P(right) of the marked answer by Bayes' rul
 the others by the covariance of the members' errors: where one member failed, the others are likelier to fail too.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name
 from defero.core.errors import InputError
 from defero.pools.frontier import NOBODY
 
@@ -82,8 +83,12 @@ def moved(right: FloatArray, member: int, after: FloatArray, covariance: FloatAr
     return change
 
 
-def check_marks(marks: Any, asked: Any, shape: tuple[int, ...]) -> tuple[FloatArray, BoolArray]:
-    """Return the marks (n, J), NaN where there is none, and who has answered, (n, J)."""
+def check_marks(
+    marks: Any, asked: Any, shape: tuple[int, ...], expert_names: tuple[str, ...]
+) -> tuple[FloatArray, BoolArray]:
+    """Return the marks (n, J), NaN where there is none, and who has answered, (n, J); both may come by name."""
+    marks = _columns_by_name("marks", marks, expert_names, shape, default=np.nan)
+    asked = _columns_by_name("asked", asked, expert_names, shape, default=False)
     marked = np.full(shape, np.nan) if marks is None else np.asarray(marks, dtype=np.float64)
     if marked.shape != shape or not np.isin(marked[np.isfinite(marked)], (0, 1)).all():
         raise InputError(f"must be 0, 1 or NaN of shape {shape}.", argument="marks")
@@ -93,6 +98,21 @@ def check_marks(marks: Any, asked: Any, shape: tuple[int, ...]) -> tuple[FloatAr
     if (np.isfinite(marked) & ~answered.astype(np.bool_)).any():
         raise InputError("must be True wherever there is a mark: only answers are judged.", argument="asked")
     return marked, answered.astype(np.bool_)
+
+
+def _columns_by_name(
+    argument: str, value: Any, expert_names: tuple[str, ...], shape: tuple[int, ...], *, default: float
+) -> Any:
+    """Return {name: value or (n,) values} as an array (n, J); other values as they are."""
+    if not isinstance(value, Mapping):
+        return value
+    columns = by_name(argument, value, expert_names, default=default)
+    try:
+        return np.column_stack([np.broadcast_to(np.asarray(one, dtype=np.float64), shape[:1]) for one in columns])
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"must have a value, or {shape[0]} values, for each member that is named.", argument=argument
+        ) from error
 
 
 def heard_marks(right: FloatArray, marks: FloatArray, marking: Marking, covariance: FloatArray) -> FloatArray:

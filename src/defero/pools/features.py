@@ -85,7 +85,7 @@ def as_matrix(X: Any) -> NDArray[Any]:
 def as_table(X: Any, recipe: FeatureRecipe | None = None) -> Any:
     """Return a table with named columns: a frame as it is, a record, or texts under the only column of a recipe."""
     if hasattr(X, "columns"):
-        return X
+        return _with_text_names(X)
     if isinstance(X, Mapping):
         return Records(X)
     texts = texts_in(X)
@@ -98,6 +98,18 @@ def as_table(X: Any, recipe: FeatureRecipe | None = None) -> Any:
     if recipe is None:
         return X
     raise InputError(f"must be a table with the columns {join_names(recipe.inputs)}, as in fit.", argument="X")
+
+
+def _with_text_names(frame: Any) -> Any:
+    """Return a frame whose columns are named by texts: those of a matrix of embeddings are integers."""
+    given = list(frame.columns)
+    if all(isinstance(name, str) for name in given):
+        return frame
+    named = [str(name) for name in given]
+    twice = [name for name in named if named.count(name) > 1]
+    if twice:
+        raise InputError(f"has two columns that are named {twice[0]}; rename one of them.", argument="X")
+    return frame.set_axis(named, axis=1)
 
 
 def texts_in(X: Any) -> list[str | None] | None:

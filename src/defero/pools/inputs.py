@@ -9,6 +9,9 @@ from defero.core.checks.arrays import FloatArray, names
 from defero.core.errors import Argument, InputError
 from defero.core.wording import did_you_mean, join_names
 
+_ANOTHER_SCALE = 2.0
+"""Scores that reach this are taken for those of another scale, such as 0 to 10."""
+
 
 def score_matrix(scores: Any, expert_names: object = None) -> tuple[FloatArray, tuple[str, ...]]:
     """Return scores (n, J) in [0, 1], NaN where a member has none, and the members' names.
@@ -36,22 +39,35 @@ def score_matrix(scores: Any, expert_names: object = None) -> tuple[FloatArray, 
     if wrong.any():
         row, j = np.argwhere(wrong)[0]
         raise InputError(
-            f"must lie in [0, 1], got {matrix[row, j]:g} for {who[j]} in row {row}; "
-            "divide by the largest possible score.",
+            f"must lie in [0, 1], got {matrix[row, j]:g} for {who[j]} in row {row}; {_remedy(matrix)}.",
             argument="scores",
         )
     return matrix, who
 
 
-def price_matrix(prices: Any, expert_names: tuple[str, ...], *, n_items: int) -> FloatArray:
+def _remedy(scores: FloatArray) -> str:
+    """Return what to do with scores outside [0, 1]."""
+    if np.nanmax(scores) >= _ANOTHER_SCALE:
+        return "divide by the largest possible score"
+    if np.nanmin(scores) <= -1:
+        return "shift and divide them so that the worst score is 0 and the best 1"
+    return (
+        "clip them if they are rounded, and where they are targets of Judge.unbiased, pass the marks of 0 and 1 "
+        "themselves to ExpertPool(judge=Judge(...))"
+    )
+
+
+def price_matrix(prices: Any, expert_names: tuple[str, ...], *, n_items: int, partial: bool = False) -> FloatArray:
     """Return prices (n, J), NaN where a price is not known.
 
     Parameters
     ----------
     prices : {name: price or (n,) prices}, DataFrame, (J,) or (n, J)
-        A mapping or a frame must name every member; None is an unknown price.
+        None is an unknown price.
     expert_names : J names
     n_items : int
+    partial : bool
+        Whether a mapping or a frame may name some members only: the prices of the others are unknown.
 
     Examples
     --------
@@ -59,7 +75,7 @@ def price_matrix(prices: Any, expert_names: tuple[str, ...], *, n_items: int) ->
     [[0.5, 2.0], [0.5, nan]]
     """
     if isinstance(prices, Mapping) or hasattr(prices, "columns"):
-        matrix = _named_prices(prices, expert_names, n_items)
+        matrix = _named_prices(prices, expert_names, n_items, partial=partial)
     else:
         matrix = _numbers(prices, "prices")
         shapes = {(len(expert_names),), (n_items, len(expert_names))}
@@ -84,16 +100,21 @@ def price_matrix(prices: Any, expert_names: tuple[str, ...], *, n_items: int) ->
     return np.asarray(matrix, dtype=np.float64)
 
 
-def _named_prices(prices: Any, expert_names: tuple[str, ...], n_items: int) -> FloatArray:
+def _named_prices(prices: Any, expert_names: tuple[str, ...], n_items: int, *, partial: bool) -> FloatArray:
     given = [str(name) for name in (prices.columns if hasattr(prices, "columns") else prices)]
-    missing = [name for name in expert_names if name not in given]
+    missing = [] if partial else [name for name in expert_names if name not in given]
     unknown = [name for name in given if name not in expert_names]
-    if missing or (unknown and isinstance(prices, Mapping)):
-        hint = did_you_mean(missing[0], unknown) if missing else f" There are {join_names(expert_names)}."
-        what = f"no price for {join_names(missing)}" if missing else f"no member {join_names(unknown)};"
-        raise InputError(f": {what}{hint}", argument="prices")
-    matrix = np.empty((n_items, len(expert_names)))
+    if unknown and (isinstance(prices, Mapping) or missing):
+        hint = did_you_mean(unknown[0], expert_names)
+        raise InputError(
+            f": no member {join_names(unknown)}{hint} There are {join_names(expert_names)}.", argument="prices"
+        )
+    if missing:
+        raise InputError(f": no price for {join_names(missing)}.", argument="prices")
+    matrix = np.full((n_items, len(expert_names)), np.nan)
     for j, name in enumerate(expert_names):
+        if name not in given:
+            continue
         column = _numbers(prices[name], "prices")
         if column.shape not in {(), (n_items,)}:
             raise InputError(

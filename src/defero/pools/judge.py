@@ -215,6 +215,8 @@ class Judge:
 
 def corrected_marks(scores: FloatArray, judge: Judge) -> FloatArray:
     """Return a judge's marks without its errors on average, `Judge.unbiased`; NaN stays NaN."""
+    if not isinstance(judge, Judge):
+        raise InputError(f"must be a Judge, such as Judge(0.9, 0.8), got {judge!r:.60}.", argument="judge")
     scored = np.isfinite(scores)
     if not np.isin(scores[scored], (0, 1)).all():
         raise InputError("corrects marks of 0 or 1, and some scores lie between.", argument="judge")

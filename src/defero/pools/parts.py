@@ -100,6 +100,23 @@ def best_single(pool: PoolParts, present: BoolArray | None = None) -> int:
     return int(members[np.nan_to_num(pool.train_score[members], nan=-1.0).argmax()])
 
 
+def best_at_trade_off(
+    pool: PoolParts, trade_off: float, price: FloatArray, present: BoolArray | None = None
+) -> int | None:
+    """Return the member with the highest score times trade-off less price in training; None where no price counts.
+
+    Where no price was known in training, the mean of prices (n, J) stands for it.
+    """
+    if not np.isfinite(trade_off):
+        return None
+    members = compared_members(pool, present)
+    known = np.isfinite(price)
+    now = np.where(known, price, 0.0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+    cost = np.where(np.isfinite(pool.train_price), pool.train_price, now)[members]
+    value = trade_off * pool.train_score[members] - cost
+    return int(members[np.nanargmax(value)]) if np.isfinite(value).any() else None
+
+
 def training_hull(pool: PoolParts, present: BoolArray | None = None) -> IntArray | None:
     """Return the zero router's members by prices and scores of the training rows; None where prices are not known."""
     members = compared_members(pool, present)

@@ -8,13 +8,14 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
-from defero.core.wording import count_of
+from defero.core.wording import count_of, money
 from defero.pools.curve import PoolCurve, member_means, pool_curve
 from defero.pools.decision import PoolDecision
-from defero.pools.parts import best_single, training_hull
+from defero.pools.free_choice import FreeChoice
+from defero.pools.frontier import NOBODY
+from defero.pools.intervals import mean_interval
+from defero.pools.parts import best_at_trade_off, best_single, training_hull
 from defero.pools.router import PoolRouter
-
-Z95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -50,18 +51,24 @@ class PoolRecord:
         The scores are NaN where there are none, and where a member cannot be asked.
     price : (n, J)
     compared : (n,) bool
-        The items with a score of the best single member: those on which all ways are compared.
+        The items with a score of the best single member for which somebody can be asked: on these all ways are
+        compared.
     pool, best_single, random, cheapest, oracle : Way
         The best single member is the best in training; the oracle knows the scores and takes the cheapest of the best.
         Nobody can be chosen for an item without a score, or where they cannot be asked. The cheapest member is judged
         on those compared items where it has a score.
     gain : (difference, low, high)
         The pool minus the best single member on the compared items, with a 95 % interval; items of a group count as
-        one draw.
+        one draw. nan where every item has a score of one member only.
     net_gain : (difference, low, high)
         The same for the net value, score times trade-off minus price; nan where there is no trade-off or no price.
     curve : PoolCurve or None
         Quality against cost on the compared items; None where no price is known.
+    free : FreeChoice or None
+        The choice among all members, where the chosen one has a score; None where every score is known.
+    best_paid : Way or None
+        The single member who was best in training at the trade-off, score times trade-off less price; None where
+        quality alone counts.
     """
 
     decision: PoolDecision
@@ -77,11 +84,61 @@ class PoolRecord:
     gain: tuple[float, float, float]
     net_gain: tuple[float, float, float]
     curve: PoolCurve | None
+    free: FreeChoice | None = None
+    best_paid: Way | None = None
+
+    @property
+    def answered(self) -> BoolArray:
+        """(n,): whether somebody with a score can be asked; with a trade-off only those with a known price can."""
+        return np.asarray(self.decision.expert != NOBODY)
+
+    @property
+    def n_unanswered(self) -> int:
+        """How many items nobody with a score can be asked about."""
+        return int((~self.answered).sum())
 
     @property
     def kept(self) -> FloatArray:
-        """(n,): the scores of those who were chosen."""
-        return self.scores[np.arange(len(self.scores)), self.decision.expert]
+        """(n,): the scores of those who were chosen; nan where nobody can be asked."""
+        return np.where(self.answered, self.scores[np.arange(len(self.scores)), self.decision.expert], np.nan)
+
+    @property
+    def promised(self) -> float:
+        """Mean expected score of those who were chosen."""
+        return _mean(self.decision.score[self.answered])
+
+    @property
+    def one_score_each(self) -> bool:
+        """Whether every item has a score of one member only, as in the log of a router."""
+        scored = np.isfinite(self.scores)
+        return bool((scored.sum(axis=1) == 1).all()) and int(scored.any(axis=0).sum()) > 1
+
+    def log_sentences(self) -> list[str]:
+        """Return what can be judged by a log with one score for each item, and what cannot."""
+        assert self.free is not None
+        score = f", with a score of {self.free.score()}" if self.free.items else ""
+        return [
+            f"Every item has a score of one member only, as in the log of a router. The pool would have asked the same "
+            f"member for {self.free.share()}{score}.",
+            "Whether the pool is better than a single member cannot be judged: that needs items with scores of several "
+            "members.",
+        ]
+
+    def paid_sentence(self) -> str:
+        """Return the pool beside the best single member at the trade-off, in money; blank where quality alone counts.
+
+        Both are judged on the compared items.
+        """
+        single, worth = self.best_paid, self.decision.trade_off
+        if single is None or self.one_score_each or np.isnan([self.pool.cost, single.cost, single.quality]).any():
+            return ""
+        value = [way.net_value(worth) for way in (self.pool, single)]
+        return (
+            f"At {money(worth)} a point of quality the pool costs {money(self.pool.cost)} an item and scores "
+            f"{self.pool.quality:.3f}; the best single member at this trade-off, {single.name}, costs "
+            f"{money(single.cost)} and scores {single.quality:.3f}. Net value, {money(worth)} times the score, minus "
+            f"the price: {value[0]:.4g} against {value[1]:.4g} an item."
+        )
 
     @property
     def has_net_value(self) -> bool:
@@ -102,15 +159,15 @@ class PoolRecord:
     @property
     def has_gaps(self) -> bool:
         """Whether a member who can be asked has no score for some item."""
-        scored = np.isfinite(self.scores)
-        return not bool(scored[:, scored.any(axis=0)].all())
+        return self.free is not None
 
     def compared_items(self) -> str:
         """Return on which items the ways are compared, in words."""
         every = count_of(len(self.scores), "item")
         if self.compared.all():
             return every
-        return f"{int(self.compared.sum()):,} of {every}, those with a score of {self.best_single.name},"
+        paid = " and a known price" if self.n_unanswered else ""
+        return f"{int(self.compared.sum()):,} of {every}, those with a score of {self.best_single.name}{paid},"
 
     def area_in_words(self) -> str:
         """Return what the area over the zero router is, or why there is none."""
@@ -144,6 +201,7 @@ class PoolRecord:
                     "items": int(own.sum()),
                     "promised": number(_mean(self.decision.score[own])),
                     "kept": number(_mean(self.kept[own])),
+                    "scores": int(np.isfinite(self.scores[:, j]).sum()),
                     "quality": number(quality[j]),
                     "cost": number(cost[j]),
                 }
@@ -155,6 +213,8 @@ class PoolRecord:
         return {
             "items": len(self.scores),
             "compared_items": int(self.compared.sum()),
+            "unanswered_items": self.n_unanswered,
+            "one_score_each": self.one_score_each,
             "pool": {
                 "quality": number(self.pool.quality),
                 "cost": number(self.pool.cost),
@@ -162,6 +222,7 @@ class PoolRecord:
                 "gap_share": number(self.gap_share),
                 "gain": {key: number(one) for key, one in zip(("difference", "low", "high"), self.gain, strict=True)},
                 "trade_off": number(self.decision.trade_off),
+                "chosen_among_all": None if self.free is None else self.free.to_dict(),
                 "net_value": number(self.pool.net_value(self.decision.trade_off)),
                 "net_gain": {
                     key: number(one) for key, one in zip(("difference", "low", "high"), self.net_gain, strict=True)
@@ -169,12 +230,13 @@ class PoolRecord:
                 "members": self.members(),
                 "frontier": _frontier(self.curve),
             },
-            "promised": number(_mean(self.decision.score)),
-            "kept": number(_mean(self.kept)),
+            "promised": number(self.promised),
+            "kept": number(_mean(self.kept[self.answered])),
             "ways": {
                 key: None if way is None else way.to_dict()
                 for key, way in (
                     ("best_single", self.best_single),
+                    ("best_at_trade_off", self.best_paid),
                     ("random", self.random),
                     ("cheapest", self.cheapest),
                     ("oracle", self.oracle),
@@ -215,16 +277,24 @@ def judge_pool(
     if not scored.any(axis=1).all():
         raise InputError("must have a score of a member who can be asked for every item.", argument="scores")
     decision = router.route(X, prices=prices, available=scored, **rule)
+    answered: BoolArray = np.asarray(decision.expert != NOBODY)
+    if not answered.any():
+        raise InputError("must be known of a member with a score: nobody can be asked.", argument="prices")
     expected, price = router.scores(X), router.prices(X, prices)
     here: BoolArray = np.asarray(scored.any(axis=0))
     best = best_single(router, here)
-    compared: BoolArray = scored[:, best] if scored[:, best].any() else np.ones(len(scores), dtype=np.bool_)
+    compared: BoolArray = scored[:, best] & answered if (scored[:, best] & answered).any() else answered
     rows = np.flatnonzero(compared)
     own, cost, can = scores[rows], price[rows], scored[rows]
     achieved = own[np.arange(len(rows)), decision.expert[rows]]
     paid = cost[np.arange(len(rows)), decision.expert[rows]]
     of_group = np.arange(len(rows)) if groups is None else np.asarray(groups)[rows]
     known = np.isfinite(np.where(can, cost, np.nan)).any()
+    has_gaps = not bool(scored[:, here].all())
+    everybody = np.broadcast_to(np.arange(len(scores)) if groups is None else np.asarray(groups), len(scores))
+    free = router.route(X, prices=prices, available=present, **rule).expert if has_gaps else decision.expert
+    paid_best = best_at_trade_off(router, decision.trade_off, price, here)
+    one_each = bool((scored.sum(axis=1) == 1).all()) and int(here.sum()) > 1
     return PoolRecord(
         decision,
         expected,
@@ -236,31 +306,16 @@ def judge_pool(
         Way("random", _mean(_row_means(own, can)), _mean(_row_means(cost, can))),
         _cheapest(router, own, cost),
         _oracle(own, cost, can),
-        mean_interval(achieved - own[:, best], of_group),
-        _net_gain(achieved - own[:, best], paid - cost[:, best], decision.trade_off, of_group),
+        (np.nan,) * 3 if one_each else mean_interval(achieved - own[:, best], of_group),
+        (np.nan,) * 3
+        if one_each
+        else _net_gain(achieved - own[:, best], paid - cost[:, best], decision.trade_off, of_group),
         _curve(router, expected[rows], own, cost, here) if known else None,
+        FreeChoice.of(free, scores, everybody) if has_gaps else None,
+        None
+        if paid_best is None
+        else _member_way(router.expert_names[paid_best], own[:, paid_best], cost[:, paid_best]),
     )
-
-
-def mean_interval(values: FloatArray, groups: ArrayLike) -> tuple[float, float, float]:
-    """Return the mean of values (n,) with a 95 % interval, where those of a group belong together.
-
-    The standard error is that of sums over groups, so that a group counts as one draw.
-
-    >>> [round(one, 3) for one in mean_interval(np.array([0.0, 1.0, 0.0, 1.0]), [0, 1, 2, 3])]
-    [0.5, -0.066, 1.066]
-    >>> [round(one, 3) for one in mean_interval(np.array([0.0, 0.0, 1.0, 1.0]), [0, 0, 1, 1])]
-    [0.5, -0.48, 1.48]
-    """
-    known = np.isfinite(values)
-    mean = _mean(values[known])
-    _, group = np.unique(np.asarray(groups)[known], return_inverse=True)
-    n_groups = int(group.max()) + 1 if len(group) else 0
-    if n_groups < 2:
-        return mean, float("nan"), float("nan")
-    sums = np.bincount(group, weights=values[known] - mean)
-    half = Z95 * float(np.sqrt((sums**2).sum() * n_groups / (n_groups - 1))) / len(group)
-    return mean, mean - half, mean + half
 
 
 def _net_gain(quality: FloatArray, cost: FloatArray, trade_off: float, groups: ArrayLike) -> tuple[float, float, float]:

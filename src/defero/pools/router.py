@@ -58,7 +58,7 @@ class PoolRouter(PoolParts):
 
     def _price_matrix(self, features: Any, prices: Any) -> FloatArray:
         n_items = len(features)
-        given = None if prices is None else price_matrix(prices, self.expert_names, n_items=n_items)
+        given = None if prices is None else price_matrix(prices, self.expert_names, n_items=n_items, partial=True)
         if given is not None and not np.isnan(given).any():
             return given
         expected = np.full((n_items, len(self.expert_names)), np.nan)
@@ -89,7 +89,8 @@ class PoolRouter(PoolParts):
         X : (n, d), (d,), DataFrame, {column: value} or texts
             Items as in `fit`; a single embedding, record or text is one item.
         prices : {name: price or (n,) prices}, DataFrame, (J,) or (n, J), optional
-            What a call costs. Unknown prices, NaN or None, and all of them by default, are those expected from `fit`.
+            What a call costs. Unknown prices, NaN, None or not named, and all of them by default, are those expected
+            from `fit`.
         trade_off : float, optional
             Money that a point of quality is worth (a score of 1 in place of 0): the largest trade_off * score - price
             is chosen.
@@ -203,8 +204,8 @@ class PoolRouter(PoolParts):
         self,
         X: Any,
         *,
-        marks: ArrayLike | None = None,
-        asked: ArrayLike | None = None,
+        marks: Mapping[str, Any] | ArrayLike | None = None,
+        asked: Mapping[str, Any] | ArrayLike | None = None,
         judge: Any,
         trade_off: float,
         judge_price: float = 0.0,
@@ -216,9 +217,9 @@ class PoolRouter(PoolParts):
         Parameters
         ----------
         X : as in `route`
-        marks : (n, J), optional
+        marks : {name: mark or (n,) marks} or (n, J), optional
             The judge's marks of the answers so far, 1 or 0; NaN where an answer was not judged, or there is none.
-        asked : (n, J) bool, optional
+        asked : {name: bool or (n,) bool} or (n, J) bool, optional
             Who has answered, judged or not; by default whose answer has a mark.
         judge : Judge
             Anything with `sensitivity` and `specificity`.
@@ -233,7 +234,7 @@ class PoolRouter(PoolParts):
         if not 0 <= trade_off < np.inf:
             raise InputError(f"must be a finite number of at least 0, got {trade_off}.", argument="trade_off")
         features, expected = self.features(X), self.scores(X)
-        marked, answered = check_marks(marks, asked, expected.shape)
+        marked, answered = check_marks(marks, asked, expected.shape, self.expert_names)
         price = self._price_matrix(features, prices)
         self._check_some_price(price, "trade_off")
         can = self._can(available, len(features))

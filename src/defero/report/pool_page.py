@@ -8,6 +8,7 @@ import numpy as np
 
 from defero.core.wording import money
 from defero.plotting.pool_frontier import PoolFrontierDisplay
+from defero.pools.intervals import score_interval
 from defero.pools.record import PoolRecord, Way
 from defero.report.html import Html, bullet_list, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count
@@ -40,7 +41,8 @@ def pool_page(
         tag("title", "defero report: who of the pool should answer?"),
         tag("style", Html(style)),
     )
-    sections = [_ways(record), _frontier(record), _members(record), *_kinds(record, kinds), _promises(record), _words()]
+    compared = [] if record.one_score_each else [_ways(record), _frontier(record)]
+    sections = [*compared, _members(record), *_kinds(record, kinds), _promises(record), _words()]
     if notes:
         sections.insert(0, bullet_list(notes))
     header = tag("header", tag("h1", "Who of the pool should answer?"), paragraph(sentence(record)))
@@ -50,20 +52,28 @@ def pool_page(
 
 
 def sentence(record: PoolRecord) -> str:
-    """Return the main result in one sentence."""
+    """Return the main result in a sentence or two: in money where quality has a worth, and in quality."""
+    if record.one_score_each:
+        return " ".join(record.log_sentences())
     gain, low, high = record.gain
     verdict = "beyond chance" if low > 0 or high < 0 else "which may be chance"
-    return (
+    ends = "" if np.isnan(low) else f" ({_signed(low)} to {_signed(high)})"
+    quality = (
         f"On {record.compared_items()} the pool has a mean score of {_score(record.pool.quality)}, the "
-        f"best single member, {record.best_single.name}, {_score(record.best_single.quality)}: {_signed(gain)} "
-        f"({_signed(low)} to {_signed(high)}), {verdict}."
+        f"best single member by score, {record.best_single.name}, {_score(record.best_single.quality)}: {_signed(gain)}"
+        f"{ends}, {verdict}."
     )
+    return " ".join(one for one in (record.paid_sentence(), quality) if one)
 
 
 def _ways(record: PoolRecord) -> Html:
     ways: list[tuple[str, Way | None]] = [
         ("the pool", record.pool),
         (f"best single member in training: {record.best_single.name}", record.best_single),
+        (
+            "" if record.best_paid is None else f"best single member at the trade-off: {record.best_paid.name}",
+            record.best_paid,
+        ),
         ("a member at random", record.random),
         ("" if record.cheapest is None else f"cheapest: {record.cheapest.name}", record.cheapest),
         ("oracle, who knows all scores", record.oracle),
@@ -76,10 +86,20 @@ def _ways(record: PoolRecord) -> Html:
     ]
     gap = record.gap_share
     lines = [] if np.isnan(gap) else [f"The pool closes {100 * gap:.0f} % of the gap from best single to oracle."]
+    if record.free is not None:
+        lines.append(
+            f"In this table a member without a score for an item is not asked about it. {record.free.sentence(3)}"
+        )
+    if record.n_unanswered:
+        lines.append(
+            f"Left out are {count(record.n_unanswered)} items: no member with a score there has a known price."
+        )
     head, caption = ["", "score", "price of an item"], "Mean score and mean price of an item."
     if has_net:
         gain, low, high = (_signed_money(one, like=record.net_gain[0]) for one in record.net_gain)
-        lines.append(f"Net value of the pool minus that of the best single member: {gain} ({low} to {high}) an item.")
+        if not np.isnan(record.net_gain[0]):
+            ends = "" if np.isnan(record.net_gain[1]) else f" ({low} to {high})"
+            lines.append(f"Net value of the pool minus that of the best single member: {gain}{ends} an item.")
         head = [*head, "net value"]
         caption += f" Net value: {_money(trade_off)} times the score, minus the price."
     return section(
@@ -140,13 +160,15 @@ def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]
         rows = []
         for name in names[np.argsort(-counts, kind="stable")][:MOST_KINDS]:
             own = cells.astype(str) == name
-            load = np.bincount(record.decision.expert[own], minlength=len(record.decision.expert_names))
+            asked = own & record.answered
+            load = np.bincount(record.decision.expert[asked], minlength=len(record.decision.expert_names))
             best = np.argsort(-load, kind="stable")[:3]
             who = ", ".join(
                 f"{record.decision.expert_names[j]} {100 * load[j] / own.sum():.0f} %" for j in best if load[j]
             )
-            achieved, promised = record.kept[own].mean(), record.decision.score[own].mean()
-            rows.append([name, count(int(own.sum())), who, _score(promised), _score(achieved)])
+            achieved, promised = record.kept[asked], record.decision.score[asked]
+            means = [_score(values.mean()) if len(values) else NOTHING for values in (promised, achieved)]
+            rows.append([name, count(int(own.sum())), who, *means])
         more = f" The {MOST_KINDS} most frequent of {len(names)}." if len(names) > MOST_KINDS else ""
         caption = f"Items by {column}, and the members that get most of them.{more}"
         parts.append(joined([tag("h3", column), table(caption, [column, "items", "who", "promised", "kept"], rows)]))
@@ -154,18 +176,17 @@ def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]
 
 
 def _promises(record: PoolRecord) -> Html:
-    score = record.decision.score
+    score, kept = record.decision.score[record.answered], record.kept[record.answered]
     n_parts = min(10, max(1, len(score) // 20))
     edges = np.quantile(score, np.arange(1, n_parts) / n_parts)
     place = np.searchsorted(edges, score)  # equal scores come into the same part
     rows = []
     for part in (np.flatnonzero(place == one) for one in np.unique(place)):
-        achieved = record.kept[part]
-        half = 1.96 * achieved.std() / np.sqrt(len(part))
-        spread = f"{_score(achieved.mean())} ({_score(achieved.mean() - half)} to {_score(achieved.mean() + half)})"
+        mean, low, high = score_interval(kept[part])
+        spread = _score(mean) if np.isnan(low) else f"{_score(mean)} ({_score(low)} to {_score(high)})"
         ends = f"{_score(score[part].min())} to {_score(score[part].max())}"
         rows.append([ends, count(len(part)), _score(score[part].mean()), spread])
-    total = f"Over all items the chosen members promised {_score(score.mean())} and kept {_score(record.kept.mean())}."
+    total = f"Over all items the chosen members promised {_score(score.mean())} and kept {_score(kept.mean())}."
     return section(
         "promises",
         "Are promises kept?",
@@ -192,7 +213,7 @@ def _words() -> Html:
                 "looking at the items. A pool must be above it to be worth anything. Its members are chosen on the "
                 "training rows.",
                 "Oracle: knows the scores beforehand. Nobody can reach it.",
-                "Who has no score for an item is not asked about it in this report.",
+                "Who has no score for an item is not asked about it in this report, unless a sentence says otherwise.",
             ]
         ),
     )

@@ -9,6 +9,7 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.results import MODEL
 from defero.decisions.assigning.limits import Limits
+from defero.decisions.assigning.quiet import without_solver_lines
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -43,13 +44,14 @@ def solve_exactly(value: FloatArray, limits: Limits) -> Solved:
         raise _impossible(limits)
     share, bound = relaxed.x, -relaxed.fun
     if limits.fees is not None and np.abs(share - np.rint(share)).max() > 1e-7:
-        whole = milp(
-            -gain,
-            constraints=LinearConstraint(matrix, ub=bounds),
-            integrality=np.ones(len(gain)),
-            bounds=(0, 1),
-            options={"mip_rel_gap": 0.0},
-        )
+        with without_solver_lines():
+            whole = milp(
+                -gain,
+                constraints=LinearConstraint(matrix, ub=bounds),
+                integrality=np.ones(len(gain)),
+                bounds=(0, 1),
+                options={"mip_rel_gap": 0.0},
+            )
         if whole.x is None:
             raise _impossible(limits)
         share, bound = whole.x, -whole.fun

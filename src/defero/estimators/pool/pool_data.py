@@ -1,10 +1,10 @@
 """PoolData: what the learners of a pool see."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.data.recipes.columns import CategoricalColumn, NumericColumn
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.estimators.tables.tree_columns import columns_of
@@ -68,6 +68,10 @@ class PoolData:
     def n_members(self) -> int:
         """J."""
         return self.scores.shape[1]
+
+    def of_members(self, chosen: BoolArray) -> "PoolData":
+        """Return the same items with the scores of some members, `chosen` (J,)."""
+        return self if chosen.all() else replace(self, scores=self.scores[:, chosen])
 
     def take(self, rows: IntArray) -> "PoolData":
         """Return some of the items."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.checks.arrays import FloatArray, frozen
+from defero.core.checks.arrays import BoolArray, FloatArray, frozen
 from defero.core.errors import InputError, ModelFolderError
 from defero.pools.models.learned_parts import HeadsPart, TreesPart
 from defero.pools.models.linear import LinearPart
@@ -151,6 +151,13 @@ class ScoreModel:
             mix=np.column_stack([self.mix, column]),
             offset=np.append(self.offset, self.offset @ weights + offset),
         )
+
+    def with_average_members(self, learned: BoolArray) -> "ScoreModel":
+        """Return the model of more members: those with `learned` (J,) are the present ones, others their average."""
+        mix, offset = np.empty((len(self.mix), len(learned))), np.empty(len(learned))
+        mix[:, learned], offset[learned] = self.mix, self.offset
+        mix[:, ~learned], offset[~learned] = self.mix.mean(axis=1, keepdims=True), self.offset.mean()
+        return replace(self, mix=mix, offset=offset)
 
     def without_member(self, place: int) -> "ScoreModel":
         """Return the model without a member."""

@@ -17,7 +17,9 @@ from defero.data.tables.cells import no_such_column, numbers
 from defero.data.tables.roles import feature_columns, split_like
 from defero.data.tables.write import write_decisions
 from defero.study.bad_rows import STOP, BadRows, FindBad, are_skipped, list_of_bad_rows
+from defero.study.pools.late_columns import late_columns, late_note
 
+PRICE_ROLE = "the price"
 NOT_A_SCORE = "is no score; a score is a number from 0 to 1, the word right or wrong, or blank"
 
 
@@ -104,6 +106,9 @@ def read_pool(
     left_out = [name for name in split_like(frame) if name not in dict(named)] if chosen is None else []
     used = feature_columns(columns, source=source.name, named=named, features=chosen, leave_out=left_out)
     frame, notes = _without_bad_rows(frame, source, expert_names, find_bad, skip=are_skipped(bad_rows))
+    if chosen is None:
+        prices = [name for name, role in named if role == PRICE_ROLE]
+        notes += late_note(late_columns(frame, [name for name in used if name not in text], fees=prices))
     scores = np.column_stack([_numbers_or_words(frame[name])[0] for name in expert_names])
     blank = ~np.isfinite(scores).any(axis=1)
     n_blank = int(blank.sum())

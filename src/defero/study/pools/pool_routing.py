@@ -24,7 +24,7 @@ from defero.pools.router import PoolRouter
 from defero.pools.storage import pool_files
 from defero.study.absent import present_members
 from defero.study.bad_rows import BadRows, are_skipped
-from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, prices_of
+from defero.study.pools.pool_fees import Fees, bad_prices, prices_of, usable_fees
 from defero.study.routing.identity import run_identity
 from defero.study.routing.routed import decisions_html
 from defero.study.routing.sinks import sink_to
@@ -45,6 +45,8 @@ class PoolRouting:
         How many items each member gets; under "" those that nobody gets.
     score, price : float
         Sums of the expected scores and of the prices.
+    below_floor : int
+        How many items have no member whose expected score reaches the floor.
     notes : sentences
     decisions : DataFrame, optional
         The decisions, where there is no file.
@@ -57,6 +59,7 @@ class PoolRouting:
     load: Counter[str] = field(default_factory=Counter)
     score: float = 0.0
     price: float = 0.0
+    below_floor: int = 0
     notes: list[str] = field(default_factory=list)
     decisions: pd.DataFrame | None = None
     bad_rows: BadCells | None = None
@@ -78,11 +81,13 @@ class PoolRouting:
 
     def state(self) -> dict[str, Any]:
         """Return the counts so far as plain values; `go_on` takes them."""
-        return {"load": dict(self.load), "score": self.score, "price": self.price}
+        counts = {"score": self.score, "price": self.price, "below_floor": self.below_floor}
+        return {"load": dict(self.load), **counts}
 
     def go_on(self, state: dict[str, Any]) -> None:
         """Count on from where an earlier run stopped."""
         self.load, self.score, self.price = Counter(state["load"]), state["score"], state["price"]
+        self.below_floor = state.get("below_floor", 0)
         self.notes.append(f"{count_of(self.rows, 'decision')} had been made by an earlier run that was stopped.")
 
     def to_frame(self) -> pd.DataFrame:
@@ -140,7 +145,7 @@ def route_pool(
     key : str, optional
         Column that is copied to the decisions; by default that of `fit`.
     fees, error_cost
-        As in `PoolStudy.fit`; by default those of `fit`.
+        As in `PoolStudy.fit`; by default those of `fit`, also for members that `fees` does not name.
     budget, floor, capacity
         As in `PoolRouter.route`, for the whole file.
     absent : names
@@ -161,9 +166,8 @@ def route_pool(
     key = _key(router, key, columns, source=source.name)
     available = present_members(absent, router.expert_names)
     given, routing = study.fees(fees), PoolRouting(out, router.expert_names)
-    if not fees and any(column not in columns for column in fee_columns(given)):
-        routing.notes.append("the table has no prices: expected prices, learned in fit, are used.")
-        given = None
+    given, notes = usable_fees(given, fees, columns)
+    routing.notes += notes
     limited = budget is not None or capacity is not None
     trade_off = _trade_off(study, error_cost, fees, {"budget": budget, "floor": floor})
     rule: dict[str, Any] = {"trade_off": trade_off, "floor": floor, "available": available}
@@ -178,6 +182,9 @@ def route_pool(
             sink.put(_columns(router, piece, features, decision, key=key, first_row=source.first_row))
             if progress is not None:
                 progress(routing.rows)
+    if routing.below_floor:
+        share = f"{routing.below_floor:,} of {count_of(routing.rows, 'item')}"
+        routing.notes.append(f"{share}: no expected score reaches {floor:g}, so that the highest one was chosen.")
     if routing.bad_rows:
         routing.notes.insert(0, routing.bad_rows.note(routing.bad_list if out is not None else None))
     return routing
@@ -277,6 +284,8 @@ def _count(routing: PoolRouting, decision: PoolDecision) -> None:
         routing.load[""] += nobody
     routing.score += float(np.nansum(decision.score))
     routing.price += float(decision.price.sum())
+    if decision.exception is not None:
+        routing.below_floor += int((decision.exception != "").sum())
 
 
 def _pieces(router: PoolRouter, source: TableSource, key: str | None, bad: BadRows) -> Iterator[pd.DataFrame]:

@@ -28,8 +28,8 @@ from defero.router.rows.seen import FORGOTTEN, check_rows_known
 from defero.router.storage import with_encoder
 from defero.study.absent import present_members
 from defero.study.bad_rows import STOP
-from defero.study.pools.pool_cases import PoolCases, read_pool
-from defero.study.pools.pool_fees import Fees, bad_prices, fee_columns, member_fees, prices_of
+from defero.study.pools.pool_cases import PRICE_ROLE, PoolCases, read_pool
+from defero.study.pools.pool_fees import Fees, MemberFees, bad_prices, fee_columns, member_fees, prices_of, usable_fees
 
 TEST_SHARE = 0.2
 
@@ -80,6 +80,8 @@ class PoolEvaluation(Preformatted):
     def lines(self) -> list[str]:
         """Return the figures in words."""
         record = self.record
+        if record.one_score_each:
+            return self._log_lines()
         ways = [record.pool, record.best_single, record.random, record.cheapest, record.oracle]
         names = ["the pool", f"best single, {record.best_single.name}", "random", "", "oracle"]
         if record.cheapest is not None:
@@ -93,26 +95,50 @@ class PoolEvaluation(Preformatted):
                 value = "" if np.isnan(net) else f"  net value {money(net)}"
                 lines.append(f"  {name:<{width}}  score {way.quality:.4f}{cost}{value}")
         gain, low, high = record.gain
-        lines += ["", f"The pool minus the best single member: {gain:+.4f} [{low:+.4f}, {high:+.4f}]."]
+        interval = "" if np.isnan(low) else f" [{low:+.4f}, {high:+.4f}]"
+        lines += ["", f"The pool minus the best single member: {gain:+.4f}{interval}."]
         if record.has_net_value:
             lines.append(self._net_line())
         if not np.isnan(record.area):
             lines.append(f"Over the zero router, averaged over costs: {record.area:+.4f}.")
-        promised, everything = float(record.decision.score.mean()), "" if record.compared.all() else ", all items"
-        lines.append(f"Promised {promised:.4f}, kept {float(record.kept.mean()):.4f}{everything}.")
-        if record.has_gaps:
-            lines.append("A member without a score for an item could not be chosen for it.")
+        everything = "" if record.compared.all() else ", all items"
+        lines.append(f"Promised {record.promised:.4f}, kept {float(np.nanmean(record.kept)):.4f}{everything}.")
+        if record.n_unanswered:
+            left_out = count_of(record.n_unanswered, "item")
+            lines.append(f"{left_out} left out: no member with a score there has a known price.")
+        if record.free is not None:
+            lines += ["A member without a score for an item could not be chosen for it.", record.free.sentence()]
         return lines
+
+    def _log_lines(self) -> list[str]:
+        """Return what a log with one score for each item can tell."""
+        members = [row for row in self.record.members() if row["scores"]]
+        width = max(len(row["name"]) for row in members)
+        return [
+            f"On {count_of(len(self.record.scores), 'item')} that the pool has not seen:",
+            "",
+            *(
+                f"  {row['name']:<{width}}  score {row['quality']:.4f} on {row['scores']:,} of its own"
+                for row in members
+            ),
+            "",
+            *self.record.log_sentences(),
+        ]
 
     def _net_line(self) -> str:
         """Say what the net value is, and how far the pool is above the best single member."""
         trade_off, (gain, low, high) = self.record.decision.trade_off, self.record.net_gain
+        paid = self.record.paid_sentence()
+        told = paid or f"Net value of an item: {money(trade_off)} times the score, minus the price."
+        if np.isnan(gain):  # the price of the best single member is not known
+            return told
         size = max(abs(gain), abs(low), abs(high)) if np.isfinite(low) else abs(gain)
-        shown = ["+" * (one >= 0) + money(one, like=size) for one in (gain, low, high)]
-        return (
-            f"Net value of an item: {money(trade_off)} times the score, minus the price. The pool minus the best "
-            f"single member: {shown[0]} [{shown[1]}, {shown[2]}]."
-        )
+        ends = "" if np.isnan(low) else f" [{_signed_money(low, size)}, {_signed_money(high, size)}]"
+        return f"{told} The pool minus the best single member by score, net: {_signed_money(gain, size)}{ends}."
+
+
+def _signed_money(amount: float, size: float) -> str:
+    return "+" * (amount >= 0) + money(amount, like=size)
 
 
 class PoolStudy(Preformatted):
@@ -198,7 +224,7 @@ class PoolStudy(Preformatted):
         texts = (text,) if isinstance(text, str) else tuple(text)
         if error_cost is not None:
             _check_error_cost(error_cost, fees)
-        apart = [(one, "the price") for one in dict.fromkeys(fee_columns(fees))]
+        apart = [(one, PRICE_ROLE) for one in dict.fromkeys(fee_columns(fees))]
         apart += [(one, role) for one, role in ((key, "the key"), (groups, "the groups"), (split, "the split")) if one]
         # The names of the members first: a typo in them would make every fee one of an unknown member.
         blanks = BlankCells.of(blank).without(key)
@@ -220,7 +246,7 @@ class PoolStudy(Preformatted):
             },
         )
         study = cls(pool.router_, test=_take(cases, test), n_train=len(train))
-        study.notes += cases.notes
+        study.notes += [*cases.notes, *pool.notes_]
         if given is not None and error_cost is None:
             study.notes.append(
                 Message(
@@ -262,7 +288,7 @@ class PoolStudy(Preformatted):
         table : path or DataFrame, optional
             Items with scores; rows that the pool was fitted on are left out.
         fees, error_cost
-            As in `fit`; by default those of `fit`.
+            As in `fit`; by default those of `fit`, also for members that `fees` does not name.
         absent : names
             Members who cannot be asked.
         blank : values
@@ -276,7 +302,7 @@ class PoolStudy(Preformatted):
         given = self.fees(fees)
         cases, n_seen = self.test, 0
         if table is not None:
-            apart = [(one, "the price") for one in dict.fromkeys(fee_columns(given))]
+            apart = [(one, PRICE_ROLE) for one in dict.fromkeys(fee_columns(given))]
             recipe = self.router.recipe
             used = None if recipe is None else list(recipe.inputs)
             cases = read_pool(
@@ -333,9 +359,9 @@ class PoolStudy(Preformatted):
         given = BlankCells.of(blank).values
         return BlankCells(tuple(dict.fromkeys((*facts.get("blank", ()), *given)))).without(facts.get("key"))
 
-    def fees(self, fees: Fees | None) -> dict[str, float | str] | None:
-        """Return the fee of every member: as given, else those of `fit`."""
-        return member_fees(fees or self.router.facts.get("fees"), self.router.expert_names)
+    def fees(self, fees: Fees | None) -> MemberFees | None:
+        """Return the fees of the members: as given, else those of `fit`; members without either have learned prices."""
+        return member_fees(fees, self.router.expert_names, learned=self.router.facts.get("fees"), partial=True)
 
     def trade_off(self, error_cost: float | None, fees: Fees | None = None) -> float | None:
         """Return money per point of quality: as given, else that of `fit`; None where quality alone counts."""
@@ -344,16 +370,11 @@ class PoolStudy(Preformatted):
             _check_error_cost(value, self.fees(fees) or self.router.price_known.any())
         return value
 
-    def prices(
-        self, cases: PoolCases, fees: Fees | None, given: dict[str, float | str] | None
-    ) -> tuple[Any, list[str]]:
+    def prices(self, cases: PoolCases, fees: Fees | None, given: MemberFees | None) -> tuple[Any, list[str]]:
         """Return prices (n, J) of the items; where columns of `fit` are not in the table, those that are expected."""
-        missing = [column for column in fee_columns(given) if column not in cases.frame.columns]
-        if missing and not fees:
-            note = f"no column {join_names(missing)} with prices: expected prices, learned in fit, are used."
-            return None, [note]
+        usable, notes = usable_fees(given, fees, list(map(str, cases.frame.columns)))
         where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
-        return prices_of(given, cases.frame, cases.expert_names, **where), []
+        return prices_of(usable, cases.frame, cases.expert_names, **where), notes
 
     def report(self, out: str | PathLike[str], table: Table | None = None, **terms: Any) -> PoolEvaluation:
         """Write the page of an evaluation; the other arguments are those of `evaluate`, and `command`."""

@@ -1,0 +1,81 @@
+"""Prices of some members: the others keep those learned in fit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from defero import ExpertPool, InputError
+from defero.study.pools.pool_study import PoolStudy
+
+NAMES = ["small", "medium", "large"]
+
+
+def table(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"task": rng.choice(["law", "maths"], n), "words": rng.uniform(5, 90, n)})
+    for name, p in zip(NAMES, (0.5, 0.6, 0.9), strict=True):
+        frame[name] = (rng.random(n) < p).astype(float)
+    for name, price in zip(NAMES, (0.1, 0.4, 2.0), strict=True):
+        frame[f"{name}_price"] = price
+    return frame
+
+
+@pytest.fixture(scope="module")
+def pool():
+    frame = table()
+    return ExpertPool("table").fit(frame[["task", "words"]], frame[NAMES], prices=[1.0, 2.0, 3.0])
+
+
+def test_prices_of_some_members_leave_the_others_as_learned(pool):
+    item = {"task": "law", "words": 9.0}
+    assert pool.router_.prices(item, {"small": 0.001}).tolist() == [[0.001, 2.0, 3.0]]
+    assert pool.router_.prices(item, pd.DataFrame({"large": [9.0]})).tolist() == [[1.0, 2.0, 9.0]]
+    assert pool.route(item, prices={"large": 0.01}, trade_off=5.0).price.tolist() == [0.01]
+
+
+def test_a_typo_in_a_price_names_the_member_that_was_meant(pool):
+    with pytest.raises(InputError, match="no member smal; did you mean 'small'"):
+        pool.route({"task": "law", "words": 9.0}, prices={"smal": 1.0}, trade_off=1.0)
+    frame = table()
+    with pytest.raises(InputError, match="no member smal; did you mean 'small'"):
+        ExpertPool("table").fit(frame[["words"]], frame[NAMES], prices={"smal": 1, "medium": 1, "large": 1})
+
+
+@pytest.fixture(scope="module")
+def study():
+    fees = {name: f"@{name}_price" for name in NAMES}
+    return PoolStudy.fit(table(), expert_names=NAMES, fees=fees, error_cost=1.0, model="table")
+
+
+def test_a_fee_of_one_member_keeps_the_fees_of_the_others(study):
+    new = table(n=50, seed=1)
+    routed = study.route(new, fees={"large": 0.001}).to_frame()
+    assert set(routed["route"]) == {"large"}
+    assert routed["price"].tolist() == [0.001] * 50
+    judged = study.evaluate(new, fees={"large": 0.001})
+    assert judged.record.price[0].tolist() == [0.1, 0.4, 0.001]
+
+
+def test_a_missing_column_of_prices_leaves_the_other_columns_as_they_are(study):
+    new = table(n=50, seed=1).drop(columns="medium_price").assign(small_price=7.0, large_price=5.0)
+    judged = study.evaluate(new)
+    assert judged.record.price[0] == pytest.approx([7.0, 0.4, 5.0])
+    (note,) = [note for note in judged.notes if "medium_price" in note]
+    assert "expected prices" in note
+    assert "small" not in note
+    routing = study.route(new)
+    assert any("medium_price" in note for note in routing.notes)
+    assert set(routing.to_frame()["price"]) <= {7.0, 0.4, 5.0}
+
+
+def test_a_column_that_somebody_names_must_be_there(study):
+    with pytest.raises(InputError, match="nowhere"):
+        study.route(table(n=5, seed=1), fees={"large": "@nowhere"})
+
+
+def test_one_note_counts_the_items_that_miss_the_floor(study):
+    new = table(n=50, seed=1)
+    routing = study.route(new, floor=0.999)
+    (note,) = [note for note in routing.notes if "0.999" in note]
+    assert "50 of 50 items" in note
+    assert not [note for note in study.route(new, floor=0.1).notes if "0.1" in note]
