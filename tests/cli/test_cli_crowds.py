@@ -46,7 +46,7 @@ def test_a_crowd_on_toxic_posts(tmp_path, monkeypatch):
     assert json.loads(judged.out)["test"]["team"] == test["team"]
     assert run("route", "model", items, "--out", "decisions.csv").code == 0
     decisions = read_frame("decisions.csv")
-    assert decisions["item"].tolist() == read_frame(items)["item"].tolist()
+    assert decisions["case"].tolist() == read_frame(items)["item"].tolist()
 
 
 @pytest.mark.slow

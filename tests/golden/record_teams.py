@@ -20,7 +20,7 @@ def main(out):
             fitted = _defero(folder, "fit", *options, "--out", team, "--json")
             _defero(folder, "route", team, "new.csv", "--key", "visit", "--out", f"decided_{team}.csv")
             decisions = pd.read_csv(folder / f"decided_{team}.csv", keep_default_na=False)
-            pieces.append(decisions.drop(columns="reason").assign(team=team))
+            pieces.append(decisions.rename(columns={"case": "visit"}).drop(columns="reason").assign(team=team))
             told = json.loads(fitted)
             judged = {who: {"accuracy": told["test"][who]["accuracy"]} for who in ("team", "model")}
             figures[team] = {"rows": told["rows"], "test": judged}
