@@ -1,6 +1,6 @@
 """Means over splits, gaps to the best of each set, and paired differences with intervals."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,23 +57,30 @@ class Field:
         compared = [name for name, entry in self.methods.items() if measure != ACCURACY or entry.kind == "one question"]
         return [name for name in compared if any(self.runs(one, name) for one in self.sets)]
 
-    def mean(self, one: str, method: str, figure: str) -> float:
-        """Return the mean of a figure over the splits; nan where there is none."""
-        values = [line[figure] for line in self.runs(one, method).values() if line.get(figure) is not None]
+    def mean(self, one: str, method: str, figure: str, splits: Collection[int] | None = None) -> float:
+        """Return the mean of a figure over the splits, by default all that were run; nan where there is none."""
+        runs = self.runs(one, method)
+        lines = [line for split, line in runs.items() if splits is None or split in splits]
+        values = [line[figure] for line in lines if line.get(figure) is not None]
         return float(np.mean(values)) if values else float("nan")
 
-    def worth(self, one: str, method: str, measure: str) -> float:
+    def worth(self, one: str, method: str, measure: str, splits: Collection[int] | None = None) -> float:
         """Return the mean of a measure, larger is better: the accuracy, or a cost with a minus sign."""
-        return self.mean(one, method, measure) if measure == ACCURACY else -self.mean(one, method, measure)
+        mean = self.mean(one, method, measure, splits)
+        return mean if measure == ACCURACY else -mean
 
     def best(self, one: str, measure: str) -> str:
-        """Return the best method of a set by its mean."""
-        worth = {name: self.worth(one, name, measure) for name in self.shown_methods(measure)}
+        """Return the best method of a set by its mean, of those that ran on all splits of the default."""
+        needed = self.runs(one, DEFAULT).keys()
+        whole = [name for name in self.shown_methods(measure) if self.runs(one, name).keys() >= needed]
+        worth = {name: self.worth(one, name, measure, needed) for name in whole}
         return max((name for name in worth if not np.isnan(worth[name])), key=worth.__getitem__)
 
     def gap(self, one: str, method: str, measure: str) -> float:
-        """Return how far a method is from the best of a set, at least 0; nan where it did not run."""
-        return self.worth(one, self.best(one, measure), measure) - self.worth(one, method, measure)
+        """Return how far a method is from the best of a set on the splits of both; nan where it did not run."""
+        best = self.best(one, measure)
+        both = self.runs(one, best).keys() & self.runs(one, method).keys()
+        return self.worth(one, best, measure, both) - self.worth(one, method, measure, both)
 
     def common_sets(self, measure: str) -> list[str]:
         """Return the sets over which a measure is averaged: by cost those where answers can be combined."""

@@ -187,6 +187,14 @@ def test_gaps_by_hand(field):
     assert test.t == pytest.approx(-0.05 / np.sqrt((1 / 2 + 30 / 70) * 0.0002))
 
 
+def test_a_method_with_fewer_splits_is_compared_on_these_and_is_never_the_best(field):
+    lines = dict(field.lines) | dict([line("a", "new", 1, 0.89, 0.11)])  # the easier split alone
+    partial = Field(lines, field.sets, {**field.methods, "new": Entry("new", lambda seed: None)})
+    assert partial.best("a", ACCURACY) == DEFAULT
+    assert partial.gap("a", "new", ACCURACY) == pytest.approx(0.9 - 0.89)
+    assert partial.gap("a", "other", ACCURACY) == field.gap("a", "other", ACCURACY)
+
+
 def test_the_page_says_where_the_default_is_behind(field):
     assert "Accuracy: `default` is number 2 of 2 with 2.5, behind other 1.0." in verdict(field)
     assert "| other | 1.0 | -1.5" in gaps(field)

@@ -6,7 +6,7 @@ from outside_parts import JOINED, SQUARED
 from toy_team import ANSWERS, TEST, TRAIN, X, Y, fitted
 
 from defero import DeferralClassifier, InputError, Router
-from defero.losses import LOSSES
+from defero.losses import LOSSES, Loss
 
 
 def test_fit_save_load_decide(tmp_path):
@@ -40,3 +40,22 @@ def test_unknown_and_taken_names():
         DeferralClassifier(loss="sofmax").fit(X[TRAIN], Y[TRAIN], experts=ANSWERS[TRAIN])
     with pytest.raises(InputError, match="'ova' is registered already"):
         LOSSES.register("ova", SQUARED)
+    with pytest.raises(InputError, match="'ova' is registered already"):
+        LOSSES.register("ova", SQUARED, replace=True)
+
+
+def test_a_cell_that_is_run_again_replaces_its_loss():
+    LOSSES.register("mine", SQUARED)
+    with pytest.raises(InputError, match="replace=True"):
+        LOSSES.register("mine", JOINED)
+    LOSSES.register("mine", JOINED, replace=True)
+    assert LOSSES.find("mine") is JOINED
+
+
+def test_a_loss_that_is_no_number_is_an_error():
+    def nothing(class_logits, expert_logits, labels, correct, *, observed=None):
+        return class_logits.sum(dim=1) * float("nan")
+
+    LOSSES.register("nothing", Loss(nothing, link="decoupled"))
+    with pytest.raises(InputError, match="loss is nan on the training part"):
+        fitted(loss="nothing")

@@ -43,10 +43,19 @@ class Registry(Mapping[str, Value], Generic[Value]):
         self._lazy: dict[str, str] = {}
         self._asked_others = group is None
 
-    def register(self, name: str, value: Value) -> None:
-        """Add a name; a second registration of the same name is an error, unless it is the same value."""
+    def register(self, name: str, value: Value, *, replace: bool = False) -> None:
+        """Add a name; a second registration of the same name is an error, unless it is the same value.
+
+        With `replace` a name that was registered before, not one of this package, gets the new value: for a notebook
+        whose cell is run again.
+        """
+        if replace and name not in self._lazy:
+            self._values.pop(name, None)
         if (name in self._values or name in self._lazy) and self[name] is not value:
-            raise InputError(f"{name!r} is registered already; choose another name.", argument=self._argument)
+            raise InputError(
+                f"{name!r} is registered already; choose another name, or pass replace=True for one of your own.",
+                argument=self._argument,
+            )
         self._values[name] = value
 
     def register_lazily(self, name: str, home: str) -> None:

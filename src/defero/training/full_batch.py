@@ -1,5 +1,6 @@
 """L-BFGS on all rows: for linear models, whose loss is convex and smooth."""
 
+import math
 import warnings
 from collections.abc import Callable
 
@@ -8,6 +9,7 @@ import torch
 from scipy.optimize import minimize
 
 from defero.core.checks.arrays import FloatArray
+from defero.core.errors import InputError
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.training.examples import Examples, weighted_loss
@@ -63,6 +65,8 @@ def fit_full_batch(
         options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "gtol": 1e-6, "ftol": 1e-9, "maxcor": 20},
         callback=lambda _: on_step(last[0]),
     )
+    if not math.isfinite(minimum.fun):
+        raise InputError(f"is {minimum.fun} on the training part; it must be a finite number.", argument="loss")
     _assign(parameters, minimum.x)
     if minimum.nit >= max_iterations:
         warnings.warn(
