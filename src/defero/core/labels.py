@@ -111,16 +111,32 @@ def code_answers(answers: Any, classes: Labels, *, name: str = "experts") -> Ans
     if not framed and hasattr(answers, "tocsr"):
         return Answers.from_matrix(answers, classes=classes, name=name)
     if framed:
+        for column in range(answers.shape[1]):
+            _refuse_right_or_wrong(answers.iloc[:, column].dropna().iloc[:1].to_numpy(), classes, name=name)
         codes = _frame_codes(answers, classes)
         cells: Any = answers.iloc
     else:
         cells = answers if is_text_array(answers) else answer_matrix(answers, name=name)
+        _refuse_right_or_wrong(cells, classes, name=name)
         codes = minus_one_is_missing(class_numbers(cells, classes), cells)
     if codes.size and codes.min() == NO_CLASS:
         row, column = np.argwhere(codes == NO_CLASS)[0]
         columns = names_in(answers) or range(codes.shape[1])
         raise _no_class(name, row, columns[column], cells[row, column], classes)
     return Answers.from_cells(codes, classes=classes)
+
+
+def _refuse_right_or_wrong(cells: Any, classes: Labels, *, name: str) -> None:
+    """Refuse True and False where the classes are others: they would be read as the classes 1 and 0."""
+    if classes.dtype.kind == "b" or cells.dtype.kind not in "bO" or any(isinstance(one, bool) for one in classes):
+        return
+    first = next((cell for cell in cells.flat if not is_missing(cell)), None)
+    if isinstance(first, bool | np.bool_):
+        raise InputError(
+            "must be answers, each one of the classes, got True and False; for right or wrong alone use ExpertPool or "
+            "CorrectnessTable.",
+            argument=name,
+        )
 
 
 def _recode(answers: Any, classes: Labels, *, name: str) -> Answers:

@@ -167,12 +167,6 @@ def coded_experts(experts: object, classes: Labels, *, n_items: int) -> tuple[An
     """
     if experts is None:
         return no_answers(n_items), ()
-    if getattr(experts, "dtype", None) == np.bool_ and classes.dtype.kind != "b":
-        raise InputError(
-            "must be answers, each one of the classes, got True and False; for right or wrong alone use ExpertPool or "
-            "CorrectnessTable.",
-            argument="experts",
-        )
     answers = code_answers(experts, classes)
     n_answered, n_experts = answers.shape
     if n_answered != n_items:
