@@ -40,13 +40,16 @@ def gallery_pictures() -> dict[str, Path]:
     return {f"gallery/{picture.name}": picture for picture in map(draw, ORDER)}
 
 
-def draw(name: str) -> Path:
-    """Run a script in a folder of its own, unless the same script has run before; return the file that it wrote."""
+def draw(name: str, *, anew: bool = False) -> Path:
+    """Run a script in a folder of its own, unless the same script has run before; return the file that it wrote.
+
+    With `anew` it is run in any case: the library may have changed.
+    """
     script = SCRIPTS / f"{name}.py"
     mark = hashlib.sha256(script.read_bytes()).hexdigest()[:12]
     folder = DRAWN / f"{name}-{mark}"
     drawn = folder / file_of(name)
-    if not drawn.is_file():
+    if anew or not drawn.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         environment = {**os.environ, "MPLBACKEND": "Agg"}
         subprocess.run([sys.executable, str(script)], cwd=folder, env=environment, check=True, capture_output=True)

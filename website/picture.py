@@ -20,7 +20,7 @@ def take(out: Path = PICTURE) -> Path:
         page: Any = browser.new_page(
             viewport={"width": WIDTH, "height": 900}, color_scheme="light", device_scale_factor=1.5
         )
-        page.goto(draw("report").absolute().as_uri())
+        page.goto(draw("report", anew=True).absolute().as_uri())
         links = page.locator("nav").first.bounding_box()  # the list of the report's parts ends the picture
         out.parent.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=out, clip={"x": 0, "y": 0, "width": WIDTH, "height": links["y"] - MARGIN})

@@ -194,14 +194,20 @@ def test_an_expert_does_not_learn_what_the_team_decided(clients):
 
 def test_questions_come_a_limited_number_at_a_time(clients):
     clients.add(*[UNSURE] * 120)
-    count = lambda **query: len(clients.call("ann", "GET", "/v1/questions", params=query).json()["questions"])  # noqa: E731
+
+    def count(**query):
+        return len(clients.call("ann", "GET", "/v1/questions", params=query).json()["questions"])
+
     assert (count(), count(limit=1), count(limit=1_000)) == (100, 1, 120)
     problem(clients.call("ann", "GET", "/v1/questions", params={"limit": 1_001}), 422)
 
 
 def test_counts_are_of_a_year_at_most(clients):
     clients.add(SURE)
-    count = lambda **query: clients.call("boss", "GET", "/v1/tallies", params=query)  # noqa: E731
+
+    def count(**query):
+        return clients.call("boss", "GET", "/v1/tallies", params=query)
+
     assert count().json()["tallies"] == count(first="2027-01-15", last="2027-01-15").json()["tallies"] != []
     assert count(last="2027-01-14").json()["tallies"] == []
     problem(count(first="2026-01-01", last="2027-01-15"), 422)

@@ -170,3 +170,12 @@ def money(amount: float, *, like: float | None = None) -> str:
     size = abs(amount if like is None else like)
     decimals = 2 if size == 0 else max(0, min(6, 2 - math.floor(math.log10(size))))
     return f"{amount + 0.0:,.{decimals}f}"
+
+
+def signed_money(amount: float, *, like: float | None = None) -> str:
+    """Write an amount as `money` does, with its sign.
+
+    >>> signed_money(2.5), signed_money(-0.01234)
+    ('+2.50', '-0.0123')
+    """
+    return f"{'+' if amount >= 0 else ''}{money(amount, like=like)}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.wording import money
+from defero.core.wording import money, signed_money
 from defero.plotting.pool_frontier import PoolFrontierDisplay
 from defero.pools.intervals import score_interval
 from defero.pools.record import PoolRecord, Way
@@ -234,7 +234,7 @@ def _money(value: float) -> str:
 def _signed_money(value: float, *, like: float) -> str:
     if np.isnan(value):
         return NOTHING
-    return f"{'+' if value >= 0 else ''}{money(value, like=like)}".replace("-", "\u2212")
+    return signed_money(value, like=like).replace("-", "\u2212")
 
 
 def _maybe(value: float | None, write: Any) -> str:

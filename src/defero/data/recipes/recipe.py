@@ -12,11 +12,12 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError, TableError
-from defero.core.wording import count_of, did_you_mean, join_names
+from defero.core.wording import did_you_mean, join_names
 from defero.data.encoders.encoder import TextEncoder
 from defero.data.recipes.checked_numbers import bad_numbers, checked_numbers
 from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
 from defero.data.recipes.embedded_column import EmbeddedColumn, learn_embedded
+from defero.data.recipes.remarks import FILLED, NEW
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.recipes.usual_numbers import UsualNumbers
@@ -295,8 +296,8 @@ class FeatureRecipe:
             return {}
         kinds = {column.name: type(column) for column in self.columns}
         return {
-            **{f"{name}: {_NEW[kinds[name]]}": count for name, count in self.unseen(frame).items()},
-            **{f"{name}: {_FILLED[kinds[name]]}": count for name, count in self.filled(frame).items()},
+            **{f"{name}: {NEW[kinds[name]]}": count for name, count in self.unseen(frame).items()},
+            **{f"{name}: {FILLED[kinds[name]]}": count for name, count in self.filled(frame).items()},
         }
 
     def describe(self) -> list[str]:
@@ -336,32 +337,6 @@ _REASONS = {
     "date": "dates are not used",
     "other": "its cells are neither numbers nor text",
 }
-
-
-_NEW: dict[type, str] = {
-    NumericColumn: "far beyond the training range",
-    CategoricalColumn: "a category never seen in training",
-    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "none of its words was seen in training"),
-}
-_FILLED: dict[type, str] = {
-    NumericColumn: "blank, filled with the training median",
-    CategoricalColumn: "blank, which no training row was",
-    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "blank, read as no words"),
-}
-
-
-def remark_sentences(remarks: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each remark on new rows; all columns with filled cells share one, the last.
-
-    >>> remark_sentences({"age: blank, filled with the training median": 3, "size: far beyond the training range": 1})
-    ['size: far beyond the training range, in 1 row.', 'blank cells, filled with the training median: age in 3 rows.']
-    """
-    routine = f": {_FILLED[NumericColumn]}"
-    others = {clause: count for clause, count in remarks.items() if not clause.endswith(routine)}
-    blanks = {clause.removesuffix(routine): count for clause, count in remarks.items() if clause.endswith(routine)}
-    sentences = [f"{clause}, in {count_of(count, 'row')}." for clause, count in others.items()]
-    listing = join_names((f"{name} in {count_of(count, 'row')}" for name, count in blanks.items()), most=6)
-    return [*sentences, *([f"blank cells, filled with the training median: {listing}."] if blanks else [])]
 
 
 _NO_TEXT = {"number": "holds numbers", "date": "holds dates", "other": "its cells are neither numbers nor text"}

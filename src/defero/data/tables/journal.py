@@ -17,7 +17,7 @@ from defero.core.errors import InputError, TableError, is_disk_full, why_not_wri
 try:
     import fcntl
 except ImportError:  # no such locks on Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module otherwise
 
 LOG = "log.jsonl"
 SECONDS_BETWEEN = 1.0

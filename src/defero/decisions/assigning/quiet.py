@@ -34,9 +34,9 @@ def without_solver_lines() -> Iterator[None]:
                 os.dup2(standard, 1)
                 os.close(standard)
                 lines.seek(0)
-                kept = b"".join(line for line in lines if not line.startswith(_PRINTED))
-                while kept:
-                    kept = kept[os.write(1, kept) :]
+                other_lines = b"".join(line for line in lines if not line.startswith(_PRINTED))
+                while other_lines:
+                    other_lines = other_lines[os.write(1, other_lines) :]
 
 
 def _flush() -> None:

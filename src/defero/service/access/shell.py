@@ -69,8 +69,8 @@ class _Guard:
 
     def too_large_by(self, scope: Scope) -> bool:
         """Whether the header of the request says so already."""
-        said = dict(scope["headers"]).get(b"content-length", b"")
-        return said.isdigit() and int(said) > self.most_bytes
+        length = dict(scope["headers"]).get(b"content-length", b"")
+        return length.isdigit() and int(length) > self.most_bytes
 
     async def receive(self) -> Message:
         """Return a piece of the request."""

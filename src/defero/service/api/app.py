@@ -92,7 +92,7 @@ def _describe(app: FastAPI) -> None:
                 _add_examples(operation, examples[f"{method.upper()} {path}"])
         return schema
 
-    app.openapi = openapi  # type: ignore[method-assign]
+    app.openapi = openapi  # type: ignore[method-assign]  # the way that FastAPI documents
 
 
 def _add_examples(operation: dict[str, Any], example: dict[str, Any]) -> None:

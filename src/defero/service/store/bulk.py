@@ -51,7 +51,7 @@ def _upsert(backend: str, table: Table, add: str | None) -> str:
 def _tools(backend: str) -> tuple[Any, Any]:
     """Return a dialect whose parameters go by their place, and its insert."""
     if backend == "postgresql":
-        return postgresql.dialect(paramstyle="format"), postgresql.insert  # type: ignore[no-untyped-call]
+        return postgresql.dialect(paramstyle="format"), postgresql.insert  # type: ignore[no-untyped-call]  # theirs
     return sqlite.dialect(paramstyle="qmark"), sqlite.insert
 
 

@@ -127,10 +127,10 @@ class Writer:
         last = ledger.entries[-1]
         try:
             with self.database.write() as connection:
-                found = list(log.read_log(connection, after=last.seq - 1, limit=1))
+                entries = list(log.read_log(connection, after=last.seq - 1, limit=1))
         except DBAPIError as error:
             raise InDoubt from error
-        return bool(found) and (found[0].seq, found[0].at, found[0].body()) == (last.seq, last.at, last.body())
+        return bool(entries) and (entries[0].seq, entries[0].at, entries[0].body()) == (last.seq, last.at, last.body())
 
     def _teams(self, ledger: Ledger) -> tuple[Team, Team | None]:
         """Return who decides by the log, and the model beside it where it is on this machine."""

@@ -115,8 +115,8 @@ def apply(models: Mapping[str, LanguageModel], entry: Entry) -> dict[str, Langua
         case LanguageModelSet() if not fact.terms:
             changed.pop(fact.person, None)
         case LanguageModelSet():
-            kept = {} if before is None else {"next_at": before.next_at, "last_at": before.last_at}
-            changed[fact.person] = LanguageModel.from_dict({**fact.terms, "person": fact.person, **kept})
+            pace_so_far = {} if before is None else {"next_at": before.next_at, "last_at": before.last_at}
+            changed[fact.person] = LanguageModel.from_dict({**fact.terms, "person": fact.person, **pace_so_far})
         case CallBegun() if before is not None:
             pace = (_MINUTE + AHEAD) / before.per_minute
             start = entry.at if before.may_call(entry.at - AHEAD) else before.next_at

@@ -13,7 +13,7 @@ from defero.core.errors import TableError
 from defero.core.trials.trial import Trial
 from defero.data.case_file import Cases
 from defero.data.fingerprint import combined, row_fingerprints
-from defero.data.recipes.recipe import remark_sentences
+from defero.data.recipes.remarks import remark_sentences
 from defero.data.tables.cells import is_blank
 from defero.data.tables.item_keys import plain_name
 from defero.decisions.terms import Terms

@@ -96,11 +96,11 @@ def usable_fees(
     }
     if not missing:
         return given, []
-    kept = {name: fee for name, fee in given.items() if name not in missing}
-    who = "all members" if not kept else join_names(missing)
+    usable = {name: fee for name, fee in given.items() if name not in missing}
+    who = "all members" if not usable else join_names(missing)
     absent = join_names(dict.fromkeys(missing.values()))
     note = f"no column {absent} with prices: expected prices of {who}, learned in fit, are used."
-    return kept or None, [note]
+    return usable or None, [note]
 
 
 def prices_of(

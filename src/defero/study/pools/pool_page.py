@@ -8,7 +8,7 @@ from defero.data.recipes.columns import CategoricalColumn
 from defero.data.tables.cells import texts
 from defero.data.tables.write import write_whole
 from defero.pools.router import PoolRouter
-from defero.study.pools.pool_study import PoolEvaluation
+from defero.study.pools.pool_evaluation import PoolEvaluation
 
 
 def write_pool_page(evaluation: PoolEvaluation, router: PoolRouter, out: Path, *, command: str) -> None:

@@ -138,7 +138,7 @@ def best_systems(
     reached = [one.accuracy.mean >= best[setting].mean for setting, one in ours.items() if one is not None]
     place = max(best, key=lambda setting: best[setting].mean)
     systems = tuple(systems_at(records, place))
-    found = BestSystems(
+    comparison = BestSystems(
         figure,
         best[place],
         _best(system for system in systems if not system.is_panel),
@@ -150,10 +150,10 @@ def best_systems(
     theirs = _published(points, ONE_CLASSIFIER, math.nan)
     if math.isnan(theirs):
         theirs = _mean(stored, best[place].method, "class_accuracy", place)
-    found = replace(found, classifier=_classifier(records, found.ours), their_classifier=theirs)
-    if found.reached is not False:
-        return found
-    return replace(found, obstacle=_obstacle(records, points, setting=place, x=best[place].x))
+    comparison = replace(comparison, classifier=_classifier(records, comparison.ours), their_classifier=theirs)
+    if comparison.reached is not False:
+        return comparison
+    return replace(comparison, obstacle=_obstacle(records, points, setting=place, x=best[place].x))
 
 
 def systems_at(records: Sequence[RunRecord], setting: float) -> Iterator[System]:

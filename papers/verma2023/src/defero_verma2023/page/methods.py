@@ -98,9 +98,9 @@ def _blocks(accuracies: Mapping[str, Cells]) -> Iterator[tuple[list[str], set[tu
     """
     every = _in_common(list(accuracies.values()))
     settings = {setting for setting, _ in every}
-    there = {method: {place for place in one if place[0] in settings} for method, one in accuracies.items()}
-    longer = [method for method, places in there.items() if len(places) > len(every)]
-    shared = _in_common([there[method] for method in longer])
+    of_settings = {method: {place for place in one if place[0] in settings} for method, one in accuracies.items()}
+    longer = [method for method, places in of_settings.items() if len(places) > len(every)]
+    shared = _in_common([of_settings[method] for method in longer])
     if len(longer) > 1 and len(shared) > len(every):
         yield longer, shared
     if every:
