@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks.gpu_setting import machine_facts
 from benchmarks.many_experts.methods import METHODS, Method
 from benchmarks.many_experts.page import page
+from benchmarks.many_experts.records import append_run, read_runs, run_key
 from benchmarks.many_experts.training import QUICK, WIDE, Nets, run
 from defero_verma2023.training.cifar10_parts import load_parts
 
@@ -107,7 +108,7 @@ def main() -> None:
     began = time.monotonic()
     if not options.page_only:
         parts, facts = load_parts(limit=options.limit), machine_facts()
-        done = {key(record) for record in read(path)}
+        done = {run_key(record) for record in read_runs(path)}
         for plan in options.plan:
             for method, n_experts, seed, nets, cutout in PLANS[plan](range(*options.seeds), options.epochs):
                 if time.monotonic() - began > options.seconds:
@@ -118,20 +119,9 @@ def main() -> None:
                     continue
                 record = run(parts, method, n_experts=n_experts, seed=seed, nets=nets, cutout=cutout)
                 print(json.dumps({k: v for k, v in record.items() if k != "settings"}), flush=True)
-                with path.open("a") as file:
-                    file.write(json.dumps({"plan": plan, **record, "machine": facts}) + "\n")
+                append_run(path, {"plan": plan, **record, "machine": facts})
     if "trials" not in options.plan:
-        (options.out / "many_experts.md").write_text(page(read(path)))
-
-
-def key(record: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what makes a run another one."""
-    return (record["method"], record["n_experts"], record["seed"], record["net"], record["settings"]["epochs"])
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """Return the runs that are on disk."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+        (options.out / "many_experts.md").write_text(page(read_runs(path)))
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ def _lengths(records: list[Record]) -> list[str]:
     lines = [
         "## Longer training",
         "",
-        "Classifier / team (not calibrated) in % by the number of epochs; in brackets the seeds. With the length the "
-        "loss of one-vs-all shrinks, and with 20 experts a part of it stays.",
+        "Classifier, its difference to one classifier of the same seeds and length, / team (not calibrated) in %, and "
+        "the number of seeds. With the length the loss of one-vs-all shrinks, and with 20 experts a part of it stays.",
         "",
     ]
     epochs = sorted({record["settings"]["epochs"] for record in records})
@@ -45,19 +45,26 @@ def _lengths(records: list[Record]) -> list[str]:
         "| experts | method | " + " | ".join(f"{n} epochs" for n in epochs) + " |",
         "| --- " * (2 + len(epochs)) + "|",
     ]
+    alone = [record for record in records if record["method"] == "classifier"]
     for n_experts in sorted({record["n_experts"] for record in records}):
         for name in LENGTH_METHODS:
             mine = [record for record in records if (record["n_experts"], record["method"]) == (n_experts, name)]
-            cells = [_both([row for row in mine if row["settings"]["epochs"] == n]) for n in epochs]
+            cells = [_both(_of_length(mine, n), _of_length(alone, n)) for n in epochs]
             if any(cells[1:]):
                 lines.append(f"| {n_experts or ''} | {name} | " + " | ".join(cells) + " |")
     return lines
 
 
-def _both(rows: list[Record]) -> str:
+def _of_length(rows: list[Record], epochs: int) -> list[Record]:
+    return [row for row in rows if row["settings"]["epochs"] == epochs]
+
+
+def _both(rows: list[Record], alone: list[Record]) -> str:
     if not rows:
         return ""
-    return f"{_mean(rows, 'class_accuracy')} / {_mean(rows, 'system_accuracy')} ({len(rows)})"
+    beside = _beside(rows, {row["seed"]: row for row in alone}) if rows[0]["n_experts"] else ""
+    both = [f"{_mean(rows, 'class_accuracy')} {beside}".strip(), _mean(rows, "system_accuracy")]
+    return f"{' / '.join(both if rows[0]['n_experts'] else both[:1])}, {len(rows)}"
 
 
 def _table(records: list[Record], n_experts: int) -> list[str]:

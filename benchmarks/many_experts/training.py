@@ -1,6 +1,7 @@
 """One run: a network on CIFAR-10 with J simulated experts, and its figures on the test pictures."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -13,10 +14,20 @@ from benchmarks.many_experts.quick_net import QuickTrunk
 from defero.losses import LOSSES, DeferralLoss
 from defero.nets import DeferralNet
 from defero.nets.named import trunk_by_name
-from defero.training import Augmentation, DeviceFeed, LoopSettings, RedrawnByClass, fit_deep, start_machine
+from defero.training import (
+    AnswerSource,
+    Augmentation,
+    DeepFit,
+    DeviceFeed,
+    LoopSettings,
+    RedrawnByClass,
+    fit_deep,
+    start_machine,
+)
 from defero_verma2023.measures.measure import measure
 from defero_verma2023.measures.team_outputs import TeamOutputs
 from defero_verma2023.pools.cifar10 import cifar10_sim1_pool
+from defero_verma2023.pools.pool import ExpertPool
 from defero_verma2023.training.cifar10_parts import Cifar10Parts
 from defero_verma2023.training.muon import muon
 from defero_verma2023.training.network_outputs import network_outputs, nothing_said
@@ -59,17 +70,50 @@ def run(
     register()
     began = time.monotonic()
     n_experts = n_experts if method.experts else 0
-    right, tables = _pool(n_experts)
-    inputs, labels = parts.pictures["train"], parts.labels["train"]
-    answers = RedrawnByClass(right, seed=seed) if n_experts else nothing_said(len(labels))
-    feed = DeviceFeed(inputs, torch.from_numpy(labels), answers, seed=seed, augmentation=Augmentation(cutout=cutout))
-    module = _net(nets.trunk, method, n_experts, seed=seed)
+    feed = train_feed(parts, answers_of(parts, n_experts, seed=seed), seed=seed, cutout=cutout)
+    module = build_net(nets.trunk, method, n_experts, seed=seed)
     fit = fit_deep(module, DeferralLoss(method.loss), feed, settings=nets.settings, seed=seed)
-    outputs = [
-        _outputs(module, parts, part, method, feed, tables, rng=np.random.default_rng([seed, number]))
+    figures = figures_of(module, parts, method, feed, seed=seed)
+    return record_of(method, n_experts, figures, fit, seed=seed, nets=nets, began=began, cutout=cutout)
+
+
+def answers_of(parts: Cifar10Parts, n_experts: int, *, seed: int) -> AnswerSource:
+    """Return the experts' answers to the training pictures, drawn anew in every epoch; none without experts."""
+    if not n_experts:
+        return nothing_said(len(parts.labels["train"]))
+    right = np.stack([np.diagonal(expert.table) for expert in _pool(n_experts).experts], axis=1)
+    return RedrawnByClass(torch.from_numpy(right).float(), seed=seed)
+
+
+def train_feed(parts: Cifar10Parts, answers: AnswerSource, *, seed: int, cutout: int = 0) -> DeviceFeed:
+    """Return the training pictures with these answers."""
+    labels = torch.from_numpy(parts.labels["train"])
+    return DeviceFeed(parts.pictures["train"], labels, answers, seed=seed, augmentation=Augmentation(cutout=cutout))
+
+
+def figures_of(
+    module: DeferralNet, parts: Cifar10Parts, method: Method, train: DeviceFeed, *, seed: int
+) -> Mapping[str, Any]:
+    """Return what is measured of a trained net on the test pictures, calibrated on the validation pictures."""
+    validation, test = (
+        _outputs(module, parts, part, method, train, rng=np.random.default_rng([seed, number]))
         for number, part in enumerate(("validation", "test"), start=1)
-    ]
-    figures = measure(outputs[1], calibration=outputs[0] if method.probabilities else None, sets=False)
+    )
+    return measure(test, calibration=validation if method.probabilities else None, sets=False)
+
+
+def record_of(
+    method: Method,
+    n_experts: int,
+    figures: Mapping[str, Any],
+    fit: DeepFit,
+    *,
+    seed: int,
+    nets: Nets,
+    began: float,
+    cutout: int = 0,
+) -> dict[str, Any]:
+    """Return what is written down of a run that began at that time of the clock."""
     wanted = ("class_accuracy", "system_accuracy", "coverage", "ece", "calibrated.system_accuracy", "calibrated.ece")
     return {
         "method": method.name,
@@ -85,14 +129,12 @@ def run(
     }
 
 
-def _pool(n_experts: int) -> tuple[torch.Tensor, Any]:
-    if not n_experts:
-        return torch.empty(10, 0), None
-    pool = cifar10_sim1_pool(n_experts=n_experts, variant="as_published")
-    return torch.from_numpy(np.stack([np.diagonal(expert.table) for expert in pool.experts], axis=1)).float(), pool
+def _pool(n_experts: int) -> ExpertPool:
+    return cifar10_sim1_pool(n_experts=n_experts, variant="as_published")
 
 
-def _net(trunk: str, method: Method, n_experts: int, *, seed: int) -> DeferralNet:
+def build_net(trunk: str, method: Method, n_experts: int, *, seed: int) -> DeferralNet:
+    """Return a net with the weights of a seed."""
     generator, example = torch.Generator().manual_seed(seed), torch.zeros(2, 3, 32, 32)
     branches = method.branches if n_experts else "one"
     trunks = [
@@ -111,7 +153,7 @@ def _net(trunk: str, method: Method, n_experts: int, *, seed: int) -> DeferralNe
 
 
 def _outputs(
-    module: DeferralNet, parts: Cifar10Parts, part: str, method: Method, train: DeviceFeed, pool: Any, *, rng: Any
+    module: DeferralNet, parts: Cifar10Parts, part: str, method: Method, train: DeviceFeed, *, rng: np.random.Generator
 ) -> TeamOutputs:
     inputs, labels = parts.pictures[part], parts.labels[part]
     feed = DeviceFeed(
@@ -121,6 +163,8 @@ def _outputs(
         seed=0,
         normalise=train.normalise,
     )
-    answers = np.empty((len(labels), 0), dtype=np.int64) if pool is None else pool.draw(labels, rng=rng)
+    answers = np.empty((len(labels), 0), dtype=np.int64)
+    if module.n_experts:
+        answers = _pool(module.n_experts).draw(labels, rng=rng)
     link = LOSSES.find(method.loss).link
     return network_outputs(module, feed, start_machine(LoopSettings()), loss=link, answers=answers, batch_size=N_LOOK)

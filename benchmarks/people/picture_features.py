@@ -35,11 +35,15 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="pictures of each part, to try it out")
     options = parser.parse_args()
     parts = load_parts(limit=options.limit)
-    settings = replace(SETTINGS, epochs=options.epochs)
-    team, module = train_team(parts, None, ONE_CLASSIFIER, seed=SEED, net=options.net, settings=settings)
-    features = features_of_test(module, parts)
-    np.save(options.out, features, allow_pickle=False)
-    print(f"classifier {team.test.model_correct.mean():.4f} right; features {features.shape} in {options.out}")
+    accuracy = write_features(parts, options.out, net=options.net, settings=replace(SETTINGS, epochs=options.epochs))
+    print(f"classifier {accuracy:.4f} right; features in {options.out}")
+
+
+def write_features(parts: Cifar10Parts, path: Path, *, net: str, settings: LoopSettings) -> float:
+    """Train the classifier, write the features of the test pictures to a file, and return the test accuracy."""
+    team, module = train_team(parts, None, ONE_CLASSIFIER, seed=SEED, net=net, settings=settings)
+    np.save(path, features_of_test(module, parts), allow_pickle=False)
+    return float(team.test.model_correct.mean())
 
 
 def features_of_test(module: DeferralNet, parts: Cifar10Parts) -> np.ndarray:
