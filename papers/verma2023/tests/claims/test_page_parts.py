@@ -17,6 +17,7 @@ from defero_verma2023.page.changes import (
     direction_now,
     read_earlier,
 )
+from defero_verma2023.page.longer_ham import longer_ham_in_words, longer_ham_rows, read_longer_ham
 from defero_verma2023.page.longer_training import SOURCE, longer_in_words, longer_rows, read_longer
 from defero_verma2023.page.promises import promise_cells, promises_in_short
 from defero_verma2023.page.readme import Links, read_beside, readme_page
@@ -126,6 +127,47 @@ def test_longer_training_is_compared_seed_by_seed(tmp_path):
     assert "at least half of it stays with 12 experts" in longer_in_words(runs)
     assert read_longer(tmp_path / "none.jsonl") == ()
     assert "yet" in longer_in_words(())
+
+
+def test_who_is_ahead_after_the_longest_training_is_said_by_the_intervals():
+    runs = [
+        run(method, n_experts, epochs, seed, team + 0.001 * seed)
+        for n_experts, epochs, gap in ((4, 18, 0.0), (4, 72, 0.02), (20, 18, 0.0), (20, 72, -0.02))
+        for seed in (0, 1, 2)
+        for method, team in (("ova", 0.9 + gap + 0.0001 * (seed == 1)), ("softmax", 0.9))
+    ]
+    said = longer_in_words(runs)
+    assert "At our longest, OvA's team is ahead with 4 experts; softmax's team is ahead with 20 experts." in said
+    runs += [run(method, n, epochs, 0, 0.9) for method in ("ova", "softmax") for n in (8, 12) for epochs in (18, 72)]
+    assert "one seed leaves open who is ahead with 8 and 12 experts" in longer_in_words(runs)
+    runs += [run("ova", 8, 72, 1, 0.92), run("softmax", 8, 72, 1, 0.9)]
+    assert "the interval leaves open who is ahead with 8 experts" in longer_in_words(runs)
+
+
+def test_ham_is_shown_where_it_has_several_lengths(tmp_path):
+    runs = [
+        run(method, n_experts, epochs, seed, team)
+        for n_experts, epochs in ((2, 8), (3, 8), (2, 24))
+        for seed in (0, 1)
+        for method, team in (("ova", 0.8 + epochs / 1000), ("softmax", 0.8))
+    ]
+    runs += [run("moe", 2, 24, 0, 0.7), run("one classifier", 0, 24, 0, 0.85)]
+    assert list(longer_ham_rows(runs)) == [
+        ("2", "8", "90.00 / 80.80", "90.00 / 80.00", "", "+0.80 [+0.80, +0.80], 2 seeds", ""),
+        (
+            "2",
+            "24",
+            "90.00 / 82.40",
+            "90.00 / 80.00",
+            "90.00 / 70.00",
+            "+2.40 [+2.40, +2.40], 2 seeds",
+            "+12.40, 1 seed",
+        ),
+    ]
+    assert "have 8 epochs; some were made with 24 as well" in longer_ham_in_words(runs)
+    assert "One classifier reaches 90.00 % after 24 epochs." in longer_ham_in_words(runs)
+    assert "yet" in longer_ham_in_words(())
+    assert read_longer_ham(tmp_path) == ()
 
 
 def test_the_page_reads_what_lies_beside_the_runs():

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 
-from defero_verma2023.claims.verdict import CONFIRMED, CONTRADICTED, INCONCLUSIVE, Direction, Estimate
+from defero_verma2023.claims.verdict import CONFIRMED, CONTRADICTED, INCONCLUSIVE, LEVEL, Direction, Estimate
 
 MOST_SEEDS = 10_000
 """Nobody trains more: an effect that needs them is as good as none."""
@@ -53,6 +53,23 @@ class Bounds:
         while n <= MOST_SEEDS and float(stdtrit(n - 1, tail)) * value.deviation / math.sqrt(n) >= distance:
             n += 1
         return n if n <= MOST_SEEDS else None
+
+    def p_value(self, value: Estimate) -> float:
+        """Return the p value of the nearest bound: below 0.05 exactly where the estimate's own interval reaches none.
+
+        Student's, two-sided; where the interval is wider than 95 %, multiplied by how many settings it is widened for.
+        nan for one seed, which has no spread.
+
+        >>> round(Bounds(low=0.0).p_value(Estimate(1.0, -1.48, 3.48, 3, 1, deviation=1.0)), 3)
+        0.225
+        """
+        if math.isnan(value.deviation):
+            return math.nan
+        distance = min(abs(value.mean - bound) for bound in (self.low, self.high))
+        if value.deviation == 0:
+            return 0.0 if distance else 1.0
+        p = 2 * float(stdtr(value.n_seeds - 1, -distance * math.sqrt(value.n_seeds) / value.deviation))
+        return min(1.0, p * (1 - LEVEL) / (1 - value.level))
 
     @property
     def complement(self) -> "Bounds":

@@ -27,6 +27,7 @@ from defero_verma2023.claims.calibration import (
     the_objective_is_to_blame,
 )
 from defero_verma2023.claims.judge import Evidence
+from defero_verma2023.claims.multiplicity import corrected
 from defero_verma2023.claims.overlap import (
     naive_sets_hold_everybody,
     regularized_sets_grow_with_overlap,
@@ -94,8 +95,8 @@ def evidence_on(experiment: str, all_records: AllRecords) -> Iterator[Evidence]:
 
 
 def verdicts(all_records: AllRecords) -> tuple[Verdict, ...]:
-    """Judge every claim, figure by figure."""
-    return _judged(CLAIMS, all_records)
+    """Judge every claim, figure by figure; p values are adjusted for all of them."""
+    return corrected(_judged(CLAIMS, all_records))
 
 
 def remarks(all_records: AllRecords) -> tuple[Verdict, ...]:

@@ -172,6 +172,7 @@ def judge(
         reason,
         ruling.seeds_needed,
         size,
+        ruling.p_value,
     )
 
 

@@ -5,8 +5,9 @@ the claim names. It is paired: both sides are from the same seed and setting. It
 one seed it is over settings: it says how they differ, not what another seed would give, and the verdict is provisional.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from defero_verma2023.claims.bounds import Bounds
 from defero_verma2023.claims.cells import PERCENT, Block, mean_over_settings, setting_estimates, wider_level
@@ -22,11 +23,15 @@ from defero_verma2023.claims.verdict import (
 
 @dataclass(frozen=True)
 class Ruling:
-    """What a rule says: the direction, the seeds that would settle it, and words for the reason."""
+    """What a rule says: the direction, the seeds that would settle it, words for the reason, and the p value.
+
+    The p value is below 0.05 where the direction is settled; nan where it is not, or for one seed.
+    """
 
     direction: Direction
     seeds_needed: int | None = None
     words: str = ""
+    p_value: float = math.nan
 
 
 Rule = Callable[[Estimate, Block], Ruling]
@@ -38,7 +43,9 @@ def on_average(bounds: Bounds) -> Rule:
 
     def rule(value: Estimate, grid: Block) -> Ruling:
         direction = bounds.direction(value)
-        return Ruling(direction, bounds.seeds_needed(value) if direction == INCONCLUSIVE else None)
+        if direction == INCONCLUSIVE:
+            return Ruling(direction, bounds.seeds_needed(value))
+        return Ruling(direction, p_value=bounds.p_value(value))
 
     return rule
 
@@ -56,9 +63,10 @@ def in_every_setting(bounds: Bounds, *, scale: float = PERCENT) -> Rule:
         directions = [_of_one_setting(bounds, *pair) for pair in zip(plain, wide, strict=True)]
         words = _tally(directions)
         if set(directions) == {CONFIRMED}:
-            return Ruling(CONFIRMED, words=words)
-        if CONTRADICTED in directions or bounds.direction(value) == CONTRADICTED:
-            return Ruling(CONTRADICTED, words=words)
+            return Ruling(CONFIRMED, words=words, p_value=max(map(bounds.p_value, plain)))
+        against = [one for one in (*wide, value) if bounds.direction(one) == CONTRADICTED]
+        if against:
+            return Ruling(CONTRADICTED, words=words, p_value=min(map(bounds.p_value, against)))
         outside = [one for one in (*wide, value) if one.mean not in bounds]
         needed = [bounds.seeds_needed(one) for one in outside or plain]
         known = [n for n in needed if n is not None]
@@ -76,7 +84,7 @@ def in_some_setting(bounds: Bounds) -> Rule:
 
     def rule(value: Estimate, grid: Block) -> Ruling:
         ruling = opposite(mean_over_settings(grid, scale=PERCENT), grid)
-        return Ruling(swapped.get(ruling.direction, ruling.direction), ruling.seeds_needed)
+        return replace(ruling, direction=swapped.get(ruling.direction, ruling.direction), words="")
 
     return rule
 

@@ -78,6 +78,8 @@ class Verdict:
         For an inconclusive claim: with so many seeds, of the spread seen so far, the intervals would settle it.
     size : Size
         The published number against our interval; "" where nothing is published or nothing can be decided.
+    p_value, adjusted_p : float
+        Of a settled direction: by itself, and with Holm's correction for all claims; nan elsewhere.
     """
 
     claim: str
@@ -90,6 +92,13 @@ class Verdict:
     why: str
     seeds_needed: int | None = None
     size: Size = ""
+    p_value: float = math.nan
+    adjusted_p: float = math.nan
+
+    @property
+    def only_by_itself(self) -> bool:
+        """Is the direction settled, but not after the correction for all claims?"""
+        return self.adjusted_p >= 1 - LEVEL
 
     @property
     def provisional(self) -> bool:
@@ -107,6 +116,8 @@ class Verdict:
         words = f"**{self.direction}**"
         if self.direction == INCONCLUSIVE and self.seeds_needed is not None:
             words += f", needs {self.seeds_needed} seeds"
+        if self.only_by_itself:
+            words += ", not after Holm"
         return f"{words}, provisional" if self.provisional else words
 
 

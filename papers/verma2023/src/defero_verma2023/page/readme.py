@@ -11,7 +11,7 @@ from defero_verma2023.claims.catalogue import AllRecords, promises, read_all_rec
 from defero_verma2023.claims.verdict import NOT_RUN, Verdict
 from defero_verma2023.figures.catalogue import FIGURES
 from defero_verma2023.figures.published import PUBLISHED, PublishedPoint, read_published
-from defero_verma2023.page import changes, longer_training
+from defero_verma2023.page import changes, longer_ham, longer_training
 from defero_verma2023.page import promises as promise_table
 from defero_verma2023.page.best import HEADER as BEST_HEADER
 from defero_verma2023.page.best import best_row, obstacles
@@ -64,10 +64,13 @@ class Beside:
         The verdicts before they had two columns.
     longer : sequence of runs
         Figure 2b with longer training.
+    longer_ham : sequence of runs
+        HAM10000 with trainings of several lengths.
     """
 
     earlier: Sequence[changes.EarlierVerdict] = ()
     longer: Sequence[longer_training.Run] = ()
+    longer_ham: Sequence[longer_training.Run] = ()
 
 
 def read_beside(folder: Path) -> Beside:
@@ -75,6 +78,7 @@ def read_beside(folder: Path) -> Beside:
     return Beside(
         changes.read_earlier(folder / changes.TABLE),
         longer_training.read_longer(folder.parents[1] / longer_training.SOURCE),
+        longer_ham.read_longer_ham(folder / "results"),
     )
 
 
@@ -129,6 +133,8 @@ def _verdict_parts(all_verdicts: Sequence[Verdict], all_records: AllRecords, bes
     aside = [one for one in remarks(all_records) if one.direction != NOT_RUN]
     short = [*in_short(all_verdicts), *filter(None, [promise_table.promises_in_short(promised)])]
     longer = table(longer_training.HEADER, longer_training.longer_rows(beside.longer)) if beside.longer else ""
+    ham_rows = tuple(longer_ham.longer_ham_rows(beside.longer_ham))
+    of_ham = table(longer_ham.HEADER, ham_rows) if ham_rows else ""
     return {
         "count": paragraph(count_in_words(all_verdicts)),
         "short": bullets(short),
@@ -141,6 +147,7 @@ def _verdict_parts(all_verdicts: Sequence[Verdict], all_records: AllRecords, bes
         "counts": table(changes.COUNT_HEADER, changes.count_rows(beside.earlier, all_verdicts)),
         "changes": table(changes.HEADER, changes.change_rows(beside.earlier, all_verdicts)),
         "longer": "\n\n".join(filter(None, [paragraph(longer_training.longer_in_words(beside.longer)), longer])),
+        "longer_ham": "\n\n".join(filter(None, [paragraph(longer_ham.longer_ham_in_words(beside.longer_ham)), of_ham])),
     }
 
 

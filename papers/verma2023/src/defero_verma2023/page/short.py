@@ -39,10 +39,15 @@ def in_short(all_verdicts: Sequence[Verdict]) -> Iterator[str]:
 def _named(claim: str, several: Sequence[Verdict]) -> str:
     """Return a claim as part of a sentence, and where its verdicts are from."""
     begin = claim if claim.startswith("OvA") else claim[0].lower() + claim[1:]
-    places = dict.fromkeys(
-        f"{place_of(one.where)}{'' if one.seeds_needed is None else f': {one.seeds_needed}'}" for one in several
-    )
+    places = dict.fromkeys(f"{place_of(one.where)}{_mark(one)}" for one in several)
     return f"{begin} ({'; '.join(places)})"
+
+
+def _mark(one: Verdict) -> str:
+    """Return the seeds that would settle a verdict, or that a contradiction does not outlast the correction."""
+    if one.seeds_needed is not None:
+        return f": {one.seeds_needed}"
+    return ": not after Holm's correction" if one.direction == CONTRADICTED and one.only_by_itself else ""
 
 
 def place_of(where: str) -> str:

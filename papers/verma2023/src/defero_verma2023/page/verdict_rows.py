@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from defero_verma2023.claims.multiplicity import after_holm_in_words
 from defero_verma2023.claims.verdict import AS_PUBLISHED, DIRECTIONS, LARGER, NOT_RUN, SMALLER, Verdict
 
 HEADER = ("claim", "published", "ours", "direction", "size", "why")
@@ -36,7 +37,5 @@ def count_in_words(all_verdicts: Sequence[Verdict]) -> str:
     on_one = f" Of the {judged} verdicts {provisional} stand on one seed and are provisional." if provisional else ""
     n_claims = len(claims_of(all_verdicts))
     twice = "; those on HateSpeech are judged with two networks" if n_claims < len(all_verdicts) else ""
-    return (
-        f"{len(all_verdicts)} verdicts on {n_claims} claims: {', '.join(words)}{twice}. "
-        f"Sizes: {', '.join(sizes)}.{on_one}"
-    )
+    counts = f"{len(all_verdicts)} verdicts on {n_claims} claims: {', '.join(words)}{twice}."
+    return " ".join(filter(None, [counts, after_holm_in_words(all_verdicts), f"Sizes: {', '.join(sizes)}.{on_one}"]))
