@@ -98,9 +98,22 @@ def gaps(field: Field) -> str:
         single = field.methods[name].kind == "one question"
         ahead = field.over_sets(name, ACCURACY) if single and name != DEFAULT else None
         cells = [_points(field.mean_gap(name, measure)) for measure in COSTS]
-        rows.append((name, _points(field.mean_gap(name, ACCURACY)) if single else "", _interval(ahead), *cells))
+        own = _points(field.mean_gap(name, ACCURACY)) if single else ""
+        rows.append((_marked(field, name), own, _interval(ahead), *cells))
     header = ("method", "gap in accuracy", "default minus it, over sets", *(f"gap at fee {fee:g}" for fee in FEES))
     return table(header, rows)
+
+
+def _marked(field: Field, name: str) -> str:
+    """Return a method's name, with a mark where it has fewer splits than the default on some set."""
+    fewer = [one for one in field.shown_sets() if field.fewer_splits(one, name)]
+    return f"{name} (fewer splits: {', '.join(fewer)})" if fewer else name
+
+
+def _marked_on(field: Field, one: str, name: str) -> str:
+    """Return a method's name, with its number of splits where the default has more on this set."""
+    n_splits = f" ({len(field.runs(one, name))} of {len(field.runs(one, DEFAULT))} splits)"
+    return f"{name}{n_splits if field.fewer_splits(one, name) else ''}"
 
 
 def _order(field: Field, name: str) -> float:
@@ -112,7 +125,7 @@ def facts(field: Field) -> str:
     """Return the table of sources, questions, promises and seconds."""
     rows = [
         (
-            name,
+            _marked(field, name),
             field.methods[name].source,
             f"{field.mean_over_sets(name, 'questions'):.2f}",
             _points(field.promise_error(name)),
@@ -180,7 +193,7 @@ def _significant(field: Field) -> str:
 def _one_set(field: Field, one: str) -> str:
     rows = [
         (
-            name,
+            _marked_on(field, one, name),
             f"{100 * field.mean(one, name, ACCURACY):.1f}",
             f"{field.mean(one, name, 'questions'):.2f}",
             f"{100 * field.mean(one, name, COSTS[1]):.1f}",

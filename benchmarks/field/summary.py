@@ -142,6 +142,10 @@ class Field:
         """Return the mean absolute value of promised minus kept over sets."""
         return _mean(abs(self.promise_gap(one, method)) for one in self.shown_sets())
 
+    def fewer_splits(self, one: str, method: str) -> bool:
+        """Did a method run on a set, and on fewer splits than the default?"""
+        return 0 < len(self.runs(one, method)) < len(self.runs(one, DEFAULT))
+
     def splits(self) -> str:
         """Say how many splits the default has on the sets."""
         counts = sorted(len(self.runs(one, DEFAULT)) for one in self.shown_sets())

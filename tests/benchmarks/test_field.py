@@ -193,6 +193,10 @@ def test_a_method_with_fewer_splits_is_compared_on_these_and_is_never_the_best(f
     assert partial.best("a", ACCURACY) == DEFAULT
     assert partial.gap("a", "new", ACCURACY) == pytest.approx(0.9 - 0.89)
     assert partial.gap("a", "other", ACCURACY) == field.gap("a", "other", ACCURACY)
+    written = page(partial.lines, partial.sets, partial.methods)
+    assert "| new (1 of 2 splits) | 89.0 |" in written
+    assert "| new (fewer splits: a) |" in written
+    assert "other (" not in written
 
 
 def test_the_page_says_where_the_default_is_behind(field):
