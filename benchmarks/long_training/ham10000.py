@@ -1,6 +1,8 @@
 """HAM10000 with 2, 5 and 10 experts, trained three times as long as in Figure 1: the paper's three methods."""
 
+import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.long_training.queue import Job
@@ -43,7 +45,14 @@ def jobs(out: Path, earlier: Path, *, seed: int, tiny: bool = False) -> Iterator
 
 
 def _kept(path: Path, shared: SharedRuns, key: RunKey) -> Callable[[], None]:
-    return lambda: append_record(path, one_run(shared, key))
+    return lambda: append_record(path, replace(one_run(shared, key), command=_command(key)))
+
+
+def _command(key: RunKey) -> str:
+    """Return the command that makes the same run."""
+    settings = [] if key.method == ONE_CLASSIFIER else ["--settings", f"{key.setting:g}"]
+    train = ["defero", "reproduce", "fig1-ham10000", "--train", "--epochs", str(EPOCHS)]
+    return shlex.join([*train, "--methods", key.method, *settings, "--seeds", str(key.seed)])
 
 
 def _loads_once(trainer: Trainer) -> Trainer:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 MARGIN = 1.08
-"""How much longer than the slower of the last two jobs, by its size, a job may take."""
+"""How much longer a job may take than the pace says."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ def work(
 ) -> list[str]:
     """Run the jobs that end in time, in order, and return their names; a shorter one may come before a longer one.
 
-    A job that fails is reported, and the next one begins.
+    The pace is that of the slower of the last two jobs. The first one, which compiles the net, does not count. A job
+    that fails is reported, and the next one begins.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def work(
         Seconds since some moment.
     """
     end = clock() + seconds
-    paces, ended = [pace], []
+    paces, ended = [pace], list[str]()
     for job in jobs:
         expected = MARGIN * max(paces[-2:]) * job.size
         began = clock()
@@ -64,7 +65,8 @@ def work(
         except Exception as error:  # the jobs after it are as good as before
             say(f"failed: {job.name}: {type(error).__name__}: {error}")
             continue
-        paces.append((clock() - began) / job.size)
+        if ended:
+            paces.append((clock() - began) / job.size)
         ended.append(job.name)
         say(f"done: {job.name} in {clock() - began:.0f} s; {end - clock():.0f} s are left.")
     return ended
