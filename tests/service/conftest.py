@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 from defero.service.access.rates import RateLimit
 from defero.service.access.tokens import issue_token
 from defero.service.api.app import make_app, with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.flow.people import AddPerson
 from defero.service.office import Office
 
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 1000000.0))

@@ -9,8 +9,8 @@ from small_team import small_team
 from starlette.testclient import TestClient
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from defero.service.access.links import issue_link
 from defero.service.access.rates import RateLimit
+from defero.service.access.signing import issue_link
 from defero.service.api.app import with_shell
 from defero.service.office import Office
 from defero.service.pages.site import make_site

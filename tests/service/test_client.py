@@ -11,7 +11,7 @@ from small_team import SURE, UNSURE
 from defero.client import Client, LabelStudio, LanguageModel, ServiceError
 from defero.service.access.tokens import issue_token
 from defero.service.api.app import make_app, with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.flow.people import AddPerson
 
 
 @pytest.fixture

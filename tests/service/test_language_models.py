@@ -13,8 +13,8 @@ from sqlalchemy import select
 from stub_server import stub_server
 
 from defero.service.events import CallBegun, Entry, LanguageModelSet
-from defero.service.flow.change_people import EraseCase
-from defero.service.flow.expire import Expire
+from defero.service.flow.answers import Expire
+from defero.service.flow.cases import EraseCase
 from defero.service.flow.language_models import LEASE, EndLanguageModel, SetLanguageModel
 from defero.service.office import Office
 from defero.service.outward.language_models import Callers

@@ -20,7 +20,7 @@ from defero.client import Client, LabelStudio
 from defero.service.access.rates import RateLimit
 from defero.service.access.tokens import issue_token
 from defero.service.api.app import make_app, with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.flow.people import AddPerson
 from defero.service.office import Office
 from defero.service.store.saved_views import fold_log, read_views
 

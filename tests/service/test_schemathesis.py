@@ -17,7 +17,7 @@ from defero.service.access.rates import RateLimit
 from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET
 from defero.service.access.tokens import issue_token
 from defero.service.api.app import make_app, with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.flow.people import AddPerson
 from defero.service.office import Office
 
 EXAMPLES = int(os.environ.get("DEFERO_EXAMPLES", "200"))

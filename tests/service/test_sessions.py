@@ -7,8 +7,7 @@ from small_team import small_team
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from defero.service.access.links import issue_link
-from defero.service.access.signing import SESSION_COOKIE, sign
+from defero.service.access.signing import SESSION_COOKIE, issue_link, sign
 from defero.service.access.tokens import REMEMBERED_SECONDS, forget_tokens, issue_token, revoke_tokens
 from defero.service.api.app import with_shell
 from defero.service.office import Office

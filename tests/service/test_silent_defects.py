@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from defero.service.access.tokens import issue_token
 from defero.service.api.app import with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.flow.people import AddPerson
 from defero.service.office import Office
 from defero.service.pages.site import make_site
 

@@ -11,20 +11,7 @@ from starlette.types import ASGIApp
 
 from defero import __version__
 from defero.service.access.shell import MOST_BYTES, Shell
-from defero.service.api import (
-    answers,
-    cases,
-    decisions,
-    drift,
-    label_studio,
-    language_models,
-    models,
-    outcomes,
-    people,
-    policy,
-    watching,
-    webhooks,
-)
+from defero.service.api import answers, cases, connections, models, people, policy, watching
 from defero.service.api.caller import check_access
 from defero.service.api.errors import ProblemOut, add_handlers
 from defero.service.office import Office
@@ -32,15 +19,15 @@ from defero.service.office import Office
 ROUTERS = (
     cases.router,
     answers.router,
-    outcomes.router,
-    decisions.router,
+    answers.outcomes_router,
+    cases.decisions_router,
     people.router,
     policy.router,
-    drift.router,
+    watching.drift_router,
     models.router,
-    webhooks.router,
-    language_models.router,
-    label_studio.router,
+    connections.hooks_router,
+    connections.models_router,
+    connections.studio_router,
     watching.router,
 )
 """One for each resource."""

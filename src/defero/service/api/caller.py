@@ -1,13 +1,14 @@
 """The one dependency of every route: who calls, whether the role may, and whether not too often."""
 
-from fastapi import Request
+from typing import Annotated
+
+from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
-from defero.service.access.forms import CSRF_FIELD, form_of
-from defero.service.access.links import token_of
 from defero.service.access.roles import OPEN, OPEN_PAGES, PAGES, ROUTES, WITH_SECRET
-from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches
+from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches, token_of
 from defero.service.access.tokens import Caller
+from defero.service.api.sending import CSRF_FIELD, form_of
 from defero.service.office import Office
 from defero.service.problems import Problem
 
@@ -17,6 +18,10 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 async def office_of(request: Request) -> Office:
     """Return the office behind an application; a dependency that is no coroutine would cost a thread each time."""
     return the_office(request)
+
+
+InOffice = Annotated[Office, Depends(office_of)]
+"""The office, as a parameter of a route."""
 
 
 def the_office(request: Request) -> Office:

@@ -2,24 +2,23 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from defero.service.api.caller import caller_of, office_of
+from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
 from defero.service.api.schemas import ModelIn
 from defero.service.api.sending import done, plain
 from defero.service.events import ModelChanged
-from defero.service.flow.models import LoadModel, SwitchModel
-from defero.service.flow.preview import MOST_CASES, preview_model
+from defero.service.flow.terms import LoadModel, SwitchModel
+from defero.service.flow.what_if import MOST_CASES, preview_model
 from defero.service.office import Office
 from defero.service.problems import Problem
 from defero.service.store import log
-from defero.service.store.past import last_cases
+from defero.service.store.export import last_cases
 from defero.service.store.saved_views import open_ledger
 
 router = APIRouter(tags=["models"])
-InOffice = Annotated[Office, Depends(office_of)]
 Version = Annotated[str, Path(pattern=r"^[0-9a-z_-]{1,40}$", examples=["9f2b6c01d3aa"])]
 _KINDS = ("model_loaded", "model_changed")
 

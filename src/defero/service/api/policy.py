@@ -2,24 +2,22 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 
-from defero.service.api.caller import caller_of, office_of
+from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
 from defero.service.api.schemas import MOST_NUMBER, PolicyIn, PolicyOut
 from defero.service.api.sending import done, plain
 from defero.service.events import PolicyChanged
-from defero.service.flow.change_terms import ChangePolicy, checked_policy
-from defero.service.flow.preview import MOST_CASES, preview
-from defero.service.office import Office
+from defero.service.flow.terms import ChangePolicy, checked_policy
+from defero.service.flow.what_if import MOST_CASES, preview
 from defero.service.problems import Problem
 from defero.service.store import log
-from defero.service.store.past import last_cases
+from defero.service.store.export import last_cases
 from defero.service.store.saved_views import open_ledger
 from defero.service.views.policy import Policy
 
 router = APIRouter(tags=["policy"])
-InOffice = Annotated[Office, Depends(office_of)]
 Version = Annotated[int, Path(ge=0, le=MOST_NUMBER, examples=[3])]
 
 

@@ -1,6 +1,5 @@
 """What can happen: typed facts, and the numbered entries of the log that hold them."""
 
-from defero.service.events.calls import CallBegun, CallEnded, CallFailed, LanguageModelSet
 from defero.service.events.entry import Entry
 from defero.service.events.facts import (
     Answered,
@@ -10,9 +9,6 @@ from defero.service.events.facts import (
     DriftRaised,
     Erased,
     Fact,
-    HookChanged,
-    HookFailed,
-    HookSent,
     Label,
     ModelChanged,
     ModelLoaded,
@@ -27,7 +23,19 @@ from defero.service.events.facts import (
     TimedOut,
     Undone,
 )
-from defero.service.events.studio import StudioChanged, StudioFailed, StudioReached, StudioReady
+from defero.service.events.outward import (
+    CallBegun,
+    CallEnded,
+    CallFailed,
+    HookChanged,
+    HookFailed,
+    HookSent,
+    LanguageModelSet,
+    StudioChanged,
+    StudioFailed,
+    StudioReached,
+    StudioReady,
+)
 
 __all__ = [
     "Answered",

@@ -10,13 +10,18 @@ from typing import Any, ClassVar
 
 Label = str | int | float | bool
 """A class in its own type, as JSON holds it."""
+KINDS: dict[str, type["Fact"]] = {}
+"""Every kind of fact by its name in the log."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """Something that happened."""
+    """Something that happened; each class of it has a name in the log, `kind`."""
 
     kind: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        KINDS[cls.kind] = cls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,71 +305,3 @@ class DriftActed(Fact):
     person: str
     action: str
     by: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class HookChanged(Fact):
-    """A webhook was set up, or ended; its secret stands in a table of its own.
-
-    Attributes
-    ----------
-    hook : str
-    url : str
-        Where entries go; empty: the webhook ended.
-    kinds : names
-        Of the facts that are sent.
-    """
-
-    kind: ClassVar[str] = "hook_changed"
-    hook: str
-    url: str
-    kinds: tuple[str, ...]
-    by: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class HookSent(Fact):
-    """A webhook took everything up to an entry."""
-
-    kind: ClassVar[str] = "hook_sent"
-    hook: str
-    upto: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class HookFailed(Fact):
-    """A webhook did not take what was sent: HTTP status (0: no reply), and when it is tried again."""
-
-    kind: ClassVar[str] = "hook_failed"
-    hook: str
-    status: int
-    retry_at: float
-
-
-FACTS: dict[str, type[Fact]] = {
-    one.kind: one
-    for one in (
-        Received,
-        Asked,
-        Rerouted,
-        Observed,
-        Answered,
-        Skipped,
-        Undone,
-        TimedOut,
-        Settled,
-        Outcome,
-        PolicyChanged,
-        ModelChanged,
-        ModelLoaded,
-        Compared,
-        PersonChanged,
-        Erased,
-        DriftRaised,
-        DriftActed,
-        HookChanged,
-        HookSent,
-        HookFailed,
-    )
-}
-"""These kinds of facts by their names in the log."""

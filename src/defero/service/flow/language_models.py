@@ -1,13 +1,13 @@
 """Experts that are language models: set up, called for one question by one process, and what came of the call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from defero.service.events import CallBegun, CallEnded, CallFailed, Label, LanguageModelSet
-from defero.service.flow.answer import GiveAnswer, Skip
-from defero.service.flow.change_people import person_of
-from defero.service.flow.command import Round
+from defero.service.flow.answers import GiveAnswer, Skip
+from defero.service.flow.command import CaseCommand, Command, Round
+from defero.service.flow.people import person_of
 from defero.service.problems import Problem
 from defero.service.views.cases import CaseState
 from defero.service.views.language_models import LanguageModel
@@ -18,17 +18,12 @@ LEASE = 30.0
 
 
 @dataclass
-class SetLanguageModel:
+class SetLanguageModel(Command):
     """The questions of an expert go to a language model."""
 
     person: str
     terms: Mapping[str, Any]
     by: str
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """None."""
-        return ()
 
     def begin(self, work: Round) -> None:
         """Record it."""
@@ -49,16 +44,11 @@ class SetLanguageModel:
 
 
 @dataclass
-class EndLanguageModel:
+class EndLanguageModel(Command):
     """The questions of an expert go to a person again."""
 
     person: str
     by: str
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """None."""
-        return ()
 
     def begin(self, work: Round) -> None:
         """Record it."""
@@ -79,17 +69,11 @@ def deadline_of(state: CaseState, model: LanguageModel) -> float:
 
 
 @dataclass
-class BeginCall:
+class BeginCall(CaseCommand):
     """A process takes a question, so that no other one calls for it; nothing where it is not to be had now."""
 
-    case: str
     person: str
     attempt: int | None = 0
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """The case."""
-        return (self.case,)
 
     def begin(self, work: Round) -> None:
         """Take it."""
@@ -134,18 +118,12 @@ class Heard:
 
 
 @dataclass
-class EndCall:
+class EndCall(CaseCommand):
     """A call brought a reply: an answer, or a question given back. A second reply to one question adds its price."""
 
-    case: str
     person: str
     attempt: int
     heard: Heard
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """The case."""
-        return (self.case,)
 
     def begin(self, work: Round) -> None:
         """Record price and time, then the answer."""
@@ -160,28 +138,19 @@ class EndCall:
         elif state.answer_of(self.person) is None and self.person in work.team.people:
             GiveAnswer(self.case, self.person, heard.answer, self.person).begin(work)
 
-    def reply(self, work: Round) -> None:
-        """Return nothing."""
-
 
 @dataclass
-class FailCall:
+class FailCall(CaseCommand):
     """A call brought nothing: it is tried again at `retry_at`, or the question is given back.
 
     Nothing where another process has taken the question meanwhile.
     """
 
-    case: str
     person: str
     attempt: int
     status: int
     retry_at: float | None
     why: str
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """The case."""
-        return (self.case,)
 
     def begin(self, work: Round) -> None:
         """Record it."""
@@ -196,21 +165,12 @@ class FailCall:
         if retry_at is None and model is not None:
             Skip(self.case, self.person, self.person, self.why).begin(work)
 
-    def reply(self, work: Round) -> None:
-        """Return nothing."""
-
 
 @dataclass
-class GiveBack:
+class GiveBack(CaseCommand):
     """A question that was not answered within its time goes to somebody else; nothing where a call is under way."""
 
-    case: str
     person: str
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """The case."""
-        return (self.case,)
 
     def begin(self, work: Round) -> None:
         """Give it back."""
@@ -222,6 +182,3 @@ class GiveBack:
             return
         why = f"no answer of the language model in time, {state.calls} calls"
         Skip(self.case, self.person, self.person, why).begin(work)
-
-    def reply(self, work: Round) -> None:
-        """Return nothing."""

@@ -9,12 +9,10 @@ import queue
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import select
-
 from defero.service.events import StudioFailed, StudioReached, StudioReady
-from defero.service.flow.answer import GiveAnswer, Skip
+from defero.service.flow.answers import GiveAnswer, Skip
 from defero.service.flow.command import Command
-from defero.service.flow.studio import RecordStudio
+from defero.service.flow.connections import RecordStudio
 from defero.service.outward.requesting import Send, send
 from defero.service.outward.studio_api import StudioApi, StudioError, annotation_url
 from defero.service.outward.studio_tasks import (
@@ -27,12 +25,10 @@ from defero.service.outward.studio_tasks import (
     task_data,
 )
 from defero.service.problems import Problem
-from defero.service.store.contents import read_addresses, read_contents, read_names
-from defero.service.store.database import Database
+from defero.service.store.contents import read_addresses, read_contents, read_names, read_secret
+from defero.service.store.database import Database, Turn
 from defero.service.store.saved_views import open_ledger, read_studio
 from defero.service.store.sql_desk import SqlDesk
-from defero.service.store.tables import SECRETS
-from defero.service.store.turn import Turn
 from defero.service.views.studio import Studio
 
 BY = "label_studio"
@@ -147,7 +143,7 @@ class StudioDesk:
         """Find or make the project, a tab for each expert, and the webhook; all of it can be done again."""
         with self.database.read() as connection:
             model, names = open_ledger(connection, now=self.clock()).model, read_names(connection)
-            secret = connection.execute(select(SECRETS.c.value).where(SECRETS.c.name == SECRET)).scalar()
+            secret = read_secret(connection, SECRET)
         project = studio.project
         if project is None:
             project = api.find_project(studio.title)
@@ -163,7 +159,7 @@ class StudioDesk:
         webhook = bool(studio.callback) and secret is not None
         if webhook and secret is not None:
             try:
-                api.set_webhook(project, annotation_url(studio.callback), {SECRET_HEADER: bytes(secret).decode()})
+                api.set_webhook(project, annotation_url(studio.callback), {SECRET_HEADER: secret.decode()})
             except StudioError as error:
                 if error.status not in (400, 403):  # Label Studio does not call such addresses: it is asked instead
                     raise

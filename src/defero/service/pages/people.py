@@ -2,19 +2,17 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
-from defero.service.access.forms import form_of
-from defero.service.access.links import issue_link
+from defero.service.access.signing import issue_link
 from defero.service.access.tokens import DEFAULT_DAYS, issue_token, revoke_tokens, valid_tokens
-from defero.service.api.caller import caller_of, office_of
+from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.schemas import MOST_NUMBER, PersonId
-from defero.service.api.sending import done
-from defero.service.flow.change_people import AddPerson, ChangePerson, ErasePerson
+from defero.service.api.sending import done, form_of, needed
+from defero.service.flow.people import AddPerson, ChangePerson, ErasePerson
 from defero.service.office import Office
-from defero.service.pages.inbox_actions import needed
 from defero.service.pages.render import render
 from defero.service.problems import Problem
 from defero.service.store.contents import read_names
@@ -22,7 +20,6 @@ from defero.service.store.saved_views import open_ledger
 from defero.service.views.people import ROLES
 
 router = APIRouter()
-InOffice = Annotated[Office, Depends(office_of)]
 Id = Annotated[PersonId, Path()]
 PAGE = "/console/people"
 

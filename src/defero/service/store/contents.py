@@ -1,14 +1,13 @@
-"""What can be erased: the features and keys of cases, notes, and the names of people."""
+"""What can be erased: the features and keys of cases, notes, names and addresses of people, and secrets."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, insert, select
 
 from defero.service.events.entry import to_json
 from defero.service.flow.team import Row
-from defero.service.store.bulk import insert_rows, upsert_rows
-from defero.service.store.tables import ADDRESSES, CONTENTS, IDENTITIES, NOTES
+from defero.service.store.tables import ADDRESSES, CONTENTS, IDENTITIES, NOTES, SECRETS, insert_rows, upsert_rows
 
 
 def write_contents(connection: Connection, contents: Mapping[str, tuple[str | None, Row]]) -> None:
@@ -63,3 +62,20 @@ def write_addresses(connection: Connection, addresses: Mapping[str, str]) -> Non
 def forget_address(connection: Connection, person: str) -> None:
     """Remove the e-mail address of a person."""
     connection.execute(delete(ADDRESSES).where(ADDRESSES.c.person == person))
+
+
+def read_secret(connection: Connection, name: str) -> bytes | None:
+    """Return a secret of the service; None where there is none of this name."""
+    value = connection.execute(select(SECRETS.c.value).where(SECRETS.c.name == name)).scalar()
+    return None if value is None else bytes(value)
+
+
+def write_secret(connection: Connection, name: str, value: bytes) -> bytes:
+    """Keep a new secret, and return it."""
+    connection.execute(insert(SECRETS), {"name": name, "value": value})
+    return value
+
+
+def forget_secret(connection: Connection, name: str) -> None:
+    """Remove a secret."""
+    connection.execute(delete(SECRETS).where(SECRETS.c.name == name))

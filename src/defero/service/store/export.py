@@ -1,4 +1,4 @@
-"""The log as a table that `defero fit` reads: case, features, one column for each expert, outcome."""
+"""Cases with their content: the log as a table that `defero fit` reads, and the last cases to be decided again."""
 
 import csv
 import io
@@ -9,6 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from defero.service.flow.team import Team
+from defero.service.flow.what_if import Past
+from defero.service.store import log
 from defero.service.store.contents import read_contents, read_names
 from defero.service.store.database import Database
 from defero.service.store.log import last_seq, read_log
@@ -70,3 +72,10 @@ def _line(cells: list[Any]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(["" if cell is None else cell for cell in cells])
     return text.getvalue()
+
+
+def last_cases(connection: Connection, *, most: int) -> list[Past]:
+    """Return the last cases that were not erased, the oldest first."""
+    cases = [str(entry.case) for entry in log.last_of_kinds(connection, kinds=("received",), limit=most)]
+    states, contents = read_cases(connection, cases), read_contents(connection, cases)
+    return [Past(states[case], contents[case][1]) for case in cases if case in contents]

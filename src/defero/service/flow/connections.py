@@ -1,17 +1,77 @@
-"""The project of Label Studio: set up, ended, reached and not reached."""
+"""Webhooks and the project of Label Studio: set up, ended, and what became of requests to them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from defero.service.events import StudioChanged, StudioFailed, StudioReached, StudioReady
-from defero.service.flow.change_people import person_of
-from defero.service.flow.command import Round
+from defero.service.events import (
+    HookChanged,
+    HookFailed,
+    HookSent,
+    StudioChanged,
+    StudioFailed,
+    StudioReached,
+    StudioReady,
+)
+from defero.service.flow.command import Command, Round
+from defero.service.flow.people import person_of
 from defero.service.problems import Problem
+
+MOST_HOOKS = 20
 
 
 @dataclass
-class SetStudio:
+class SetHook(Command):
+    """A webhook is set up; it is sent what happens from now on."""
+
+    hook: str
+    url: str
+    kinds: tuple[str, ...]
+    by: str
+
+    def begin(self, work: Round) -> None:
+        """Record it."""
+        if len(work.ledger.hooks) >= MOST_HOOKS:
+            raise Problem(409, f"There are {MOST_HOOKS} webhooks already; end one first.")
+        work.ledger.add(HookChanged(hook=self.hook, url=self.url, kinds=self.kinds, by=self.by))
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return the webhook."""
+        return vars(work.ledger.hooks[self.hook])
+
+
+@dataclass
+class EndHook(Command):
+    """A webhook ends."""
+
+    hook: str
+    by: str
+
+    def begin(self, work: Round) -> None:
+        """Record it."""
+        if self.hook not in work.ledger.hooks:
+            raise Problem(404, "There is no such webhook.", hook=self.hook)
+        work.ledger.add(HookChanged(hook=self.hook, url="", kinds=(), by=self.by))
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return that it is done."""
+        return {"hook": self.hook, "ended": True}
+
+
+@dataclass
+class RecordDelivery(Command):
+    """What became of a delivery; nothing where the webhook ended meanwhile."""
+
+    result: HookSent | HookFailed
+
+    def begin(self, work: Round) -> None:
+        """Record it."""
+        if self.result.hook in work.ledger.hooks:
+            work.ledger.add(self.result)
+
+
+@dataclass
+class SetStudio(Command):
     """The questions of some experts stand in Label Studio.
 
     Attributes
@@ -28,11 +88,6 @@ class SetStudio:
     terms: Mapping[str, Any]
     addresses: Mapping[str, str]
     by: str
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """None."""
-        return ()
 
     def begin(self, work: Round) -> None:
         """Record it."""
@@ -52,15 +107,10 @@ class SetStudio:
 
 
 @dataclass
-class EndStudio:
+class EndStudio(Command):
     """Nobody's questions stand in Label Studio any more."""
 
     by: str
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """None."""
-        return ()
 
     def begin(self, work: Round) -> None:
         """Record it."""
@@ -75,20 +125,12 @@ class EndStudio:
 
 
 @dataclass
-class RecordStudio:
+class RecordStudio(Command):
     """What became of our requests; nothing where the project ended or changed meanwhile."""
 
     result: StudioReady | StudioFailed | StudioReached
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """None."""
-        return ()
 
     def begin(self, work: Round) -> None:
         """Record it."""
         if work.ledger.studio is not None and work.ledger.studio.link == self.result.link:
             work.ledger.add(self.result)
-
-    def reply(self, work: Round) -> None:
-        """Return nothing."""

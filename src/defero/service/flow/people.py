@@ -1,11 +1,11 @@
 """People join, change and leave; a name can be erased while the log keeps its figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from defero.service.events import Erased, PersonChanged, TimedOut
-from defero.service.flow.command import Round
+from defero.service.flow.command import Command, Round
 from defero.service.problems import Problem
 from defero.service.views.people import ROLES, Person
 
@@ -23,7 +23,7 @@ def person_of(work: Round, person: str) -> Person:
 
 
 @dataclass
-class AddPerson:
+class AddPerson(Command):
     """Somebody joins."""
 
     name: str
@@ -31,11 +31,6 @@ class AddPerson:
     by: str
     capacity: int | None = None
     person: str = ""
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """None."""
-        return ()
 
     def begin(self, work: Round) -> None:
         """Give them an id; a name that is taken is refused."""
@@ -54,7 +49,7 @@ class AddPerson:
 
 
 @dataclass
-class ChangePerson:
+class ChangePerson(Command):
     """A person's availability, capacity or place in the team changes.
 
     Attributes
@@ -68,11 +63,6 @@ class ChangePerson:
     person: str
     change: Mapping[str, Any]
     by: str
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """Looked up when it begins."""
-        return ()
 
     def begin(self, work: Round) -> None:
         """Change them; nothing is written where nothing changes."""
@@ -95,16 +85,11 @@ class ChangePerson:
 
 
 @dataclass
-class ErasePerson:
+class ErasePerson(Command):
     """A person's name is removed; they are never asked again, and what they answered stays."""
 
     person: str
     by: str
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """None."""
-        return ()
 
     def begin(self, work: Round) -> None:
         """Put a number in place of the name."""
@@ -118,32 +103,3 @@ class ErasePerson:
         """Return the person without a name."""
         names = work.desk.names()
         return person_reply(work.ledger.people[self.person], names[self.person], work.ledger.asked_today[self.person])
-
-
-@dataclass
-class EraseCase:
-    """The content of a case is removed; an open case is answered by what is known."""
-
-    case: str
-    by: str
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """The case."""
-        return (self.case,)
-
-    def begin(self, work: Round) -> None:
-        """Remove the content, once."""
-        state = work.state(self.case)
-        if state is None:
-            raise Problem(404, "There is no such case.", case=self.case)
-        if state.erased:
-            return
-        work.desk.erase_case(self.case)
-        work.ledger.add(Erased(by=self.by), self.case)
-        if not state.settled:
-            work.waiting[self.case] = None
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return that it is done."""
-        return {"case": self.case, "erased": True}

@@ -1,4 +1,4 @@
-"""New cases: kept, scored, and each given its next step."""
+"""Cases: new ones are kept, scored, and given their next step; the content of one can be erased."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from defero.service.events import Received
-from defero.service.flow.command import Round, Scored
+from defero.service.events import Erased, Received
+from defero.service.flow.answers import case_of
+from defero.service.flow.command import CaseCommand, Command, Round, Scored
 from defero.service.flow.replies import Beliefs, first_step, step_reply
 from defero.service.flow.team import Row
 from defero.service.problems import Problem
 
 
 @dataclass
-class AddCases:
+class AddCases(Command):
     """New cases of one request.
 
     Attributes
@@ -39,11 +40,6 @@ class AddCases:
     scored: Scored | None = None
     ids: list[str] = field(default_factory=list)
     done_before: bool = False
-
-    @property
-    def cases(self) -> Sequence[str]:
-        """No case that is known already."""
-        return ()
 
     def begin(self, work: Round) -> None:
         """Keep the cases; a request that was done before only looks up what came of it."""
@@ -91,3 +87,24 @@ class AddCases:
             received, step = first_step(entries[case])
             replies.append({"key": key, **step_reply(case, step, names), **believed.of(received)})
         return {"cases": replies}
+
+
+@dataclass
+class EraseCase(CaseCommand):
+    """The content of a case is removed; an open case is answered by what is known."""
+
+    by: str
+
+    def begin(self, work: Round) -> None:
+        """Remove the content, once."""
+        state = case_of(work, self.case)
+        if state.erased:
+            return
+        work.desk.erase_case(self.case)
+        work.ledger.add(Erased(by=self.by), self.case)
+        if not state.settled:
+            work.waiting[self.case] = None
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return that it is done."""
+        return {"case": self.case, "erased": True}
