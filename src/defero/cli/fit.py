@@ -192,7 +192,7 @@ def fit(
     _check_folder(table, table_file, image_column)
     from defero.data.model_folder import writable
     from defero.study import Study, read_cases
-    from defero.study.fitting.checks import check_test_share
+    from defero.study.fitting.parts import check_test_share
 
     if scores:
         refuse({name: given[name] for name in _WITH_LABELS}, why="is for teams with labels, not for --scores")

@@ -223,7 +223,7 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
 
     fees: dict[str, float | str] = {}
     if file is not None:
-        from defero.study.money.files import read_fees
+        from defero.study.money.given import read_fees
 
         fees.update(read_fees(file))
     given: set[str] = set()

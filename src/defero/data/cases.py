@@ -11,12 +11,12 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.answers.alike import alike_class_notes, alike_expert_notes, alike_experts, alike_in_errors
 from defero.data.answers.bad_answers import bad_answers
 from defero.data.answers.class_codes import NO_CLASS, class_codes, matching_codes, parse_labels
 from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
 from defero.data.answers.log import AnswerLog, log_from_columns, table_from_long
 from defero.data.answers.read_log import join_answers, key_column, long_columns
+from defero.data.answers.spellings import alike_class_notes, alike_expert_notes, alike_experts, alike_in_errors
 from defero.data.case_file import CaseFile, Cases, check_case_file
 from defero.data.exports.export import EXPORTS
 from defero.data.exports.label_studio_results import Control

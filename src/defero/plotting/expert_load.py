@@ -14,7 +14,7 @@ from defero.core.trials.trial import Trial
 from defero.metrics import ExpertUsage, decision_calibration, expert_usage
 from defero.metrics.statistics.intervals import Interval
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, check_experts, check_names, side_by_side
+from defero.plotting.style import Display, check_cases, check_experts, check_names, side_by_side
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ from defero.core.errors import Argument, InputError
 from defero.core.trials.trial import Trial
 from defero.metrics import ReliabilityBins, expected_calibration_error, reliability_bins
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, check_names, grid_of_panels
+from defero.plotting.style import Display, check_cases, check_names, grid_of_panels
 
 _FAINT = 0.3
 _STRIP = 0.2  # height of the strip of counts below 0 %

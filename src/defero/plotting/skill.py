@@ -12,7 +12,7 @@ from defero.core.errors import InputError
 from defero.core.trials.trial import Trial
 from defero.metrics import SkillByClass, skill_by_class
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, check_experts, check_names
+from defero.plotting.style import Display, check_cases, check_experts, check_names
 
 MOST_NUMBERS = 120
 """With more cells there are no numbers."""

@@ -8,16 +8,12 @@ from defero.report.html import Html, joined, tag
 from defero.report.provenance import Evidence, Provenance, footer
 from defero.report.sections.calibration import calibration
 from defero.report.sections.costs import costs
-from defero.report.sections.deferral import deferral
-from defero.report.sections.gain import gain, recall
+from defero.report.sections.gain import deferral, gain, recall
 from defero.report.sections.glossary import glossary
-from defero.report.sections.groups import groups
 from defero.report.sections.headline import answering, cautions, headline, recorded_only, sentence
-from defero.report.sections.load import load
-from defero.report.sections.panels import panels
-from defero.report.sections.shared_errors import shared_errors
-from defero.report.sections.skill import skill
-from defero.report.sections.ways import ways
+from defero.report.sections.load import groups, load
+from defero.report.sections.skill import shared_errors, skill
+from defero.report.sections.ways import panels, ways
 
 CONTENTS = (
     ("ways", "Ways of asking"),

@@ -14,7 +14,7 @@ from defero.core.wording import join_names
 from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.usual_numbers import UsualNumbers
+from defero.data.recipes.usual import UsualNumbers
 from defero.router.parts import TeamParts
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.scorers.team import TeamScorer

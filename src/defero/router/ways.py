@@ -14,7 +14,7 @@ from defero.core.labels import MISSING, encode_labels
 from defero.core.posterior import at
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.trials.ways import Way
+from defero.core.trials.trial import Way
 from defero.decisions.rules import best_expert
 from defero.decisions.terms import Terms
 from defero.router.costs.assigning import Assigning

@@ -12,8 +12,8 @@ Rooms, from the bottom up; each imports only those above it in this list:
 - `flow/`: what becomes of a case. `team.py` (the model and the people behind its experts), `steps.py` (next steps of a
   batch within capacity), `directing.py` (rules, panels, exploration), `what_if.py` (cases under another policy or
   model), `command.py` (`Command`, `Desk`, and `do_all`, which does those that wait together), commands by what they are
-  about (`cases`, `answers`, `outcomes`, `people`, `terms`, `language_models`, `connections`), `replies.py` (what clients
-  are told).
+  about (`cases`, `answers`, `outcomes`, `people`, `terms`, `language_models`, `connections`), `replies.py` (what
+  clients are told).
 - `store/`: `tables.py`, `database.py` (SQLite and PostgreSQL, on disk before the reply; migrations), `log.py`,
   `saved_views.py` (the views in their tables, and rebuilt), `contents.py` (what can be erased), `sql_desk.py` (the desk
   of a transaction, idempotency keys), `writer.py` (one thread, group commit), `export.py`.

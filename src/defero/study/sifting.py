@@ -16,7 +16,7 @@ from defero.data.recipes.columns import NumericColumn
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
 from defero.data.tables.cells import numbers
-from defero.data.tables.parquet_folder import FolderPart, folder_parts
+from defero.data.tables.parquet import FolderPart, folder_parts
 from defero.data.tables.read import ROWS_AT_ONCE
 from defero.data.tables.write import write_decisions
 from defero.engines import Engine

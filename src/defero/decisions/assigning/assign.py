@@ -7,11 +7,10 @@ from defero.core.checks.arrays import FloatArray, IntArray, names, numbers
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.results import MODEL, Assignment
-from defero.decisions.assigning.by_prices import SAME, node_bounds, solve_by_prices
 from defero.decisions.assigning.chains import Chains, least_prices
 from defero.decisions.assigning.exact import Solved, solve_exactly
 from defero.decisions.assigning.limits import Capacity, Limits
-from defero.decisions.assigning.pricing import spread
+from defero.decisions.assigning.pricing import SAME, node_bounds, solve_by_prices, spread
 
 MOST_EXACT, MOST_EXACT_WITH_MONEY = 40_000, 1_000
 """Up to so many pairs of item and expert the linear program is solved, and with a budget the mixed-integer one."""

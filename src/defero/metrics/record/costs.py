@@ -13,8 +13,7 @@ from scipy.special import stdtrit
 
 from defero.core.checks.arrays import FloatArray, frozen
 from defero.core.results import MODEL
-from defero.core.trials.trial import Trial
-from defero.core.trials.ways import WAYS, Way
+from defero.core.trials.trial import WAYS, Trial, Way
 from defero.core.wording import money
 from defero.metrics.deferral import by_gain
 from defero.metrics.record.ways import WORDS

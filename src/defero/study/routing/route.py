@@ -16,7 +16,7 @@ from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING
 from defero.core.results import Decision
 from defero.core.scores import Scores
-from defero.core.trials.ways import ASK
+from defero.core.trials.trial import ASK
 from defero.decisions.terms import Terms
 from defero.router import Router
 from defero.router.costs.under_terms import decide_under, model_labels
@@ -29,11 +29,10 @@ from defero.study.bad_rows import are_skipped
 from defero.study.money.given import Money, TeamTerms, unpayable
 from defero.study.routing.arrivals import Arrivals, arrivals_of, own_key
 from defero.study.routing.decisions import Columns, decision_columns
-from defero.study.routing.file_plan import SETTLED, FilePlan
+from defero.study.routing.file_plan import SETTLED, AnswersSoFar, FilePlan, answers_so_far
 from defero.study.routing.identity import run_identity
 from defero.study.routing.limits import FileLimits, assign_file
 from defero.study.routing.repeated_keys import repeated_sentence
-from defero.study.routing.rounds import AnswersSoFar, answers_so_far
 from defero.study.routing.routed import Routing
 from defero.study.routing.sinks import sink_to
 from defero.study.team_cases import Reading, with_folder
