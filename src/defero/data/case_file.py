@@ -22,7 +22,7 @@ from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import first_row, table_format
 from defero.data.tables.parquet import partition_of, with_partition
 from defero.data.tables.read import read_chunks, read_frame
-from defero.data.tables.roles import feature_columns, split_like
+from defero.data.tables.wide import feature_columns, split_like
 
 Table = str | PathLike[str] | pd.DataFrame
 """A table as somebody passes it: the name of a file, or a frame."""

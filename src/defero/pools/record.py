@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.wording import count_of, money
+from defero.pools.copies import mean_interval
 from defero.pools.curve import PoolCurve, member_means, pool_curve
-from defero.pools.decision import PoolDecision
-from defero.pools.free_choice import FreeChoice
+from defero.pools.decision import FreeChoice, PoolDecision
 from defero.pools.frontier import NOBODY
-from defero.pools.intervals import mean_interval
 from defero.pools.parts import best_at_trade_off, best_single, training_hull
 from defero.pools.router import PoolRouter
 

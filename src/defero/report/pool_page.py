@@ -8,7 +8,7 @@ import numpy as np
 
 from defero.core.wording import money, signed_money
 from defero.plotting.pool_frontier import PoolFrontierDisplay
-from defero.pools.intervals import score_interval
+from defero.pools.copies import score_interval
 from defero.pools.record import PoolRecord, Way
 from defero.report.html import Html, bullet_list, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count

@@ -10,8 +10,8 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, n
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
-from defero.core.results.answer import Answer
 from defero.core.results.decision import MODEL
+from defero.core.results.expert_sets import Answer
 from defero.core.wording import count_of, join_names
 
 

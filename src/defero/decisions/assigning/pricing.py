@@ -15,8 +15,7 @@ from defero.core.errors import InputError
 from defero.core.results import MODEL
 from defero.decisions.assigning.chains import Bounds, Chains, least_prices
 from defero.decisions.assigning.exact import Solved
-from defero.decisions.assigning.limits import Limits
-from defero.decisions.assigning.money import spent, within_budget
+from defero.decisions.assigning.limits import Limits, spent, within_budget
 
 SAMPLE = 50_000
 """Prices are first found on so many items, drawn at random."""

@@ -18,7 +18,7 @@ from defero.data.case_file import Table, TableSource
 from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
 from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import no_such_column, numbers
-from defero.data.tables.roles import feature_columns, split_like
+from defero.data.tables.wide import feature_columns, split_like
 from defero.data.tables.write import write_decisions
 from defero.study.bad_rows import STOP, BadRows, FindBad, are_skipped, list_of_bad_rows
 

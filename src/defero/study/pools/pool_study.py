@@ -19,7 +19,7 @@ from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.tables.bad_cells import BadCell
 from defero.data.tables.blank_cells import BlankCells
-from defero.data.tables.roles import part_named
+from defero.data.tables.wide import part_named
 from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
 from defero.pools.record import judge_pool
 from defero.pools.router import PoolRouter
