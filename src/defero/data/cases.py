@@ -220,10 +220,12 @@ def _respelled(known: KnownLabels, answers: AnswerLog, file: CaseFile, *, withou
 
 def _labels(answers: AnswerLog, items: pd.DataFrame, file: CaseFile) -> KnownLabels:
     """Take the labels (n,) from their column and, where that is wanted, from the majority."""
-    given = None if file.label is None else items[file.label].tolist()
+    label_cells = None if file.label is None else items[file.label].tolist()
     if file.label is not None and not file.majority:
         _filled(items[file.label], file)
-    return known_labels(answers, ("the column", given), without_label="majority" if file.majority else "leave out")
+    return known_labels(
+        answers, ("the column", label_cells), without_label="majority" if file.majority else "leave out"
+    )
 
 
 def _filled(labels: "pd.Series[Any]", file: CaseFile) -> BoolArray:

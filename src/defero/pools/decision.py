@@ -1,4 +1,4 @@
-"""PoolDecision: which member of a pool answers each item, with the expected score and the price; free choices judged."""
+"""PoolDecision: which member of a pool answers each item, with expected score and price; and free choices, judged."""
 
 from dataclasses import dataclass
 from typing import Any

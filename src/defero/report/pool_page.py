@@ -176,17 +176,17 @@ def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]
 
 
 def _promises(record: PoolRecord) -> Html:
-    score, kept = record.decision.score[record.answered], record.kept[record.answered]
+    score, scored = record.decision.score[record.answered], record.kept[record.answered]
     n_parts = min(10, max(1, len(score) // 20))
     edges = np.quantile(score, np.arange(1, n_parts) / n_parts)
     place = np.searchsorted(edges, score)  # equal scores come into the same part
     rows = []
     for part in (np.flatnonzero(place == one) for one in np.unique(place)):
-        mean, low, high = score_interval(kept[part])
+        mean, low, high = score_interval(scored[part])
         spread = _score(mean) if np.isnan(low) else f"{_score(mean)} ({_score(low)} to {_score(high)})"
         ends = f"{_score(score[part].min())} to {_score(score[part].max())}"
         rows.append([ends, count(len(part)), _score(score[part].mean()), spread])
-    total = f"Over all items the chosen members promised {_score(score.mean())} and kept {_score(kept.mean())}."
+    total = f"Over all items the chosen members promised {_score(score.mean())} and kept {_score(scored.mean())}."
     return section(
         "promises",
         "Are promises kept?",

@@ -106,15 +106,15 @@ def read_router(folder: Path, build: "type[Router]") -> "Router | PoolRouter":
         raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error
 
 
-def with_encoder(router: Fitted, given: Encoder) -> Fitted:
+def with_encoder(router: Fitted, text_encoder: Encoder) -> Fitted:
     """Return the router with the encoder of its texts, if it has one: as given, or that of an installed package."""
     recipe = router.recipe
     embedded = recipe.embedded if isinstance(recipe, FeatureRecipe) else ()
-    encoder = find_encoder(given)
+    encoder = find_encoder(text_encoder)
     if encoder is None and embedded:
-        if given is not None:
+        if text_encoder is not None:
             raise InputError(
-                f"must be {embedded[0].encoder!r}, which the model was fitted with, got {given!r}.",
+                f"must be {embedded[0].encoder!r}, which the model was fitted with, got {text_encoder!r}.",
                 argument="text_encoder",
             )
         encoder = installed_encoder(embedded[0].encoder) if embedded[0].origin == "package" else None

@@ -236,10 +236,10 @@ def _with_log_columns(router: Router, reading: Reading) -> Reading:
     remembered = router.facts.log_columns or {}
     if reading.answers is None or not remembered:
         return reading
-    given = {"item": reading.item, "annotator": reading.annotator, "answer": reading.answer}
-    free = {name for name in TableSource.of(reading.answers).columns() if name not in given.values()}
+    named = {"item": reading.item, "annotator": reading.annotator, "answer": reading.answer}
+    free = {name for name in TableSource.of(reading.answers).columns() if name not in named.values()}
     known = {role: name for role, name in remembered.items() if name in free}
-    item, annotator, answer = (given[role] or known.get(role) for role in given)
+    item, annotator, answer = (named[role] or known.get(role) for role in named)
     return replace(reading, item=item, annotator=annotator, answer=answer)
 
 
@@ -272,9 +272,9 @@ def as_written(table: Table | TeamCases) -> str:
     """
     if not isinstance(table, TeamCases):
         return repr(str(table)) if isinstance(table, str | PathLike) else "table"
-    given = {one.name: getattr(table.reading, one.name) for one in fields(Reading) if one.name != "table"}
+    said_now = {one.name: getattr(table.reading, one.name) for one in fields(Reading) if one.name != "table"}
     words = [
-        f"{name}={as_written(value) if name == 'answers' else repr(value)}" for name, value in given.items() if value
+        f"{name}={as_written(value) if name == 'answers' else repr(value)}" for name, value in said_now.items() if value
     ]
     read = ", ".join([as_written(table.reading.table), *words])
     return f"study.read({read})" if words else as_written(table.reading.table)

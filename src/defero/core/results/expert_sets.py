@@ -107,8 +107,8 @@ class Answer(Tabular):
             )
         if label.shape != (len(heard),) or confidence.shape != (len(heard),):
             raise InputError(
-                f"label and confidence must have {len(heard)} items like heard, "
-                f"got {label.shape} and {confidence.shape}."
+                f"and confidence must have {len(heard)} items like heard, got {label.shape} and {confidence.shape}.",
+                argument="label",
             )
         object.__setattr__(self, "label", frozen(label))
         object.__setattr__(self, "heard", frozen(heard))

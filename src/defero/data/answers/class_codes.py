@@ -42,10 +42,10 @@ def parse_labels(labels: "pd.Series[Any]") -> "pd.Series[Any]":
     return labels.map({cell: number_of(text) for cell, text in written.items()})
 
 
-def classes_of(labels: "pd.Series[Any]", given: ArrayLike | None, *, source: str) -> Labels:
+def classes_of(labels: "pd.Series[Any]", classes: ArrayLike | None, *, source: str) -> Labels:
     """Return the (K,) classes: numbers where every label is one, else text."""
-    if given is not None:
-        return find_classes(given, name="classes")
+    if classes is not None:
+        return find_classes(classes, name="classes")
     cells = [cell for cell in distinct_cells(labels)[1] if not is_blank(cell)]
     if any(isinstance(cell, str) or number_of(cell) is None for cell in cells):
         cells = [as_written(cell) for cell in cells]

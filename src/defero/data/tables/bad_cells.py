@@ -185,8 +185,8 @@ class BadCells:
             {"column": kind.first.column, "why": kind.first.why, "cells": kind.count, "first_row": kind.first.row}
             for kind in self._kinds.values()
         ]
-        listed = str(path) if isinstance(path, PathLike) else None
-        return {"cells": self.n_cells, "rows": self.n_rows, "list": listed, "kinds": kinds}
+        list_file = str(path) if isinstance(path, PathLike) else None
+        return {"cells": self.n_cells, "rows": self.n_rows, "list": list_file, "kinds": kinds}
 
 
 @dataclass(eq=False)

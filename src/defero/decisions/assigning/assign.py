@@ -101,9 +101,9 @@ def assign(
     )
 
 
-def _gains(given: ArrayLike) -> FloatArray:
+def _gains(gains: ArrayLike) -> FloatArray:
     try:
-        gain = np.asarray(given, dtype=np.float64)
+        gain = np.asarray(gains, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"must be numbers of shape (n, J): {error}.", argument="gain") from error
     if gain.ndim != 2:

@@ -52,9 +52,9 @@ def csrf_token(key: bytes, session: str) -> str:
     return _mac(key, f"csrf:{session}")
 
 
-def csrf_matches(key: bytes, session: str, given: str | None) -> bool:
+def csrf_matches(key: bytes, session: str, token: str | None) -> bool:
     """Whether a request carries the CSRF token of its session."""
-    return given is not None and hmac.compare_digest(given.encode(), csrf_token(key, session).encode())
+    return token is not None and hmac.compare_digest(token.encode(), csrf_token(key, session).encode())
 
 
 def _mac(key: bytes, text: str) -> str:

@@ -182,7 +182,7 @@ def _together(sight: Sight, people: Iterable[str]) -> Waiting:
     return Waiting(sum(one.n for one in waiting), min(oldest, default=None))
 
 
-def _person(given: str) -> str:
-    if not re.fullmatch(r"p[1-9][0-9]{0,17}", given):
+def _person(person: str) -> str:
+    if not re.fullmatch(r"p[1-9][0-9]{0,17}", person):
         raise Problem(422, "person: choose an expert.")
-    return given
+    return person

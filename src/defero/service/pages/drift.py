@@ -86,8 +86,8 @@ def sentence(entry: Entry, names: dict[str, str]) -> str:
     """
     fact = entry.fact
     if isinstance(fact, DriftRaised):
-        name, kept, promised = names.get(fact.person, fact.person), percent(fact.kept), percent(fact.promised)
-        return f"Alarm: {name} was right in {kept} of the last {fact.n} outcomes, {promised} was promised."
+        name, kept_share, promised = names.get(fact.person, fact.person), percent(fact.kept), percent(fact.promised)
+        return f"Alarm: {name} was right in {kept_share} of the last {fact.n} outcomes, {promised} was promised."
     assert isinstance(fact, DriftActed)
     by = "The policy" if fact.by == "system" else names.get(fact.by, fact.by)
     return f"{by} {DONE[fact.action].format(name=names.get(fact.person, fact.person))}."

@@ -87,17 +87,17 @@ def policy_of(fields: Mapping[str, str], classes: Sequence[str], current: Policy
 
 def _by_person(fields: Mapping[str, str], kind: str) -> dict[str, float]:
     start = f"{kind}_"
-    given = {name[len(start) :]: value for name, value in fields.items() if name.startswith(start) and value.strip()}
-    return {person: _number(value, f"{kind} of {person}") for person, value in given.items()}
+    filled = {name[len(start) :]: value for name, value in fields.items() if name.startswith(start) and value.strip()}
+    return {person: _number(value, f"{kind} of {person}") for person, value in filled.items()}
 
 
 def _matrix(fields: Mapping[str, str], classes: Sequence[str]) -> dict[str, dict[str, float]] | None:
     matrix: dict[str, dict[str, float]] = {}
     for i, truth in enumerate(classes):
         for j, answer in enumerate(classes):
-            given = fields.get(f"cost_{i}_{j}", "").strip()
-            if given:
-                matrix.setdefault(truth, {})[answer] = _number(given, f"cost of {answer} where {truth} is true")
+            text = fields.get(f"cost_{i}_{j}", "").strip()
+            if text:
+                matrix.setdefault(truth, {})[answer] = _number(text, f"cost of {answer} where {truth} is true")
     return matrix or None
 
 

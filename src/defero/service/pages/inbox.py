@@ -43,12 +43,12 @@ def inbox(
     with office.database.read() as connection:
         waiting = SqlDesk(connection, now=office.clock()).open_questions(person=person)
         at_hand = case if case in waiting else next(iter(waiting), None)
-        listed = list(dict.fromkeys([*([] if at_hand is None else [at_hand]), *waiting[:MOST_LISTED]]))
-        keys = {one: key for one, (key, _) in read_contents(connection, listed).items()}
+        shown_cases = list(dict.fromkeys([*([] if at_hand is None else [at_hand]), *waiting[:MOST_LISTED]]))
+        keys = {one: key for one, (key, _) in read_contents(connection, shown_cases).items()}
         question = None if at_hand is None else question_of(connection, office, at_hand, person)
         result = None if last is None else result_of(connection, last, person, now=office.clock())
         me = read_people(connection)[person]
-    names = {one: keys.get(one) or one for one in listed}
+    names = {one: keys.get(one) or one for one in shown_cases}
     return render(
         request,
         "inbox.html",

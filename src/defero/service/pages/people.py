@@ -108,10 +108,10 @@ def people_page(request: Request, office: Office, made: dict[str, Any] | None = 
     return render(request, "people.html", rows=rows, made=made, made_for=made_for, roles=ROLES)
 
 
-def capacity_of(given: str) -> int | None:
+def capacity_of(text: str) -> int | None:
     """Return the questions a day that a field says; blank: no limit."""
-    if not given.strip():
+    if not text.strip():
         return None
-    if not given.strip().isdecimal() or int(given) > MOST_NUMBER:
+    if not text.strip().isdecimal() or int(text) > MOST_NUMBER:
         raise Problem(422, "capacity: must be a whole number of questions a day, or blank for no limit.")
-    return int(given)
+    return int(text)

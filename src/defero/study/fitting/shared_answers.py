@@ -75,16 +75,16 @@ def _shared(table: ExpertTable) -> SharedErrors:
     if len(table) > most:
         rows = np.flatnonzero(table.answered > 1)
         table = table.take(np.sort(np.random.default_rng(0).permutation(rows)[:most]))
-    given = table.answer_idx
-    shares = _class_shares(given, table.label_idx, n_classes=table.n_classes)
-    return shared_errors(given, table.label_idx, shares, expert_names=table.expert_names)
+    answer_idx = table.answer_idx
+    shares = _class_shares(answer_idx, table.label_idx, n_classes=table.n_classes)
+    return shared_errors(answer_idx, table.label_idx, shares, expert_names=table.expert_names)
 
 
-def _class_shares(given: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, n_classes: int) -> FloatArray:
+def _class_shares(answer_idx: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, n_classes: int) -> FloatArray:
     """Return P(expert j is right) by the true class of each item, (n, J): shares shrunk toward each expert's own."""
-    answered, right = given != MISSING, given == labels[:, None]
+    answered, right = answer_idx != MISSING, answer_idx == labels[:, None]
     own = (right.sum(axis=0) + 1) / (answered.sum(axis=0) + 2)
-    shares = np.empty((n_classes, given.shape[1]))
+    shares = np.empty((n_classes, answer_idx.shape[1]))
     for k in range(n_classes):
         rows = labels == k
         shares[k] = (right[rows].sum(axis=0) + _DRAWN * own) / (answered[rows].sum(axis=0) + _DRAWN)

@@ -45,25 +45,25 @@ def read_fees(path: str | PathLike[str]) -> dict[str, float]:
     return fees
 
 
-def matrix_of(given: Any, classes: Labels) -> FloatArray:
+def matrix_of(matrix_or_file: Any, classes: Labels) -> FloatArray:
     """Return a cost matrix (K, K) in the order of the classes.
 
     Parameters
     ----------
-    given : (K, K), DataFrame or path
+    matrix_or_file : (K, K), DataFrame or path
         An array is in the order of the classes. A frame has the true classes as its index, a file in its first
         column; the other columns are the decisions. They may stand in any order.
     classes : (K,)
     """
-    if isinstance(given, str | PathLike):
-        named = Argument("cost_matrix", str(given))
-        source = TableSource.of(given)
+    if isinstance(matrix_or_file, str | PathLike):
+        named = Argument("cost_matrix", str(matrix_or_file))
+        source = TableSource.of(matrix_or_file)
         first = source.columns()[0]
         return _by_class(source.read(as_text=[first]).set_index(first), classes, named)
     named = Argument("cost_matrix")
-    if isinstance(given, pd.DataFrame):
-        return _by_class(given, classes, named)
-    matrix = np.asarray(given, dtype=np.float64)
+    if isinstance(matrix_or_file, pd.DataFrame):
+        return _by_class(matrix_or_file, classes, named)
+    matrix = np.asarray(matrix_or_file, dtype=np.float64)
     if matrix.shape != (len(classes),) * 2:
         raise InputError(named, f": expected shape ({len(classes)}, {len(classes)}), got {matrix.shape}.")
     names = [text_of(label) for label in classes.tolist()]

@@ -19,8 +19,8 @@ from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
 from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import no_such_column, numbers
 from defero.data.tables.wide import feature_columns, split_like
-from defero.data.tables.write import write_decisions
-from defero.study.bad_rows import STOP, BadRows, FindBad, are_skipped, list_of_bad_rows
+from defero.study.bad_rows import STOP, BadRows, FindBad, are_skipped
+from defero.study.sifting import list_bad_rows
 
 _PRICE = re.compile(r"(^|[_\s.-])(prices?|costs?|fees?|dollars|usd)$", re.IGNORECASE)
 _CALL = re.compile(r"(tokens?_out|out(put)?_tokens?|completion_tokens?|(^|[_\s.-])latency)(_(s|ms))?$", re.IGNORECASE)
@@ -204,11 +204,7 @@ def _without_bad_rows(
         raise bad.cells.error(source.name, can_skip=find_bad is not None) from None
     if not bad.cells:
         return frame, []
-    listed = None if source.path is None else list_of_bad_rows(source.path)
-    if listed is not None:
-        with write_decisions(listed) as rows:
-            rows.write(bad.all_rows())
-    return good[0], [bad.cells.note(listed)]
+    return good[0], list_bad_rows(bad, source.path)
 
 
 def _bad_scores(frame: pd.DataFrame, name: str, source: TableSource) -> list[BadCell]:

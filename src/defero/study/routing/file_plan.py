@@ -59,8 +59,8 @@ def answers_so_far(
     except NoRowsError:  # the first round: nobody has answered yet
         return AnswersSoFar(answer_idx)
     item, annotator, answer = (
-        given or (known[role] if known.get(role) in head else None)
-        for role, given in (("item", reading.item), ("annotator", reading.annotator), ("answer", reading.answer))
+        column or (known[role] if known.get(role) in head else None)
+        for role, column in (("item", reading.item), ("annotator", reading.annotator), ("answer", reading.answer))
     )
     columns = long_columns(
         pd.DataFrame(columns=head), item=item, annotator=annotator, answer=answer, time=None, source=log.name
