@@ -159,9 +159,7 @@ def _from_long(file: CaseFile) -> _Record:
         items,
         log,
         key=key,
-        item=columns.item,
-        annotator=columns.annotator,
-        answer=columns.answer,
+        **vars(columns),
         source=file.answers.name,
         items_source=source,
         first_row=file.answers.first_row,
@@ -170,17 +168,9 @@ def _from_long(file: CaseFile) -> _Record:
     answers = join(unknown="ignore")
     if answers.n_unknown and not len(answers):
         join(unknown="error")  # tells which row, and what it may have meant
+    merge = f"write one name in the column {columns.annotator}"
     known = _labels(answers, items, file)
-    return _Record(
-        items,
-        answers,
-        known,
-        key,
-        first,
-        file.label,
-        notes=answers.notes(),
-        merge=f"write one name in the column {columns.annotator}",
-    )
+    return _Record(items, answers, known, key, first, file.label, notes=answers.notes(), merge=merge)
 
 
 def _from_export(file: CaseFile) -> _Record:

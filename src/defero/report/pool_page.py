@@ -69,21 +69,18 @@ def sentence(record: PoolRecord) -> str:
 def _ways(record: PoolRecord) -> Html:
     ways: list[tuple[str, Way | None]] = [
         ("the pool", record.pool),
-        (f"best single member in training: {record.best_single.name}", record.best_single),
-        (
-            "" if record.best_paid is None else f"best single member at the trade-off: {record.best_paid.name}",
-            record.best_paid,
-        ),
+        ("best single member in training: {name}", record.best_single),
+        ("best single member at the trade-off: {name}", record.best_paid),
         ("a member at random", record.random),
-        ("" if record.cheapest is None else f"cheapest: {record.cheapest.name}", record.cheapest),
+        ("cheapest: {name}", record.cheapest),
         ("oracle, who knows all scores", record.oracle),
     ]
     trade_off, has_net = record.decision.trade_off, record.has_net_value
-    rows = [
-        [name, _score(way.quality), _money(way.cost), *([_money(way.net_value(trade_off))] if has_net else [])]
-        for name, way in ways
-        if way is not None
-    ]
+    rows = []
+    for what, way in ways:
+        if way is not None:
+            net = [_money(way.net_value(trade_off))] if has_net else []
+            rows.append([what.replace("{name}", way.name), _score(way.quality), _money(way.cost), *net])
     gap = record.gap_share
     lines = [] if np.isnan(gap) else [f"The pool closes {100 * gap:.0f} % of the gap from best single to oracle."]
     if record.free is not None:

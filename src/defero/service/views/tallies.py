@@ -133,9 +133,7 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
             for who in (TEAM, fact.person):
                 yield (day, who, "observed"), 1
         case Compared():
-            for name, counts in (("", True), ("_same_label", fact.same_label), ("_same_step", fact.same_step)):
-                yield (day, TEAM, f"compared{name}"), int(counts)
-            yield (day, TEAM, "compared_asks"), int(fact.asks is not None)
+            yield from _compared(day, fact)
         case Answered():
             yield (day, fact.person, "answered" if fact.counted else "uncounted"), 1
             if before is not None and before.asked == fact.person and before.asked_at is not None:
@@ -160,6 +158,13 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
                 yield from timed(day, TEAM, "turnaround", entry.at - before.received_at)
         case Outcome() if before is not None:
             yield from _judged(day, before, fact)
+
+
+def _compared(day: str, fact: Compared) -> Iterator[tuple[Tally, int]]:
+    yield (day, TEAM, "compared"), 1
+    yield (day, TEAM, "compared_same_label"), int(fact.same_label)
+    yield (day, TEAM, "compared_same_step"), int(fact.same_step)
+    yield (day, TEAM, "compared_asks"), int(fact.asks is not None)
 
 
 def _taken_back(day: str, before: CaseState, fact: Undone) -> Iterator[tuple[Tally, int]]:

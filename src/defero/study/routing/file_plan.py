@@ -18,7 +18,7 @@ from defero.data.case_file import TableSource
 from defero.data.tables.read import NoRowsError
 from defero.router import Router
 from defero.study.routing.decisions import blank_where
-from defero.study.team_cases import Reading
+from defero.study.team_cases import Reading, with_log_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,27 +53,19 @@ def answers_so_far(
     log, spellings = TableSource.of(reading.answers, name="answers"), reading.spellings(router.facts)
     keys = pd.concat([piece[[key]] if key is not None else piece for piece in pieces])
     answer_idx = np.full((len(keys), len(router.expert_names)), MISSING)
-    known = router.facts.log_columns or {}
     try:
-        head = log.columns()
+        reading, head = with_log_columns(router, reading), log.head()
     except NoRowsError:  # the first round: nobody has answered yet
         return AnswersSoFar(answer_idx)
-    item, annotator, answer = (
-        column or (known[role] if known.get(role) in head else None)
-        for role, column in (("item", reading.item), ("annotator", reading.annotator), ("answer", reading.answer))
-    )
-    columns = long_columns(
-        pd.DataFrame(columns=head), item=item, annotator=annotator, answer=answer, time=None, source=log.name
-    )
+    named = {"item": reading.item, "annotator": reading.annotator, "answer": reading.answer, "time": None}
+    columns = long_columns(head, **named, source=log.name)
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
     frame = spellings.apply_to(frame, [columns.answer])
     joined = join_answers(
         keys,
         frame,
         key=key,
-        item=columns.item,
-        annotator=columns.annotator,
-        answer=columns.answer,
+        **vars(columns),
         source=log.name,
         items_source=source,
         first_row=log.first_row,
