@@ -4,7 +4,7 @@ import pytest
 from small_team import Clock, small_team
 from starlette.testclient import TestClient
 
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
 from defero.service.access.tokens import issue_token
 from defero.service.api.app import make_app, with_shell
 from defero.service.flow.people import AddPerson

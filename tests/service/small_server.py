@@ -9,7 +9,7 @@ import sys
 import uvicorn
 from small_team import SmallShelf, small_team
 
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
 from defero.service.api.app import make_app, with_shell
 from defero.service.office import Office
 

@@ -9,7 +9,7 @@ from small_team import small_team
 from starlette.testclient import TestClient
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
 from defero.service.access.signing import issue_link
 from defero.service.api.app import with_shell
 from defero.service.office import Office

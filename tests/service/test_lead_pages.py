@@ -11,7 +11,7 @@ from small_team import SURE, UNSURE, Clock, add_cases, small_team
 from test_models import other_team
 
 from conftest import FREE
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
 from defero.service.api.app import with_shell
 from defero.service.flow import terms
 from defero.service.flow.answers import GiveAnswer, Undo

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from conftest import FREE, Clients
 from defero import Router
 from defero.data.fingerprint import row_fingerprints
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
 from defero.service.api.app import make_app
 from defero.service.flow import terms
 from defero.service.flow.answers import GiveAnswer

@@ -17,7 +17,7 @@ from small_team import SURE, UNSURE, small_team
 from study_results import write_study
 
 from defero.client import Client, LabelStudio
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
 from defero.service.access.tokens import issue_token
 from defero.service.api.app import make_app, with_shell
 from defero.service.flow.people import AddPerson

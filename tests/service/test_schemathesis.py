@@ -13,8 +13,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis.checks import positive_data_acceptance
 from small_team import SURE, UNSURE, add_cases, small_team
 
-from defero.service.access.rates import RateLimit
-from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET
+from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET, RateLimit
 from defero.service.access.tokens import issue_token
 from defero.service.api.app import make_app, with_shell
 from defero.service.flow.people import AddPerson

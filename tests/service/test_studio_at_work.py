@@ -11,8 +11,7 @@ from studio_stub import TOKEN, StudioStub, jwt
 
 from defero.service.flow.answers import Expire, GiveAnswer, Skip, Undo
 from defero.service.flow.cases import EraseCase
-from defero.service.flow.connections import EndStudio, SetStudio
-from defero.service.flow.language_models import SetLanguageModel
+from defero.service.flow.connections import EndStudio, SetLanguageModel, SetStudio
 from defero.service.flow.outcomes import GiveOutcomes
 from defero.service.flow.people import ErasePerson
 from defero.service.office import Office

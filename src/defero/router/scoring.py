@@ -216,13 +216,6 @@ def items_of_shape(X: Any, item_shape: tuple[int, ...], *, source: str) -> Any:
     return items
 
 
-def _log_odds(scores: Scores) -> FloatArray:
-    if scores.link == "logit":
-        return scores.expert_raw
-    below = np.minimum(scores.expert_raw, -np.finfo(np.float64).tiny)  # a head's log-probability is negative
-    return below - np.log(-np.expm1(below))
-
-
 def _proba(scores: Scores, log_odds: FloatArray | None, calibrator: Calibrator | None) -> FloatArray:
     """Return the calibrated probabilities at these log-odds, or at the scores' own."""
     raw = scores.expert_raw

@@ -6,19 +6,19 @@ Rooms, from the bottom up; each imports only those above it in this list:
   log and its JSON.
 - `problems.py`: `Problem`, the one shape of an error.
 - `views/`: what the log says now, as pure functions `apply(state, entry)`: `cases.py` (where a case stands),
-  `people.py`, `policy.py`, `hooks.py`, `language_models.py`, `studio.py`, `tallies.py` (counts by day and person),
-  `drift.py` (who keeps their promises), `figures.py` and `kept.py` (what the console makes of the tallies), `ledger.py`
-  (a piece of all of them in memory, to which a transaction adds entries).
+  `people.py`, `policy.py`, `connections.py`, `tallies.py` (counts by day and person), `drift.py` (who keeps their
+  promises), `figures.py` and `kept.py` (what the console makes of the tallies), `ledger.py` (a piece of all of them in
+  memory, to which a transaction adds entries).
 - `flow/`: what becomes of a case. `team.py` (the model and the people behind its experts), `steps.py` (next steps of a
   batch within capacity), `directing.py` (rules, panels, exploration), `what_if.py` (cases under another policy or
   model), `command.py` (`Command`, `Desk`, and `do_all`, which does those that wait together), commands by what they are
-  about (`cases`, `answers`, `outcomes`, `people`, `terms`, `language_models`, `connections`), `replies.py` (what
+  about (`cases`, `answers`, `outcomes`, `people`, `terms`, `connections`), `replies.py` (what
   clients are told).
 - `store/`: `tables.py`, `database.py` (SQLite and PostgreSQL, on disk before the reply; migrations), `log.py`,
-  `saved_views.py` (the views in their tables, and rebuilt), `contents.py` (what can be erased), `sql_desk.py` (the desk
-  of a transaction, idempotency keys), `writer.py` (one thread, group commit), `export.py`.
-- `access/`: `roles.py` (the table of routes by role), `tokens.py`, `signing.py` (signed links, cookie sessions, CSRF),
-  `rates.py`, `shell.py` (size limit, headers, log line).
+  `saved_views.py` (the views in their tables, and rebuilt), `contents.py` (what can be erased; the export),
+  `sql_desk.py` (the desk of a transaction, idempotency keys), `writer.py` (one thread, group commit).
+- `access/`: `roles.py` (the table of routes by role, and their rates), `tokens.py`, `signing.py` (signed links, cookie
+  sessions, CSRF), `shell.py` (size limit, headers, log line).
 - `outward/`: `requesting.py` (one request to another server), `webhooks.py` (entries of the log are sent on,
   signed, until they are taken), `language_models.py` (questions of experts that are language models), `chat.py` (what
   these are asked, and how a reply is read), `label_studio.py` (questions of experts who answer in Label Studio),

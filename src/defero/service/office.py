@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from defero.data.encoders.find import Encoder
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
 from defero.service.access.signing import issue_link, signing_key
 from defero.service.access.tokens import TokenBook, forget_tokens, issue_token
 from defero.service.flow.answers import Expire, gone_of

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from defero import __version__
 from defero.service.access.shell import MOST_BYTES, Shell
-from defero.service.api import answers, cases, connections, models, people, policy, watching
+from defero.service.api import answers, cases, connections, people, terms, watching
 from defero.service.api.caller import check_access
 from defero.service.api.errors import ProblemOut, add_handlers
 from defero.service.office import Office
@@ -22,9 +22,9 @@ ROUTERS = (
     answers.outcomes_router,
     cases.decisions_router,
     people.router,
-    policy.router,
+    terms.policy_router,
     watching.drift_router,
-    models.router,
+    terms.models_router,
     connections.hooks_router,
     connections.models_router,
     connections.studio_router,

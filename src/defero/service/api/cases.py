@@ -16,8 +16,7 @@ from defero.service.flow.cases import AddCases, EraseCase
 from defero.service.flow.replies import Beliefs, decided, first_step, seen_by_expert, state_reply
 from defero.service.problems import Problem
 from defero.service.store import contents, log
-from defero.service.store.contents import read_contents, read_names
-from defero.service.store.export import csv_lines
+from defero.service.store.contents import csv_lines, read_contents, read_names
 from defero.service.store.saved_views import open_ledger
 
 router = APIRouter(tags=["cases"], route_class=QuickRoute)

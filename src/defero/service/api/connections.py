@@ -12,18 +12,18 @@ from starlette.concurrency import run_in_threadpool
 
 from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
-from defero.service.api.outward_schemas import (
+from defero.service.api.schemas import (
+    HookIn,
     LanguageModelIn,
     LanguageModelOut,
     LanguageModelsOut,
+    PersonId,
     StudioIn,
     StudioOut,
     StudioSetOut,
 )
-from defero.service.api.schemas import HookIn, PersonId
 from defero.service.api.sending import done, plain
-from defero.service.flow.connections import EndHook, EndStudio, SetHook, SetStudio
-from defero.service.flow.language_models import EndLanguageModel, SetLanguageModel
+from defero.service.flow.connections import EndHook, EndLanguageModel, EndStudio, SetHook, SetLanguageModel, SetStudio
 from defero.service.office import Office
 from defero.service.outward.chat import PromptError, names_in
 from defero.service.outward.label_studio import SECRET, SECRET_HEADER

@@ -57,7 +57,7 @@ class LanguageModelSet(Fact):
     ----------
     person : str
     terms : mapping
-        Members of `defero.service.views.language_models.LanguageModel`; empty: they go to a person again.
+        Members of `defero.service.views.connections.LanguageModel`; empty: they go to a person again.
     by : str
     """
 
@@ -125,7 +125,7 @@ class StudioChanged(Fact):
     link : str
         Marks the tasks that are ours.
     terms : mapping
-        Members of `defero.service.views.studio.Studio`; empty: it ended.
+        Members of `defero.service.views.connections.Studio`; empty: it ended.
     by : str
     """
 

@@ -1,21 +1,32 @@
-"""Webhooks and the project of Label Studio: set up, ended, and what became of requests to them."""
+"""Connections: webhooks, Label Studio and language models are set up, end, and are reached or not.
+
+A question of a language model is called for by one process at a time.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from defero.service.events import (
+    CallBegun,
+    CallEnded,
+    CallFailed,
     HookChanged,
     HookFailed,
     HookSent,
+    Label,
+    LanguageModelSet,
     StudioChanged,
     StudioFailed,
     StudioReached,
     StudioReady,
 )
-from defero.service.flow.command import Command, Round
+from defero.service.flow.answers import GiveAnswer, Skip
+from defero.service.flow.command import CaseCommand, Command, Round
 from defero.service.flow.people import person_of
 from defero.service.problems import Problem
+from defero.service.views.cases import CaseState
+from defero.service.views.connections import LanguageModel
 
 MOST_HOOKS = 20
 
@@ -134,3 +145,175 @@ class RecordStudio(Command):
         """Record it."""
         if work.ledger.studio is not None and work.ledger.studio.link == self.result.link:
             work.ledger.add(self.result)
+
+
+MOST_LANGUAGE_MODELS = 50
+LEASE = 30.0
+"""Seconds beyond the time-out of a call after which another process may call again."""
+
+
+@dataclass
+class SetLanguageModel(Command):
+    """The questions of an expert go to a language model."""
+
+    person: str
+    terms: Mapping[str, Any]
+    by: str
+
+    def begin(self, work: Round) -> None:
+        """Record it."""
+        person, known = person_of(work, self.person), work.ledger.language_models
+        if person.role != "expert" or person.removed:
+            raise Problem(409, "Only an expert of the team can be a language model.", person=self.person)
+        if work.ledger.studio is not None and self.person in work.ledger.studio.people:
+            raise Problem(409, "This expert answers in Label Studio; end that first.", person=self.person)
+        if len(known) >= MOST_LANGUAGE_MODELS and self.person not in known:
+            raise Problem(409, f"There are {MOST_LANGUAGE_MODELS} language models already; end one first.")
+        classes = [work.team.class_of(label, what="classes") for label in self.terms.get("classes", ())]
+        terms = {**self.terms, "classes": [work.team.class_values[k] for k in dict.fromkeys(classes)]}
+        work.ledger.add(LanguageModelSet(person=self.person, terms=terms, by=self.by))
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return the language model."""
+        return vars(work.ledger.language_models[self.person])
+
+
+@dataclass
+class EndLanguageModel(Command):
+    """The questions of an expert go to a person again."""
+
+    person: str
+    by: str
+
+    def begin(self, work: Round) -> None:
+        """Record it."""
+        if self.person not in work.ledger.language_models:
+            raise Problem(404, "This person is no language model.", person=self.person)
+        work.ledger.add(LanguageModelSet(person=self.person, by=self.by))
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return that it is done."""
+        return {"person": self.person, "ended": True}
+
+
+def deadline_of(state: CaseState, model: LanguageModel) -> float:
+    """Return until when a question of a language model waits for it."""
+    assert state.asked_at is not None
+    last = state.asked_at + model.within
+    return last if state.due is None else min(last, state.due)
+
+
+@dataclass
+class BeginCall(CaseCommand):
+    """A process takes a question, so that no other one calls for it; nothing where it is not to be had now."""
+
+    person: str
+    attempt: int | None = 0
+
+    def begin(self, work: Round) -> None:
+        """Take it."""
+        self.attempt = 0
+        now, state, model = work.ledger.now, work.state(self.case), work.ledger.language_models.get(self.person)
+        if state is None or model is None or state.asked != self.person:
+            return
+        if not model.may_call(now):
+            self.attempt = None
+            return
+        if now >= deadline_of(state, model) or (state.call_at is not None and state.call_at > now):
+            return
+        self.attempt = state.calls + 1
+        until = now + model.timeout + LEASE
+        work.ledger.add(CallBegun(person=self.person, attempt=self.attempt, until=until), self.case)
+
+    def reply(self, work: Round) -> int | None:
+        """Return the number of the call; 0: the question is not to be had, None: no call is now."""
+        return self.attempt
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What a call brought.
+
+    Attributes
+    ----------
+    answer : label, optional
+        None where no class could be read.
+    why : str
+        Why not.
+    seconds, price : float
+    tokens_in, tokens_out : int, optional
+    """
+
+    answer: Label | None
+    why: str = ""
+    seconds: float = 0.0
+    price: float = 0.0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+@dataclass
+class EndCall(CaseCommand):
+    """A call brought a reply: an answer, or a question given back. A second reply to one question adds its price."""
+
+    person: str
+    attempt: int
+    heard: Heard
+
+    def begin(self, work: Round) -> None:
+        """Record price and time, then the answer."""
+        state, heard = work.state(self.case), self.heard
+        if state is None:
+            return
+        ended = {name: value for name, value in vars(heard).items() if name not in ("answer", "why")}
+        work.ledger.add(CallEnded(person=self.person, attempt=self.attempt, **ended), self.case)
+        if heard.answer is None:
+            if state.asked == self.person and state.calls == self.attempt:
+                Skip(self.case, self.person, self.person, heard.why).begin(work)
+        elif state.answer_of(self.person) is None and self.person in work.team.people:
+            GiveAnswer(self.case, self.person, heard.answer, self.person).begin(work)
+
+
+@dataclass
+class FailCall(CaseCommand):
+    """A call brought nothing: it is tried again at `retry_at`, or the question is given back.
+
+    Nothing where another process has taken the question meanwhile.
+    """
+
+    person: str
+    attempt: int
+    status: int
+    retry_at: float | None
+    why: str
+
+    def begin(self, work: Round) -> None:
+        """Record it."""
+        state, model = work.state(self.case), work.ledger.language_models.get(self.person)
+        if state is None or state.asked != self.person or state.calls != self.attempt:
+            return
+        retry_at = self.retry_at
+        if model is None or (retry_at is not None and retry_at >= deadline_of(state, model)):
+            retry_at = None
+        failed = CallFailed(person=self.person, attempt=self.attempt, status=self.status, retry_at=retry_at)
+        work.ledger.add(failed, self.case)
+        if retry_at is None and model is not None:
+            Skip(self.case, self.person, self.person, self.why).begin(work)
+
+
+@dataclass
+class GiveBack(CaseCommand):
+    """A question that was not answered within its time goes to somebody else; nothing where a call is under way."""
+
+    person: str
+
+    def begin(self, work: Round) -> None:
+        """Give it back."""
+        state, model = work.state(self.case), work.ledger.language_models.get(self.person)
+        if state is None or model is None or state.asked != self.person:
+            return
+        now = work.ledger.now
+        if now < deadline_of(state, model) or (state.call_at is not None and state.call_at > now):
+            return
+        why = f"no answer of the language model in time, {state.calls} calls"
+        Skip(self.case, self.person, self.person, why).begin(work)

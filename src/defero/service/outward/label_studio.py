@@ -29,7 +29,7 @@ from defero.service.store.contents import read_addresses, read_contents, read_na
 from defero.service.store.database import Database, Turn
 from defero.service.store.saved_views import open_ledger, read_studio
 from defero.service.store.sql_desk import SqlDesk
-from defero.service.views.studio import Studio
+from defero.service.views.connections import Studio
 
 BY = "label_studio"
 """Who sent an answer, in the log."""

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from defero.service.events import Label
 from defero.service.flow.command import Command
-from defero.service.flow.language_models import BeginCall, EndCall, FailCall, GiveBack, deadline_of
+from defero.service.flow.connections import BeginCall, EndCall, FailCall, GiveBack, deadline_of
 from defero.service.flow.team import Row
 from defero.service.outward.chat import PromptError, heard_of, request_of, retry_at
 from defero.service.outward.requesting import Send, send
@@ -26,7 +26,7 @@ from defero.service.store.database import Database
 from defero.service.store.saved_views import open_ledger, read_cases, read_language_models
 from defero.service.store.sql_desk import SqlDesk
 from defero.service.views.cases import CaseState
-from defero.service.views.language_models import LanguageModel
+from defero.service.views.connections import LanguageModel
 
 MOST_AT_ONCE = 8
 """Calls of one process."""

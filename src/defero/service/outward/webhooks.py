@@ -18,7 +18,7 @@ from defero.service.store.contents import read_secret
 from defero.service.store.database import Database, Turn
 from defero.service.store.log import read_log
 from defero.service.store.saved_views import read_hooks
-from defero.service.views.hooks import LONGEST_WAIT, Hook
+from defero.service.views.connections import LONGEST_WAIT, Hook
 
 MOST_ENTRIES = 100
 """Of one delivery."""

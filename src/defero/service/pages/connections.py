@@ -28,10 +28,9 @@ from defero.service.pages.render import render
 from defero.service.pages.sight import Sight, Waiting
 from defero.service.problems import Problem
 from defero.service.store.contents import read_addresses
+from defero.service.views.connections import KINDS, LanguageModel
 from defero.service.views.figures import Period, ratio, sums_of
-from defero.service.views.hooks import KINDS
 from defero.service.views.kept import MILLION
-from defero.service.views.language_models import LanguageModel
 from defero.service.views.people import Person
 
 router = APIRouter()

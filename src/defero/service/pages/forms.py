@@ -7,12 +7,10 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from defero.data.tables.cells import text_of
-from defero.service.api.outward_schemas import LanguageModelIn, StudioIn
-from defero.service.api.schemas import HookIn, PolicyIn
+from defero.service.api.schemas import HookIn, LanguageModelIn, PolicyIn, StudioIn
 from defero.service.problems import Problem
-from defero.service.views.language_models import LanguageModel
+from defero.service.views.connections import LanguageModel, Studio
 from defero.service.views.policy import Policy, Rule
-from defero.service.views.studio import Studio
 
 Fields = dict[str, str]
 MOST_CLASSES = 8

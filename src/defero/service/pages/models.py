@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import ValidationError
 from starlette.responses import RedirectResponse
 
-from defero.service.api import models as api
+from defero.service.api import terms as api
 from defero.service.api.caller import InOffice
 from defero.service.api.schemas import ModelIn
 from defero.service.api.sending import form_of, needed
@@ -64,7 +64,7 @@ async def load(request: Request, office: InOffice) -> Response:
 
 
 @router.post(PAGE + "/{version}/switch")
-async def switch(request: Request, version: api.Version, office: InOffice) -> Response:
+async def switch(request: Request, version: api.ModelVersion, office: InOffice) -> Response:
     """Let another model decide from the next commit on."""
     await api.switch_model(request, version, office)
     return RedirectResponse(PAGE, 303)

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
-from defero.service.api import policy as api
+from defero.service.api import terms as api
 from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.schemas import MOST_NUMBER, PolicyIn
 from defero.service.api.sending import done, form_of, needed
