@@ -12,8 +12,7 @@ from defero.decisions.rules import (
     Rule,
     rule_from_settings,
 )
-from defero.decisions.stream.plan import StreamPlan
-from defero.decisions.stream.step import StreamDecision, StreamState, stream_step
+from defero.decisions.stream import StreamDecision, StreamPlan, StreamState, stream_step
 
 __all__ = [
     "DEFAULT_FEE",

@@ -21,7 +21,8 @@ class Fact:
     kind: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        KINDS[cls.kind] = cls
+        if cls.kind:
+            KINDS[cls.kind] = cls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,24 +52,58 @@ class Received(Fact):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Fact):
-    """A person got the question.
+class StepTaken(Fact):
+    """What a step of a case rests on: a question, or the answer.
+
+    Attributes
+    ----------
+    label, p_right, answer_cost, expected_cost, reason
+        As in `defero.core.results.steps.Steps`: the answer by what is known now, and why it is given or not yet.
+    model, policy : str, int
+        Versions of the model and of the policy.
+    shift : float
+        The correction after drift, in log-odds, of the promise that it makes.
+    """
+
+    label: Label
+    p_right: float
+    answer_cost: float
+    expected_cost: float
+    reason: str
+    model: str
+    policy: int
+    shift: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed(StepTaken):
+    """A person would have got the question, were the policy not to observe only.
 
     Attributes
     ----------
     person : str
     p_person : float
-        P(their answer is right), by the model, before anybody was heard.
-    due : float, optional
-        When the question goes to somebody else.
+        P(their answer is right), by the model, before anybody was heard; `shift` is in it.
     fee : float
         What the question costs.
-    shift : float
-        The correction of the promise after drift, in log-odds, that is in `p_person`.
+    """
+
+    kind: ClassVar[str] = "observed"
+    person: str
+    p_person: float
+    fee: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(StepTaken):
+    """A person got the question. Members beside these as in `Observed`.
+
+    Attributes
+    ----------
+    due : float, optional
+        When the question goes to somebody else.
     chance : float
         Probability of this step, below 1 where the policy explores; later training can weigh by it.
-    label, p_right, answer_cost, expected_cost, reason
-        As in `defero.core.results.steps.Steps`: the answer by what is known now, and why it is not given yet.
     """
 
     kind: ClassVar[str] = "asked"
@@ -76,33 +111,7 @@ class Asked(Fact):
     p_person: float
     due: float | None
     fee: float
-    label: Label
-    p_right: float
-    answer_cost: float
-    expected_cost: float
-    reason: str
-    model: str
-    policy: int
-    shift: float = 0.0
     chance: float = 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Observed(Fact):
-    """A person would have got the question, were the policy not to observe only. Members as in `Asked`."""
-
-    kind: ClassVar[str] = "observed"
-    person: str
-    p_person: float
-    fee: float
-    label: Label
-    p_right: float
-    answer_cost: float
-    expected_cost: float
-    reason: str
-    model: str
-    policy: int
-    shift: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,22 +175,11 @@ class TimedOut(Fact):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settled(Fact):
-    """The case has its answer: the model's alone, or by those who were heard.
-
-    `shift` is the correction of the model's promise after drift, in log-odds; `chance` as in `Asked`.
-    """
+class Settled(StepTaken):
+    """The case has its answer: the model's alone, or by those who were heard; `chance` as in `Asked`."""
 
     kind: ClassVar[str] = "settled"
-    label: Label
-    p_right: float
-    answer_cost: float
-    expected_cost: float
-    reason: str
     heard: tuple[str, ...]
-    model: str
-    policy: int
-    shift: float = 0.0
     chance: float = 1.0
 
 
