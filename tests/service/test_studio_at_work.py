@@ -17,7 +17,7 @@ from defero.service.flow.people import ErasePerson
 from defero.service.office import Office
 from defero.service.outward import requesting
 from defero.service.outward.label_studio import StudioDesk
-from defero.service.outward.studio_tasks import annotations_of, question_of
+from defero.service.outward.studio_api import annotations_of, question_of
 from defero.service.problems import Problem
 from defero.service.store.contents import read_addresses, read_notes
 from defero.service.store.saved_views import fold_log, read_cases, read_studio, read_views

@@ -12,8 +12,7 @@ Rooms, from the bottom up; each imports only those above it in this list:
 - `flow/`: what becomes of a case. `team.py` (the model and the people behind its experts), `steps.py` (next steps of a
   batch within capacity), `directing.py` (rules, panels, exploration), `what_if.py` (cases under another policy or
   model), `command.py` (`Command`, `Desk`, and `do_all`, which does those that wait together), commands by what they are
-  about (`cases`, `answers`, `outcomes`, `people`, `terms`, `connections`), `replies.py` (what
-  clients are told).
+  about (`cases`, `answers`, `outcomes`, `people`, `terms`, `connections`), `replies.py` (what clients are told).
 - `store/`: `tables.py`, `database.py` (SQLite and PostgreSQL, on disk before the reply; migrations), `log.py`,
   `saved_views.py` (the views in their tables, and rebuilt), `contents.py` (what can be erased; the export),
   `sql_desk.py` (the desk of a transaction, idempotency keys), `writer.py` (one thread, group commit).
@@ -22,7 +21,7 @@ Rooms, from the bottom up; each imports only those above it in this list:
 - `outward/`: `requesting.py` (one request to another server), `webhooks.py` (entries of the log are sent on,
   signed, until they are taken), `language_models.py` (questions of experts that are language models), `chat.py` (what
   these are asked, and how a reply is read), `label_studio.py` (questions of experts who answer in Label Studio),
-  `studio_api.py` (its routes), `studio_tasks.py` (its tasks and annotations).
+  `studio_api.py` (its routes, tasks and annotations).
 - `office.py`: `Office`, a running service without HTTP: database, writer, tokens, clock.
 - `api/`: `app.py`, and one file for each resource or a few that belong together; `caller.py` is the one dependency that
   checks every request, `sending.py` what comes in and goes out.

@@ -14,11 +14,13 @@ from defero.service.flow.answers import GiveAnswer, Skip
 from defero.service.flow.command import Command
 from defero.service.flow.connections import RecordStudio
 from defero.service.outward.requesting import Send, send
-from defero.service.outward.studio_api import StudioApi, StudioError, annotation_url
-from defero.service.outward.studio_tasks import (
+from defero.service.outward.studio_api import (
     EXPERT,
     Annotation,
     Question,
+    StudioApi,
+    StudioError,
+    annotation_url,
     annotations_of,
     label_config,
     question_of,
