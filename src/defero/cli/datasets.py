@@ -95,10 +95,10 @@ def get(
     entry, root = find_dataset(name), data_folder(folder)
     if not as_json:
         echo("\n".join(about(entry)[:3]))
-    asked = asks_for_licence(root, entry)
-    if asked:
+    asks_licence = asks_for_licence(root, entry)
+    if asks_licence:
         _ask(entry, yes=yes)
-    fetched = get_dataset(name, folder=root, accept_licence=asked, progress=None if as_json else _progress())
+    fetched = get_dataset(name, folder=root, accept_licence=asks_licence, progress=None if as_json else _progress())
     if as_json:
         files = [{"path": f.path, "sha256": f.sha256, "sha256_is": f.standing} for f in fetched.files]
         emit({"name": name, "folder": str(root), "downloaded": list(fetched.downloaded), "files": files})

@@ -276,7 +276,7 @@ def stream_step(
     stopped = _stopped(plan, state, time)
     net = np.where(stopped, -np.inf, gain - prices)
     expert = int(net.argmax()) if plan.n_experts and net.max() > 0 else MODEL
-    asked = np.arange(plan.n_experts) == expert
+    is_asked = np.arange(plan.n_experts) == expert
     names = np.array([*plan.expert_names], dtype=object)
     decision = StreamDecision(
         expert,
@@ -291,8 +291,8 @@ def stream_step(
     state = replace(state, n_cases=state.n_cases + 1, usual_gain=usual, n_gains=int(n_gains))
     # Large steps at first: prices are far off where nothing is known.
     size = (plan.step or 1 / np.sqrt(min(_per_day(plan, state, time), max(state.n_gains, 10)))) * usual
-    moved = np.maximum(prices + size * (asked - _quota_per_case(plan, state, time)), 0.0)
-    used = {period: tuple((np.array(counts) + asked).tolist()) for period, counts in state.used.items()}
+    moved = np.maximum(prices + size * (is_asked - _quota_per_case(plan, state, time)), 0.0)
+    used = {period: tuple((np.array(counts) + is_asked).tolist()) for period, counts in state.used.items()}
     return replace(state, prices=tuple(moved.tolist()), used=used), decision
 
 

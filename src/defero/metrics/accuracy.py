@@ -43,10 +43,10 @@ def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike
     """
     columns = answer_matrix(answers, name="answers")
     by_model = complete_labels("model_labels", model_labels, n_items=len(columns))
-    deferred, asked = asked_answers(chosen_experts(expert), columns)
-    check_same_form("answers", asked, "model_labels", by_model)
-    team_labels = by_model.astype(np.result_type(by_model, asked))
-    team_labels[deferred] = asked
+    deferred, chosen_answers = asked_answers(chosen_experts(expert), columns)
+    check_same_form("answers", chosen_answers, "model_labels", by_model)
+    team_labels = by_model.astype(np.result_type(by_model, chosen_answers))
+    team_labels[deferred] = chosen_answers
     return team_labels
 
 

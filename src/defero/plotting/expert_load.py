@@ -147,14 +147,19 @@ class ExpertLoadDisplay(Display):
     def _draw_accuracy(self, ax: Axes) -> None:
         style.dress(ax, x="accuracy on these cases", grid="both")
         order, usage = self.order, self.usage
-        asked = np.flatnonzero(usage.load[order])
-        expert_idx = order[asked]
+        asked_idx = np.flatnonzero(usage.load[order])
+        expert_idx = order[asked_idx]
         ax.hlines(
-            asked, usage.low[expert_idx], usage.high[expert_idx], color=style.EXPERT, linewidth=1.6, label="interval"
+            asked_idx,
+            usage.low[expert_idx],
+            usage.high[expert_idx],
+            color=style.EXPERT,
+            linewidth=1.6,
+            label="interval",
         )
         ax.plot(
             usage.accuracy[expert_idx],
-            asked,
+            asked_idx,
             linestyle="none",
             marker="o",
             markersize=4.5,
@@ -165,7 +170,7 @@ class ExpertLoadDisplay(Display):
         if np.isfinite(self.promised).any():
             ax.plot(
                 self.promised[expert_idx],
-                asked,
+                asked_idx,
                 linestyle="none",
                 marker="D",
                 markersize=5,

@@ -79,8 +79,8 @@ class PoolDecision(Tabular):
         quality = f"; expected score {known.mean():.3f}" if len(known) else ""
         price = f", price {money(float(np.nansum(self.price)))}" if np.nansum(self.price) > 0 else ""
         missing = f", nobody {nobody:,}" if nobody else ""
-        asked = who + missing if who else "nobody"
-        return f"PoolDecision: {count_of(len(self), 'item')}; {asked}{quality}{price}."
+        words = who + missing if who else "nobody"
+        return f"PoolDecision: {count_of(len(self), 'item')}; {words}{quality}{price}."
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return route, score, price and reason."""

@@ -156,13 +156,13 @@ def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]
         rows = []
         for name in names[np.argsort(-counts, kind="stable")][:MOST_KINDS]:
             own = cells.astype(str) == name
-            asked = own & record.answered
-            load = np.bincount(record.decision.expert[asked], minlength=len(record.decision.expert_names))
+            chosen_mask = own & record.answered
+            load = np.bincount(record.decision.expert[chosen_mask], minlength=len(record.decision.expert_names))
             best = np.argsort(-load, kind="stable")[:3]
             who = ", ".join(
                 f"{record.decision.expert_names[j]} {100 * load[j] / own.sum():.0f} %" for j in best if load[j]
             )
-            achieved, promised = record.kept[asked], record.decision.score[asked]
+            achieved, promised = record.kept[chosen_mask], record.decision.score[chosen_mask]
             means = [_score(values.mean()) if len(values) else NOTHING for values in (promised, achieved)]
             rows.append([name, count(int(own.sum())), who, *means])
         more = f" The {MOST_KINDS} most frequent of {len(names)}." if len(names) > MOST_KINDS else ""

@@ -119,8 +119,8 @@ class Answer(Tabular):
 
     def headline(self) -> str:
         """Return how many items were answered, and for how many experts were heard."""
-        heard = int((~self.by_model).sum())
-        return f"Answer: {count_of(len(self), 'item')}; experts were heard for {heard:,} of them."
+        n_heard = int((~self.by_model).sum())
+        return f"Answer: {count_of(len(self), 'item')}; experts were heard for {n_heard:,} of them."
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return label, confidence, and how many experts were heard."""

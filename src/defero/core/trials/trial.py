@@ -198,11 +198,11 @@ class Trial:
             )
         if self.ask != "one" and self.ask not in {one.name for one in self.ways if one.label_idx is not None}:
             raise InputError(f": the team has no way of asking {self.ask!r} here.", argument="ask")
-        asked = np.flatnonzero(self.decision.deferred)
-        silent = self.answer_idx[asked, self.decision.expert[asked]] == MISSING
+        asked_idx = np.flatnonzero(self.decision.deferred)
+        silent = self.answer_idx[asked_idx, self.decision.expert[asked_idx]] == MISSING
         if silent.any():
             raise InputError(
-                f": item {asked[silent][0]} goes to an expert without a recorded answer; "
+                f": item {asked_idx[silent][0]} goes to an expert without a recorded answer; "
                 "decide among those who answered (available=).",
                 argument="decision",
             )
@@ -252,8 +252,8 @@ class Trial:
     def decider_label_idx(self) -> IntArray:
         """(n,): the model's labels, or the answer of the one expert who decides."""
         label_idx = self.model_idx.copy()
-        asked = np.flatnonzero(self.decision.deferred)
-        label_idx[asked] = self.answer_idx[asked, self.decision.expert[asked]]
+        asked_idx = np.flatnonzero(self.decision.deferred)
+        label_idx[asked_idx] = self.answer_idx[asked_idx, self.decision.expert[asked_idx]]
         return label_idx
 
     @property

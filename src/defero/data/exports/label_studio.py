@@ -77,9 +77,9 @@ def read_label_studio(
     results = (
         one for entry in (*counted, *models) for one in results_of(entry.record, source=source, place=entry.place)
     )
-    asked = find_control(results, name=control, source=source)
-    answer_list = collect_answers([*counted, *models], asked, several=several, names=names, source=source)
-    answers = _answer_log(answer_list, ids, column=asked.from_name, source=source)
+    question = find_control(results, name=control, source=source)
+    answer_list = collect_answers([*counted, *models], question, several=several, names=names, source=source)
+    answers = _answer_log(answer_list, ids, column=question.from_name, source=source)
     known = known_labels(
         answers,
         ("ground truth", _truths(answer_list, n_items=len(tasks))),
@@ -96,7 +96,7 @@ def read_label_studio(
         label_sources=known.sources,
         n_tied=known.n_tied,
         key=KEY,
-        control=asked,
+        control=question,
         lead_time=_lead_times(answer_list),
         tasks=tasks,
         notes=(describe_sources(known.sources, source=source), *notes, *answers.notes()),

@@ -82,9 +82,9 @@ def assign(
     else:
         solved = solve_by_prices(gain, limits)
     solved = with_marginal_money(gain, limits, solved)
-    asked = np.flatnonzero(solved.expert != MODEL)
+    asked_idx = np.flatnonzero(solved.expert != MODEL)
     own = np.zeros(n_items)
-    own[asked] = gain[asked, solved.expert[asked]]
+    own[asked_idx] = gain[asked_idx, solved.expert[asked_idx]]
     cost = np.zeros(n_items) if answer_cost is None else numbers("answer_cost", answer_cost, n_items=n_items)
     gap = max(solved.bound - float(own.sum()), 0.0)
     return Assignment(
@@ -168,9 +168,9 @@ def with_marginal_money(value: FloatArray, limits: Limits, solved: Solved) -> So
         rows = slice(start, start + _ROWS_AT_ONCE)
         expert, fees = solved.expert[rows], limits.fees[rows]
         net = value[rows] - solved.prices - solved.deferral_price
-        asked = np.flatnonzero(expert != MODEL)
+        asked_idx = np.flatnonzero(expert != MODEL)
         own, paid = np.zeros((2, len(expert)))
-        own[asked], paid[asked] = net[asked, expert[asked]], fees[asked, expert[asked]]
+        own[asked_idx], paid[asked_idx] = net[asked_idx, expert[asked_idx]], fees[asked_idx, expert[asked_idx]]
         more = fees - paid[:, None]
         dearer = more > 0
         best = max(best, float(((net - own[:, None])[dearer] / more[dearer]).max(initial=0.0)))

@@ -97,8 +97,8 @@ def solve_exactly(value: FloatArray, limits: Limits) -> Solved:
             raise _impossible(limits)
         share, bound = whole.x, -whole.fun
     expert = np.full(len(value), MODEL)
-    asked = share > 0.5
-    expert[rows[asked]] = experts[asked]
+    is_asked = share > 0.5
+    expert[rows[is_asked]] = experts[is_asked]
     _, up, low, most, money = np.split(-relaxed.ineqlin.marginals, np.cumsum([len(value), *[value.shape[1]] * 2, 1]))
     return Solved(expert, up - low, float(most[0]), float(money.sum()), bound)
 

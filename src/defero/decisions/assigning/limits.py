@@ -99,20 +99,20 @@ class Limits:
 
     def _check_together(self, can: BoolArray, expert_names: tuple[str, ...]) -> None:
         """Refuse lower limits that each expert could meet, but not all of them on the same cases."""
-        asked = np.flatnonzero(self.lower)
-        if len(asked) < 2 or can[:, asked].all():
+        needed_idx = np.flatnonzero(self.lower)
+        if len(needed_idx) < 2 or can[:, needed_idx].all():
             return
-        packed, counts = np.unique(np.packbits(can[:, asked], axis=1), axis=0, return_counts=True)
+        packed, counts = np.unique(np.packbits(can[:, needed_idx], axis=1), axis=0, return_counts=True)
         if len(packed) > _MOST_KINDS:
             return
-        kinds = np.unpackbits(packed, axis=1, count=len(asked)).astype(np.bool_)
-        short = short_together(kinds, counts, self.lower[asked])
+        kinds = np.unpackbits(packed, axis=1, count=len(needed_idx)).astype(np.bool_)
+        short = short_together(kinds, counts, self.lower[needed_idx])
         if short.size:
-            who = join_names([expert_names[j] for j in asked[short]])
+            who = join_names([expert_names[j] for j in needed_idx[short]])
             n_cases = int(counts[kinds[:, short].any(axis=1)].sum())
             raise InputError(
                 f": {who} can be asked about {count_of(n_cases, 'case')} together, their lower limits ask for "
-                f"{int(self.lower[asked[short]].sum()):,}.",
+                f"{int(self.lower[needed_idx[short]].sum()):,}.",
                 argument="capacity",
             )
 
@@ -223,8 +223,8 @@ _TRIED = 5_000
 
 def spent(node: IntArray, fees: FloatArray) -> float:
     """Return what the questions of an assignment cost; J is the model."""
-    asked = np.flatnonzero(node < fees.shape[1])
-    return float(fees[asked, node[asked]].sum())
+    asked_idx = np.flatnonzero(node < fees.shape[1])
+    return float(fees[asked_idx, node[asked_idx]].sum())
 
 
 def within_budget(
@@ -256,19 +256,19 @@ def _cut(value: FloatArray, node: IntArray, limits: Limits) -> IntArray:
     if excess <= 0:
         return node
     n_experts = value.shape[1]
-    asked = np.flatnonzero(node < n_experts)
-    fee = fees[asked, node[asked]]
-    asked, fee = asked[fee > 0], fee[fee > 0]
-    order = np.argsort(value[asked, node[asked]] / fee, kind="stable")
-    asked, fee = asked[order], fee[order]
+    asked_idx = np.flatnonzero(node < n_experts)
+    fee = fees[asked_idx, node[asked_idx]]
+    asked_idx, fee = asked_idx[fee > 0], fee[fee > 0]
+    order = np.argsort(value[asked_idx, node[asked_idx]] / fee, kind="stable")
+    asked_idx, fee = asked_idx[order], fee[order]
     spare = np.bincount(node, minlength=n_experts + 1)[:-1] - limits.lower
-    may = np.zeros(len(asked), dtype=np.bool_)
+    may = np.zeros(len(asked_idx), dtype=np.bool_)
     for j in range(n_experts):
-        may[np.flatnonzero(node[asked] == j)[: spare[j]]] = True
-    asked, fee = asked[may], fee[may]
+        may[np.flatnonzero(node[asked_idx] == j)[: spare[j]]] = True
+    asked_idx, fee = asked_idx[may], fee[may]
     count = int(np.searchsorted(np.cumsum(fee), excess - 1e-12 * limits.budget)) + 1
     cut = node.copy()
-    cut[asked[:count]] = n_experts
+    cut[asked_idx[:count]] = n_experts
     return cut
 
 

@@ -150,10 +150,10 @@ def direction(value: FloatArray, limits: Limits, prices: Prices) -> FloatArray:
     """Return which way each price should go, (J + 2,): 1 up, -1 down, 0 stay."""
     expert = choices(value, limits.fees, prices)
     n_experts = value.shape[1]
-    asked = np.flatnonzero(expert < n_experts)
+    asked_idx = np.flatnonzero(expert < n_experts)
     load = np.bincount(expert, minlength=n_experts + 1)[:-1]
-    money = 0.0 if limits.fees is None else float(limits.fees[asked, expert[asked]].sum())
-    count = np.concatenate([load, [len(asked), money]])
+    money = 0.0 if limits.fees is None else float(limits.fees[asked_idx, expert[asked_idx]].sum())
+    count = np.concatenate([load, [len(asked_idx), money]])
     most = np.concatenate([limits.upper, [limits.most_deferred, limits.budget]])
     fewest = np.concatenate([limits.lower, [0, -np.inf]])
     vector = prices.vector()

@@ -44,18 +44,18 @@ def load(trial: Trial, record: TeamRecord, *, min_answers: int | None = None) ->
     has_promises = record.estimates == "probabilities"
     order = most_asked_first([expert.asked.total for expert in record.experts])
     experts = [record.experts[j] for j in order]
-    asked = [expert for expert in experts if expert.asked.total]
+    asked_experts = [expert for expert in experts if expert.asked.total]
     few_answers = _few_answers(record.experts, min_answers)
     never = [expert.name for expert in experts if not expert.asked.total and expert.name not in few_answers]
     lines = [("the team", record.promises.total), ("the model", record.promises.model)]
-    lines += [(expert.name, expert.promise) for expert in asked]
+    lines += [(expert.name, expert.promise) for expert in asked_experts]
     cells = [_row(*line, n_items=record.team.total, has_promises=has_promises) for line in lines[not experts :]]
-    n_first = len(cells) - len(asked)
+    n_first = len(cells) - len(asked_experts)
     return section(
         "load",
         _title(has_promises=has_promises, experts=bool(experts)),
         paragraph(_meaning(has_promises=has_promises, experts=bool(experts), costs=record.costs is not None)),
-        _picture(trial, level=record.promises.all_experts.level, has_promises=has_promises) if asked else "",
+        _picture(trial, level=record.promises.all_experts.level, has_promises=has_promises) if asked_experts else "",
         folded_rows(
             cells[n_first:],
             lambda part: _table(part, has_promises=has_promises),

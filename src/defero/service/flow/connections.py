@@ -262,16 +262,16 @@ class EndCall(CaseCommand):
 
     def begin(self, work: Round) -> None:
         """Record price and time, then the answer."""
-        state, heard = work.state(self.case), self.heard
+        state, result = work.state(self.case), self.heard
         if state is None:
             return
-        ended = {name: value for name, value in vars(heard).items() if name not in ("answer", "why")}
+        ended = {name: value for name, value in vars(result).items() if name not in ("answer", "why")}
         work.ledger.add(CallEnded(person=self.person, attempt=self.attempt, **ended), self.case)
-        if heard.answer is None:
+        if result.answer is None:
             if state.asked == self.person and state.calls == self.attempt:
-                Skip(self.case, self.person, self.person, heard.why).begin(work)
+                Skip(self.case, self.person, self.person, result.why).begin(work)
         elif state.answer_of(self.person) is None and self.person in work.team.people:
-            GiveAnswer(self.case, self.person, heard.answer, self.person).begin(work)
+            GiveAnswer(self.case, self.person, result.answer, self.person).begin(work)
 
 
 @dataclass

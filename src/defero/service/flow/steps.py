@@ -96,8 +96,8 @@ def _record(
             "policy": ledger.policy.version,
         }
         if expert == MODEL:
-            heard, shift = tuple(person for person, _ in state.answers), corrections.get(THE_MODEL, 0.0)
-            ledger.add(Settled(**step, heard=heard, shift=shift, chance=directed.chance[i]), state.case)
+            people_heard, shift = tuple(person for person, _ in state.answers), corrections.get(THE_MODEL, 0.0)
+            ledger.add(Settled(**step, heard=people_heard, shift=shift, chance=directed.chance[i]), state.case)
             continue
         left[expert] -= not shadow
         person, p_person = team.people[expert], round(float(proba[start + i, expert]), 6)
@@ -127,8 +127,8 @@ def _observe(ledger: Ledger, state: CaseState, terms: Mapping[str, Any], shift: 
     if ledger.policy.shadow_answer == "model":
         step = {name: value for name, value in terms.items() if name not in ("person", "p_person", "fee", "shift")}
         reason = f"observe only: would ask {{{terms['person']}}}"
-        heard = tuple(person for person, _ in state.answers)
-        ledger.add(Settled(**{**step, "reason": reason}, heard=heard, shift=shift), state.case)
+        people_heard = tuple(person for person, _ in state.answers)
+        ledger.add(Settled(**{**step, "reason": reason}, heard=people_heard, shift=shift), state.case)
 
 
 def _fees(policy: Policy, team: Team) -> FloatArray:
@@ -158,8 +158,8 @@ def _not_asked_yet(team: Team, states: Sequence[CaseState]) -> BoolArray:
     fresh = np.ones((len(states), len(team.people)), dtype=np.bool_)
     place = {person: j for j, person in enumerate(team.people)}
     for i, state in enumerate(states):
-        heard = (person for person, _ in state.answers)
-        for person in (*state.was_asked, *heard):
+        people_heard = (person for person, _ in state.answers)
+        for person in (*state.was_asked, *people_heard):
             if person in place:
                 fresh[i, place[person]] = False
     return fresh

@@ -92,11 +92,11 @@ def _take(scratch: Ledger, team: Team, past: Sequence[Past]) -> None:
 
 def _answered(scratch: Ledger, then: CaseState) -> bool:
     """Give the answer that the person who is asked gave then; whether there is one."""
-    asked = scratch.cases[then.case].asked
-    answer = None if asked is None else then.answer_of(asked)
-    if asked is None or answer is None:
+    person = scratch.cases[then.case].asked
+    answer = None if person is None else then.answer_of(person)
+    if person is None or answer is None:
         return False
-    scratch.add(Answered(person=asked, answer=answer, counted=True, by=asked), then.case)
+    scratch.add(Answered(person=person, answer=answer, counted=True, by=person), then.case)
     return True
 
 

@@ -105,23 +105,23 @@ class StudioDesk:
 
     def _work(self, studio: Studio) -> bool:
         """Do what waits; return whether Label Studio was asked for anything."""
-        api, asked = self._api_of(studio), False
+        api, requested = self._api_of(studio), False
         for number in self._hinted():
             self._emails = None  # somebody may have joined
-            task, asked = api.task(number), True
+            task, requested = api.task(number), True
             if task is not None:
                 self._take(studio, api, task)
         if not self._turn.held():
             self._tasks = None
-            return asked
+            return requested
         if not studio.ready or studio.project is None:
             self._set_up(studio, api)
             return True
         now = self.clock()
         if self._tasks is None or not now < self._look_at <= now + studio.poll:
             self._look(studio, studio.project, api)
-            asked = True
-        return self._even_out(studio, studio.project, api) or asked
+            requested = True
+        return self._even_out(studio, studio.project, api) or requested
 
     def _api_of(self, studio: Studio) -> StudioApi:
         token = self.environ.get(studio.key_variable, "") if studio.key_variable else ""

@@ -161,8 +161,8 @@ class Callers:
             what = "no reply in time" if reply.status == 0 else f"HTTP status {reply.status}"
             self._fail(call, reply.status, reply.headers, f"the language model could not be reached: {what}")
             return
-        heard = heard_of(model, reply.body, call.classes, seconds=time.monotonic() - start)
-        self.do(EndCall(case, person, call.attempt, heard))
+        result = heard_of(model, reply.body, call.classes, seconds=time.monotonic() - start)
+        self.do(EndCall(case, person, call.attempt, result))
 
     def _fail(self, call: Call, status: int, headers: Mapping[str, str], why: str) -> None:
         again = retry_at(status, headers, attempt=call.attempt, now=self.clock())

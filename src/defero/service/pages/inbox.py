@@ -66,18 +66,18 @@ def question_of(connection: Connection, office: Office, case: str, person: str) 
     state = read_cases(connection, [case])[case]
     key, row = read_contents(connection, [case]).get(case, (None, {}))
     entries = log.of_cases(connection, [case], kinds=("asked", "rerouted"))
-    asked = next(one.fact for one in reversed(entries) if isinstance(one.fact, Asked) and one.person == person)
+    question = next(one.fact for one in reversed(entries) if isinstance(one.fact, Asked) and one.person == person)
     labels = [text_of(value) for value in office.team.class_values]
     return {
         "case": case,
         "name": key or case,
         "shown": shown(row),
         "unusual": state.unusual.split("; ") if state.unusual else [],
-        "p_person": asked.p_person,
-        "fee": asked.fee,
-        "cost_with": asked.expected_cost,
-        "cost_without": asked.answer_cost,
-        "rerouted": asked.kind == "rerouted",
+        "p_person": question.p_person,
+        "fee": question.fee,
+        "cost_with": question.expected_cost,
+        "cost_without": question.answer_cost,
+        "rerouted": question.kind == "rerouted",
         "asked_at": state.asked_at,
         "due": state.due,
         "classes": list(zip(keys_of(labels), labels, strict=True)),

@@ -127,8 +127,8 @@ def sentence(fact: Fact, names: Names) -> str:
         case Received():
             return f"Received; scored by model {fact.model} under policy {fact.policy}."
         case Rerouted():
-            asked = f"{name(fact.person)} was asked in place of {name(fact.instead_of)}"
-            return f"{asked}; P(right) is {percent(fact.p_person)}."
+            who_asked = f"{name(fact.person)} was asked in place of {name(fact.instead_of)}"
+            return f"{who_asked}; P(right) is {percent(fact.p_person)}."
         case Asked():
             return f"{name(fact.person)} was asked; P(right) is {percent(fact.p_person)}."
         case Answered():
@@ -141,8 +141,8 @@ def sentence(fact: Fact, names: Names) -> str:
         case TimedOut():
             return f"{name(fact.person)} did not answer in time."
         case Settled():
-            heard = ", ".join(map(name, fact.heard)) or "nobody"
-            return f"Settled: {fact.label}; P(right) is {percent(fact.p_right)}; heard: {heard}."
+            names_heard = ", ".join(map(name, fact.heard)) or "nobody"
+            return f"Settled: {fact.label}; P(right) is {percent(fact.p_right)}; heard: {names_heard}."
         case Outcome():
             return f"The outcome is {fact.label}, by {name(fact.by)}."
         case CallBegun():

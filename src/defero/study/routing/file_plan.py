@@ -151,14 +151,14 @@ class FileSteps:
 
     def columns(self, columns: dict[str, Any], expert_names: tuple[str, ...]) -> dict[str, Any]:
         """Return the columns of a table of decisions with these steps in them."""
-        asked = self.ask != MODEL
+        is_asked = self.ask != MODEL
         names = np.array([*expert_names, ""], dtype=object)[self.ask]
         steps = {
             "ask": names,
-            "label": blank_where(asked, self.label),
-            "p_right": np.where(asked, np.nan, self.p_right).round(6),
+            "label": blank_where(is_asked, self.label),
+            "p_right": np.where(is_asked, np.nan, self.p_right).round(6),
             "expected_cost": self.expected_cost.round(6),
-            "route": np.where(asked, names, np.where(self.settled, SETTLED, "model")),
+            "route": np.where(is_asked, names, np.where(self.settled, SETTLED, "model")),
             "panel": names,
         }
         rest = {name: values for name, values in columns.items() if name not in steps}
