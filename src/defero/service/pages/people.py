@@ -3,15 +3,15 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from defero.service.access.signing import issue_link
-from defero.service.access.tokens import DEFAULT_DAYS, issue_token, revoke_tokens, valid_tokens
+from defero.service.access.tokens import DEFAULT_DAYS, issue_token, valid_tokens
+from defero.service.api import people as api
 from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.schemas import MOST_NUMBER, PersonId
 from defero.service.api.sending import done, form_of, needed
-from defero.service.flow.people import AddPerson, ChangePerson, ErasePerson
+from defero.service.flow.people import AddPerson, ChangePerson
 from defero.service.office import Office
 from defero.service.pages.render import render
 from defero.service.problems import Problem
@@ -70,20 +70,16 @@ def new_link(request: Request, person: Id, office: InOffice) -> Response:
 @router.post(PAGE + "/{person}/revoke")
 def revoke(person: Id, office: InOffice) -> Response:
     """End every link, session and token of a person."""
-    with office.database.write() as connection:
-        revoke_tokens(connection, person, now=office.clock())
-    office.tokens.forget()
+    api.revoke(person, office)
     return RedirectResponse(f"{PAGE}#{person}", 303)
 
 
 @router.post(PAGE + "/{person}/remove")
 async def remove(request: Request, person: Id, office: InOffice) -> Response:
     """Remove a person and erase their name; their questions go to others."""
-    caller = caller_of(request)
-    if person == caller.person:
+    if person == caller_of(request).person:
         raise Problem(409, "Nobody removes themselves; another lead can.")
-    await done(office, ErasePerson(person, caller.person))
-    await run_in_threadpool(office.tokens.forget)
+    await api.erase_person(request, person, office)
     return RedirectResponse(PAGE, 303)
 
 
