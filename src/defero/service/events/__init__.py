@@ -19,6 +19,7 @@ from defero.service.events.facts import Received as Received
 from defero.service.events.facts import Rerouted as Rerouted
 from defero.service.events.facts import Settled as Settled
 from defero.service.events.facts import Skipped as Skipped
+from defero.service.events.facts import StepTaken as StepTaken
 from defero.service.events.facts import TimedOut as TimedOut
 from defero.service.events.facts import Undone as Undone
 from defero.service.events.outward import CallBegun as CallBegun
