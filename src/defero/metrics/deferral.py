@@ -80,7 +80,7 @@ def deferral_curve(model_correct: ArrayLike, expert_correct: ArrayLike, gain: Ar
     Returns
     -------
     DeferralCurve
-        Its ends are the model's and the experts' accuracy. For the curve of a trial see `budget.trial_curve`.
+        Its ends are the model's and the experts' accuracy. For the curve of a trial see `trial_curve`.
 
     Examples
     --------

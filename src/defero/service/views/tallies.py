@@ -115,7 +115,7 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
     case to answer where somebody was heard).
     Of a person: asked, answered, uncounted, skipped, timed_out, waited (from question to answer), judged (answers whose
     outcome is known), right, promised (P(right) of these).
-    Waited and turnaround are also counted by length, see `defero.service.views.tallies`.
+    Waited and turnaround are also counted by length, see `LENGTHS`.
     Of a language model, and of the team: calls, calls_failed, paid (prices of calls), called_for (from request to
     reply).
     """
