@@ -5,8 +5,9 @@ from small_team import Clock, small_team
 from starlette.testclient import TestClient
 
 from defero.service.access.roles import RateLimit
+from defero.service.access.shell import Shell
 from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app, with_shell
+from defero.service.api.app import make_app
 from defero.service.flow.people import AddPerson
 from defero.service.office import Office
 
@@ -50,5 +51,5 @@ class Clients:
 
 @pytest.fixture
 def clients(office):
-    with TestClient(with_shell(make_app(office), most_bytes=200_000), raise_server_exceptions=False) as http:
+    with TestClient(Shell(make_app(office), most_bytes=200_000), raise_server_exceptions=False) as http:
         yield Clients(office, http)

@@ -7,7 +7,7 @@ import pytest
 from browsing import Page, Person
 from small_team import UNSURE, add_cases
 
-from defero.service.api.app import with_shell
+from defero.service.access.shell import Shell
 from defero.service.events import StudioFailed
 from defero.service.flow.connections import BeginCall, EndCall, FailCall, Heard, RecordStudio
 from defero.service.flow.people import AddPerson
@@ -37,7 +37,7 @@ MODEL = {
 def lead(office):
     office.writer.start()  # no caller, no courier: what happens is what a test does
     office.do(AddPerson("boss", "lead", "system"))  # p4
-    return Person(with_shell(site.make_site(office)), office, "p4")
+    return Person(Shell(site.make_site(office)), office, "p4")
 
 
 def words(text):

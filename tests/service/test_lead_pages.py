@@ -12,7 +12,7 @@ from test_models import other_team
 
 from conftest import FREE
 from defero.service.access.roles import RateLimit
-from defero.service.api.app import with_shell
+from defero.service.access.shell import Shell
 from defero.service.flow import terms
 from defero.service.flow.answers import GiveAnswer, Undo
 from defero.service.flow.outcomes import GiveOutcomes
@@ -53,7 +53,7 @@ def office(tmp_path, shelf):
 
 @pytest.fixture
 def lead(office):
-    return Person(with_shell(site.make_site(office)), office, "p4")
+    return Person(Shell(site.make_site(office)), office, "p4")
 
 
 def play(office, row, *, answer, outcome, times):

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray, names
 from defero.core.checks.experts import complete_labels
 from defero.core.labels import answer_matrix
 from defero.core.results import Decision
@@ -14,7 +14,7 @@ from defero.core.trials.trial import Trial
 from defero.metrics import ExpertUsage, decision_calibration, expert_usage
 from defero.metrics.statistics.intervals import Interval
 from defero.plotting import style
-from defero.plotting.style import Display, check_cases, check_experts, check_names, side_by_side
+from defero.plotting.style import Display, check_cases, check_experts, side_by_side
 
 
 @dataclass(eq=False)
@@ -104,7 +104,7 @@ class ExpertLoadDisplay(Display):
         if expert_proba is not None:
             correct = columns == complete_labels("labels", labels, n_items=n_items)[:, None]
             promised = decision_calibration(expert, expert_proba, correct.astype(np.bool_), level=level).promised
-        return cls(usage, promised, check_names(expert_names, count=n_experts), level).plot(ax)
+        return cls(usage, promised, names("expert_names", expert_names, count=n_experts), level).plot(ax)
 
     @property
     def order(self) -> IntArray:

@@ -16,10 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from numpy.typing import ArrayLike
 
 from defero.core import wording
-from defero.core.checks.arrays import names
 from defero.core.errors import InputError
 
 INK = "#1b1f24"
@@ -201,8 +199,3 @@ def check_experts(n_experts: int) -> None:
     """Raise if there are no experts."""
     if n_experts == 0:
         raise InputError("this picture needs at least one expert, got none.")
-
-
-def check_names(value: ArrayLike | None, *, count: int, argument: str = "expert_names") -> tuple[str, ...]:
-    """Return the names, by default expert_0, expert_1, ..."""
-    return names(argument, value, count=count)

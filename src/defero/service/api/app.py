@@ -7,10 +7,8 @@ from typing import Any
 
 import orjson
 from fastapi import Depends, FastAPI
-from starlette.types import ASGIApp
 
 from defero import __version__
-from defero.service.access.shell import MOST_BYTES, Shell
 from defero.service.api import answers, cases, connections, people, terms, watching
 from defero.service.api.caller import check_access
 from defero.service.api.errors import ProblemOut, add_handlers
@@ -57,11 +55,6 @@ def make_app(office: Office) -> FastAPI:
     add_handlers(app)
     _describe(app)
     return app
-
-
-def with_shell(app: FastAPI, *, most_bytes: int = MOST_BYTES) -> ASGIApp:
-    """Return an application with its limit of size, its headers and its log."""
-    return Shell(app, most_bytes=most_bytes)
 
 
 def _describe(app: FastAPI) -> None:
