@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_trials import Reader
 
-from defero.report.html import Cell, Html, bullet_list, folded, joined, section, table, tag
+from defero.report.html import Html, bullet_list, folded, joined, section, tag
+from defero.report.tables import Cell, table
 
 TURNS = "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))  # turn the direction of what follows
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters=TURNS), max_size=30)

@@ -148,8 +148,8 @@ def test_weights_are_not_judged_as_probabilities():
 
 
 def test_of_many_experts_the_most_asked_are_in_sight_and_the_others_one_click_away(team, monkeypatch):
-    monkeypatch.setattr("defero.report.html.IN_SIGHT", 1)
-    monkeypatch.setattr("defero.report.html.SPARED", 0)
+    monkeypatch.setattr("defero.report.tables.IN_SIGHT", 1)
+    monkeypatch.setattr("defero.report.tables.SPARED", 0)
     _, record = team
     read = Reader(report_page(*team, provenance()))
     assert read.text.count("Show the other 2 experts") == 4

@@ -9,9 +9,9 @@ from report_trials import Reader, page_of, trial_and_record
 from defero.core.scores import Scores
 from defero.metrics.probabilities.smooth import smooth_calibration_error
 from defero.metrics.statistics.intervals import Share
-from defero.report.html import Scale, whisker
 from defero.report.sections.calibration import calibration
 from defero.report.sections.skill import skill
+from defero.report.tables import Scale, whisker
 
 
 @pytest.fixture(scope="module")

@@ -147,19 +147,13 @@ class ExpertLoadDisplay(Display):
     def _draw_accuracy(self, ax: Axes) -> None:
         style.dress(ax, x="accuracy on these cases", grid="both")
         order, usage = self.order, self.usage
-        asked_idx = np.flatnonzero(usage.load[order])
-        expert_idx = order[asked_idx]
-        ax.hlines(
-            asked_idx,
-            usage.low[expert_idx],
-            usage.high[expert_idx],
-            color=style.EXPERT,
-            linewidth=1.6,
-            label="interval",
-        )
+        places = np.flatnonzero(usage.load[order])
+        expert_idx = order[places]
+        low, high = usage.low[expert_idx], usage.high[expert_idx]
+        ax.hlines(places, low, high, color=style.EXPERT, linewidth=1.6, label="interval")
         ax.plot(
             usage.accuracy[expert_idx],
-            asked_idx,
+            places,
             linestyle="none",
             marker="o",
             markersize=4.5,
@@ -170,7 +164,7 @@ class ExpertLoadDisplay(Display):
         if np.isfinite(self.promised).any():
             ax.plot(
                 self.promised[expert_idx],
-                asked_idx,
+                places,
                 linestyle="none",
                 marker="D",
                 markersize=5,
@@ -179,7 +173,7 @@ class ExpertLoadDisplay(Display):
                 label="promised",
                 zorder=4,
             )
-        ends = np.concatenate([usage.low[expert_idx], self.promised[expert_idx], [1.0]])
+        ends = np.concatenate([low, self.promised[expert_idx], [1.0]])
         lowest = float(np.nanmin(ends)) if len(expert_idx) else 0.0
         ax.set_xlim(max(0.0, lowest - 0.04) if lowest < 0.96 else 0.9, 1.01)
         style.in_percent(ax.xaxis)

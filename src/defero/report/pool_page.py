@@ -10,9 +10,10 @@ from defero.core.wording import money, signed_money
 from defero.plotting.pool_frontier import PoolFrontierDisplay
 from defero.pools.copies import score_interval
 from defero.pools.record import PoolRecord, Way
-from defero.report.html import Html, bullet_list, folded_rows, joined, paragraph, section, table, tag
+from defero.report.html import Html, bullet_list, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count
 from defero.report.svg import figure
+from defero.report.tables import folded_rows, table
 
 MOST_KINDS = 30
 

@@ -12,10 +12,11 @@ from defero.core.wording import count_of
 from defero.metrics.probabilities.smooth import smooth_calibration_error
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import ReliabilityDisplay
-from defero.report.html import Html, folded, folded_rows, joined, most_asked_first, paragraph, section, table, tag
+from defero.report.html import Html, folded, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count, percent, with_interval
 from defero.report.provenance import Evidence
 from defero.report.svg import figure
+from defero.report.tables import folded_rows, most_asked_first, table
 
 TITLE = "Are the probabilities calibrated?"
 TRAINING_ANSWERS, STANDARD_DEVIATION = "training answers", "standard deviation, in points"

@@ -12,9 +12,10 @@ from defero.metrics.record.costs import CostFrontier, CostRecord, MeanCost, WayC
 from defero.metrics.record.scenario import Scenario
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import style
-from defero.report.html import Cell, Html, joined, paragraph, section, table, tag
+from defero.report.html import Html, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, percent
 from defero.report.svg import figure
+from defero.report.tables import Cell, table
 
 STEPS = 10
 NO_FEE = "No fee is set, so each question costs 0.01 of an error, as in the table of the ways of asking."

@@ -12,22 +12,10 @@ from defero.metrics.statistics.intervals import Share
 from defero.metrics.statistics.paired import Comparison
 from defero.plotting import AgreementDisplay, DeferralCurveDisplay
 from defero.plotting.style import whole_percent
-from defero.report.html import (
-    Cell,
-    Html,
-    Scale,
-    folded,
-    folded_rows,
-    joined,
-    paragraph,
-    section,
-    table,
-    tag,
-    too_many,
-    whisker,
-)
+from defero.report.html import Html, folded, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count, percent, points, points_interval, share
 from defero.report.svg import figure
+from defero.report.tables import Cell, Scale, folded_rows, table, too_many, whisker
 
 
 def gain(trial: Trial, record: TeamRecord) -> Html:

@@ -13,21 +13,10 @@ from defero.metrics.record.promise import FEW, PromiseRecord, Verdict
 from defero.metrics.record.team import TeamRecord
 from defero.metrics.statistics.intervals import Share
 from defero.plotting import ExpertLoadDisplay
-from defero.report.html import (
-    Cell,
-    Html,
-    folded,
-    folded_rows,
-    joined,
-    most_asked_first,
-    paragraph,
-    section,
-    table,
-    tag,
-    too_many,
-)
+from defero.report.html import Html, folded, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count, percent, points, share, with_interval
 from defero.report.svg import figure
+from defero.report.tables import Cell, folded_rows, most_asked_first, table, too_many
 
 VERDICTS: dict[Verdict | None, str] = {
     "less": "less than promised",

@@ -8,20 +8,10 @@ from defero.metrics.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors
 from defero.metrics.shared_pairs import SharedPair
 from defero.plotting import SharedErrorsDisplay
 from defero.plotting.shared_errors import MOST_EXPERTS, SHOWN
-from defero.report.html import (
-    Cell,
-    Html,
-    bullet_list,
-    folded_rows,
-    joined,
-    most_asked_first,
-    paragraph,
-    section,
-    table,
-    tag,
-)
+from defero.report.html import Html, bullet_list, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, by_chance, count, interval, percent
 from defero.report.svg import figure
+from defero.report.tables import Cell, folded_rows, most_asked_first, table
 
 VERY_FEW = 10
 """Cells with fewer answers are faint."""

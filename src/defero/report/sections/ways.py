@@ -5,9 +5,10 @@ from defero.metrics.record.panel import PanelRecord
 from defero.metrics.record.team import TeamRecord
 from defero.metrics.record.ways import WayRecord, better_than_team
 from defero.plotting import SetSizeDisplay
-from defero.report.html import Cell, Html, joined, paragraph, section, table, tag
+from defero.report.html import Html, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count, percent, plus_minus, points, points_interval, share, with_interval
 from defero.report.svg import figure
+from defero.report.tables import Cell, table
 
 
 def ways(record: TeamRecord) -> Html:
