@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from defero import read_cases
-from defero.data.answers.alike import alike_classes, alike_experts
 from defero.data.answers.bad_answers import BadAnswersError
+from defero.data.answers.spellings import alike_classes, alike_experts
 
 
 def items():

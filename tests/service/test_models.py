@@ -8,12 +8,12 @@ from starlette.testclient import TestClient
 from conftest import FREE, Clients
 from defero import Router
 from defero.data.fingerprint import row_fingerprints
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
 from defero.service.api.app import make_app
-from defero.service.flow import models
-from defero.service.flow.answer import GiveAnswer
-from defero.service.flow.models import Shelf
+from defero.service.flow import terms
+from defero.service.flow.answers import GiveAnswer
 from defero.service.flow.team import Team
+from defero.service.flow.terms import Shelf
 from defero.service.office import Office
 from defero.service.problems import Problem
 from defero.service.store.saved_views import fold_log, read_views
@@ -38,7 +38,7 @@ def shelf(tmp_path, monkeypatch):
     (tmp_path / "outside").mkdir()
     (folder / "link").symlink_to(tmp_path / "outside")
     made = {"next": other_team(), "strange": other_team(classes=("dead", "ill"))}
-    monkeypatch.setattr(models, "load_team", lambda path, text_encoder: made[path.name])
+    monkeypatch.setattr(terms, "load_team", lambda path, text_encoder: made[path.name])
     return Shelf(folder)
 
 
@@ -149,13 +149,13 @@ def test_a_case_that_the_new_model_cannot_read_gets_the_answer_of_its_last_step(
 
 def test_a_model_is_read_once_and_never_by_a_commit(clients, shelf, monkeypatch):
     read = []
-    load = models.load_team
+    load = terms.load_team
 
     def load_and_count(path, text_encoder):
         read.append(path.name)
         return load(path, text_encoder)
 
-    monkeypatch.setattr(models, "load_team", load_and_count)
+    monkeypatch.setattr(terms, "load_team", load_and_count)
     assert clients.call("boss", "POST", "/v1/models", json={"folder": "next"}).status_code == 200
     clients.add(UNSURE)
     assert clients.call("boss", "GET", "/v1/models/comparison").status_code == 200

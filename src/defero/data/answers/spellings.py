@@ -1,4 +1,7 @@
-"""Other spellings of answers: values that mean none, and a mapping from what is written to what is meant."""
+"""Other spellings of answers: values that mean none, and a mapping from what is written to what is meant.
+
+At the end: classes and experts that are written in two ways, such as "Heart failure" beside "heart failure".
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,10 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.errors import Argument, InputError
+from defero.core.errors import Argument, InputError, Message
+from defero.core.wording import count_of, join_names, list_in_words
 from defero.data.answers.bad_answers import BadAnswersError
 from defero.data.answers.class_codes import distinct_cells
-from defero.data.tables.cells import is_blank, text_of
+from defero.data.tables.cells import as_written, is_blank, text_of
 from defero.data.tables.csv_lines import as_meant
 from defero.data.tables.read import read_frame
 from defero.data.tables.write import write_decisions
@@ -45,13 +49,13 @@ class Spellings:
         if isinstance(blank, str):
             raise InputError(f"must be a list of values, got the text {blank!r}.", argument="blank")
         renamed = read_rename(rename) if isinstance(rename, str | PathLike) else dict(rename or {})
-        named = {_written(cell): "" if is_blank(text) else _written(text) for cell, text in renamed.items()}
-        both = next((value for value in map(_written, blank) if named.get(value)), None)
+        named = {as_written(cell): "" if is_blank(text) else as_written(text) for cell, text in renamed.items()}
+        both = next((value for value in map(as_written, blank) if named.get(value)), None)
         if both is not None:
             raise InputError(
                 Argument("blank", both), f": is renamed to {named[both]!r} by ", Argument("rename"), "; choose one."
             )
-        return cls(named | dict.fromkeys(map(_written, blank), ""))
+        return cls(named | dict.fromkeys(map(as_written, blank), ""))
 
     def __bool__(self) -> bool:
         return bool(self.meant)
@@ -92,12 +96,8 @@ class Spellings:
     def _meant(self, cell: Any) -> Any:
         if is_blank(cell):
             return cell
-        text = self.meant.get(_written(cell), self.meant.get(text_of(cell)))
+        text = self.meant.get(as_written(cell), self.meant.get(text_of(cell)))
         return cell if text is None else text or None
-
-
-def _written(cell: object) -> str:
-    return cell.strip() if isinstance(cell, str) else text_of(cell)
 
 
 def read_rename(path: str | PathLike[str]) -> dict[str, str]:
@@ -107,7 +107,7 @@ def read_rename(path: str | PathLike[str]) -> dict[str, str]:
     for written, meant in zip(head[FROM].tolist(), head[TO].tolist(), strict=True):
         if is_blank(written):
             raise InputError(Argument("rename", str(path)), f": a cell of the column {FROM} is blank; fill it in.")
-        text, spelling = "" if is_blank(meant) else as_meant(_written(meant)), as_meant(_written(written))
+        text, spelling = "" if is_blank(meant) else as_meant(as_written(meant)), as_meant(as_written(written))
         if mapping.setdefault(spelling, text) != text:
             raise InputError(Argument("rename", str(path)), f": {spelling!r} is renamed in two ways; choose one.")
     return mapping
@@ -133,3 +133,71 @@ def write_rename(mapping: Mapping[str, str], beside: Path) -> Path:
     with write_decisions(path) as table:
         table.write({FROM: list(mapping), TO: list(mapping.values())})
     return path
+
+
+_MARKS = str.maketrans("", "", "_-.")
+
+
+def alike_classes(counts: Mapping[object, int]) -> list[list[str]]:
+    """Return classes that differ in capitals or blanks alone, those of each group by falling counts.
+
+    Marks tell classes apart: a blood group A- is no A.
+
+    >>> alike_classes({"Flu": 2, "flu": 40, "A-": 3, "A": 3})
+    [['flu', 'Flu']]
+    """
+    texts = sorted((name for name in counts if isinstance(name, str)), key=lambda name: -counts[name])
+    return _groups((name, "".join(name.casefold().split())) for name in texts)
+
+
+def alike_experts(names: Iterable[str]) -> list[list[str]]:
+    """Return names that differ in capitals, blanks or marks alone.
+
+    >>> alike_experts(["Dr Chen", "dr_chen", "bo"])
+    [['Dr Chen', 'dr_chen']]
+    """
+    return _groups((name, "".join(name.casefold().translate(_MARKS).split()) or name) for name in names)
+
+
+def alike_class_notes(counts: Mapping[object, int], *, source: str) -> list[str]:
+    """Say which classes are probably one, with how many cases each has, and how to merge them."""
+    notes: list[str] = []
+    for names in alike_classes(counts):
+        written = list_in_words([f"{name!r} ({count_of(counts[name], 'case')})" for name in names])
+        merge = join_names([f"from {name!r} to {names[0]!r}" for name in names[1:]])
+        notes.append(
+            Message(
+                f"{source}: the labels {written} differ in capitals or blanks alone and are {len(names)} classes here; "
+                "if they are one, merge them with ",
+                Argument("rename"),
+                f": {merge}.",
+            )
+        )
+    return notes
+
+
+def alike_expert_notes(names: Iterable[str], *, source: str, merge: str) -> list[str]:
+    """Say which experts are probably one person; `merge` says what to do about it."""
+    return [
+        f"{source}: the experts {join_names(alike)} may be one person: their names differ in capitals, spaces or marks "
+        f"alone. To merge them, {merge}."
+        for alike in alike_experts(names)
+    ]
+
+
+@contextmanager
+def alike_in_errors(counts: Mapping[object, int]) -> Iterator[None]:
+    """Let an error about bad answers remember which classes are probably one: the rarer spelling to the other."""
+    try:
+        yield
+    except BadAnswersError as error:
+        error.alike = {name: names[0] for names in alike_classes(counts) for name in names[1:]}
+        raise
+
+
+def _groups(spelled: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Return the names that share a plain spelling, in their order; names without another are left out."""
+    groups: dict[str, list[str]] = {}
+    for name, plain in spelled:
+        groups.setdefault(plain, []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
