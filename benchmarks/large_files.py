@@ -79,26 +79,39 @@ def run(n_cases: int = N_CASES, n_kills: int = 20, folder: Path | None = None) -
                 print(command, rows, figures[f"{command}, {rows:,} rows"], flush=True)
         figures["beside a plain program"] = plain_ratios(here)
         print(figures["beside a plain program"], flush=True)
-        figures["killed"] = killed(here, n_kills, wall_s=figures[f"route, {n_cases:,} rows"]["wall_s"])
+        walls = [figures[f"route, {rows:,} rows"]["wall_s"] for rows in sizes.values()]
+        figures["killed"] = killed(here, n_kills, tenth_s=walls[0], all_s=walls[1])
     return figures
 
 
-def killed(here: Path, n_kills: int, *, wall_s: float) -> dict[str, Any]:
-    """Kill a route at random times, start it again, and compare the file with that of an undisturbed run."""
-    rng, kills = np.random.default_rng(0), 0
+def killed(here: Path, n_kills: int, *, tenth_s: float, all_s: float) -> dict[str, Any]:
+    """Kill a route at random times, start it again, and compare the file with that of an undisturbed run.
+
+    Times are drawn by the wall seconds of a tenth and of all rows, so that the kills are spread over the file and come
+    before its end. Of each run the start is lost, and half of the second between two lines of the journal.
+    """
+    start_s = max(tenth_s - (all_s - tenth_s) / 9, 0.0)
+    usual_s = start_s + 0.5 + 0.9 * (all_s - start_s) / (n_kills + 1)
+    rng, pieces = np.random.default_rng(0), list[int]()
+    log = here / "killed.parquet.journal" / "log.jsonl"
     command = [sys.executable, "-m", "defero", "route", "model", "all.parquet", "--out", "killed.parquet"]
+    began = time.perf_counter()
     while True:
         process = subprocess.Popen(command, cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            # So long that all kills come before the end, and each run gets somewhere.
-            process.wait(timeout=rng.uniform(0.5, 1.5) * max(wall_s / (n_kills + 1), 6.0) if kills < n_kills else None)
+            process.wait(timeout=rng.uniform(0.5, 1.5) * usual_s if len(pieces) < n_kills else None)
             break
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            kills += 1
-    same = filecmp.cmp(here / "killed.parquet", here / "decisions_all.parquet", shallow=False)
-    return {"kills": kills, "byte_equal": same, "exit_status": process.returncode}
+            pieces.append(log.read_bytes().count(b"\n") if log.exists() else 0)
+    return {
+        "kills": len(pieces),
+        "byte_equal": filecmp.cmp(here / "killed.parquet", here / "decisions_all.parquet", shallow=False),
+        "exit_status": process.returncode,
+        "wall_s": round(time.perf_counter() - began, 1),
+        "lines_of_the_journal_at_each_kill": pieces,
+    }
 
 
 def plain_ratios(here: Path) -> dict[str, float]:

@@ -27,8 +27,10 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def source(monkeypatch):
-    """Let the download of hatespeech come from memory, and count how often."""
-    calls = []
+    """Let the download of hatespeech come from memory, its hash not be known, and count how often."""
+    entry, calls = find_dataset("hatespeech"), []
+    files = tuple(replace(one, sha256=None, most_mb=100) if one.url else one for one in entry.files)
+    monkeypatch.setitem(DATASETS._values, "hatespeech", replace(entry, files=files))
 
     def download(url, target, *, sha256=None, progress=None, most_bytes=0):
         calls.append(url)
@@ -113,9 +115,12 @@ def test_get_shows_the_licence_and_downloads_once(folder, source):
     assert code == 0
     assert out.startswith("licence   MIT\ncite      Davidson")
     assert f"Downloaded to {folder}. Checksums: 1 as at the first download." in out
+    assert "are recorded in defero-records.json" in out
+    assert "every later `defero datasets get hatespeech` compares with them" in out
     code, out, _ = run("get", "hatespeech")
     assert (code, len(source)) == (0, 1)
     assert f"It is in {folder}." in out
+    assert "recorded in" not in out
     told = json.loads(run("get", "hatespeech", "--json")[1])
     assert told["downloaded"] == []
     assert told["files"][0]["sha256_is"] == "as at the first download"

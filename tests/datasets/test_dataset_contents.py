@@ -1,5 +1,6 @@
 """Each data set as it lies in DEFERO_DATA: counts, labels, how often its annotators are right, checksums."""
 
+import gzip
 import hashlib
 import os
 
@@ -127,6 +128,12 @@ def test_all_skin_lesions():
     images = ham10000(size=(50, 38))
     assert images.images.shape == (10_015, 38, 50, 3)
     assert (images.images.reshape(len(images), -1).std(axis=1) > 0).all()
+
+
+def test_our_form_of_the_tweets_holds_the_bytes_of_the_source():
+    ours, source = find_dataset("hatespeech").files
+    content = gzip.decompress((data_folder() / ours.path).read_bytes())
+    assert hashlib.sha256(content).hexdigest() == source.sha256
 
 
 def test_tweets_are_labelled_by_most_votes():

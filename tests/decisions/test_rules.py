@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError
 from defero.core.scores import Scores
-from defero.decisions.comparison import compare
+from defero.decisions.comparison import Comparison, compare
 from defero.decisions.rules import (
     AlwaysAskBest,
     AskAtRandom,
@@ -269,3 +269,32 @@ def test_dearer_experts_are_asked_no_more(situation):
     dear = decide(scores, MostLikelyRight(), expert_names=who, fees=fees, available=can)
     assert (dear.deferred <= cheap.deferred).all()
     assert (dear.expected_cost >= cheap.expected_cost).all()
+
+
+@given(arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 7)), elements=st.one_of(grid, st.just(-np.inf))))
+def test_the_best_expert_is_the_first_largest_in_either_order_of_memory(value):
+    first = [row.tolist().index(max(row)) if max(row) > -np.inf else -1 for row in value]
+    for ordered in (np.ascontiguousarray(value), np.asfortranarray(value)):
+        best, best_value = best_expert(ordered)
+        assert best.tolist() == first
+        assert best_value.tolist() == value.max(axis=1).tolist()
+
+
+def test_the_best_of_300_experts_is_found_in_either_order_of_memory():
+    value = np.zeros((2, 300))
+    value[0, 299], value[1, 256] = 1.0, 1.0
+    for ordered in (value, np.asfortranarray(value)):
+        assert best_expert(ordered)[0].tolist() == [299, 256]
+
+
+@given(st.integers(1, 9), st.integers(1, 4), st.booleans())
+def test_blocks_joined_are_the_whole(n_items, at_once, ask):
+    rng = np.random.default_rng(n_items)
+    scores = team(rng.random(n_items), rng.random((n_items, 3)))
+    rule = AlwaysAskBest() if ask else MostLikelyRight()
+    whole = compare(scores, rule, expert_names=names(3))
+    starts = range(0, n_items, at_once)
+    blocks = (compare(scores.take(slice(start, start + at_once)), rule, expert_names=names(3)) for start in starts)
+    for joined, array in zip(Comparison.joined(blocks, n_items), whole, strict=True):
+        assert joined.tolist() == array.tolist()
+        assert joined.dtype == array.dtype

@@ -90,7 +90,7 @@ def get(
     """
     from defero.datasets.catalog import find_dataset
     from defero.datasets.files import about, asks_for_licence, get_dataset
-    from defero.datasets.storage.cache import data_folder
+    from defero.datasets.storage.cache import RECORDS, data_folder
 
     entry, root = find_dataset(name), data_folder(folder)
     if not as_json:
@@ -107,6 +107,11 @@ def get(
     counts = [f"{count} {standing}" for standing, count in standings.items()]
     verb = "Downloaded to" if fetched.downloaded else "It is in"
     echo(f"\n{verb} {root}. Checksums: {', '.join(counts) or 'none to compare'}.")
+    if fetched.downloaded and standings["as at the first download"]:
+        echo(
+            "The source states no sha256 that we know. Those of the files of the first download are recorded in "
+            f"{RECORDS} there, and every later `defero datasets get {name}` compares with them."
+        )
 
 
 def _ask(entry: "Dataset", *, yes: bool) -> None:

@@ -1,6 +1,6 @@
 """Deciding: the model and the experts of each item are compared, and a rule chooses."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,14 +25,25 @@ class Comparison(NamedTuple):
     p_right: FloatArray
 
     @classmethod
-    def concatenated(cls, blocks: Sequence["Comparison"]) -> "Comparison":
-        """Return the comparisons of several blocks of items as one."""
-        return blocks[0] if len(blocks) == 1 else cls(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
+    def joined(cls, blocks: Iterable["Comparison"], n_items: int) -> "Comparison":
+        """Return the comparisons of n items in blocks as one; each is copied while it is in the processor's cache."""
+        whole, stop = None, 0
+        for block in blocks:
+            start, stop = stop, stop + len(block.expert)
+            if stop - start == n_items:
+                return block
+            whole = whole or cls._make(np.empty(n_items, dtype=array.dtype) for array in block)
+            for array, part in zip(whole, block, strict=True):
+                array[start:stop] = part
+        assert whole is not None
+        assert stop == n_items
+        return whole
 
     def decision(self, expert_names: tuple[str, ...], *, unusual: Labels | None = None, why_not: str = "") -> Decision:
         """Return the decision; `unusual` and `why_not` are as in `Decision`."""
-        marks = np.full(len(self.expert), "", dtype=object) if unusual is None else unusual
-        for array in (*self, *([marks] if unusual is None else [])):  # fresh ones: they need not be copied
+        nothing = np.broadcast_to(np.array("", dtype=object), self.expert.shape)  # one text: no memory for each item
+        marks = nothing if unusual is None else unusual
+        for array in self:  # fresh ones: they need not be copied
             array.flags.writeable = False
         return Decision(**self._asdict(), expert_names=expert_names, unusual=marks, why_not=why_not)
 
@@ -81,7 +92,8 @@ def compare(
         doubtful, doubtful_value = _best(np.where(sure, -np.inf, value), log_odds=seeks_best)
         looked_better = doubtful_value >= np.maximum(scores.model_proba, best_value)
         withheld = np.where((doubtful != MODEL) & looked_better, doubtful, MODEL)
-    p_right = _p_right(scores, expert, chosen_log_odds)
+    of_expert = best_value if seeks_best else _of_expert(scores, expert, chosen_log_odds)
+    p_right = np.where(expert == MODEL, scores.model_proba, of_expert)
     paid = 0.0 if fee is None or not fee.shape[1] else np.where(expert == MODEL, 0.0, _at(fee, expert))
     return Comparison(expert, 1 - p_right + paid, scores.model_proba, best, best_value, withheld, p_right)
 
@@ -99,12 +111,11 @@ def _best(value: FloatArray, *, log_odds: bool) -> tuple[IntArray, FloatArray]:
     return best, np.where(best == MODEL, -np.inf, sigmoid(best_value)) if log_odds else best_value
 
 
-def _p_right(scores: Scores, expert: IntArray, chosen_log_odds: FloatArray | None) -> FloatArray:
-    """Return P(the decider is right), (n,)."""
+def _of_expert(scores: Scores, expert: IntArray, chosen_log_odds: FloatArray | None) -> FloatArray:
+    """Return P(the chosen expert is right), (n,); any number where the model decides."""
     if not scores.n_experts:
         return scores.model_proba
-    of_expert = _at(scores.expert_proba, expert) if chosen_log_odds is None else sigmoid(_at(chosen_log_odds, expert))
-    return np.where(expert == MODEL, scores.model_proba, of_expert)
+    return _at(scores.expert_proba, expert) if chosen_log_odds is None else sigmoid(_at(chosen_log_odds, expert))
 
 
 def _at(matrix: FloatArray, expert: IntArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """Deciding: from scores to who decides, whom to ask, and what the team says."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -61,13 +62,18 @@ class Deciding(Scoring):
             features = self.features(X)
             more: dict[str, Any] = {"unusual": self.unusual(features), "ask_unusual": unusual == "ask"}
             return self.decide_scores(self.score_features(features), **terms, **more)
-        compared, marks = [], []
-        for features, outside in self._blocks(X):
-            scores = self._score_block(features, outside)
-            names = None if outside is None else self._names_of(outside)
-            compared.append(self._compare(scores, **terms, unusual=names, ask_unusual=unusual == "ask"))
-            marks += [] if names is None else [names]
-        return self._decision(Comparison.concatenated(compared), np.concatenate(marks) if marks else None)
+        blocks, n_items = self._blocks(X)
+        marks: list[Labels] = []
+
+        def compared() -> Iterator[Comparison]:
+            for features, outside in blocks:
+                scores = self._score_block(features, outside)
+                names = None if outside is None else self._names_of(outside)
+                marks.extend([] if names is None else [names])
+                yield self._compare(scores, **terms, unusual=names, ask_unusual=unusual == "ask")
+
+        whole = next(compared()) if n_items is None else Comparison.joined(compared(), n_items)
+        return self._decision(whole, np.concatenate(marks) if marks else None)
 
     def decide_scores(
         self,

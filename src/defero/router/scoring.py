@@ -115,15 +115,17 @@ class Scoring(TeamParts):
             marks += [] if outside is None else [outside]
         return features, Scores.concatenated(scores), self._names_of(np.concatenate(marks)) if marks else None
 
-    def _blocks(self, X: Any) -> Iterator[tuple[Any, BoolArray | None]]:
-        """Yield the features of some thousand items at a time, and what is unusual of them; None: nothing."""
+    def _blocks(self, X: Any) -> tuple[Iterator[tuple[Any, BoolArray | None]], int | None]:
+        """Return features of some thousand items at a time with what is unusual of them (None: nothing), and n.
+
+        n is None where all items are one block.
+        """
         numbers = self._usual_numbers(X, source="X")
         if numbers is not None:
-            for block in numbers.blocks(AT_ONCE):
-                yield block, None
-            return
-        for block in self._feature_blocks(self.features(X)):
-            yield block, self.outside(block)
+            return ((block, None) for block in numbers.blocks(AT_ONCE)), len(numbers)
+        features = self.features(X)
+        n_items = None if self._at_once(features) else len(features)
+        return ((block, self.outside(block)) for block in self._feature_blocks(features)), n_items
 
     def _usual_numbers(self, X: Any, *, source: str) -> UsualNumbers | None:
         """Return the columns of a table if all are numbers that the recipe does not change; else None."""
@@ -133,11 +135,15 @@ class Scoring(TeamParts):
 
     def _feature_blocks(self, features: Any) -> Iterator[Any]:
         """Yield features of some thousand items at a time, so that what is computed of them stays in the cache."""
-        if not isinstance(features, np.ndarray) or isinstance(self.scorer, ArrayScorer | FunctionScorer):
+        if self._at_once(features):
             yield features
             return
         for start in range(0, max(len(features), 1), AT_ONCE):
             yield features[start : start + AT_ONCE]
+
+    def _at_once(self, features: Any) -> bool:
+        """Return whether items cannot be taken apart: pictures in files, and what a function or a list scores."""
+        return not isinstance(features, np.ndarray) or isinstance(self.scorer, ArrayScorer | FunctionScorer)
 
     def _score_block(self, features: Any, outside: BoolArray | None) -> Scores:
         """Return the scores of some items, of which it is known what is unusual, (n, columns)."""

@@ -133,9 +133,10 @@ class NetworkScorer:
 
 def _affine(features: FloatArray, layer: Layer) -> FloatArray:
     weight, bias = layer
-    outputs: FloatArray = features @ weight
-    outputs += bias
-    return outputs
+    # Output by output in memory: what comes after is done a whole column at a time.
+    outputs: FloatArray = weight.T @ features.T
+    outputs += bias[:, None]
+    return outputs.T
 
 
 def _relu_layers(features: FloatArray, layers: tuple[Layer, ...]) -> FloatArray:

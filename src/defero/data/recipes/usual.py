@@ -143,9 +143,13 @@ class UsualNumbers:
         return matrix
 
     def blocks(self, n_rows: int) -> Iterator[FloatArray]:
-        """Yield the rows, at most so many at a time; column by column in memory, which a product takes as well."""
+        """Yield the rows, at most so many at a time; column by column in memory, which a product takes as well.
+
+        A block lies where the one before was: it is to be used before the next one is asked for.
+        """
+        columns = np.empty((len(self.columns), min(n_rows, len(self))))
         for start in range(0, len(self), n_rows):
-            columns = np.empty((len(self.columns), min(n_rows, len(self) - start)))
+            block = columns[:, : len(self) - start]
             for place, values in enumerate(self.columns):
-                columns[place] = values[start : start + n_rows]
-            yield columns.T
+                block[place] = values[start : start + n_rows]
+            yield block.T
