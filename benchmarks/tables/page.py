@@ -1,5 +1,6 @@
 """The page, written from the trials."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from benchmarks.tables import bounds
@@ -7,7 +8,7 @@ from benchmarks.tables.outcome import System
 from benchmarks.tables.reach import Bounds, gain_rows, reach_section, why_section
 from benchmarks.tables.setting import Setting
 from benchmarks.tables.summary import DEFAULT, MODEL, WAYS, Table, Trials
-from benchmarks.tables.trial import PLAIN
+from benchmarks.tables.trial import PLAIN, Line
 from benchmarks.tables.verdicts import gain_kept, points, verdicts
 
 BEFORE = "before"
@@ -30,6 +31,17 @@ def page(trials: Trials, settings: Mapping[str, Setting], systems: Mapping[str, 
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def _other_machines(used: list[Line]) -> str:
+    """Say how many trials ran with another Python than the last one, on a machine of its own."""
+    pythons = [line["versions"]["python"] for line in used]
+    others = Counter(version for version in pythons if version != pythons[-1])
+    return "".join(
+        f" {count} of {len(used)} trials ran\nwith Python {version} on another machine, many at a time: their CPU "
+        "seconds are about twice as high."
+        for version, count in others.items()
+    )
+
+
 def _opening(table: Table) -> str:
     used = [line for key, line in table.trials.items() if key[3] in (table.tag, PLAIN)]
     commits = ", ".join(sorted({str(line["commit"]) for line in used if line["tag"] == table.tag})) or "none"
@@ -38,7 +50,7 @@ def _opening(table: Table) -> str:
     return f"""# Teams on tables
 
 `python -m benchmarks.tables`; up to {splits} splits, seeded from 0; our systems at {commits}; {versions};
-one thread, CPU seconds. Every trial is a line of `tables.jsonl`.
+one thread, CPU seconds. Every trial is a line of `tables.jsonl`.{_other_machines(used)}
 
 All systems see the same rows: 70 % to learn from and 30 % for the test, or as the set says. *default* is what
 `Study(cases).fit()` gives; it keeps some of the rows to learn from apart for its panels, the plain systems use all of

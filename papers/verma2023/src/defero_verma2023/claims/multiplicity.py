@@ -4,9 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from defero.core.several_tests import holm_adjusted
+from defero.metrics import holm
 from defero_verma2023.claims.verdict import CONFIRMED, CONTRADICTED, INCONCLUSIVE, Verdict
 
 SETTLED = (CONFIRMED, CONTRADICTED)
@@ -19,7 +17,7 @@ def corrected(all_verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """
     places = [place for place, one in enumerate(all_verdicts) if one.direction in (*SETTLED, INCONCLUSIVE)]
     p_values = [all_verdicts[place].p_value for place in places]
-    adjusted = holm_adjusted(np.array([1.0 if math.isnan(p) else p for p in p_values]))
+    adjusted = holm([1.0 if math.isnan(p) else p for p in p_values])
     by_place = dict(zip(places, adjusted.tolist(), strict=True))
     return tuple(
         replace(one, adjusted_p=by_place[place]) if one.direction in SETTLED else one
