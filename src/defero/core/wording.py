@@ -145,11 +145,28 @@ def nearest_name(name: str, candidates: Iterable[str]) -> str | None:
 
     >>> nearest_name("Beningn", ["benign", "malign"]), nearest_name("x", ["age"])
     ('benign', None)
+    >>> nearest_name("Benign lesion", ["malign lesion", "benign"])
+    'benign'
     """
     lowered = {candidate.casefold(): candidate for candidate in candidates}
     asked = name.casefold()
-    near = [asked] if asked in lowered else difflib.get_close_matches(asked, list(lowered), n=1, cutoff=0.6)
+    near = [asked] if asked in lowered else difflib.get_close_matches(asked, list(lowered), n=1, cutoff=0.85)
+    near = near or [one for one in lowered if share_words(asked, one)]
+    near = near or difflib.get_close_matches(asked, list(lowered), n=1, cutoff=0.6)
     return lowered[near[0]] if near else None
+
+
+_NOT = {"no", "non", "not", "without"}
+
+
+def share_words(name: str, other: str) -> bool:
+    """Return whether two names are probably one: all words of one are in the other, and none of them says "not".
+
+    >>> share_words("benign", "Benign lesion"), share_words("tumor", "no tumor"), share_words("grade 1", "grade 2")
+    (True, False, False)
+    """
+    first, second = ({*re.findall(r"\w+", text.casefold())} for text in (name, other))
+    return bool(first and second) and (first <= second or second <= first) and not (first ^ second) & _NOT
 
 
 def count_of(number: int, noun: str, plural: str | None = None) -> str:

@@ -11,7 +11,13 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.answers.alike import alike_class_notes, alike_expert_notes, alike_experts, alike_in_errors
+from defero.data.answers.alike import (
+    alike_class_notes,
+    alike_expert_notes,
+    alike_experts,
+    alike_in_errors,
+    one_sided_class_notes,
+)
 from defero.data.answers.bad_answers import bad_answers
 from defero.data.answers.class_codes import NO_CLASS, class_codes, matching_codes, parse_labels
 from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
@@ -85,7 +91,11 @@ def _from_wide(file: CaseFile) -> Cases:
         n_majority=0 if filled is None else int((filled.sources == MAJORITY).sum()),
         n_tied=0 if filled is None else filled.n_tied,
         first_row=first,
-        remarks=(*remarks, *_alike_notes(file, frame[label], experts, merge="put their answers into one column")),
+        remarks=(
+            *remarks,
+            *_alike_notes(file, frame[label], experts, merge="put their answers into one column"),
+            *one_sided_class_notes(table, source=source),
+        ),
     )
 
 
@@ -275,6 +285,7 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
             *strangers,
             *_left_out(has_label, file.name),
             *_alike_notes(file, labels, answers.expert_names, merge=record.merge),
+            *one_sided_class_notes(table, source=file.name),
         ),
     )
 

@@ -3,9 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+import numpy as np
+
 from defero.core.errors import Argument, Message
-from defero.core.wording import count_of, join_names, list_in_words
+from defero.core.table import ExpertTable
+from defero.core.wording import count_of, join_names, list_in_words, share_words
 from defero.data.answers.bad_answers import BadAnswersError
+
+LEAST_ANSWERS = 5
+"""From so many answers on it is no chance that a class is never among them."""
 
 _MARKS = str.maketrans("", "", "_-.")
 
@@ -55,6 +61,45 @@ def alike_expert_notes(names: Iterable[str], *, source: str, merge: str) -> list
         f"alone. To merge them, {merge}."
         for alike in alike_experts(names)
     ]
+
+
+def one_sided_class_notes(table: ExpertTable, *, source: str) -> list[str]:
+    """Say which classes are labels that nobody answers, or answers that are no label, with their likely pairs.
+
+    Two spellings that differ by a word, such as "benign" beside "benign lesion", are two classes: every answer to the
+    cases of one of them then counts as wrong. The one note says how to merge them.
+    """
+    n_cases = np.bincount(table.label_idx, minlength=table.n_classes)
+    n_given = np.bincount(table.coded.triplets().codes, minlength=table.n_classes)
+    n_there = np.bincount(table.label_idx, weights=table.answered, minlength=table.n_classes).astype(int)
+    names = [str(name) for name in table.classes.tolist()]
+    unanswered = [k for k in range(len(names)) if n_cases[k] and not n_given[k] and n_there[k] >= LEAST_ANSWERS]
+    no_label = [k for k in range(len(names)) if not n_cases[k] and n_given[k] >= LEAST_ANSWERS]
+    pairs = {k: _pair(k, names, n_given) for k in unanswered} | {k: _pair(k, names, n_cases) for k in no_label}
+    merged = {k: other for k, other in pairs.items() if other is not None}
+    written = [f"{names[k]!r} ({count_of(n_cases[k], 'case')})" for k in unanswered]
+    stray = [f"{names[k]!r} ({count_of(n_given[k], 'answer')})" for k in no_label if k in merged]
+    if not written and not stray:
+        return []
+    sentences = []
+    if written:
+        count = count_of(int(n_there[unanswered].sum()), "answer")
+        sentences.append(f"No expert ever answers {list_in_words(written)}: all {count} to these cases count as wrong.")
+    if stray:
+        sentences.append(f"No case has the label {list_in_words(stray)}: these answers count as wrong.")
+    if not merged:
+        last: tuple[object, ...] = (" If the experts write it in another way, merge the spellings with ",)
+        return [Message(f"{source}: {' '.join(sentences)}", *last, Argument("rename"), ".")]
+    others = [f"{names[k]!r} ({count_of(n_given[k], 'answer')})" for k in dict.fromkeys(merged.values()) if n_given[k]]
+    merge = join_names([f"from {names[k]!r} to {names[other]!r}" for k, other in merged.items()])
+    last = (f" The experts answer {list_in_words(others)}. If they mean the same class, merge them with ",)
+    return [Message(f"{source}: {' '.join(sentences)}", *last, Argument("rename"), f": {merge}.")]
+
+
+def _pair(k: int, names: list[str], counts: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> int | None:
+    """Return the most frequent other class that shares its words with class k; None where none does."""
+    alike = [other for other in np.flatnonzero(counts).tolist() if other != k and share_words(names[k], names[other])]
+    return max(alike, key=lambda other: counts[other], default=None)
 
 
 @contextmanager
