@@ -17,7 +17,7 @@ running: dict[str, str | None] = {"command": None}
 """Which command runs: some have options of their own for the same argument."""
 
 
-WITH_RENAME = ("fit", "evaluate", "report", "route")
+WITH_RENAME = ("fit", "evaluate", "report", "route", "add-expert")
 """Commands that take a mapping of spellings."""
 
 

@@ -16,13 +16,15 @@ from defero.data.answers.alike import (
     alike_expert_notes,
     alike_experts,
     alike_in_errors,
+    missing_class_notes,
     one_sided_class_notes,
 )
 from defero.data.answers.bad_answers import bad_answers
-from defero.data.answers.class_codes import NO_CLASS, class_codes, matching_codes, parse_labels
+from defero.data.answers.class_codes import NO_CLASS, class_codes, classes_of, matching_codes, parse_labels
 from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
 from defero.data.answers.log import AnswerLog, log_from_columns, table_from_long
 from defero.data.answers.read_log import join_answers, key_column, long_columns
+from defero.data.answers.spellings import Spellings, missing_answers, missing_answers_note, without_missing_answers
 from defero.data.case_file import CaseFile, Cases, check_case_file
 from defero.data.exports.export import EXPORTS
 from defero.data.exports.label_studio_results import Control
@@ -68,7 +70,9 @@ def _from_wide(file: CaseFile) -> Cases:
     frame = file.spellings.apply_to(frame, [file.label, *experts])
     named = _named(file, label=file.label, key=file.key, experts=experts)
     chosen, left_out = file.choose(frame, named)
+    frame, missing = without_missing_answers(frame, experts, file.classes)
     frame, label, filled, remarks = _with_labels(frame, file, experts)
+    frame, more = without_missing_answers(frame, experts, classes_of(frame[label], file.classes, source=source))
     with alike_in_errors(_label_counts(frame[label], file)):
         table = table_from_frame(
             frame,
@@ -93,6 +97,7 @@ def _from_wide(file: CaseFile) -> Cases:
         first_row=first,
         remarks=(
             *remarks,
+            *missing_answers_note(missing + more, source=source),
             *_alike_notes(file, frame[label], experts, merge="put their answers into one column"),
             *one_sided_class_notes(table, source=source),
         ),
@@ -256,6 +261,10 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
     items = record.items[has_label]
     labels = parse_labels(pd.Series(record.known.labels[has_label], index=items.index, dtype=object))
     answers, strangers = _of_experts(file, record.answers)
+    missing = missing_answers(
+        pd.Series(answers.answers, dtype=object), classes_of(labels, file.classes, source=file.name)
+    )
+    answers = answers.respelled(Spellings(dict.fromkeys(missing, "")))
     if file.classes is not None:  # a label that is no class is told with its own row
         _check_classes(labels, answers.take(has_label), record, file)
     with alike_in_errors(_label_counts(labels, file)):
@@ -283,6 +292,7 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
         remarks=(
             *record.notes,
             *strangers,
+            *missing_answers_note(missing, source=answers.source),
             *_left_out(has_label, file.name),
             *_alike_notes(file, labels, answers.expert_names, merge=record.merge),
             *one_sided_class_notes(table, source=file.name),
@@ -301,8 +311,10 @@ def _alike_notes(file: CaseFile, labels: "pd.Series[Any]", experts: tuple[str, .
     """Say which classes are probably one class, and which experts one person; of a team at work both are settled."""
     if file.team is not None:
         return ()
+    counts = _label_counts(labels, file)
     return (
-        *alike_class_notes(_label_counts(labels, file), source=file.name),
+        *alike_class_notes(counts, source=file.name),
+        *missing_class_notes(counts, source=file.name),
         *alike_expert_notes(experts, source=(file.answers or file.source).name, merge=merge),
     )
 

@@ -9,6 +9,7 @@ from defero.core.errors import Argument, Message
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names, list_in_words, share_words
 from defero.data.answers.bad_answers import BadAnswersError
+from defero.data.tables.cells import is_missing_spelling
 
 LEAST_ANSWERS = 5
 """From so many answers on it is no chance that a class is never among them."""
@@ -52,6 +53,20 @@ def alike_class_notes(counts: Mapping[object, int], *, source: str) -> list[str]
             )
         )
     return notes
+
+
+def missing_class_notes(counts: Mapping[object, int], *, source: str) -> list[str]:
+    """Say which labels, such as n/a, are read as a class though they usually mean that there is none."""
+    names = [str(name) for name in counts if is_missing_spelling(name) and str(name).casefold() != "none"]
+    return [
+        Message(
+            f"{source}: the label {name!r} ({count_of(counts[name], 'case')}) is read as a class; if it means that the "
+            "label is unknown, pass ",
+            Argument("blank", [name]),
+            ".",
+        )
+        for name in names
+    ]
 
 
 def alike_expert_notes(names: Iterable[str], *, source: str, merge: str) -> list[str]:

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import IntArray
-from defero.core.errors import TableError
+from defero.core.errors import Argument, TableError
 from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names, nearest_name
-from defero.data.tables.cells import quote_cell, row_number, text_of
+from defero.core.wording import count_of, join_names, list_in_words, nearest_name
+from defero.data.tables.cells import quote_cell, row_number, says_none, text_of
 
 MOST_LISTED = 20
 What = Literal["label", "answer"]
@@ -66,7 +66,8 @@ class BadAnswersError(TableError):
     def of(cls, bad: Iterable[BadAnswer], classes: Labels) -> "BadAnswersError":
         """List all spellings of one or several columns, the same spelling once."""
         answers = _merged(bad)
-        error = cls(_one(answers[0], classes) if len(answers) == 1 else _several(answers, classes))
+        listing = _one(answers[0], classes) if len(answers) == 1 else _several(answers, classes)
+        error = cls(listing, *_blank_offer(answers))
         error.answers = answers
         return error
 
@@ -125,6 +126,16 @@ def _merged(bad: Iterable[BadAnswer]) -> tuple[BadAnswer, ...]:
         earlier = merged.get(one.value)
         merged[one.value] = one if earlier is None else replace(earlier, count=earlier.count + one.count)
     return tuple(sorted(merged.values(), key=lambda one: -one.count))
+
+
+def _blank_offer(answers: Sequence[BadAnswer]) -> tuple[object, ...]:
+    """Name the option that reads spellings such as "unsure" as blank; nothing where no spelling is like that."""
+    values = [one.value for one in answers[:MOST_LISTED] if says_none(one.value)]
+    if not values:
+        return ()
+    verb = "means" if len(values) == 1 else "mean"
+    which = list_in_words([quote_cell(value) for value in values], most=MOST_LISTED)
+    return f" If {which} {verb} that there is no answer, pass ", Argument("blank", values), "."
 
 
 def _one(answer: BadAnswer, classes: Labels) -> str:

@@ -1,5 +1,6 @@
 """Other spellings of answers: values that mean none, and a mapping from what is written to what is meant."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,10 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.errors import Argument, InputError
+from defero.core.errors import Argument, InputError, Message
+from defero.core.labels import Labels
+from defero.core.wording import count_of, list_in_words
 from defero.data.answers.bad_answers import BadAnswersError
-from defero.data.answers.class_codes import distinct_cells
-from defero.data.tables.cells import is_blank, text_of
+from defero.data.answers.class_codes import NO_CLASS, distinct_cells, matching_codes
+from defero.data.tables.cells import is_blank, is_missing_spelling, text_of
 from defero.data.tables.csv_lines import as_meant
 from defero.data.tables.read import read_frame
 from defero.data.tables.write import write_decisions
@@ -94,6 +97,43 @@ class Spellings:
             return cell
         text = self.meant.get(_written(cell), self.meant.get(text_of(cell)))
         return cell if text is None else text or None
+
+
+def missing_answers(column: "pd.Series[Any]", classes: Labels) -> Counter[str]:
+    """Count the answers (n,) that pandas reads as missing, such as n/a, by their spelling; a class is never one.
+
+    >>> missing_answers(pd.Series(["n/a", "none", "b", None]), np.array(["b", "none"]))
+    Counter({'n/a': 1})
+    """
+    cells = column[matching_codes(column, classes) == NO_CLASS].tolist()
+    return Counter(cell.strip() for cell in cells if is_missing_spelling(cell))
+
+
+def without_missing_answers(
+    frame: pd.DataFrame, columns: Sequence[str], classes: Labels | None
+) -> tuple[pd.DataFrame, Counter[str]]:
+    """Return a frame in which such answers are blank, and their counts; unchanged where no class is known yet."""
+    counts: Counter[str] = Counter()
+    if classes is not None:
+        for name in columns:
+            counts += missing_answers(frame[name], classes)
+    return Spellings(dict.fromkeys(counts, "")).apply_to(frame, columns), counts
+
+
+def missing_answers_note(counts: Counter[str], *, source: str) -> tuple[str, ...]:
+    """Say how many answers were read as none, and what to do if that is wrong."""
+    if not counts:
+        return ()
+    written = list_in_words([f"{value!r} ({count:,})" for value, count in counts.most_common()])
+    is_read = "is read as no answer" if counts.total() == 1 else "are read as no answer"
+    return (
+        Message(
+            f"{source}: {count_of(counts.total(), 'answer')} {is_read}: {written}. If one of these is a class, map it "
+            "to that class with ",
+            Argument("rename"),
+            ".",
+        ),
+    )
 
 
 def _written(cell: object) -> str:

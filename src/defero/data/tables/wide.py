@@ -12,6 +12,7 @@ from defero.core.labels import MISSING
 from defero.core.table import ExpertTable
 from defero.data.answers.bad_answers import What
 from defero.data.answers.class_codes import as_answers, class_codes, classes_of, matching_codes, parse_labels
+from defero.data.answers.spellings import without_missing_answers
 from defero.data.tables.cells import column_names, row_number
 from defero.data.tables.formats import first_row as first_row_of
 from defero.data.tables.formats import table_format
@@ -39,6 +40,7 @@ def read_table(
         The column with the truth; it has a value in every row.
     expert_names : sequence of str
         One column per expert; blank = not asked. An answer is one of the labels; 1, 1.0 and "1" are the same answer.
+        What pandas reads as missing, such as "n/a", is blank unless it is a class.
     features : sequence of str, optional
         Else every column that is left.
     key : str, optional
@@ -102,6 +104,7 @@ def table_from_frame(
     if blank.any():
         row = row_number(frame, int(np.argmax(blank)), first_row=first_row)
         raise TableError(f"{source}: row {row}, column {label}: the label is blank; fill it in or drop the row.")
+    frame, _ = without_missing_answers(frame, expert_names, known)
     columns: dict[str, What] = {label: "label", **dict.fromkeys(expert_names, "answer")}
     codes = class_codes(frame, columns, known, source=source, first_row=first_row)
     answers = {name: as_answers(codes[name], known) for name in expert_names}

@@ -11,6 +11,7 @@ from defero.core.errors import Argument, InputError
 from defero.core.labels import MISSING
 from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.read_log import join_answers, long_columns
+from defero.data.answers.spellings import missing_answers_note, without_missing_answers
 from defero.data.case_file import TableSource
 from defero.data.tables.read import NoRowsError
 from defero.router import Router
@@ -63,6 +64,7 @@ def answers_so_far(
     )
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
     frame = spellings.apply_to(frame, [columns.answer])
+    frame, missing = without_missing_answers(frame, [columns.answer], router.classes)
     joined = join_answers(
         keys,
         frame,
@@ -86,4 +88,4 @@ def answers_so_far(
     if len(joined):
         with spellings.in_errors():
             answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(router.classes)
-    return AnswersSoFar(answer_idx, joined.notes())
+    return AnswersSoFar(answer_idx, (*missing_answers_note(missing, source=log.name), *joined.notes()))
