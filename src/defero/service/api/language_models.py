@@ -16,6 +16,7 @@ from defero.service.outward.chat import PromptError, names_in
 from defero.service.outward.requesting import check_named
 from defero.service.problems import Problem
 from defero.service.store.saved_views import read_language_models
+from defero.service.views.language_models import LanguageModel
 
 router = APIRouter(tags=["language models"])
 InOffice = Annotated[Office, Depends(office_of)]
@@ -27,7 +28,7 @@ def get_language_models(office: InOffice) -> dict[str, Any]:
     """Return the experts that are language models, and whether their calls fail."""
     with office.database.read() as connection:
         models = read_language_models(connection)
-    return {"language_models": [_shown(vars(one)) for one in models.values()]}
+    return {"language_models": [_shown(one, now=office.clock()) for one in models.values()]}
 
 
 @router.put("/v1/language-models/{person}", response_model=LanguageModelOut, responses=responses(404, 409))
@@ -39,7 +40,7 @@ async def set_language_model(request: Request, person: Id, body: LanguageModelIn
     except PromptError as error:
         raise Problem(422, str(error)) from error
     reply = await done(office, SetLanguageModel(person, body.model_dump(), caller_of(request).person))
-    return plain(_shown(reply))
+    return plain(_shown(LanguageModel.from_dict(reply), now=office.clock()))
 
 
 @router.delete("/v1/language-models/{person}", responses=responses(404))
@@ -48,7 +49,8 @@ async def end_language_model(request: Request, person: Id, office: InOffice) -> 
     return plain(await done(office, EndLanguageModel(person, caller_of(request).person)))
 
 
-def _shown(model: dict[str, Any]) -> dict[str, Any]:
-    """Return a language model with whether its key is there; never the key."""
-    variable = model["key_variable"]
-    return {**model, "key_is_set": not variable or bool(os.environ.get(variable))}
+def _shown(model: LanguageModel, *, now: float) -> dict[str, Any]:
+    """Return a language model with what it has cost today and whether its key is there; never the key."""
+    members = {name: value for name, value in vars(model).items() if name in LanguageModelOut.model_fields}
+    key_is_set = not model.key_variable or bool(os.environ.get(model.key_variable))
+    return {**members, "paid_today": model.paid_today(now), "key_is_set": key_is_set}
