@@ -165,8 +165,8 @@ def spelling(command: str | None) -> "Any":
     >>> spell = spelling("route")
     >>> spell(Argument("majority_label", True)), spell(Argument("fees", {"ann": 0.5}))
     ('--majority-label', '--fee ann=0.5')
-    >>> spell(Argument("fees", {"ann": "@price"}))
-    '--fee ann=@price'
+    >>> spell(Argument("fees", {"ann": "@price"})), spell(Argument("groups", "case id"))
+    ('--fee ann=@price', "--group 'case id'")
     >>> spell(Argument("blank", ["n/a", "<1"]))
     "--blank n/a --blank '<1'"
     >>> spell(Argument("expert_names", [])), spelling("add-expert")(Argument("annotator"))
@@ -184,7 +184,7 @@ def spelling(command: str | None) -> "Any":
             return " ".join(f"{option} {name}={one}" for name, one in amounts.items())
         if isinstance(value, list | tuple):
             return " ".join(f"{option} {shlex.quote(str(one))}" for one in value) or f"{option} ''"
-        return f"{option} {value}"
+        return f"{option} {shlex.quote(str(value))}"
 
     return spell
 

@@ -15,7 +15,7 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import TableError
 from defero.core.labels import is_missing
-from defero.core.wording import did_you_mean, join_names, list_in_words
+from defero.core.wording import did_you_mean, join_names, list_in_words, nearest_name
 
 Kind = Literal["number", "text", "date", "empty", "other"]
 
@@ -211,8 +211,12 @@ def column_names(frame: Any, *, source: str) -> dict[str, Any]:
 def no_such_column(name: str, columns: Sequence[str], *, source: str, role: str) -> TableError:
     """Return the error for a column that the table does not have."""
     offer, header = did_you_mean(name, columns), no_header_hint(columns)
+    written = [f'"{column}"' if "," in column else column for column in columns]
+    near = nearest_name(name, columns)
+    quotes = " In a list of names, put a name with a comma in double quotes." if near and "," in near else ""
     return TableError(
-        f"{source}: no column {name!r} for {role}{offer} The columns are {join_names(columns, most=30)}.{header}"
+        f"{source}: no column {name!r} for {role}{offer}{quotes} "
+        f"The columns are {join_names(written, most=30)}.{header}"
     )
 
 
