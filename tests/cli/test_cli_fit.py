@@ -132,7 +132,7 @@ def test_a_near_miss_is_offered(folder, cases):
         ),
         (["--min-answers", "0"], "Invalid value for '--min-answers'"),
         (["--loss", "hinge"], "--loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
-        (["--key", "site"], "every row needs its own key. A value that several rows share names a group"),
+        (["--key", "site"], "every row needs its own key. A column whose values repeat"),
         (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--seed", "4294967296"], "Invalid value for '--seed': Input should be less than or equal to 4294967295"),
         (["--seed", "99999999999999999999"], "Invalid value for '--seed'"),

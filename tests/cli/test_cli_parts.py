@@ -105,7 +105,7 @@ def test_times_that_are_none_are_told(folder):
         "defero: cases.csv: column visit: rows of equal time stay together, which leaves none"
     )
     both = fit(*FIT, "--time", "age", "--group", "site", table="cases.csv")
-    assert both.err.startswith("defero: --group and --time cannot both be kept")
+    assert both.err.startswith("defero: --group and --time cannot be combined")
     assert (
         "column 'age' is named as the time and as the split"
         in fit(*FIT, "--time", "age", "--split", "age", table="cases.csv").err

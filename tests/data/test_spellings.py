@@ -74,7 +74,7 @@ def test_a_log_and_labels_are_respelled_too(tmp_path):
     [
         ("from,to\na,x\na,y\n", "'a' is renamed in two ways"),
         ("from,to\n,x\n", "column from is blank"),
-        ("a\n1\n", "no column 'from'"),
+        ("a\n1\n", "needs the columns from and to, got a"),
     ],
 )
 def test_a_wrong_mapping_is_told(tmp_path, text, fact):

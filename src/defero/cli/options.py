@@ -155,6 +155,7 @@ _SPELLINGS = {
 _SPELLINGS_OF = {
     "add-expert": {"annotator": "--expert-column", "name": "--expert"},
     "fit": {"images": "TABLE", "model": "--net"},
+    "datasets": {"name": "NAME"},
 }
 
 

@@ -32,10 +32,11 @@ def join_names(values: Iterable[object], *, most: int = 12) -> str:
     'benign, malign'
     >>> join_names(range(15), most=3)
     '0, 1, 2, ... (15 in all)'
-    >>> join_names(["a\nname"])
-    'a name'
+    >>> join_names(["a\nname", "Chen, Li"])
+    'a name, "Chen, Li"'
     """
     texts = [printable(" ".join(str(value).split())) for value in values]
+    texts = [f'"{text}"' if ", " in text else text for text in texts]
     if len(texts) <= most:
         return ", ".join(texts)
     return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"

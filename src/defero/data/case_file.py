@@ -58,6 +58,8 @@ class TableSource:
         none = BlankCells() if blanks is None else blanks
         if isinstance(table, pd.DataFrame):
             return cls(table.reset_index(drop=True).rename(columns=str), name, blanks=none)
+        if not isinstance(table, str | PathLike):
+            raise InputError(f"must be a path or a DataFrame, got {type(table).__name__}.", argument=name)
         return cls(Path(table), str(table), inside, none)
 
     @property

@@ -20,7 +20,14 @@ from defero.data.answers.alike import (
     one_sided_class_notes,
 )
 from defero.data.answers.bad_answers import bad_answers
-from defero.data.answers.class_codes import NO_CLASS, class_codes, classes_of, matching_codes, parse_labels
+from defero.data.answers.class_codes import (
+    NO_CLASS,
+    class_codes,
+    classes_of,
+    matching_codes,
+    parse_labels,
+    whole_labels,
+)
 from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
 from defero.data.answers.log import AnswerLog, log_from_columns, table_from_long
 from defero.data.answers.read_log import join_answers, key_column, long_columns
@@ -73,7 +80,7 @@ def _from_wide(file: CaseFile) -> Cases:
     frame, missing = without_missing_answers(frame, experts, file.classes)
     frame, label, filled, remarks = _with_labels(frame, file, experts)
     frame, more = without_missing_answers(frame, experts, classes_of(frame[label], file.classes, source=source))
-    with alike_in_errors(_label_counts(frame[label], file)):
+    with alike_in_errors(_label_counts(frame[label], file), classes_are_labels=file.classes is None):
         table = table_from_frame(
             frame,
             source=source,
@@ -110,14 +117,15 @@ def _with_labels(
     """Return the rows that have a label, the label's column, the labels with majorities, and what was left out."""
     if file.majority:
         frame, label, filled = _with_majority(frame, file, experts)
-        remarks = _left_out(_labelled(filled), file.name)
+        has_label = _labelled(filled)
+        remarks = _left_out(has_label, file.name)
     else:
         assert file.label is not None  # check_case_file
         label, filled, has_label = file.label, None, _filled(frame[file.label], file)
         frame, remarks = frame[has_label], _left_out(has_label, file.name)
-    if file.source.is_text:
+    if file.source.is_text or not all(has_label):
         frame = frame.copy(deep=False)
-        frame[label] = parse_labels(frame[label])
+        frame[label] = parse_labels(frame[label]) if file.source.is_text else whole_labels(frame[label])
     return frame, label, filled, remarks
 
 
@@ -267,7 +275,7 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
     answers = answers.respelled(Spellings(dict.fromkeys(missing, "")))
     if file.classes is not None:  # a label that is no class is told with its own row
         _check_classes(labels, answers.take(has_label), record, file)
-    with alike_in_errors(_label_counts(labels, file)):
+    with alike_in_errors(_label_counts(labels, file), classes_are_labels=file.classes is None):
         table = table_from_long(
             items,
             answers.take(has_label),

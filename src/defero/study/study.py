@@ -16,7 +16,7 @@ from defero.router import Router, try_out
 from defero.router.judge import terms_of
 from defero.router.rows.seen import Fingerprints
 from defero.study.absent import available_without
-from defero.study.fitting.checks import check_cases, check_test_share, checked_parts
+from defero.study.fitting.checks import check_cases, check_seed, check_test_share, checked_parts
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team
 from defero.study.fitting.notes import class_counts, sizes_sentence
@@ -91,8 +91,10 @@ class Study(Preformatted, TeamAtWork):
     ) -> None:
         check_cases(cases)
         check_test_share(test_share, split=split)
+        check_seed(random_state)
         self.team, self.name, self.random_state = team, name, random_state
-        self.cuts = {"groups": groups, "time": time, "split": split}
+        cuts = {"groups": groups, "time": time, "split": split}
+        self.cuts = {cut: None if column is None else str(column) for cut, column in cuts.items()}
         self.notes: list[str] = []
         self._choices: FitChoices | None = None
         self._seen: Mapping[str, Fingerprints] | None = None

@@ -118,13 +118,18 @@ def _pair(k: int, names: list[str], counts: "np.ndarray[tuple[int], np.dtype[np.
 
 
 @contextmanager
-def alike_in_errors(counts: Mapping[object, int]) -> Iterator[None]:
-    """Let an error about bad answers remember which classes are probably one: the rarer spelling to the other."""
+def alike_in_errors(counts: Mapping[object, int], *, classes_are_labels: bool) -> Iterator[None]:
+    """Let an error about bad answers remember which classes are probably one: the rarer spelling to the other.
+
+    If the classes are the labels of this table and no answer is one of them, the error asks for the right column.
+    """
     try:
         yield
     except BadAnswersError as error:
         error.alike = {name: names[0] for names in alike_classes(counts) for name in names[1:]}
-        raise
+        if not classes_are_labels or error.n_good != 0:
+            raise
+        raise error.with_more(" No answer is one of the labels; is ", Argument("label"), " the right column?") from None
 
 
 def _groups(spelled: Iterable[tuple[str, str]]) -> list[list[str]]:

@@ -27,6 +27,7 @@ class BadAnswer:
     value : str
         As written.
     what : "label" or "answer"
+        Of the first cell.
     count : int
         How many cells have it.
     source, row, column : str, int, str
@@ -35,6 +36,8 @@ class BadAnswer:
         The class that was probably meant.
     unit : str
         What `row` counts: "row", or "task".
+    mixed : bool
+        Whether labels and answers have it.
     """
 
     value: str
@@ -45,6 +48,7 @@ class BadAnswer:
     column: str
     suggestion: str | None = None
     unit: str = "row"
+    mixed: bool = False
 
     @property
     def offer(self) -> str:
@@ -55,12 +59,14 @@ class BadAnswer:
 class BadAnswersError(TableError):
     """Some answers or labels are none of the classes; `answers` has every spelling once.
 
-    `alike` has classes that differ in capitals or blanks alone: from the rarer spelling to the other.
+    `alike` has classes that differ in capitals or blanks alone: from the rarer spelling to the other. `n_good` counts
+    the answers that are a class, where that is known.
     """
 
     answers: tuple[BadAnswer, ...] = ()
     renamed: Mapping[str, str] = MappingProxyType({})
     alike: Mapping[str, str] = MappingProxyType({})
+    n_good: int | None = None
 
     @classmethod
     def of(cls, bad: Iterable[BadAnswer], classes: Labels) -> "BadAnswersError":
@@ -69,6 +75,12 @@ class BadAnswersError(TableError):
         listing = _one(answers[0], classes) if len(answers) == 1 else _several(answers, classes)
         error = cls(listing, *_blank_offer(answers))
         error.answers = answers
+        return error
+
+    def with_more(self, *pieces: object) -> "BadAnswersError":
+        """Return the same error with more at the end of its message."""
+        error = type(self)(*self.pieces, *pieces)
+        error.answers, error.renamed, error.alike, error.n_good = self.answers, self.renamed, self.alike, self.n_good
         return error
 
     def mapping(self) -> dict[str, str]:
@@ -124,7 +136,10 @@ def _merged(bad: Iterable[BadAnswer]) -> tuple[BadAnswer, ...]:
     merged: dict[str, BadAnswer] = {}
     for one in bad:
         earlier = merged.get(one.value)
-        merged[one.value] = one if earlier is None else replace(earlier, count=earlier.count + one.count)
+        if earlier is not None:
+            mixed = earlier.mixed or one.what != earlier.what
+            one = replace(earlier, count=earlier.count + one.count, mixed=mixed)
+        merged[one.value] = one
     return tuple(sorted(merged.values(), key=lambda one: -one.count))
 
 
@@ -155,7 +170,8 @@ def _several(answers: Sequence[BadAnswer], classes: Labels) -> str:
     sentences = []
     for one in answers[:MOST_LISTED]:
         where = f"{one.source}, " if len(sources) > 1 else ""
-        times = f"{count_of(one.count, one.what)}, first in {where}{one.unit} {one.row}, column {one.column}"
+        count = count_of(one.count, "cell" if one.mixed else one.what)
+        times = f"{count}, first in {where}{one.unit} {one.row}, column {one.column}"
         sentences.append(f"{quote_cell(one.value)}: {times}{one.offer}")
     if len(answers) > MOST_LISTED:
         sentences.append(f"... and {len(answers) - MOST_LISTED} more.")

@@ -13,7 +13,7 @@ import pandas as pd
 
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import Labels
-from defero.core.wording import count_of, list_in_words
+from defero.core.wording import count_of, join_names, list_in_words
 from defero.data.answers.bad_answers import BadAnswersError
 from defero.data.answers.class_codes import NO_CLASS, distinct_cells, matching_codes
 from defero.data.tables.cells import is_blank, is_missing_spelling, text_of
@@ -142,7 +142,10 @@ def _written(cell: object) -> str:
 
 def read_rename(path: str | PathLike[str]) -> dict[str, str]:
     """Read a table with the columns from and to; a blank cell in to means none."""
-    head = read_frame(path, columns=[FROM, TO], as_text=[FROM, TO])
+    head = read_frame(path, as_text=[FROM, TO])
+    if not {FROM, TO} <= {*head.columns}:
+        columns = join_names(head.columns, most=30)
+        raise InputError(Argument("rename", str(path)), f": needs the columns {FROM} and {TO}, got {columns}.")
     mapping: dict[str, str] = {}
     for written, meant in zip(head[FROM].tolist(), head[TO].tolist(), strict=True):
         if is_blank(written):

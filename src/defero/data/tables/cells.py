@@ -211,12 +211,11 @@ def column_names(frame: Any, *, source: str) -> dict[str, Any]:
 def no_such_column(name: str, columns: Sequence[str], *, source: str, role: str) -> TableError:
     """Return the error for a column that the table does not have."""
     offer, header = did_you_mean(name, columns), no_header_hint(columns)
-    written = [f'"{column}"' if "," in column else column for column in columns]
     near = nearest_name(name, columns)
     quotes = " In a list of names, put a name with a comma in double quotes." if near and "," in near else ""
     return TableError(
         f"{source}: no column {name!r} for {role}{offer}{quotes} "
-        f"The columns are {join_names(written, most=30)}.{header}"
+        f"The columns are {join_names(columns, most=30)}.{header}"
     )
 
 

@@ -53,6 +53,8 @@ def read_table(
     ExpertTable
         Features and answers as DataFrames; in a message, rows are numbered as `first_row` says.
     """
+    if not isinstance(expert_names, str):  # columns of a DataFrame may be numbered
+        label, expert_names = str(label), [str(name) for name in expert_names]
     if isinstance(path, pd.DataFrame):
         frame, source, first = path, "table", 0
     else:

@@ -1,5 +1,6 @@
 """What `Study` refuses: cases that nothing can be learned from."""
 
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from defero.core.errors import Argument, InputError, TableError
@@ -13,6 +14,7 @@ from defero.study.fitting.parts import TEST, four_parts
 if TYPE_CHECKING:
     from defero.core import ExpertTable
 
+MOST_SEED = 2**32 - 1
 LEAST_LEARN, LEAST_CASES = 10, 20
 """Two cases for each of the five folds that training looks at, and as many more for the other three parts."""
 
@@ -34,6 +36,14 @@ def check_test_share(test_share: float | None, *, split: str | None) -> None:
     if test_share is not None and split is not None:
         raise InputError(
             f": the column {split} says which cases are for the test; leave one of them out.", argument="test_share"
+        )
+
+
+def check_seed(random_state: object) -> None:
+    """Refuse a seed that NumPy and scikit-learn do not take."""
+    if not isinstance(random_state, Integral) or not 0 <= int(random_state) <= MOST_SEED:
+        raise InputError(
+            f"must be a whole number from 0 to {MOST_SEED}, got {random_state!r}.", argument="random_state"
         )
 
 

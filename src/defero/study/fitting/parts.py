@@ -58,7 +58,7 @@ def four_parts(
             Argument("groups"),
             " and ",
             Argument("time"),
-            " cannot both be kept: a group may go on for long; pass one of them.",
+            " cannot be combined: the cases of one group can lie in two periods. Pass one of them.",
         )
     cutter = _Cutter(
         label_idx=cases.table.label_idx,
