@@ -8,6 +8,7 @@ from defero import InputError, Study, read_cases, read_table
 from defero.core.wording import join_names
 from defero.data.answers.bad_answers import BadAnswersError
 from defero.data.answers.spellings import read_rename
+from defero.data.tables.bad_cells import BadCell, BadCells
 
 ASK = {"label": "truth", "expert_names": ["al"]}
 
@@ -78,3 +79,21 @@ def test_a_capacity_without_names_is_told():
 
 def test_a_name_with_a_comma_is_quoted_in_a_list():
     assert join_names(["Chen, Li", "bo", "1,200"]) == '"Chen, Li", bo, 1,200'
+
+
+def test_many_bad_cells_are_named_by_the_most_frequent_spellings():
+    bad = BadCells()
+    bad.add(BadCell(row, "size", f"{row % 14},5", "is not a number") for row in range(30))
+    message = str(bad.error("t.csv"))
+    assert "column size: '0,5' (3 cells), '1,5' (3 cells), '2,5' (2 cells)" in message
+    assert "'7,5' (2 cells) and 12 other cells are not numbers, first in row 0" in message
+    assert message.count(",5'") == 8
+
+
+def test_a_newcomer_whose_name_is_like_that_of_an_expert_is_told():
+    study = Study(read_cases(cases(80), **ASK), random_state=0)
+    study.fit(net="linear", loss="softmax")
+    newcomer = study.add_expert("Al", cases(40, size=range(100, 140), Al=[0, 1] * 20))
+    assert any("the experts al, Al may be one person" in note for note in newcomer.notes)
+    other = study.add_expert("bo", cases(40, size=range(200, 240), bo=[0, 1] * 20))
+    assert not any("one person" in note for note in other.notes)

@@ -9,6 +9,7 @@ import pandas as pd
 from defero.core import ExpertTable
 from defero.core.errors import Argument, Message, TableError
 from defero.core.wording import count_of, join_names, percent
+from defero.data.answers.alike import alike_expert_notes, alike_experts
 from defero.data.case_file import Cases, Table
 from defero.data.recipes.pictures import PictureRecipe
 from defero.router import Router
@@ -197,6 +198,8 @@ def describe_newcomer(
         warnings.simplefilter("ignore")
         anybody = before.copy().add_expert(name, None, None, None)
     majority = cases.majority_sentence()
+    same_person = [one for names in alike_experts(after.expert_names) if name in names for one in names]
+    alike = alike_expert_notes(same_person, source=cases.source, merge="fit the team again with one name for both")
     return Newcomer(
         name=name,
         others=before.expert_names,
@@ -209,7 +212,7 @@ def describe_newcomer(
         min_answers=after.min_answers,
         panels=panels,
         rows_kept=after.rows_key is None,
-        notes=(*cases.notes, *notes, *([] if majority is None else [majority])),
+        notes=(*cases.notes, *alike, *notes, *([] if majority is None else [majority])),
     )
 
 
