@@ -34,9 +34,11 @@ def test_it_trains_judges_and_saves(tmp_path_factory):
     assert re.search(r"site: 4 categories \(.*trunk.*\)\.", printed)
     assert "case: " not in printed
     assert "On 32 held-out cases (95 % intervals):" in printed
-    assert "Only recorded answers can be asked for:" in printed
+    assert "Only recorded answers can be used:" in printed
     assert printed.endswith(f"Next: defero route {folder / 'model'} NEW_CASES --out decisions.csv\n")
-    assert re.search(r"Promised at least 90\.0 %, kept \d+\.\d % \(.*\)\. \d+ cases would be deferred if", printed)
+    assert re.search(
+        r"Promised at least 90\.0 %, kept \d+\.\d % \(.*\)\. If everybody could be asked, \d+ cases", printed
+    )
     router = Router.load(folder / "model")
     assert {"fit", "calibrate", "conformalize"} < set(router.seen)
     assert router.panel.predictor.alpha == 0.1

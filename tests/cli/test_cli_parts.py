@@ -69,8 +69,8 @@ def test_no_group_is_in_two_parts(folder):
     few = fit(*FIT, "--group", "site", table="cases.csv", out="few")
     assert "no site is in two parts" in few.out
     assert (
-        "note: of 4 values of site, the cases to learn from have 1, those to calibrate 1, to conformalize 1, and the "
-        "test has 1: of so few, another site may fare quite differently.\n"
+        "note: there are 4 values of site: 1 in the cases to learn from, 1 to calibrate, 1 to conformalize and 1 in "
+        "the test. With so few, the figures may not hold for another site.\n"
     ) in few.err
     assert "values of patient" not in result.err
     assert Router.load("few").facts.groups == "site"

@@ -354,13 +354,13 @@ def check_case_file(file: CaseFile) -> None:
         return
     if file.answers is None and file.expert_names is None and file.team is None:
         raise InputError(
-            f"{file.name}: who answered? ",
+            f"{file.name}: no experts are named; pass ",
             Argument("expert_names"),
-            " names the experts' columns, ",
+            " with the columns of their answers, or ",
             Argument("answers"),
-            " the log with one row per answer; ",
+            " with a log of one answer per row. ",
             Argument("expert_names", []),
-            " learns a model alone.",
+            " fits a model without experts.",
         )
     if file.label is None and not file.majority:
         raise InputError(

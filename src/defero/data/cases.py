@@ -10,7 +10,7 @@ import pandas as pd
 
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
-from defero.core.wording import did_you_mean, join_names
+from defero.core.wording import count_of, did_you_mean, join_names
 from defero.data.answers.alike import (
     alike_class_notes,
     alike_expert_notes,
@@ -358,7 +358,7 @@ def _of_experts(file: CaseFile, answers: AnswerLog) -> tuple[AnswerLog, tuple[st
         )
     others = len(known - set(wanted or ()))
     if file.team is None:
-        note = f"{answers.source}: answers of {others} other{'s' if others > 1 else ''} are not looked at."
+        note = f"{answers.source}: answers of {count_of(others, 'other expert')} are not used."
     else:
         who = "1 person who is" if others == 1 else f"{others} people who are"
         alike = alike_experts([*file.team, *sorted(known - set(file.team))])

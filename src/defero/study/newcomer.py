@@ -90,11 +90,10 @@ class Newcomer:
         beside = f" joins {join_names(self.others, most=6)}" if self.others else " joins"
         share = f", {self.right} of them right ({percent(self.right / self.answers)})" if self.answers else ""
         gave = count_of(self.answers, "answer")
-        here, anybody = (f"{mean:.2f}, give or take {sd:.2f}" for mean, sd in (self.believed, self.population))
+        here, anybody = (f"{mean:.2f} (standard deviation {sd:.2f})" for mean, sd in (self.believed, self.population))
         lines = [
             f"{self.name}{beside}: {gave} to the {self.rows} cases of {self.table}{share}.",
-            f"On these cases the model takes them to be right with probability {here} a case; somebody of whom "
-            f"nothing is known, {anybody}.",
+            f"Their mean P(right) on these cases: {here}. Without any answers it would be {anybody}.",
             "They can be asked from now on."
             if self.answers >= self.min_answers
             else f"With fewer than {self.min_answers} answers they are not asked alone; add more to change that.",
@@ -115,8 +114,8 @@ class Newcomer:
             return []
         cases, count = ("case", "counts") if self.answers == 1 else ("cases", "count")
         used = (
-            f"{self.answers} {cases} that they answered now {count} as used, and evaluate and report leave them out: "
-            f"keep other answers of {self.name} back to judge them by."
+            f"{self.answers} {cases} that they answered {count} as used now: evaluate and report leave them out. "
+            f"Keep other answers of {self.name} for the test."
         )
         if not self.rows_kept:
             used = (
