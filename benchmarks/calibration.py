@@ -10,12 +10,12 @@ from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.metrics.probabilities.binned import (
     adaptive_calibration_error,
     expected_calibration_error,
+    reliability_bins,
     squared_calibration_error,
 )
 from defero.metrics.probabilities.decision_calibration import decision_calibration
 from defero.metrics.probabilities.groups import calibration_by_group
 from defero.metrics.probabilities.proper_scores import brier_parts, brier_score
-from defero.metrics.probabilities.reliability import reliability_bins
 from defero.metrics.probabilities.smooth import smooth_calibration_error, smooth_calibration_interval
 
 

@@ -115,6 +115,27 @@ def fit_two_stage(classes: Learner | None, expert: Learner | None, split: Split)
     return team, f"{sum(skill is not None for skill in skills)} of {len(skills)} experts have a model of their own"
 
 
+def shares_by_class(train: Rows, n_classes: int) -> FloatArray:
+    """Return how often each expert was right on each class, (J, K), with four answers at their share over all."""
+    of_class = train.label_idx[:, None] == np.arange(n_classes)
+    right = (train.correct & train.observed).T.astype(float) @ of_class
+    return (right + 4 * shares(train)[:, None]) / (train.observed.T.astype(float) @ of_class + 4)
+
+
+def fit_plug_in(split: Split) -> tuple[Team, str]:
+    """Learn the classes by logistic regression; P(right) is the mean share of the classes, by how likely they are."""
+    train, share = split.train, shares_by_class(split.train, split.n_classes)
+    features, _ = with_categories(train.features, train.features)
+    model = logistic(features).fit(features, train.label_idx)
+
+    def team(test: Rows) -> Outcome:
+        _, shown = with_categories(train.features, test.features)
+        class_proba = _class_proba(model, shown, split.n_classes)
+        return choose(class_proba, class_proba @ share.T, test)
+
+    return team, "shares by class"
+
+
 def fit_model_alone(split: Split) -> tuple[Team, str]:
     """Learn the classes alone."""
     train = split.train
@@ -149,6 +170,7 @@ SYSTEMS = (
     System("plain boosted", partial(fit_two_stage, boosted, boosted), plain=True),
     System("plain boosted, small trees", partial(fit_two_stage, boosted_classes_small, boosted_small), plain=True),
     System("logistic two-stage", partial(fit_two_stage, None, None), plain=True),
+    System("logistic, shares by class", fit_plug_in, plain=True),
     System("model alone", fit_model_alone),
     System("best expert", fit_best_expert),
 )

@@ -132,7 +132,7 @@ def test_verdicts_fail_where_they_should(default, promised, kind, failing):
 
 
 def test_every_set_has_its_own_name_and_note():
-    assert len(SETTINGS) == 18 + 3 + 3 + 5 + 2
+    assert len(SETTINGS) == 18 + 3 + 3 + 5 + 3 + 2
     assert all(setting.note for setting in SETTINGS.values())
 
 

@@ -17,11 +17,11 @@ import pytest
 import uvicorn
 from looking import CONTRASTS, OVERFLOWING, run
 
-from defero.service.access.links import issue_link
 from defero.service.access.shell import Shell
-from defero.service.flow.add_cases import AddCases
-from defero.service.flow.answer import GiveAnswer
-from defero.service.flow.outcome import GiveOutcomes
+from defero.service.access.signing import issue_link
+from defero.service.flow.answers import GiveAnswer
+from defero.service.flow.cases import AddCases
+from defero.service.flow.outcomes import GiveOutcomes
 from defero.service.office import Office
 from defero.service.pages.site import make_site
 from defero.service.store.saved_views import open_ledger

@@ -5,8 +5,8 @@ import pytest
 
 from defero import read_cases
 from defero.core import ExpertTable
-from defero.data.answers.alike import alike_classes, alike_experts, one_sided_class_notes
 from defero.data.answers.bad_answers import BadAnswersError
+from defero.data.answers.spellings import alike_classes, alike_experts, one_sided_class_notes
 
 
 def items():

@@ -150,7 +150,7 @@ def test_by_prices_is_as_good_as_the_program_and_prices_place_nearly_everybody(t
 
 def test_a_large_batch_goes_through_a_sample_and_stays_within_its_limits(monkeypatch):
     monkeypatch.setattr("defero.decisions.assigning.pricing.SAMPLE", 2_000)
-    monkeypatch.setattr("defero.decisions.assigning.by_prices.NEAR", 3_000)
+    monkeypatch.setattr("defero.decisions.assigning.pricing.NEAR", 3_000)
     monkeypatch.setattr("defero.decisions.assigning.pricing._ROWS_AT_ONCE", 1_700)
     rng = np.random.default_rng(1)
     value = rng.normal(0.0, 0.2, (20_000, 5))

@@ -16,7 +16,7 @@ print("after")
 
 OTHERS = """
 import os
-from defero.decisions.assigning.quiet import without_solver_lines
+from defero.decisions.assigning.exact import without_solver_lines
 with without_solver_lines():
     os.write(1, b"HighsMipSolverData::something\\nof another thread\\n")
 try:

@@ -141,3 +141,36 @@ def test_who_joins_and_leaves_changes_nobody_else_and_the_folder_keeps_all():
     again = ClassHeads.from_arrays(joined.arrays())
     assert np.array_equal(skill_of(again, 2), skill_of(joined, 2))
     assert np.array_equal(again.errors, joined.errors)
+
+
+@pytest.mark.parametrize("reads_belief", [True, False])
+def test_log_odds_sum_the_skill_over_the_classes(reads_belief):
+    label, _, item, expert, right = crowd(3, 200, np.random.default_rng(2).uniform(0.5, 0.95, (3, 4)))
+    proba = np.random.default_rng(3).dirichlet(np.ones(4), size=len(label))
+    heads = fitted(3, label, proba, item, expert, right, reads_belief=reads_belief)
+    phi, few = np.zeros((7, 0)), proba[:7]
+    slow = [
+        [sum(few[i, k] * heads.skill(phi, few).right[i, j, k] for k in range(4)) for j in range(3)] for i in range(7)
+    ]
+    assert np.allclose(sigmoid(heads.log_odds(phi, few)), slow, atol=1e-12)
+
+
+def test_the_bound_on_the_sd_is_that_of_the_class_where_the_class_is_certain():
+    label, flat, item, expert, right = crowd(3, 200, np.random.default_rng(2).uniform(0.5, 0.95, (3, 2)))
+    heads = fitted(3, label, flat, item, expert, right, reads_belief=False)
+    certain = np.array([[1.0, 0.0], [0.0, 1.0]])
+    sd = heads.logit_sd(np.zeros((2, 0)), certain)
+    expected = heads.heads.logit_sd(with_class(np.zeros((2, 0)), certain, np.array([0, 1]), reads_belief=False))
+    assert np.allclose(sd, expected)
+    between = heads.logit_sd(np.zeros((1, 0)), np.array([[0.5, 0.5]]))
+    assert (between > 0).all()
+
+
+def test_heads_that_read_no_belief_have_the_same_skill_whatever_the_model_believes():
+    label, flat, item, expert, right = crowd(2, 100, np.array([[0.9, 0.6], [0.5, 0.8]]))
+    heads = fitted(2, label, flat, item, expert, right, reads_belief=False)
+    skill = heads.skill(np.zeros((2, 0)), np.array([[0.9, 0.1], [0.2, 0.8]])).right
+    assert (skill[0] == skill[1]).all()
+    again = ClassHeads.from_arrays(heads.arrays())
+    assert not again.reads_belief
+    assert np.allclose(again.skill(np.zeros((1, 0)), flat[:1]).right, skill[:1], atol=1e-12)

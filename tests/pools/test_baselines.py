@@ -6,7 +6,7 @@ import pytest
 
 from defero import ExpertPool, InputError, Router
 from defero.pools import Judge
-from defero.pools.intervals import mean_interval
+from defero.pools.copies import mean_interval
 from defero.pools.record import judge_pool
 from defero.study.pools.pool_study import PoolStudy
 

@@ -6,7 +6,7 @@ import pytest
 
 from defero import ExpertPool
 from defero.metrics.statistics.intervals import wilson_interval
-from defero.pools.intervals import score_interval
+from defero.pools.copies import score_interval
 from defero.pools.record import judge_pool
 from defero.report.pool_page import pool_page
 from defero.study.pools.pool_study import PoolStudy

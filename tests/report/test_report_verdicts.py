@@ -13,7 +13,7 @@ from defero.metrics.statistics.intervals import Share
 from defero.report.sections.gain import gain, recall
 from defero.report.sections.headline import cautions, headline, sentence
 from defero.report.sections.load import load
-from defero.report.sections.panels import panels
+from defero.report.sections.ways import panels
 
 
 def against(won, lost, same=0):

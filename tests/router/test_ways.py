@@ -5,7 +5,7 @@ import pytest
 
 from defero import Router
 from defero.core import InputError
-from defero.core.trials.ways import WAYS, Way
+from defero.core.trials.trial import WAYS, Way
 from defero.decisions import DEFAULT_FEE
 from defero.metrics.record.ways import better_ways, way_records
 from defero.router import judge, try_out

@@ -5,8 +5,7 @@ from html.parser import HTMLParser
 
 from starlette.testclient import TestClient
 
-from defero.service.access.links import issue_link
-from defero.service.access.signing import SESSION_COOKIE
+from defero.service.access.signing import SESSION_COOKIE, issue_link
 
 
 class Page(HTMLParser):

@@ -4,10 +4,11 @@ import pytest
 from small_team import Clock, small_team
 from starlette.testclient import TestClient
 
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
+from defero.service.access.shell import Shell
 from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app, with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.api.app import make_app
+from defero.service.flow.people import AddPerson
 from defero.service.office import Office
 
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 1000000.0))
@@ -50,5 +51,5 @@ class Clients:
 
 @pytest.fixture
 def clients(office):
-    with TestClient(with_shell(make_app(office), most_bytes=200_000), raise_server_exceptions=False) as http:
+    with TestClient(Shell(make_app(office), most_bytes=200_000), raise_server_exceptions=False) as http:
         yield Clients(office, http)

@@ -7,10 +7,10 @@ from pathlib import Path
 from small_team import SURE, UNSURE, Clock, SmallShelf, small_team
 from starlette.testclient import TestClient
 
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
 from defero.service.access.tokens import issue_token
 from defero.service.api import app
-from defero.service.flow.change_people import AddPerson
+from defero.service.flow.people import AddPerson
 from defero.service.office import Office
 
 FILE = Path(app.__file__).with_name("examples.json")

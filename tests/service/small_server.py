@@ -9,8 +9,9 @@ import sys
 import uvicorn
 from small_team import SmallShelf, small_team
 
-from defero.service.access.rates import RateLimit
-from defero.service.api.app import make_app, with_shell
+from defero.service.access.roles import RateLimit
+from defero.service.access.shell import Shell
+from defero.service.api.app import make_app
 from defero.service.office import Office
 
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 1000000.0))
@@ -18,7 +19,7 @@ FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 100000
 
 def serve(database, port):
     office = Office.of_team(small_team(), database, rates=RateLimit(FREE), shelf=SmallShelf())
-    uvicorn.run(with_shell(make_app(office)), port=port, log_level="error", access_log=False, lifespan="on")
+    uvicorn.run(Shell(make_app(office)), port=port, log_level="error", access_log=False, lifespan="on")
 
 
 def say(word):

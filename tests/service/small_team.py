@@ -5,12 +5,10 @@ from collections import Counter
 import numpy as np
 
 from defero import Router
-from defero.service.flow.add_cases import AddCases
-from defero.service.flow.change_terms import with_people
-from defero.service.flow.command import Round, do_all
-from defero.service.flow.desk import Request
-from defero.service.flow.models import Shelf
+from defero.service.flow.cases import AddCases
+from defero.service.flow.command import Request, Round, do_all
 from defero.service.flow.team import Team
+from defero.service.flow.terms import Shelf, with_people
 from defero.service.views.ledger import Ledger
 
 NAMES = ("ann", "bob", "cem")

@@ -7,11 +7,12 @@ import logging
 import pytest
 from small_team import SURE, UNSURE, add_cases
 
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
 from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_token, sign
 from defero.service.access.tokens import PREFIX
-from defero.service.flow.answer import Skip
-from defero.service.flow.change_people import EraseCase, ErasePerson
+from defero.service.flow.answers import Skip
+from defero.service.flow.cases import EraseCase
+from defero.service.flow.people import ErasePerson
 from defero.service.store.tables import CASES, METADATA, NOTES
 
 

@@ -9,9 +9,9 @@ from small_team import small_team
 from starlette.testclient import TestClient
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from defero.service.access.links import issue_link
-from defero.service.access.rates import RateLimit
-from defero.service.api.app import with_shell
+from defero.service.access.roles import RateLimit
+from defero.service.access.shell import Shell
+from defero.service.access.signing import issue_link
 from defero.service.office import Office
 from defero.service.pages.site import make_site
 
@@ -25,7 +25,7 @@ def site(tmp_path):
     office = Office.of_team(small_team(), str(tmp_path / "cases.sqlite"), rates=RateLimit(FEW))
     with office.database.write() as connection:
         link = issue_link(connection, office.key, "p1", now=office.clock())
-    yield with_shell(make_site(office)), link
+    yield Shell(make_site(office)), link
     office.close()
 
 

@@ -9,9 +9,10 @@ import uvicorn
 from small_team import SURE, UNSURE
 
 from defero.client import Client, LabelStudio, LanguageModel, ServiceError
+from defero.service.access.shell import Shell
 from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app, with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.api.app import make_app
+from defero.service.flow.people import AddPerson
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def url(office):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    app = with_shell(make_app(office))
+    app = Shell(make_app(office))
     config = uvicorn.Config(app, port=port, log_level="error", lifespan="on", timeout_keep_alive=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)

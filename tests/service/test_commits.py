@@ -9,8 +9,8 @@ from small_team import SURE, UNSURE, add_cases
 from sqlalchemy.exc import OperationalError
 
 from defero.service.api import sending
-from defero.service.flow.change_people import AddPerson
-from defero.service.flow.outcome import GiveOutcomes
+from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.people import AddPerson
 from defero.service.problems import InDoubt
 from defero.service.store.log import read_log
 

@@ -7,18 +7,16 @@ import pytest
 from browsing import Page, Person
 from small_team import UNSURE, add_cases
 
-from defero.service.api.app import with_shell
+from defero.service.access.shell import Shell
 from defero.service.events import StudioFailed
-from defero.service.flow.change_people import AddPerson
-from defero.service.flow.language_models import BeginCall, EndCall, FailCall, Heard
-from defero.service.flow.studio import RecordStudio
+from defero.service.flow.connections import BeginCall, EndCall, FailCall, Heard, RecordStudio
+from defero.service.flow.people import AddPerson
 from defero.service.pages import site
-from defero.service.pages.connections_form import model_fields_of, model_of, studio_fields_of, studio_of
+from defero.service.pages.forms import model_fields_of, model_of, studio_fields_of, studio_of
 from defero.service.problems import Problem
 from defero.service.store.contents import read_addresses
 from defero.service.store.saved_views import fold_log, read_hooks, read_language_models, read_studio, read_views
-from defero.service.views.language_models import LanguageModel
-from defero.service.views.studio import Studio
+from defero.service.views.connections import LanguageModel, Studio
 
 PAGE = "/console/connections"
 MODEL = {
@@ -39,7 +37,7 @@ MODEL = {
 def lead(office):
     office.writer.start()  # no caller, no courier: what happens is what a test does
     office.do(AddPerson("boss", "lead", "system"))  # p4
-    return Person(with_shell(site.make_site(office)), office, "p4")
+    return Person(Shell(site.make_site(office)), office, "p4")
 
 
 def words(text):

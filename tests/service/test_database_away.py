@@ -7,13 +7,13 @@ from sqlalchemy.exc import OperationalError, TimeoutError
 from starlette.testclient import TestClient
 
 from conftest import Clients
-from defero.service.api.app import with_shell
+from defero.service.access.shell import Shell
 from defero.service.pages.site import make_site
 
 
 @pytest.fixture
 def site(office):
-    app = with_shell(make_site(office))
+    app = Shell(make_site(office))
     with TestClient(app, raise_server_exceptions=False) as http:
         yield app, Clients(office, http)
 

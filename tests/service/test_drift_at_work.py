@@ -5,11 +5,10 @@ import pytest
 from small_team import UNSURE, World, add_cases
 
 from defero.core.scores import Scores
-from defero.service.flow.act_on_drift import ActOnDrift
-from defero.service.flow.answer import GiveAnswer
-from defero.service.flow.change_terms import ChangePolicy
-from defero.service.flow.drift import corrected_scores
-from defero.service.flow.outcome import GiveOutcomes
+from defero.service.flow.answers import GiveAnswer
+from defero.service.flow.outcomes import ActOnDrift, GiveOutcomes
+from defero.service.flow.steps import corrected_scores
+from defero.service.flow.terms import ChangePolicy
 from defero.service.problems import Problem
 from defero.service.store.saved_views import fold_log, read_views
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.service.events import Entry
-from defero.service.events.entry import KINDS
+from defero.service.events.facts import KINDS
 
 VALUES = {
     "str": st.text(max_size=8),

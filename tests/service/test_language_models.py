@@ -13,9 +13,9 @@ from sqlalchemy import select
 from stub_server import stub_server
 
 from defero.service.events import CallBegun, Entry, LanguageModelSet
-from defero.service.flow.change_people import EraseCase
-from defero.service.flow.expire import Expire
-from defero.service.flow.language_models import LEASE, EndLanguageModel, SetLanguageModel
+from defero.service.flow.answers import Expire
+from defero.service.flow.cases import EraseCase
+from defero.service.flow.connections import LEASE, EndLanguageModel, SetLanguageModel
 from defero.service.office import Office
 from defero.service.outward.language_models import Callers
 from defero.service.outward.requesting import send
@@ -24,7 +24,7 @@ from defero.service.store.contents import read_notes
 from defero.service.store.log import of_cases, read_log
 from defero.service.store.saved_views import fold_log, read_cases, read_views
 from defero.service.store.tables import METADATA
-from defero.service.views.language_models import LanguageModel, apply
+from defero.service.views.connections import LanguageModel, apply_call
 
 KEY = "sk-very-secret"
 ANN = "p1"
@@ -424,12 +424,12 @@ def test_the_running_service_calls_by_itself(clients, monkeypatch):
 @given(st.integers(1, 600), st.lists(st.floats(0, 20), min_size=1, max_size=300))
 def test_no_minute_has_more_calls_than_allowed(per_minute, waits):
     terms = {"url": "http://a", "model": "m", "per_minute": per_minute}
-    models = apply({}, Entry(1, 0.0, None, LanguageModelSet(person=ANN, terms=terms, by="p9")))
+    models = apply_call({}, Entry(1, 0.0, None, LanguageModelSet(person=ANN, terms=terms, by="p9")))
     now, made = 0.0, []
     for wait in waits:
         now += wait
         if models[ANN].may_call(now):
-            models = apply(models, Entry(2, now, "c1", CallBegun(person=ANN, attempt=1, until=now)))
+            models = apply_call(models, Entry(2, now, "c1", CallBegun(person=ANN, attempt=1, until=now)))
             made.append(now)
     for start in made:
         assert sum(start <= one < start + 59.999 for one in made) <= per_minute
@@ -440,7 +440,7 @@ def test_the_pace_is_reached():
     made = 0
     for tick in range(4 * 600):  # ten minutes of a quarter of a second
         while models[ANN].may_call(tick / 4):
-            models = apply(models, Entry(2, tick / 4, "c1", CallBegun(person=ANN, attempt=1, until=0.0)))
+            models = apply_call(models, Entry(2, tick / 4, "c1", CallBegun(person=ANN, attempt=1, until=0.0)))
             made += 1
     assert 0.97 * 1200 < made <= 1200
 

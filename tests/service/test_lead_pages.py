@@ -11,18 +11,17 @@ from small_team import SURE, UNSURE, Clock, add_cases, small_team
 from test_models import other_team
 
 from conftest import FREE
-from defero.service.access.rates import RateLimit
-from defero.service.api.app import with_shell
-from defero.service.flow import models
-from defero.service.flow.answer import GiveAnswer
-from defero.service.flow.change_people import AddPerson
-from defero.service.flow.models import Shelf
-from defero.service.flow.outcome import GiveOutcomes
-from defero.service.flow.undo import Undo
+from defero.service.access.roles import RateLimit
+from defero.service.access.shell import Shell
+from defero.service.flow import terms
+from defero.service.flow.answers import GiveAnswer, Undo
+from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.people import AddPerson
+from defero.service.flow.terms import Shelf
 from defero.service.office import Office
 from defero.service.pages import site
-from defero.service.pages.policy_form import MOST_CLASSES, fields_of, n_rules, policy_of
-from defero.service.pages.policy_words import changes
+from defero.service.pages.forms import MOST_CLASSES, fields_of, n_rules, policy_of
+from defero.service.pages.policy import changes
 from defero.service.problems import Problem
 from defero.service.store.saved_views import fold_log, open_ledger, read_views
 from defero.service.views.policy import ASKING, MODES, ON_DRIFT, SHADOW_ANSWERS, Policy, Rule
@@ -37,7 +36,7 @@ def shelf(tmp_path, monkeypatch):
     folder = tmp_path / "models"
     (folder / "next").mkdir(parents=True)
     (folder / "next" / "model.json").write_text("{}")
-    monkeypatch.setattr(models, "load_team", lambda path, text_encoder: other_team())
+    monkeypatch.setattr(terms, "load_team", lambda path, text_encoder: other_team())
     return Shelf(folder)
 
 
@@ -54,7 +53,7 @@ def office(tmp_path, shelf):
 
 @pytest.fixture
 def lead(office):
-    return Person(with_shell(site.make_site(office)), office, "p4")
+    return Person(Shell(site.make_site(office)), office, "p4")
 
 
 def play(office, row, *, answer, outcome, times):

@@ -8,13 +8,13 @@ from browsing import Page, Person, without_tokens
 from small_team import SURE, UNSURE, add_cases
 
 from defero.service.access.roles import OPEN_PAGES, PAGES
+from defero.service.access.shell import Shell
 from defero.service.access.tokens import revoke_tokens
-from defero.service.api.app import with_shell
-from defero.service.flow.answer import GiveAnswer
-from defero.service.flow.change_people import AddPerson, ChangePerson
-from defero.service.flow.outcome import GiveOutcomes
+from defero.service.flow.answers import GiveAnswer
+from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.people import AddPerson, ChangePerson
 from defero.service.pages import site
-from defero.service.pages.panels import PANELS
+from defero.service.pages.console import PANELS
 
 OTHER_ANSWER_FIRST = [0.5, 0.75, 0.75, 0.75]
 FORMS = {
@@ -44,7 +44,7 @@ def app(office):
     office.start()
     office.do(AddPerson("boss", "lead", "system"))  # p4
     office.do(AddPerson("robot", "machine", "system"))  # p5
-    return with_shell(site.make_site(office))
+    return Shell(site.make_site(office))
 
 
 @pytest.fixture

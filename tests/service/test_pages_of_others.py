@@ -5,11 +5,11 @@ from browsing import Person, without_tokens
 from small_team import UNSURE, add_cases
 from starlette.testclient import TestClient
 
-from defero.service.access.links import issue_link
 from defero.service.access.roles import PAGES
+from defero.service.access.shell import Shell
+from defero.service.access.signing import issue_link
 from defero.service.access.tokens import issue_token
-from defero.service.api.app import with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.flow.people import AddPerson
 from defero.service.pages import site
 
 OWN = ("POST /inbox/answer", "POST /inbox/skip", "POST /inbox/undo")
@@ -20,7 +20,7 @@ OWN = ("POST /inbox/answer", "POST /inbox/skip", "POST /inbox/undo")
 def app(office):
     office.start()
     office.do(AddPerson("robot", "machine", "system"))  # p4
-    return with_shell(site.make_site(office))
+    return Shell(site.make_site(office))
 
 
 def filled(path, case):

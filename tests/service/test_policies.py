@@ -7,10 +7,10 @@ import pytest
 from small_team import SURE, UNSURE, World
 
 from defero.core.errors import InputError
-from defero.service.flow.answer import GiveAnswer
-from defero.service.flow.change_terms import ChangePolicy
-from defero.service.flow.outcome import GiveOutcomes
-from defero.service.flow.preview import Past, preview, replay
+from defero.service.flow.answers import GiveAnswer
+from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.terms import ChangePolicy
+from defero.service.flow.what_if import Past, preview, replay
 from defero.service.problems import Problem
 from defero.service.views.policy import Policy
 

@@ -17,10 +17,11 @@ from small_team import SURE, UNSURE, small_team
 from study_results import write_study
 
 from defero.client import Client, LabelStudio
-from defero.service.access.rates import RateLimit
+from defero.service.access.roles import RateLimit
+from defero.service.access.shell import Shell
 from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app, with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.api.app import make_app
+from defero.service.flow.people import AddPerson
 from defero.service.office import Office
 from defero.service.store.saved_views import fold_log, read_views
 
@@ -32,7 +33,7 @@ SECONDS = 120
 def served(database, port):
     """Yield a client of the service, as a lead."""
     office = Office.of_team(small_team(), database, rates=RateLimit(FREE))
-    server = uvicorn.Server(uvicorn.Config(with_shell(make_app(office)), port=port, log_level="error", lifespan="on"))
+    server = uvicorn.Server(uvicorn.Config(Shell(make_app(office)), port=port, log_level="error", lifespan="on"))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

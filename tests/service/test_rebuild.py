@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from small_team import Clock, add_cases, small_team
 from sqlalchemy import text
 
-from defero.service.flow.answer import GiveAnswer, Skip
-from defero.service.flow.change_people import AddPerson, ChangePerson, EraseCase, ErasePerson
-from defero.service.flow.change_terms import ChangePolicy
-from defero.service.flow.expire import Expire
-from defero.service.flow.outcome import GiveOutcomes
+from defero.service.flow.answers import Expire, GiveAnswer, Skip
+from defero.service.flow.cases import EraseCase
+from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.people import AddPerson, ChangePerson, ErasePerson
+from defero.service.flow.terms import ChangePolicy
 from defero.service.office import Office
 from defero.service.store.saved_views import fold_log, read_views, rebuild
 

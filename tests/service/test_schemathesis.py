@@ -13,11 +13,11 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis.checks import positive_data_acceptance
 from small_team import SURE, UNSURE, add_cases, small_team
 
-from defero.service.access.rates import RateLimit
-from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET
+from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET, RateLimit
+from defero.service.access.shell import Shell
 from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app, with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.api.app import make_app
+from defero.service.flow.people import AddPerson
 from defero.service.office import Office
 
 EXAMPLES = int(os.environ.get("DEFERO_EXAMPLES", "200"))
@@ -33,7 +33,7 @@ def world(tmp_path_factory):
     office.do(add_cases(office.team, [SURE, UNSURE] * 5))
     with office.database.write() as connection:
         token = issue_token(connection, lead, now=office.clock())
-    yield with_shell(make_app(office)), token
+    yield Shell(make_app(office)), token
     office.close()
 
 

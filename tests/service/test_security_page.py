@@ -6,7 +6,7 @@ from pathlib import Path
 
 from small_team import SURE, UNSURE, add_cases, small_team
 
-from defero.service.access.rates import RATES
+from defero.service.access.roles import RATES
 from defero.service.access.shell import MOST_BYTES
 from defero.service.access.tokens import DEFAULT_DAYS, REMEMBERED_SECONDS
 from defero.service.api.schemas import MOST_CASES

@@ -18,8 +18,7 @@ from defero.client import Client, ServiceError
 from defero.core.errors import InputError
 from defero.service import serve as serving
 from defero.service.events import ModelChanged
-from defero.service.store.database import Database
-from defero.service.store.migrate import migrate
+from defero.service.store.database import Database, migrate
 from defero.service.store.saved_views import open_ledger, save_ledger
 
 CODE = """

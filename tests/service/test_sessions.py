@@ -7,10 +7,9 @@ from small_team import small_team
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from defero.service.access.links import issue_link
-from defero.service.access.signing import SESSION_COOKIE, sign
+from defero.service.access.shell import Shell
+from defero.service.access.signing import SESSION_COOKIE, issue_link, sign
 from defero.service.access.tokens import REMEMBERED_SECONDS, forget_tokens, issue_token, revoke_tokens
-from defero.service.api.app import with_shell
 from defero.service.office import Office
 from defero.service.pages.site import make_site
 from defero.service.store.tables import METADATA, TOKENS
@@ -18,7 +17,7 @@ from defero.service.store.tables import METADATA, TOKENS
 
 @pytest.fixture
 def http(office):
-    with TestClient(with_shell(make_site(office)), follow_redirects=False) as http:
+    with TestClient(Shell(make_site(office)), follow_redirects=False) as http:
         yield http
 
 

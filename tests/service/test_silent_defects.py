@@ -11,9 +11,9 @@ from postgres import free_port
 from small_team import small_team
 from sqlalchemy.exc import IntegrityError
 
+from defero.service.access.shell import Shell
 from defero.service.access.tokens import issue_token
-from defero.service.api.app import with_shell
-from defero.service.flow.change_people import AddPerson
+from defero.service.flow.people import AddPerson
 from defero.service.office import Office
 from defero.service.pages.site import make_site
 
@@ -30,7 +30,7 @@ def served(tmp_path):
         token = issue_token(connection, lead, now=office.clock())
         refuse = "CREATE TRIGGER refuse BEFORE INSERT ON contents BEGIN SELECT RAISE(ABORT, 'no'); END"
         connection.exec_driver_sql(refuse)
-    port, app = free_port(), with_shell(make_site(office), most_bytes=10_000)
+    port, app = free_port(), Shell(make_site(office), most_bytes=10_000)
     server = uvicorn.Server(uvicorn.Config(app, port=port, access_log=False, log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -9,12 +9,11 @@ from small_team import SURE, UNSURE, add_cases, small_team
 from sqlalchemy import select, text
 
 from defero.core.errors import InputError
-from defero.service.flow.answer import GiveAnswer
+from defero.service.flow.answers import GiveAnswer
 from defero.service.office import Office
 from defero.service.problems import Problem
-from defero.service.store.database import Database, durability
+from defero.service.store.database import Database, durability, migrate
 from defero.service.store.log import read_log
-from defero.service.store.migrate import migrate
 from defero.service.store.tables import IDENTITIES, METADATA, TOKENS
 
 

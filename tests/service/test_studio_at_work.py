@@ -9,17 +9,15 @@ from sqlalchemy import select
 from stub_server import stub_server
 from studio_stub import TOKEN, StudioStub, jwt
 
-from defero.service.flow.answer import GiveAnswer, Skip
-from defero.service.flow.change_people import EraseCase, ErasePerson
-from defero.service.flow.expire import Expire
-from defero.service.flow.language_models import SetLanguageModel
-from defero.service.flow.outcome import GiveOutcomes
-from defero.service.flow.studio import EndStudio, SetStudio
-from defero.service.flow.undo import Undo
+from defero.service.flow.answers import Expire, GiveAnswer, Skip, Undo
+from defero.service.flow.cases import EraseCase
+from defero.service.flow.connections import EndStudio, SetLanguageModel, SetStudio
+from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.people import ErasePerson
 from defero.service.office import Office
 from defero.service.outward import requesting
 from defero.service.outward.label_studio import StudioDesk
-from defero.service.outward.studio_tasks import annotations_of, question_of
+from defero.service.outward.studio_api import annotations_of, question_of
 from defero.service.problems import Problem
 from defero.service.store.contents import read_addresses, read_notes
 from defero.service.store.saved_views import fold_log, read_cases, read_studio, read_views

@@ -4,8 +4,8 @@ import pytest
 from small_team import SURE
 from sqlalchemy import func, select
 
-from defero.service.store import requests
-from defero.service.store.requests import KEPT_SECONDS, forget_requests
+from defero.service.store import sql_desk
+from defero.service.store.sql_desk import KEPT_SECONDS, forget_requests
 from defero.service.store.tables import REQUESTS
 
 
@@ -20,7 +20,7 @@ def send(clients, n, start=0):
 
 
 def test_keys_are_forgotten_after_a_week_while_the_service_runs(clients, clock, monkeypatch):
-    monkeypatch.setattr(requests, "_AT_ONCE", 3)
+    monkeypatch.setattr(sql_desk, "_FORGOTTEN_AT_ONCE", 3)
     send(clients, 8)
     clock.now += KEPT_SECONDS - 1
     send(clients, 2, start=8)
@@ -35,7 +35,7 @@ def test_keys_are_forgotten_after_a_week_while_the_service_runs(clients, clock, 
 
 
 def test_a_transaction_forgets_a_few_thousand_at_most(clients, clock, monkeypatch):
-    monkeypatch.setattr(requests, "_AT_ONCE", 3)
+    monkeypatch.setattr(sql_desk, "_FORGOTTEN_AT_ONCE", 3)
     send(clients, 8)
     clock.now += KEPT_SECONDS + 1
     with clients.office.database.write() as connection:

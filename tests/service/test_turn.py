@@ -14,19 +14,18 @@ from sqlalchemy.exc import OperationalError
 from stub_server import stub_server
 from studio_stub import TOKEN, StudioStub
 
-from defero.service.flow.studio import SetStudio
+from defero.service.flow.connections import SetStudio
 from defero.service.office import Office
 from defero.service.outward.label_studio import StudioDesk
 from defero.service.store import database as stored
-from defero.service.store.database import Database
-from defero.service.store.turn import Turn
+from defero.service.store.database import Database, Turn
 
 KEY = 7
 HOLD = """
 import sys, time
 from defero.service.store import database as stored
 from defero.service.store.database import Database
-from defero.service.store.turn import Turn
+from defero.service.store.database import Turn
 turn = Turn(Database.connect(sys.argv[1]), 7)
 print(turn.held(), flush=True)
 time.sleep(60)

@@ -3,9 +3,8 @@
 import pytest
 from small_team import UNSURE, World
 
-from defero.service.flow.answer import GiveAnswer
-from defero.service.flow.outcome import GiveOutcomes
-from defero.service.flow.undo import Undo
+from defero.service.flow.answers import GiveAnswer, Undo
+from defero.service.flow.outcomes import GiveOutcomes
 from defero.service.problems import Problem
 from defero.service.views.ledger import Ledger
 

@@ -147,7 +147,7 @@ def test_a_real_server_gets_the_bytes_and_a_silent_one_is_a_failure():
 def test_of_several_processes_one_delivers(clients, hook, monkeypatch):
     receiver = Receiver()
     clients.add(SURE)
-    monkeypatch.setattr("defero.service.store.turn.Turn.held", lambda _: False)
+    monkeypatch.setattr("defero.service.store.database.Turn.held", lambda _: False)
     assert courier(clients, receiver).deliver() == 0
     assert receiver.tries == 0
     monkeypatch.undo()
@@ -175,7 +175,7 @@ def test_nothing_is_begun_once_the_service_stops(clients, hook):
 
 
 def test_a_refused_webhook_leaves_no_secret_behind(clients, monkeypatch):
-    monkeypatch.setattr("defero.service.flow.hooks.MOST_HOOKS", 0)
+    monkeypatch.setattr("defero.service.flow.connections.MOST_HOOKS", 0)
     assert clients.call("boss", "POST", "/v1/webhooks", json={"url": "https://a.example/x"}).status_code == 409
     with clients.office.database.read() as connection:
         names = [row.name for row in connection.execute(SECRETS.select())]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
 from defero.data.case_file import CaseFile, Cases, TableSource
-from defero.data.tables.roles import PARTS
+from defero.data.tables.wide import PARTS
 from defero.study.fitting.parts import four_parts
 
 

@@ -64,7 +64,7 @@ def test_what_is_done_is_not_done_again_unless_it_is_gone_or_differs(study, fold
     [
         ({"capacity": {"ann": 3}}, "capacity", "leave it out"),
         ({"folder": "cases/a.parquet"}, None, "folder"),
-        ({"folder": "empty"}, None, "no .parquet files"),
+        ({"folder": "empty"}, None, "without Parquet files"),
         ({"out": "cases/inside"}, "out", "inside"),
         ({"out": "file"}, "out", "is a file"),
     ],

@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from defero.training.deep.run.log import EpochLine, Journal, read_log
+from defero.training.deep.run.watch import EpochLine, Journal, read_log
 from defero.training.progress import training_bar
 
 LINES = [EpochLine(epoch=number, loss=1 / number, ece=0.1) for number in (1, 2, 3)]

@@ -1,6 +1,6 @@
 """The data sets of the table."""
 
-from benchmarks.tables.sets import classics, credit, few_answers, recidivism, true_gain
+from benchmarks.tables.sets import classics, credit, few_answers, recidivism, skill_by_class, true_gain
 from benchmarks.tables.setting import Setting
 
 SETTINGS: dict[str, Setting] = {
@@ -10,6 +10,7 @@ SETTINGS: dict[str, Setting] = {
         *recidivism.SETTINGS,
         *classics.SETTINGS,
         *few_answers.SETTINGS,
+        *skill_by_class.SETTINGS,
         *true_gain.SETTINGS,
     )
 }

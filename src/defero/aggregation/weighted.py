@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.aggregation.tally import optional_model
+from defero.aggregation.majority import optional_model
 from defero.core.checks.experts import answer_numbers, expert_probabilities, heard_answers
 from defero.core.checks.options import whole_number
 from defero.core.labels import named

@@ -205,8 +205,10 @@ def spread_chances(
     answers were given at random; N_j is how many the expert gave. Where `by_trees` has what trees
     explain of a block, the sums that were seen are shrunk by `beyond_features`. nan where no expert says anything.
     """
-    given = by_trees or [None] * len(blocks)
-    explained = [np.zeros_like(block) if one is None else one for block, one in zip(blocks, given, strict=True)]
+    learned_columns = by_trees or [None] * len(blocks)
+    explained = [
+        np.zeros_like(block) if one is None else one for block, one in zip(blocks, learned_columns, strict=True)
+    ]
     if len(who.item_idx) > MOST_ANSWERS:
         part = some_items(who.n_items, max(2, who.n_items * MOST_ANSWERS // len(who.item_idx)), rng=rng)
         who, blocks = who.part(part), [block[part] - block[part].mean(axis=0) for block in blocks]

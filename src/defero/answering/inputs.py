@@ -107,7 +107,8 @@ def who_answered(
     if twice.size:
         item, expert = divmod(int(cells[twice[0]]), n_experts)
         raise InputError(
-            f"item_idx and expert_idx must name each answer once, got item {item} of expert {expert} twice; keep one."
+            f"and expert_idx must name each answer once, got item {item} of expert {expert} twice; keep one.",
+            argument="item_idx",
         )
     return WhoAnswered(items, experts, labels, int(n_classes), int(n_experts))
 

@@ -113,8 +113,8 @@ def _products(sign: FloatArray, targets: FloatArray) -> list[IntArray]:
     pairs = np.array(list(combinations(range(d), 2)))
     of_pairs = sign[:, pairs[:, 0]] * sign[:, pairs[:, 1]]
     # Each triple a < b < c once: a multiplies the pair (b, c).
-    listed = [(a, int(pair)) for a in range(d) for pair in np.flatnonzero(pairs[:, 0] > a)]
-    triples = np.array(listed, dtype=np.int64).reshape(-1, 2)
+    chosen_pairs = [(a, int(pair)) for a in range(d) for pair in np.flatnonzero(pairs[:, 0] > a)]
+    triples = np.array(chosen_pairs, dtype=np.int64).reshape(-1, 2)
     of_triples = np.zeros(len(triples))
     for target in targets.T:
         size = np.abs((sign * target[:, None]).T @ of_pairs)

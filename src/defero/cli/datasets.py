@@ -37,8 +37,7 @@ def list_datasets(folder: Folder = None, as_json: AsJson = False) -> None:
     defero datasets list
     """
     from defero.datasets.catalog import DATASETS
-    from defero.datasets.description import summary
-    from defero.datasets.files import form_here
+    from defero.datasets.files import form_here, summary
     from defero.datasets.storage.cache import data_folder
 
     root = data_folder(folder)
@@ -63,7 +62,7 @@ def info(name: Name, folder: Folder = None, as_json: AsJson = False) -> None:
     defero datasets info cifar10
     """
     from defero.datasets.catalog import find_dataset
-    from defero.datasets.description import dataset_facts, describe_dataset
+    from defero.datasets.files import dataset_facts, describe_dataset
     from defero.datasets.storage.cache import data_folder
 
     entry, root = find_dataset(name), data_folder(folder)
@@ -90,17 +89,16 @@ def get(
     defero datasets get hatespeech --yes
     """
     from defero.datasets.catalog import find_dataset
-    from defero.datasets.description import about
-    from defero.datasets.files import asks_for_licence, get_dataset
+    from defero.datasets.files import about, asks_for_licence, get_dataset
     from defero.datasets.storage.cache import data_folder
 
     entry, root = find_dataset(name), data_folder(folder)
     if not as_json:
         echo("\n".join(about(entry)[:3]))
-    asked = asks_for_licence(root, entry)
-    if asked:
+    asks_licence = asks_for_licence(root, entry)
+    if asks_licence:
         _ask(entry, yes=yes)
-    fetched = get_dataset(name, folder=root, accept_licence=asked, progress=None if as_json else _progress())
+    fetched = get_dataset(name, folder=root, accept_licence=asks_licence, progress=None if as_json else _progress())
     if as_json:
         files = [{"path": f.path, "sha256": f.sha256, "sha256_is": f.standing} for f in fetched.files]
         emit({"name": name, "folder": str(root), "downloaded": list(fetched.downloaded), "files": files})

@@ -192,7 +192,7 @@ def fit(
     _check_folder(table, table_file, image_column)
     from defero.data.model_folder import writable
     from defero.study import Study, read_cases
-    from defero.study.fitting.checks import check_test_share
+    from defero.study.fitting.parts import check_test_share
 
     if scores:
         refuse({name: given[name] for name in _WITH_LABELS}, why="is for teams with labels, not for --scores")
@@ -291,15 +291,15 @@ def _check_folder(table: Path, listed_in: Path | None, column: str | None) -> No
 
 def _recipe(deep: dict[str, Any]) -> "Recipe | None":
     """Return the settings that were given; None where there are none."""
-    given = {name: value for name, value in deep.items() if value is not None}
-    if not given:
+    settings = {name: value for name, value in deep.items() if value is not None}
+    if not settings:
         return None
     from defero.estimators.recipe import Recipe
 
-    return Recipe(**given)
+    return Recipe(**settings)
 
 
-def _size(given: str | None) -> int | tuple[int, int] | None:
+def _size(text: str | None) -> int | tuple[int, int] | None:
     """Read a size.
 
     >>> _size("32"), _size("32x48"), _size(None)
@@ -307,9 +307,9 @@ def _size(given: str | None) -> int | tuple[int, int] | None:
     """
     from defero.core.errors import InputError
 
-    if given is None:
+    if text is None:
         return None
-    sides = given.lower().split("x")
+    sides = text.lower().split("x")
     if len(sides) > 2 or not all(side.isascii() and side.isdigit() for side in sides):
-        raise InputError(f"must be pixels, such as 32 or 32x48 (height x width), got {given!r}.", argument="image_size")
+        raise InputError(f"must be pixels, such as 32 or 32x48 (height x width), got {text!r}.", argument="image_size")
     return int(sides[0]) if len(sides) == 1 else (int(sides[0]), int(sides[1]))

@@ -228,17 +228,17 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
 
     fees: dict[str, float | str] = {}
     if file is not None:
-        from defero.study.money.files import read_fees
+        from defero.study.money.given import read_fees
 
         fees.update(read_fees(file))
-    given: set[str] = set()
+    named: set[str] = set()
     for entry in entries or []:
         name, is_column, column = entry.partition("=@")
         if not (is_column and column):
             name, equals, fee = entry.rpartition("=")
-        if name in given:
+        if name in named:
             raise InputError(f": {name} has two entries; leave one of them out.", argument="fees")
-        given.add(name)
+        named.add(name)
         if is_column and column:
             fees[name] = f"@{column}"
             continue

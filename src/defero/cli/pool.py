@@ -17,11 +17,11 @@ def is_pool(study: Any) -> bool:
     return not hasattr(study, "team")
 
 
-def refuse(given: dict[str, Any], *, why: str = "is for teams with labels, not for a pool") -> None:
+def refuse(options: dict[str, Any], *, why: str = "is for teams with labels, not for a pool") -> None:
     """Raise for the first option that has been given and is not for pools."""
     from defero.core.errors import Argument, InputError
 
-    for name, value in given.items():
+    for name, value in options.items():
         if value not in (None, False, [], ()):
             raise InputError(Argument(name), f": {why}; leave it out.")
 

@@ -143,11 +143,11 @@ def _show(routing: "Routing") -> None:
 
     load, experts = routing.load, routing.expert_names
     echo(f"{count_of(routing.rows, 'decision')} in {routing.out}:")
-    asked = list(experts)
-    if len(asked) > MOST_SHOWN:  # of a crowd only those who get something to do
-        asked = sorted((name for name in experts if load[name]), key=lambda name: -load[name])
+    shown_experts = list(experts)
+    if len(shown_experts) > MOST_SHOWN:  # of a crowd only those who get something to do
+        shown_experts = sorted((name for name in experts if load[name]), key=lambda name: -load[name])
     first = routing.deciders[: len(routing.deciders) - len(experts)]
-    lines = [f"  {name}: {load[name]} ({percent(load[name] / routing.rows)})" for name in (*first, *asked)]
+    lines = [f"  {name}: {load[name]} ({percent(load[name] / routing.rows)})" for name in (*first, *shown_experts)]
     show_lines(lines, most=MOST_SHOWN + 1, what="experts")
-    if len(asked) < len(experts):
-        echo(f"  {len(experts) - len(asked)} experts: none")
+    if len(shown_experts) < len(experts):
+        echo(f"  {len(experts) - len(shown_experts)} experts: none")

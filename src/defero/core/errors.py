@@ -98,7 +98,8 @@ class InputError(ValueError):
     *pieces : str or Argument
         The message, piece by piece; pieces that are an `Argument` are spelled as the reader knows them.
     argument : str, optional
-        The argument that is wrong; the message begins with it.
+        The argument that is wrong; the message begins with it. A message whose first piece is an `Argument` needs no
+        other.
 
     Examples
     --------
@@ -109,13 +110,15 @@ class InputError(ValueError):
     '--alpha must lie in (0, 1), got 2.'
     >>> str(InputError("no labels; pass ", Argument("majority_label", True), "."))
     'no labels; pass majority_label=True.'
+    >>> InputError(Argument("out", "a.csv"), ": is the table of cases itself; choose another name.").argument
+    'out'
     """
 
     def __init__(self, *pieces: object, argument: str | None = None) -> None:
         first = pieces[0] if pieces else ""
         between = "" if str(first).startswith(":") else " "
         self.sentence = Message(*([] if argument is None else [Argument(argument), between]), *pieces)
-        self.argument = argument
+        self.argument = first.name if argument is None and isinstance(first, Argument) else argument
         super().__init__(printable(self.sentence))
 
     @property

@@ -153,13 +153,13 @@ class Scores(Tabular):
         """
         if len(blocks) == 1:
             return blocks[0]
-        given = any("expert_proba" in vars(one) for one in blocks)
+        any_expert_proba = any("expert_proba" in vars(one) for one in blocks)
         return cls.computed(
             np.concatenate([one.class_proba for one in blocks]),
             np.concatenate([one.model_proba for one in blocks]),
             np.concatenate([one.expert_raw for one in blocks]),
             blocks[0].link,
-            expert_proba=np.concatenate([one.expert_proba for one in blocks]) if given else None,
+            expert_proba=np.concatenate([one.expert_proba for one in blocks]) if any_expert_proba else None,
         )
 
     def __len__(self) -> int:

@@ -150,10 +150,10 @@ def nearest_name(name: str, candidates: Iterable[str]) -> str | None:
     'benign'
     """
     lowered = {candidate.casefold(): candidate for candidate in candidates}
-    asked = name.casefold()
-    near = [asked] if asked in lowered else difflib.get_close_matches(asked, list(lowered), n=1, cutoff=0.85)
-    near = near or [one for one in lowered if share_words(asked, one)]
-    near = near or difflib.get_close_matches(asked, list(lowered), n=1, cutoff=0.6)
+    folded = name.casefold()
+    near = [folded] if folded in lowered else difflib.get_close_matches(folded, list(lowered), n=1, cutoff=0.85)
+    near = near or [one for one in lowered if share_words(folded, one)]
+    near = near or difflib.get_close_matches(folded, list(lowered), n=1, cutoff=0.6)
     return lowered[near[0]] if near else None
 
 

@@ -20,9 +20,9 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import first_row, table_format
-from defero.data.tables.parquet_folder import partition_of, with_partition
+from defero.data.tables.parquet import partition_of, with_partition
 from defero.data.tables.read import read_chunks, read_frame
-from defero.data.tables.roles import feature_columns, split_like
+from defero.data.tables.wide import feature_columns, split_like
 
 Table = str | PathLike[str] | pd.DataFrame
 """A table as somebody passes it: the name of a file, or a frame."""

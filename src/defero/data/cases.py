@@ -11,14 +11,6 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import count_of, did_you_mean, join_names
-from defero.data.answers.alike import (
-    alike_class_notes,
-    alike_expert_notes,
-    alike_experts,
-    alike_in_errors,
-    missing_class_notes,
-    one_sided_class_notes,
-)
 from defero.data.answers.bad_answers import bad_answers
 from defero.data.answers.class_codes import (
     NO_CLASS,
@@ -31,7 +23,18 @@ from defero.data.answers.class_codes import (
 from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
 from defero.data.answers.log import AnswerLog, log_from_columns, table_from_long
 from defero.data.answers.read_log import join_answers, key_column, long_columns
-from defero.data.answers.spellings import Spellings, missing_answers, missing_answers_note, without_missing_answers
+from defero.data.answers.spellings import (
+    Spellings,
+    alike_class_notes,
+    alike_expert_notes,
+    alike_experts,
+    alike_in_errors,
+    missing_answers,
+    missing_answers_note,
+    missing_class_notes,
+    one_sided_class_notes,
+    without_missing_answers,
+)
 from defero.data.case_file import CaseFile, Cases, check_case_file
 from defero.data.exports.export import EXPORTS
 from defero.data.exports.label_studio_results import Control
@@ -182,9 +185,7 @@ def _from_long(file: CaseFile) -> _Record:
         items,
         log,
         key=key,
-        item=columns.item,
-        annotator=columns.annotator,
-        answer=columns.answer,
+        **vars(columns),
         source=file.answers.name,
         items_source=source,
         first_row=file.answers.first_row,
@@ -193,17 +194,9 @@ def _from_long(file: CaseFile) -> _Record:
     answers = join(unknown="ignore")
     if answers.n_unknown and not len(answers):
         join(unknown="error")  # tells which row, and what it may have meant
+    merge = f"write one name in the column {columns.annotator}"
     known = _labels(answers, items, file)
-    return _Record(
-        items,
-        answers,
-        known,
-        key,
-        first,
-        file.label,
-        notes=answers.notes(),
-        merge=f"write one name in the column {columns.annotator}",
-    )
+    return _Record(items, answers, known, key, first, file.label, notes=answers.notes(), merge=merge)
 
 
 def _from_export(file: CaseFile) -> _Record:
@@ -243,10 +236,12 @@ def _respelled(known: KnownLabels, answers: AnswerLog, file: CaseFile, *, withou
 
 def _labels(answers: AnswerLog, items: pd.DataFrame, file: CaseFile) -> KnownLabels:
     """Take the labels (n,) from their column and, where that is wanted, from the majority."""
-    given = None if file.label is None else items[file.label].tolist()
+    label_cells = None if file.label is None else items[file.label].tolist()
     if file.label is not None and not file.majority:
         _filled(items[file.label], file)
-    return known_labels(answers, ("the column", given), without_label="majority" if file.majority else "leave out")
+    return known_labels(
+        answers, ("the column", label_cells), without_label="majority" if file.majority else "leave out"
+    )
 
 
 def _filled(labels: "pd.Series[Any]", file: CaseFile) -> BoolArray:

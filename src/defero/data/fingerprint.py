@@ -74,8 +74,8 @@ class ListedRows:
         columns = np.asarray(column_idx, dtype=np.int64)
         total = _mixed(_cell_bits(np.ravel(first)).reshape(np.shape(first)) ^ self._first).sum(axis=1, dtype=np.uint64)
         total += self._usual.sum(dtype=np.uint64)  # modulo 2**64, as all sums here
-        listed = _mixed(_cell_bits(values) ^ self._listed[columns]) - self._usual[columns]
-        np.add.at(total, np.asarray(row_idx, dtype=np.int64), listed)
+        listed_sum = _mixed(_cell_bits(values) ^ self._listed[columns]) - self._usual[columns]
+        np.add.at(total, np.asarray(row_idx, dtype=np.int64), listed_sum)
         return _keyed(_mixed(total))
 
 

@@ -12,6 +12,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 DRAFT = ".draft"
@@ -46,12 +47,12 @@ def replace_folder(target: Path, files: Mapping[str, bytes], *, deletable: Colle
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
-        _sync_folder(draft)
+        sync_folder(draft)
         _put_in_place(draft, target)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)  # made by this call, or moved back: nobody else's
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
     _remove(draft, deletable)
 
 
@@ -134,18 +135,14 @@ def _changed(folder: Path) -> float:
         return time.time()
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Write a folder's entries to the disk; not every system can."""
-    try:
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _escaped(name: str) -> str:

@@ -31,9 +31,11 @@ def known_key_id() -> str | None:
 
 def rows_key() -> bytes:
     """Return the user's key, 32 bytes; at first use it is drawn at random and written with mode 0600."""
-    given = os.environ.get(VARIABLE)
-    if given:
-        return bytes.fromhex(given) if _KEY.fullmatch(given) else _read(Path(given).expanduser(), source=VARIABLE)
+    variable = os.environ.get(VARIABLE)
+    if variable:
+        return (
+            bytes.fromhex(variable) if _KEY.fullmatch(variable) else _read(Path(variable).expanduser(), source=VARIABLE)
+        )
     path = key_file()
     try:
         return _read(path, source=str(path))

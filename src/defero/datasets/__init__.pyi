@@ -12,9 +12,9 @@ from defero.datasets.files import get_dataset as get_dataset
 from defero.datasets.loaders.chexpert import chexpert_readers as chexpert_readers
 from defero.datasets.loaders.chexpert import chexpert_tables as chexpert_tables
 from defero.datasets.loaders.cifar10 import cifar10 as cifar10
-from defero.datasets.loaders.cifar10_people import cifar10h as cifar10h
-from defero.datasets.loaders.cifar10_people import cifar10h_networks as cifar10h_networks
-from defero.datasets.loaders.cifar10_people import cifar10n as cifar10n
+from defero.datasets.loaders.cifar10 import cifar10h as cifar10h
+from defero.datasets.loaders.cifar10 import cifar10h_networks as cifar10h_networks
+from defero.datasets.loaders.cifar10 import cifar10n as cifar10n
 from defero.datasets.loaders.credit_default import SimulatedCases as SimulatedCases
 from defero.datasets.loaders.credit_default import credit_default as credit_default
 from defero.datasets.loaders.credit_default import credit_default_cases as credit_default_cases

@@ -1,37 +1,5 @@
 """Who decides: rules that turn `Scores` into a `Decision`, and the next step of a case. Fees enter here, not in fit."""
 
-from defero.core.results import Assignment, InTurn, Steps
-from defero.decisions.asking import DEFAULT_FEE, ask_in_turn, next_step
-from defero.decisions.assigning.assign import assign
-from defero.decisions.rules import (
-    AlwaysAskBest,
-    AskAtRandom,
-    AskBelowThreshold,
-    MostLikelyRight,
-    NeverAsk,
-    Rule,
-    rule_from_settings,
-)
-from defero.decisions.stream.plan import StreamPlan
-from defero.decisions.stream.step import StreamDecision, StreamState, stream_step
+from defero._lazy import attach_stub
 
-__all__ = [
-    "DEFAULT_FEE",
-    "AlwaysAskBest",
-    "AskAtRandom",
-    "AskBelowThreshold",
-    "Assignment",
-    "InTurn",
-    "MostLikelyRight",
-    "NeverAsk",
-    "Rule",
-    "Steps",
-    "StreamDecision",
-    "StreamPlan",
-    "StreamState",
-    "ask_in_turn",
-    "assign",
-    "next_step",
-    "rule_from_settings",
-    "stream_step",
-]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

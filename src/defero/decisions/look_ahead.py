@@ -86,11 +86,11 @@ class _Plan:
     def __init__(self, n_some: int, n_answers: int, depth: int) -> None:
         digits = np.array(list(product(range(n_answers + 1), repeat=n_some)), dtype=np.int64).reshape(-1, n_some)
         steps = (n_answers + 1) ** np.arange(n_some)[::-1]
-        asked = (digits > 0).sum(axis=1)
+        n_asked = (digits > 0).sum(axis=1)
         self.n_states = len(digits)
         self.levels: list[tuple[IntArray, IntArray, IntArray]] = []
         for level in reversed(range(depth)):
-            states = np.flatnonzero(asked == level)
+            states = np.flatnonzero(n_asked == level)
             ones = np.nonzero(digits[states] == 0)[1].reshape(len(states), n_some - level)
             answers = np.arange(1, n_answers + 1)[:, None, None]
             self.levels.append((states, ones, states[:, None] + steps[ones] * answers))

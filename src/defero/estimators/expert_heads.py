@@ -1,7 +1,7 @@
 """Heads of the experts on top of a fitted model: shrunk toward the population, or ready for experts to be added."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,7 +10,7 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.splits.split import sample_rows
 from defero.estimators.training_data import TrainingData
-from defero.heads import HeadPrior, Heads, Lens, fit_class_heads, fit_heads, fit_prior
+from defero.heads import ClassHeads, HeadPrior, Heads, Lens, fit_class_heads, fit_heads, fit_prior
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer, hidden_units
 
@@ -37,14 +37,37 @@ def answers_are_few(data: TrainingData) -> bool:
     return len(positive) > 0 and 2 * int((positive < FEW_ANSWERS).sum()) >= len(positive)
 
 
+@dataclass(frozen=True, eq=False)
+class HeadPlan:
+    """What heads read, and what is known of them before they are fitted.
+
+    Attributes
+    ----------
+    reads : "all", "beliefs" or "nothing"
+        What the heads read: all features, the class probabilities alone, or nothing but who it is. Class heads read the
+        class beside it.
+    prior, class_prior : HeadPrior, optional
+        The populations of the heads and of the class heads; by default they are learned from the answers.
+    class_share : float
+        As in `TeamScorer`.
+    """
+
+    reads: HeadsRead = "all"
+    prior: HeadPrior | None = None
+    class_prior: HeadPrior | None = None
+    class_share: float = 0.0
+
+
+_READ_ALL = HeadPlan()
+
+
 def with_shrunk_heads(
     base: Scorer,
     data: TrainingData,
     class_proba: FloatArray,
     *,
     chosen: IntArray | None = None,
-    reads: HeadsRead = "all",
-    prior: HeadPrior | None = None,
+    plan: HeadPlan = _READ_ALL,
 ) -> TeamScorer:
     """Return a team of a model of the classes and a head for each expert, shrunk toward the population.
 
@@ -56,30 +79,39 @@ def with_shrunk_heads(
         Out-of-fold P(y = k | x): see `out_of_fold`.
     chosen : (a,) int, optional
         Which of the m answers are used; all by default.
-    reads : "all", "beliefs" or "nothing"
-        What the heads read: all features, the class probabilities alone, or nothing but who it is.
-    prior : HeadPrior, optional
-        The population of the experts; by default it is learned from these answers.
+    plan : HeadPlan
+        By default the heads read everything.
     """
-    lens, inputs = head_features(base, data, class_proba, reads=reads)
+    lens, inputs = head_features(base, data, class_proba, reads=plan.reads)
     picked = np.arange(len(data.item_idx)) if chosen is None else chosen
     answers = data.item_idx[picked], data.expert_idx[picked], data.right[picked]
     weight = _with_mean_one(data.weight_of_answers()[picked])
     groups = lens.groups(data.features, n_classes=data.n_classes)
-    heads = fit_heads(inputs, *answers, n_experts=data.n_experts, weight=weight, groups=groups, prior=prior)
+    heads = fit_heads(inputs, *answers, n_experts=data.n_experts, weight=weight, groups=groups, prior=plan.prior)
     class_heads = None
     if data.n_classes > 1:
-        class_heads = fit_class_heads(
-            inputs,
-            class_proba,
-            data.label_idx,
-            *answers,
-            n_experts=data.n_experts,
-            answer_idx=data.triplets.codes[picked],
-            weight=weight,
-            groups=groups,
-        )
-    return TeamScorer(base, lens, heads, n_own=0, order=np.arange(data.n_experts), class_heads=class_heads)
+        class_heads = _class_heads(lens, inputs, class_proba, data, picked, plan=plan)
+    order = np.arange(data.n_experts)
+    return TeamScorer(base, lens, heads, 0, order, class_heads, class_share=plan.class_share)
+
+
+def _class_heads(
+    lens: Lens, inputs: FloatArray, class_proba: FloatArray, data: TrainingData, picked: IntArray, *, plan: HeadPlan
+) -> ClassHeads:
+    return fit_class_heads(
+        inputs,
+        class_proba,
+        data.label_idx,
+        data.item_idx[picked],
+        data.expert_idx[picked],
+        data.right[picked],
+        n_experts=data.n_experts,
+        answer_idx=data.triplets.codes[picked],
+        weight=_with_mean_one(data.weight_of_answers()[picked]),
+        groups=lens.groups(data.features, n_classes=data.n_classes),
+        reads_belief=plan.reads != "nothing",
+        prior=plan.class_prior,
+    )
 
 
 def head_features(
@@ -87,7 +119,7 @@ def head_features(
 ) -> tuple[Lens, FloatArray]:
     """Return the lens of the heads, and the features (n, f) that they read, from out-of-fold class_proba (n, K).
 
-    `reads` is as in `with_shrunk_heads`.
+    `reads` is as in `HeadPlan`.
     """
     hidden = None if reads != "all" else hidden_units(base, data.features)
     n_hidden = 0 if hidden is None else hidden.shape[1]
@@ -109,6 +141,20 @@ def population_of(lens: Lens, inputs: FloatArray, data: TrainingData, *, chosen:
         weight=_with_mean_one(data.weight_of_answers()[picked]),
         groups=lens.groups(data.features, n_classes=data.n_classes),
     )
+
+
+def class_population_of(
+    lens: Lens,
+    inputs: FloatArray,
+    class_proba: FloatArray,
+    data: TrainingData,
+    *,
+    chosen: IntArray,
+    reads: HeadsRead,
+) -> HeadPrior:
+    """Return the population of the class heads, learned from at most 5,000 of the chosen answers."""
+    picked = chosen[sample_rows(len(chosen), _ENOUGH_FOR_POPULATION)]
+    return _class_heads(lens, inputs, class_proba, data, picked, plan=HeadPlan(reads)).heads.prior
 
 
 def out_of_fold_log_odds(
@@ -149,6 +195,28 @@ def out_of_fold_log_odds(
             prior=prior,
         )
         log_odds[fold == k] = heads.log_odds(inputs[fold == k])
+    return log_odds
+
+
+def out_of_fold_class_log_odds(
+    lens: Lens,
+    inputs: FloatArray,
+    class_proba: FloatArray,
+    data: TrainingData,
+    fold: IntArray,
+    *,
+    chosen: IntArray,
+    plan: HeadPlan,
+) -> FloatArray:
+    """Return each expert's log-odds of being right by class heads that did not see the item, (n, J).
+
+    Parameters are as in `out_of_fold_log_odds` and `with_shrunk_heads`.
+    """
+    log_odds = np.empty((len(fold), data.n_experts))
+    for k in range(int(fold.max()) + 1):
+        inside = fold == k
+        heads = _class_heads(lens, inputs, class_proba, data, chosen[~inside[data.item_idx[chosen]]], plan=plan)
+        log_odds[inside] = heads.log_odds(inputs[inside], class_proba[inside])
     return log_odds
 
 

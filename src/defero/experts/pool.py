@@ -60,8 +60,9 @@ def simulate_pool(labels: ArrayLike, laws: Sequence[Law], *, rng: np.random.Gene
         answers = np.asarray(law(label_idx, rng=child))
         if answers.shape != label_idx.shape or answers.dtype.kind not in "iu":
             raise InputError(
-                f"laws[{j}] must return {len(label_idx)} class numbers, one per label, "
-                f"got shape {answers.shape} of {answers.dtype}."
+                f"must return {len(label_idx)} class numbers, one per label, "
+                f"got shape {answers.shape} of {answers.dtype}.",
+                argument=f"laws[{j}]",
             )
         pool[:, j] = answers
     return pool

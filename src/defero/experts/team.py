@@ -145,6 +145,6 @@ def _asked(n_items: int, answered: float, n_answers: int | None, *, rng: np.rand
     count = whole_number("n_answers", n_answers, least=0)
     if count > n_items:
         raise InputError(f"must be at most the {n_items} cases, got {count}.", argument="n_answers")
-    asked = np.zeros(n_items, dtype=np.bool_)
-    asked[rng.permutation(n_items)[:count]] = True
-    return asked
+    asked_mask = np.zeros(n_items, dtype=np.bool_)
+    asked_mask[rng.permutation(n_items)[:count]] = True
+    return asked_mask

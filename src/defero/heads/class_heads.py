@@ -13,6 +13,7 @@ from defero.core.errors import InputError
 from defero.core.scores import logit
 from defero.heads.head import fit_head
 from defero.heads.heads import Heads, fit_heads
+from defero.heads.prior import HeadPrior
 
 MOST_LOG_ODDS = 7.0
 """A model surer than 0.999 is taken at that: one rash posterior must not carry a head away."""
@@ -70,10 +71,13 @@ class ClassHeads:
         On the features of `with_class`.
     errors : (K, K)
         P(a wrong answer is m | y = k), of all experts together.
+    reads_belief : bool
+        Whether the heads read how likely the model finds the class.
     """
 
     heads: Heads
     errors: FloatArray
+    reads_belief: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "errors", frozen(np.asarray(self.errors, dtype=np.float64)))
@@ -87,17 +91,40 @@ class ClassHeads:
             What a `Lens` shows of the items.
         class_proba : (n, K)
         """
-        n_classes = class_proba.shape[1]
-        right = np.empty((len(phi), self.heads.n_experts, n_classes))
-        for k in range(n_classes):
-            right[:, :, k] = self.heads.proba(with_class(phi, class_proba, np.full(len(phi), k)))
+        right = np.empty((len(phi), self.heads.n_experts, class_proba.shape[1]))
+        for k in range(class_proba.shape[1]):
+            right[:, :, k] = self.heads.proba(self._features_of_class(phi, class_proba, k))
         return ClassSkill(right, self.errors)
+
+    def log_odds(self, phi: FloatArray, class_proba: FloatArray) -> FloatArray:
+        """Return the log-odds of P(right | x) = sum_k P(y = k | x) P(right | x, y = k), (n, J)."""
+        right = np.zeros((len(phi), self.heads.n_experts))
+        for k in range(class_proba.shape[1]):
+            right += class_proba[:, k, None] * self.heads.proba(self._features_of_class(phi, class_proba, k))
+        return logit(right)
+
+    def logit_sd(self, phi: FloatArray, class_proba: FloatArray) -> FloatArray:
+        """Return a bound on the standard deviation of `log_odds`, (n, J), as if errors on all classes went one way.
+
+        By the delta method, sum_k P(y = k | x) p_k (1 - p_k) s_k / (p (1 - p)), with s_k the `logit_sd` given class k.
+        """
+        right, sd = (np.zeros((len(phi), self.heads.n_experts)) for _ in range(2))
+        for k in range(class_proba.shape[1]):
+            features = self._features_of_class(phi, class_proba, k)
+            of_class = self.heads.proba(features)
+            right += class_proba[:, k, None] * of_class
+            sd += class_proba[:, k, None] * of_class * (1 - of_class) * self.heads.logit_sd(features)
+        return sd / (right * (1 - right))
+
+    def _features_of_class(self, phi: FloatArray, class_proba: FloatArray, k: int) -> FloatArray:
+        return with_class(phi, class_proba, np.full(len(phi), k), reads_belief=self.reads_belief)
 
     def with_expert(
         self, phi: FloatArray, class_proba: FloatArray, label_idx: IntArray, correct: ArrayLike, *, weight: Any = None
     ) -> "ClassHeads":
         """Return the heads with one more at the end, of whom m answers are known; the others are as they were."""
-        head = fit_head(with_class(phi, class_proba, label_idx), correct, self.heads.prior, weight=weight)
+        features = with_class(phi, class_proba, label_idx, reads_belief=self.reads_belief)
+        head = fit_head(features, correct, self.heads.prior, weight=weight)
         return replace(self, heads=self.heads.with_head(head))
 
     def with_unknown(self) -> "ClassHeads":
@@ -111,13 +138,15 @@ class ClassHeads:
 
     def arrays(self) -> dict[str, Any]:
         """Return what a model folder keeps, by name."""
-        return {"errors": self.errors, **{f"heads.{name}": value for name, value in self.heads.arrays().items()}}
+        heads = {f"heads.{name}": value for name, value in self.heads.arrays().items()}
+        return {"errors": self.errors, "reads_belief": np.array([self.reads_belief], dtype=np.int64), **heads}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> "ClassHeads":
         """Return the heads that `arrays()` described."""
         inside = {name.removeprefix("heads."): value for name, value in arrays.items() if name.startswith("heads.")}
-        return cls(Heads.from_arrays(inside), np.asarray(arrays["errors"], dtype=np.float64))
+        reads_belief = bool(np.asarray(arrays.get("reads_belief", True)).all())  # older folders always read it
+        return cls(Heads.from_arrays(inside), np.asarray(arrays["errors"], dtype=np.float64), reads_belief)
 
 
 def fit_class_heads(
@@ -132,12 +161,15 @@ def fit_class_heads(
     groups: IntArray,
     answer_idx: IntArray | None = None,
     weight: FloatArray | None = None,
+    reads_belief: bool = True,
+    prior: HeadPrior | None = None,
 ) -> ClassHeads:
     """Fit the heads of J experts to m answers to n items whose class is known.
 
     P(right | x, y = k) = sigmoid(phi(x) . w_j + c_jk + b_j log(eta_k / (1 - eta_k))): an expert's head as it is, their
     own constant for each class, and how much they are led by what makes the class look likely to the model. The
     population draws all of it as in `fit_heads`: where no class is harder than another, c goes to one number.
+    Without `reads_belief`, b_j is 0.
 
     Parameters
     ----------
@@ -156,6 +188,10 @@ def fit_class_heads(
         What was said, as class numbers; errors fall on the other classes alike for None.
     weight : (m,), optional
         How much each answer counts.
+    reads_belief : bool
+        Whether the heads read how likely the model finds the class.
+    prior : HeadPrior, optional
+        Of the features of `with_class`; by default it is learned from these answers.
 
     Examples
     --------
@@ -170,20 +206,24 @@ def fit_class_heads(
     """
     n_classes = class_proba.shape[1]
     heads = fit_heads(
-        with_class(phi, class_proba, label_idx),
+        with_class(phi, class_proba, label_idx, reads_belief=reads_belief),
         item_idx,
         expert_idx,
         correct,
         n_experts=n_experts,
         weight=weight,
-        groups=groups_with_class(groups, n_classes=n_classes),
+        groups=groups_with_class(groups, n_classes=n_classes, reads_belief=reads_belief),
+        prior=prior,
     )
-    if answer_idx is None:
-        return ClassHeads(heads, uniform_errors(n_classes))
-    return ClassHeads(heads, errors_on_record(label_idx[item_idx], answer_idx, n_classes=n_classes))
+    errors = uniform_errors(n_classes)
+    if answer_idx is not None:
+        errors = errors_on_record(label_idx[item_idx], answer_idx, n_classes=n_classes)
+    return ClassHeads(heads, errors, reads_belief)
 
 
-def with_class(phi: FloatArray, class_proba: FloatArray, label_idx: IntArray) -> FloatArray:
+def with_class(
+    phi: FloatArray, class_proba: FloatArray, label_idx: IntArray, *, reads_belief: bool = True
+) -> FloatArray:
     """Return what a head sees of n items of these classes: the items, the class, and how likely the model finds it.
 
     The class is K columns of 0 and 1, one of them for two classes, and none for more than 32.
@@ -193,18 +233,21 @@ def with_class(phi: FloatArray, class_proba: FloatArray, label_idx: IntArray) ->
     """
     n_classes = class_proba.shape[1]
     is_class = (label_idx[:, None] == _columns(n_classes)).astype(np.float64)
+    if not reads_belief:
+        return np.column_stack([phi, is_class])
     believed = logit(class_proba[np.arange(len(label_idx)), label_idx])
     return np.column_stack([phi, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)])
 
 
-def groups_with_class(groups: IntArray, *, n_classes: int) -> IntArray:
+def groups_with_class(groups: IntArray, *, n_classes: int, reads_belief: bool = True) -> IntArray:
     """Return which columns of `with_class` share one spread: the constants of the classes do.
 
     >>> groups_with_class(np.array([0, 1, 1]), n_classes=3).tolist()
     [0, 1, 1, 2, 2, 2, 3]
     """
     after = int(groups.max(initial=-1)) + 1
-    return np.concatenate([groups, np.full(len(_columns(n_classes)), after), [after + 1]]).astype(np.int64)
+    of_class, of_belief = np.full(len(_columns(n_classes)), after), [after + 1] if reads_belief else []
+    return np.concatenate([groups, of_class, of_belief]).astype(np.int64)
 
 
 def errors_on_record(label_idx: IntArray, answer_idx: IntArray, *, n_classes: int) -> FloatArray:

@@ -6,8 +6,10 @@ from defero.metrics.deferral import ExpertUsage as ExpertUsage
 from defero.metrics.deferral import coverage as coverage
 from defero.metrics.deferral import deferral_curve as deferral_curve
 from defero.metrics.deferral import expert_usage as expert_usage
+from defero.metrics.probabilities.binned import ReliabilityBins as ReliabilityBins
 from defero.metrics.probabilities.binned import adaptive_calibration_error as adaptive_calibration_error
 from defero.metrics.probabilities.binned import expected_calibration_error as expected_calibration_error
+from defero.metrics.probabilities.binned import reliability_bins as reliability_bins
 from defero.metrics.probabilities.binned import squared_calibration_error as squared_calibration_error
 from defero.metrics.probabilities.decision_calibration import DecisionCalibration as DecisionCalibration
 from defero.metrics.probabilities.decision_calibration import Promise as Promise
@@ -20,8 +22,6 @@ from defero.metrics.probabilities.proper_scores import BrierParts as BrierParts
 from defero.metrics.probabilities.proper_scores import brier_parts as brier_parts
 from defero.metrics.probabilities.proper_scores import brier_score as brier_score
 from defero.metrics.probabilities.proper_scores import log_loss as log_loss
-from defero.metrics.probabilities.reliability import ReliabilityBins as ReliabilityBins
-from defero.metrics.probabilities.reliability import reliability_bins as reliability_bins
 from defero.metrics.probabilities.smooth import SmoothCalibration as SmoothCalibration
 from defero.metrics.probabilities.smooth import smooth_calibration_error as smooth_calibration_error
 from defero.metrics.probabilities.smooth import smooth_calibration_interval as smooth_calibration_interval

@@ -43,10 +43,10 @@ def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike
     """
     columns = answer_matrix(answers, name="answers")
     by_model = complete_labels("model_labels", model_labels, n_items=len(columns))
-    deferred, asked = asked_answers(chosen_experts(expert), columns)
-    check_same_form("answers", asked, "model_labels", by_model)
-    team_labels = by_model.astype(np.result_type(by_model, asked))
-    team_labels[deferred] = asked
+    deferred, chosen_answers = asked_answers(chosen_experts(expert), columns)
+    check_same_form("answers", chosen_answers, "model_labels", by_model)
+    team_labels = by_model.astype(np.result_type(by_model, chosen_answers))
+    team_labels[deferred] = chosen_answers
     return team_labels
 
 
@@ -111,9 +111,9 @@ def recall_per_class(labels: ArrayLike, predicted: ArrayLike, classes: ArrayLike
     >>> recall_per_class(["a", "a", "b"], ["a", "b", "b"], ["a", "b", "c"]).tolist()
     [0.5, 1.0, nan]
     """
-    truth, given = as_column(labels, name="labels"), as_column(predicted, name="predicted")
+    truth, answer = as_column(labels, name="labels"), as_column(predicted, name="predicted")
     kinds = as_column(classes, name="classes")
-    check_length("predicted", given, n_items=len(truth))
+    check_length("predicted", answer, n_items=len(truth))
     if len(set(kinds.tolist())) != len(kinds):
         raise InputError(f"must be distinct, got {join_names(kinds.tolist())}.", argument="classes")
     is_class = truth[:, None] == kinds[None, :]
@@ -124,8 +124,8 @@ def recall_per_class(labels: ArrayLike, predicted: ArrayLike, classes: ArrayLike
             f"must be among the classes {join_names(kinds.tolist())}, got {truth[item]!r} for item {item}.",
             argument="labels",
         )
-    check_same_form("predicted", given, "labels", truth)
-    hits, items = is_class[given == truth].sum(axis=0), is_class.sum(axis=0)
+    check_same_form("predicted", answer, "labels", truth)
+    hits, items = is_class[answer == truth].sum(axis=0), is_class.sum(axis=0)
     return np.divide(hits, items, out=np.full(len(kinds), np.nan), where=items > 0)
 
 

@@ -80,7 +80,7 @@ def deferral_curve(model_correct: ArrayLike, expert_correct: ArrayLike, gain: Ar
     Returns
     -------
     DeferralCurve
-        Its ends are the model's and the experts' accuracy. For the curve of a trial see `budget.trial_curve`.
+        Its ends are the model's and the experts' accuracy. For the curve of a trial see `trial_curve`.
 
     Examples
     --------
@@ -195,9 +195,9 @@ def expert_usage(
     chosen, columns = chosen_experts(expert), answer_matrix(answers, name="answers")
     n_items, n_columns = columns.shape
     truth = complete_labels("labels", labels, n_items=n_items)
-    deferred, asked = asked_answers(chosen, columns)
-    check_same_form("answers", asked, "labels", truth)
-    load, right = counts_by_expert(chosen[deferred], asked == truth[deferred], n_columns)
+    deferred, chosen_answers = asked_answers(chosen, columns)
+    check_same_form("answers", chosen_answers, "labels", truth)
+    load, right = counts_by_expert(chosen[deferred], chosen_answers == truth[deferred], n_columns)
     low, high = share_intervals(right, load, level=level, interval=interval)
     never = np.full(n_columns, np.nan)
     return ExpertUsage(

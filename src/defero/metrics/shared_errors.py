@@ -138,16 +138,16 @@ def shared_errors(
     ((('dr_a', 'dr_z'),), True, 500)
     """
     check_level(level)
-    given, truth = _class_numbers(answers, labels)
-    n_items, n_experts = given.shape
+    answer_idx, truth = _class_numbers(answers, labels)
+    n_items, n_experts = answer_idx.shape
     named = names("expert_names", expert_names, count=n_experts)
     stated = np.full(n_experts, 0.5) if expert_proba is None else np.asarray(expert_proba)
     proba = probabilities("expert_proba", expert_rows("expert_proba", stated, n_items=n_items, n_experts=n_experts))
-    observed = given != MISSING
-    n_classes = int(max(given.max(initial=0), truth.max(initial=0))) + 1
-    correct = given == truth[:, None]
+    observed = answer_idx != MISSING
+    n_classes = int(max(answer_idx.max(initial=0), truth.max(initial=0))) + 1
+    correct = answer_idx == truth[:, None]
     q = explained_chance(correct, observed, truth, proba, n_classes=n_classes)
-    wrongs = Wrongs.of(given, truth, n_classes=n_classes)
+    wrongs = Wrongs.of(answer_idx, truth, n_classes=n_classes)
     products = Products.of(np.where(observed, ~correct - q, 0.0), q * (1 - q), observed)
     answered = observed.astype(np.float64)
     n_shared = (answered.T @ answered).astype(np.int64)
@@ -191,16 +191,16 @@ def _search(
 
 
 def _class_numbers(answers: ArrayLike, labels: ArrayLike) -> tuple[IntArray, IntArray]:
-    given, truth = np.asarray(answers), np.asarray(labels)
-    if given.ndim != 2:
+    answer_idx, truth = np.asarray(answers), np.asarray(labels)
+    if answer_idx.ndim != 2:
         raise InputError(
-            f"must have two axes (n, J), one column per expert, got shape {given.shape}.", argument="answers"
+            f"must have two axes (n, J), one column per expert, got shape {answer_idx.shape}.", argument="answers"
         )
-    if truth.shape != (len(given),):
+    if truth.shape != (len(answer_idx),):
         raise InputError(
-            f"must have shape ({len(given)},), one per row of answers, got {truth.shape}.", argument="labels"
+            f"must have shape ({len(answer_idx)},), one per row of answers, got {truth.shape}.", argument="labels"
         )
-    for name, array, lowest in (("answers", given, MISSING), ("labels", truth, 0)):
+    for name, array, lowest in (("answers", answer_idx, MISSING), ("labels", truth, 0)):
         if array.size and array.dtype.kind not in "iu":
             pass_on = "answer_idx" if name == "answers" else "label_idx"
             raise InputError(
@@ -209,4 +209,4 @@ def _class_numbers(answers: ArrayLike, labels: ArrayLike) -> tuple[IntArray, Int
             )
         if array.size and array.min() < lowest:
             raise InputError(f"must be class numbers from {lowest} on, got {array.min()}.", argument=name)
-    return given.astype(np.int64), truth.astype(np.int64)
+    return answer_idx.astype(np.int64), truth.astype(np.int64)

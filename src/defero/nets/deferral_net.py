@@ -53,7 +53,8 @@ class DeferralHead(nn.Module):
             )
         if min(n_classes, n_experts) < 0 or n_classes + n_experts == 0:
             raise InputError(
-                f"n_classes and n_experts must not be negative, nor both 0, got {n_classes} and {n_experts}."
+                f"and n_experts must not be negative, nor both 0, got {n_classes} and {n_experts}.",
+                argument="n_classes",
             )
         self.in_features, self.n_classes, self.n_experts = in_features, n_classes, n_experts
         self.model_column = model_column

@@ -15,7 +15,7 @@ from defero.core.trials.trial import Trial
 from defero.metrics import reliability_bins, wilson_interval
 from defero.metrics.statistics.intervals import simultaneous_level
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, check_experts
+from defero.plotting.style import Display, check_cases, check_experts
 
 _STRIP = 0.16
 

@@ -11,7 +11,7 @@ from defero.core.trials.trial import Trial
 from defero.metrics import DeferralCurve, deferral_curve, wilson_interval
 from defero.metrics.deferral import trial_curve
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases
+from defero.plotting.style import Display, check_cases
 
 
 @dataclass(frozen=True)

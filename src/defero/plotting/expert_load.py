@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray, names
 from defero.core.checks.experts import complete_labels
 from defero.core.labels import answer_matrix
 from defero.core.results import Decision
@@ -14,7 +14,7 @@ from defero.core.trials.trial import Trial
 from defero.metrics import ExpertUsage, decision_calibration, expert_usage
 from defero.metrics.statistics.intervals import Interval
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, check_experts, check_names, side_by_side
+from defero.plotting.style import Display, check_cases, check_experts, side_by_side
 
 
 @dataclass(eq=False)
@@ -104,7 +104,7 @@ class ExpertLoadDisplay(Display):
         if expert_proba is not None:
             correct = columns == complete_labels("labels", labels, n_items=n_items)[:, None]
             promised = decision_calibration(expert, expert_proba, correct.astype(np.bool_), level=level).promised
-        return cls(usage, promised, check_names(expert_names, count=n_experts), level).plot(ax)
+        return cls(usage, promised, names("expert_names", expert_names, count=n_experts), level).plot(ax)
 
     @property
     def order(self) -> IntArray:
@@ -147,14 +147,13 @@ class ExpertLoadDisplay(Display):
     def _draw_accuracy(self, ax: Axes) -> None:
         style.dress(ax, x="accuracy on these cases", grid="both")
         order, usage = self.order, self.usage
-        asked = np.flatnonzero(usage.load[order])
-        expert_idx = order[asked]
-        ax.hlines(
-            asked, usage.low[expert_idx], usage.high[expert_idx], color=style.EXPERT, linewidth=1.6, label="interval"
-        )
+        places = np.flatnonzero(usage.load[order])
+        expert_idx = order[places]
+        low, high = usage.low[expert_idx], usage.high[expert_idx]
+        ax.hlines(places, low, high, color=style.EXPERT, linewidth=1.6, label="interval")
         ax.plot(
             usage.accuracy[expert_idx],
-            asked,
+            places,
             linestyle="none",
             marker="o",
             markersize=4.5,
@@ -165,7 +164,7 @@ class ExpertLoadDisplay(Display):
         if np.isfinite(self.promised).any():
             ax.plot(
                 self.promised[expert_idx],
-                asked,
+                places,
                 linestyle="none",
                 marker="D",
                 markersize=5,
@@ -174,7 +173,7 @@ class ExpertLoadDisplay(Display):
                 label="promised",
                 zorder=4,
             )
-        ends = np.concatenate([usage.low[expert_idx], self.promised[expert_idx], [1.0]])
+        ends = np.concatenate([low, self.promised[expert_idx], [1.0]])
         lowest = float(np.nanmin(ends)) if len(expert_idx) else 0.0
         ax.set_xlim(max(0.0, lowest - 0.04) if lowest < 0.96 else 0.9, 1.01)
         style.in_percent(ax.xaxis)

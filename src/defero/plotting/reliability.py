@@ -11,11 +11,12 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray
+from defero.core.checks.arrays import names as checked_names
 from defero.core.errors import Argument, InputError
 from defero.core.trials.trial import Trial
 from defero.metrics import ReliabilityBins, expected_calibration_error, reliability_bins
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, check_names, grid_of_panels
+from defero.plotting.style import Display, check_cases, grid_of_panels
 
 _FAINT = 0.3
 _STRIP = 0.2  # height of the strip of counts below 0 %
@@ -98,7 +99,7 @@ class ReliabilityDisplay(Display):
             Axes to draw on; a new figure by default.
         """
         count = np.shape(confidence)[1] if np.ndim(confidence) == 2 else 1
-        checked = check_names(names, count=count, argument="names")
+        checked = checked_names("names", names, count=count)
         return cls._build(confidence, correct, observed, checked, n_bins=n_bins, level=level).plot(ax)
 
     @classmethod

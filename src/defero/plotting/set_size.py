@@ -13,7 +13,7 @@ from defero.core.errors import InputError
 from defero.core.results import ExpertSets
 from defero.core.trials.trial import Trial
 from defero.plotting import style
-from defero.plotting.display import Display
+from defero.plotting.style import Display
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from defero.core.errors import InputError
 from defero.core.trials.trial import Trial
 from defero.metrics import SharedErrors, shared_errors
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, check_experts
+from defero.plotting.style import Display, check_cases, check_experts
 
 MOST_EXPERTS, SHOWN = 30, 20
 """With more experts than the first number, only the most similar are drawn, as many as the second."""

@@ -8,11 +8,12 @@ from matplotlib.collections import PatchCollection, QuadMesh
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
+from defero.core.checks.arrays import names
 from defero.core.errors import InputError
 from defero.core.trials.trial import Trial
 from defero.metrics import SkillByClass, skill_by_class
 from defero.plotting import style
-from defero.plotting.display import Display, check_cases, check_experts, check_names
+from defero.plotting.style import Display, check_cases, check_experts
 
 MOST_NUMBERS = 120
 """With more cells there are no numbers."""
@@ -91,7 +92,7 @@ class SkillDisplay(Display):
         check_experts(n_experts)
         class_names = tuple(str(name) for name in np.asarray(classes).tolist())
         skill = skill_by_class(correct, label_idx, len(class_names), observed=observed)
-        return cls(skill, check_names(expert_names, count=n_experts), class_names).plot(ax)
+        return cls(skill, names("expert_names", expert_names, count=n_experts), class_names).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> "SkillDisplay":
         """Draw the heat map, on `ax` or on a new figure that grows with the experts and the classes."""

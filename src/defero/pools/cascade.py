@@ -165,10 +165,10 @@ def cascade_step(
         share, total = marking.share_right(right[rows, j]), np.zeros(len(rows))
         for mark in (0, 1):
             then = moved(right[rows], j, marking.after(right[rows, j], mark), covariance)
-            heard = asked[rows].copy()
-            heard[:, j] = True
+            heard_mask = asked[rows].copy()
+            heard_mask[:, j] = True
             total += (share if mark else 1 - share) * _last_question(
-                then, price[rows], heard, can[rows], marking=marking, covariance=covariance, trade_off=trade_off
+                then, price[rows], heard_mask, can[rows], marking=marking, covariance=covariance, trade_off=trade_off
             )
         value[rows, j, 1] = total - price[rows, j] - marking.price
     flat = value.reshape(n, -1)

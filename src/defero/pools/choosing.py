@@ -123,10 +123,10 @@ def by_budget(score: FloatArray, price: FloatArray, can: BoolArray, budget: floa
     steps = frontier_steps(score, price, can)
     n_steps = steps_within(steps, price, budget)
     if n_steps < 0:
-        asked = np.flatnonzero(steps.start != NOBODY)
-        least = float(price[asked, steps.start[asked]].sum())
+        asked_idx = np.flatnonzero(steps.start != NOBODY)
+        least = float(price[asked_idx, steps.start[asked_idx]].sum())
         raise InputError(
-            f"allows {budget:,.6g}, but the cheapest member for each of {len(asked):,} items costs {least:,.6g} in "
+            f"allows {budget:,.6g}, but the cheapest member for each of {len(asked_idx):,} items costs {least:,.6g} in "
             "total.",
             argument="budget",
         )

@@ -145,9 +145,9 @@ def pool_curve(
         Points spread evenly over the steps; None for every step.
     """
     real = expected if scores is None else scores
-    asked = np.isfinite(real) & np.isfinite(price)
-    asked = asked if can is None else asked & can
-    steps = frontier_steps(expected, price, asked)
+    can_ask = np.isfinite(real) & np.isfinite(price)
+    can_ask = can_ask if can is None else can_ask & can
+    steps = frontier_steps(expected, price, can_ask)
     cost, quality = along(steps, np.nan_to_num(price)), along(steps, np.nan_to_num(real))
     trade_off = np.concatenate([[0.0], steps.trade_off])
     # One point for each trade-off: the one after the last of equal steps.

@@ -102,10 +102,10 @@ def as_table(X: Any, recipe: FeatureRecipe | None = None) -> Any:
 
 def _with_text_names(frame: Any) -> Any:
     """Return a frame whose columns are named by texts: those of a matrix of embeddings are integers."""
-    given = list(frame.columns)
-    if all(isinstance(name, str) for name in given):
+    names = list(frame.columns)
+    if all(isinstance(name, str) for name in names):
         return frame
-    named = [str(name) for name in given]
+    named = [str(name) for name in names]
     twice = [name for name in named if named.count(name) > 1]
     if twice:
         raise InputError(f"has two columns that are named {twice[0]}; rename one of them.", argument="X")

@@ -78,9 +78,9 @@ def frontier_steps(score: FloatArray, price: FloatArray, can: BoolArray) -> Step
 
 def along(steps: Steps, values: FloatArray) -> FloatArray:
     """Return the mean over items of (n, J) values at each step of the frontier, (m + 1,); the first before any."""
-    asked = steps.start != NOBODY
-    n = max(int(asked.sum()), 1)
-    first = values[np.flatnonzero(asked), steps.start[asked]].sum()
+    is_asked = steps.start != NOBODY
+    n = max(int(is_asked.sum()), 1)
+    first = values[np.flatnonzero(is_asked), steps.start[is_asked]].sum()
     change = values[steps.item, steps.after] - values[steps.item, steps.before]
     return np.concatenate([[first], first + np.cumsum(change)]) / n
 
@@ -95,8 +95,8 @@ def choices_at(steps: Steps, n_steps: int) -> IntArray:
 
 def steps_within(steps: Steps, price: FloatArray, budget: float) -> int:
     """Return how many steps, the most valuable first, can be paid in total; -1 where not even the cheapest can."""
-    asked = np.flatnonzero(steps.start != NOBODY)
-    spent = price[asked, steps.start[asked]].sum()
+    asked_idx = np.flatnonzero(steps.start != NOBODY)
+    spent = price[asked_idx, steps.start[asked_idx]].sum()
     if spent > budget * (1 + 1e-12):
         return -1
     total = spent + np.cumsum(price[steps.item, steps.after] - price[steps.item, steps.before])

@@ -101,9 +101,9 @@ def price_matrix(prices: Any, expert_names: tuple[str, ...], *, n_items: int, pa
 
 
 def _named_prices(prices: Any, expert_names: tuple[str, ...], n_items: int, *, partial: bool) -> FloatArray:
-    given = [str(name) for name in (prices.columns if hasattr(prices, "columns") else prices)]
-    missing = [] if partial else [name for name in expert_names if name not in given]
-    unknown = [name for name in given if name not in expert_names]
+    names = [str(name) for name in (prices.columns if hasattr(prices, "columns") else prices)]
+    missing = [] if partial else [name for name in expert_names if name not in names]
+    unknown = [name for name in names if name not in expert_names]
     if unknown and (isinstance(prices, Mapping) or missing):
         hint = did_you_mean(unknown[0], expert_names)
         raise InputError(
@@ -113,7 +113,7 @@ def _named_prices(prices: Any, expert_names: tuple[str, ...], n_items: int, *, p
         raise InputError(f": no price for {join_names(missing)}.", argument="prices")
     matrix = np.full((n_items, len(expert_names)), np.nan)
     for j, name in enumerate(expert_names):
-        if name not in given:
+        if name not in names:
             continue
         column = _numbers(prices[name], "prices")
         if column.shape not in {(), (n_items,)}:

@@ -185,11 +185,11 @@ class Judge:
         (0.5, 0.432, 0.567)
         """
         check_level(level)
-        given = _binary("marks", marks)
-        given = given[~np.isnan(given)]
-        if not len(given):
+        known_marks = _binary("marks", marks)
+        known_marks = known_marks[~np.isnan(known_marks)]
+        if not len(known_marks):
             return CorrectedMean(math.nan, math.nan, math.nan, math.nan, 0)
-        raw, n = float(given.mean()), len(given)
+        raw, n = float(known_marks.mean()), len(known_marks)
         value = float(self.correct([raw])[0])
         low, high = self._interval(raw, n, level)
         return CorrectedMean(value, min(low, value), max(high, value), raw, n)

@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.wording import count_of, money
+from defero.pools.copies import mean_interval
 from defero.pools.curve import PoolCurve, member_means, pool_curve
-from defero.pools.decision import PoolDecision
-from defero.pools.free_choice import FreeChoice
+from defero.pools.decision import FreeChoice, PoolDecision
 from defero.pools.frontier import NOBODY
-from defero.pools.intervals import mean_interval
 from defero.pools.parts import best_at_trade_off, best_single, training_hull
 from defero.pools.router import PoolRouter
 
@@ -288,12 +287,12 @@ def judge_pool(
     own, cost, can = scores[rows], price[rows], scored[rows]
     achieved = own[np.arange(len(rows)), decision.expert[rows]]
     paid = cost[np.arange(len(rows)), decision.expert[rows]]
-    of_group = np.arange(len(rows)) if groups is None else np.asarray(groups)[rows]
+    group_of = np.broadcast_to(np.arange(len(scores)) if groups is None else np.asarray(groups), len(scores))
     known = np.isfinite(np.where(can, cost, np.nan)).any()
     has_gaps = not bool(scored[:, here].all())
-    everybody = np.broadcast_to(np.arange(len(scores)) if groups is None else np.asarray(groups), len(scores))
     free = router.route(X, prices=prices, available=present, **rule).expert if has_gaps else decision.expert
     paid_best = best_at_trade_off(router, decision.trade_off, price, here)
+    alone = {j: _member_way(router.expert_names[j], own[:, j], cost[:, j]) for j in (best, paid_best) if j is not None}
     one_each = bool((scored.sum(axis=1) == 1).all()) and int(here.sum()) > 1
     return PoolRecord(
         decision,
@@ -302,27 +301,31 @@ def judge_pool(
         price,
         compared,
         Way("pool", _mean(achieved), _mean(paid)),
-        _member_way(router.expert_names[best], own[:, best], cost[:, best]),
+        alone[best],
         Way("random", _mean(_row_means(own, can)), _mean(_row_means(cost, can))),
         _cheapest(router, own, cost),
         _oracle(own, cost, can),
-        (np.nan,) * 3 if one_each else mean_interval(achieved - own[:, best], of_group),
-        (np.nan,) * 3
-        if one_each
-        else _net_gain(achieved - own[:, best], paid - cost[:, best], decision.trade_off, of_group),
+        *_gains(achieved - own[:, best], paid - cost[:, best], decision.trade_off, group_of[rows], known=not one_each),
         _curve(router, expected[rows], own, cost, here) if known else None,
-        FreeChoice.of(free, scores, everybody) if has_gaps else None,
-        None
-        if paid_best is None
-        else _member_way(router.expert_names[paid_best], own[:, paid_best], cost[:, paid_best]),
+        FreeChoice.of(free, scores, group_of) if has_gaps else None,
+        None if paid_best is None else alone[paid_best],
     )
 
 
-def _net_gain(quality: FloatArray, cost: FloatArray, trade_off: float, groups: ArrayLike) -> tuple[float, float, float]:
-    """Return the mean of trade-off times quality minus cost, (n,) differences to the best single member."""
-    if not np.isfinite(trade_off) or not np.isfinite(cost).any():
-        return float("nan"), float("nan"), float("nan")
-    return mean_interval(trade_off * quality - cost, groups)
+Interval = tuple[float, float, float]
+"""A mean, and the ends of its interval."""
+_NOT_KNOWN: Interval = (np.nan, np.nan, np.nan)
+
+
+def _gains(
+    quality: FloatArray, cost: FloatArray, trade_off: float, groups: ArrayLike, *, known: bool
+) -> tuple[Interval, Interval]:
+    """Return the means of quality, and of trade-off times quality minus cost: differences (n,) to the best member."""
+    if not known:
+        return _NOT_KNOWN, _NOT_KNOWN
+    has_net = np.isfinite(trade_off) and np.isfinite(cost).any()
+    net = mean_interval(trade_off * quality - cost, groups) if has_net else _NOT_KNOWN
+    return mean_interval(quality, groups), net
 
 
 def _member_way(name: str, scores: FloatArray, price: FloatArray) -> Way:

@@ -58,14 +58,14 @@ class PoolRouter(PoolParts):
 
     def _price_matrix(self, features: Any, prices: Any) -> FloatArray:
         n_items = len(features)
-        given = None if prices is None else price_matrix(prices, self.expert_names, n_items=n_items, partial=True)
-        if given is not None and not np.isnan(given).any():
-            return given
+        own_prices = None if prices is None else price_matrix(prices, self.expert_names, n_items=n_items, partial=True)
+        if own_prices is not None and not np.isnan(own_prices).any():
+            return own_prices
         expected = np.full((n_items, len(self.expert_names)), np.nan)
         if self.price_model is not None:
             expected[:] = np.maximum(self.price_model.predict(features), 0.0)
             expected[:, ~self.price_known] = np.nan
-        return expected if given is None else np.where(np.isnan(given), expected, given)
+        return expected if own_prices is None else np.where(np.isnan(own_prices), expected, own_prices)
 
     # What it does.
 
@@ -253,8 +253,8 @@ class PoolRouter(PoolParts):
     def _can(self, available: Any, n_items: int) -> BoolArray | None:
         if available is None:
             return None
-        given = by_name("available", available, self.expert_names, default=True)
-        return availability(given, n_items=n_items, n_experts=len(self.expert_names))
+        mask = by_name("available", available, self.expert_names, default=True)
+        return availability(mask, n_items=n_items, n_experts=len(self.expert_names))
 
     def _check_some_price(self, price: FloatArray, argument: str) -> None:
         if not np.isfinite(price).any():

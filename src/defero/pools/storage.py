@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from defero.core.errors import ModelFolderError
-from defero.data.checked_values import integer, list_of, mapping_of, maybe, number, record, text
+from defero.data.checked_values import integer, list_of, mapping_of, maybe, number, recipe_check, record, text
 from defero.data.fingerprint import combined
 from defero.data.model_folder import MANIFEST, ModelFiles, damaged, read_folder, write_folder
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.saved_recipe import recipe as recipe_check
 from defero.data.rows_key import key_id, known_key_id, rows_key
 from defero.pools.models.linear import LinearPart
 from defero.pools.models.score_model import ScoreModel

@@ -8,7 +8,7 @@ import numpy as np
 
 from defero.core.wording import money, signed_money
 from defero.plotting.pool_frontier import PoolFrontierDisplay
-from defero.pools.intervals import score_interval
+from defero.pools.copies import score_interval
 from defero.pools.record import PoolRecord, Way
 from defero.report.html import Html, bullet_list, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count
@@ -69,21 +69,18 @@ def sentence(record: PoolRecord) -> str:
 def _ways(record: PoolRecord) -> Html:
     ways: list[tuple[str, Way | None]] = [
         ("the pool", record.pool),
-        (f"best single member in training: {record.best_single.name}", record.best_single),
-        (
-            "" if record.best_paid is None else f"best single member at the trade-off: {record.best_paid.name}",
-            record.best_paid,
-        ),
+        ("best single member in training: {name}", record.best_single),
+        ("best single member at the trade-off: {name}", record.best_paid),
         ("a member at random", record.random),
-        ("" if record.cheapest is None else f"cheapest: {record.cheapest.name}", record.cheapest),
+        ("cheapest: {name}", record.cheapest),
         ("oracle, who knows all scores", record.oracle),
     ]
     trade_off, has_net = record.decision.trade_off, record.has_net_value
-    rows = [
-        [name, _score(way.quality), _money(way.cost), *([_money(way.net_value(trade_off))] if has_net else [])]
-        for name, way in ways
-        if way is not None
-    ]
+    rows = []
+    for what, way in ways:
+        if way is not None:
+            net = [_money(way.net_value(trade_off))] if has_net else []
+            rows.append([what.replace("{name}", way.name), _score(way.quality), _money(way.cost), *net])
     gap = record.gap_share
     lines = [] if np.isnan(gap) else [f"The pool closes {100 * gap:.0f} % of the gap from best single to oracle."]
     if record.free is not None:
@@ -160,13 +157,13 @@ def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]
         rows = []
         for name in names[np.argsort(-counts, kind="stable")][:MOST_KINDS]:
             own = cells.astype(str) == name
-            asked = own & record.answered
-            load = np.bincount(record.decision.expert[asked], minlength=len(record.decision.expert_names))
+            chosen_mask = own & record.answered
+            load = np.bincount(record.decision.expert[chosen_mask], minlength=len(record.decision.expert_names))
             best = np.argsort(-load, kind="stable")[:3]
             who = ", ".join(
                 f"{record.decision.expert_names[j]} {100 * load[j] / own.sum():.0f} %" for j in best if load[j]
             )
-            achieved, promised = record.kept[asked], record.decision.score[asked]
+            achieved, promised = record.kept[chosen_mask], record.decision.score[chosen_mask]
             means = [_score(values.mean()) if len(values) else NOTHING for values in (promised, achieved)]
             rows.append([name, count(int(own.sum())), who, *means])
         more = f" The {MOST_KINDS} most frequent of {len(names)}." if len(names) > MOST_KINDS else ""
@@ -176,17 +173,17 @@ def _kinds(record: PoolRecord, kinds: Mapping[str, Sequence[str]]) -> list[Html]
 
 
 def _promises(record: PoolRecord) -> Html:
-    score, kept = record.decision.score[record.answered], record.kept[record.answered]
+    score, scored = record.decision.score[record.answered], record.kept[record.answered]
     n_parts = min(10, max(1, len(score) // 20))
     edges = np.quantile(score, np.arange(1, n_parts) / n_parts)
     place = np.searchsorted(edges, score)  # equal scores come into the same part
     rows = []
     for part in (np.flatnonzero(place == one) for one in np.unique(place)):
-        mean, low, high = score_interval(kept[part])
+        mean, low, high = score_interval(scored[part])
         spread = _score(mean) if np.isnan(low) else f"{_score(mean)} ({_score(low)} to {_score(high)})"
         ends = f"{_score(score[part].min())} to {_score(score[part].max())}"
         rows.append([ends, count(len(part)), _score(score[part].mean()), spread])
-    total = f"Over all items the chosen members promised {_score(score.mean())} and kept {_score(kept.mean())}."
+    total = f"Over all items the chosen members promised {_score(score.mean())} and kept {_score(scored.mean())}."
     return section(
         "promises",
         "Are promises kept?",

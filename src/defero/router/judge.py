@@ -9,8 +9,7 @@ from defero.core.checks.arrays import BoolArray
 from defero.core.checks.options import one_of
 from defero.core.labels import encode_labels
 from defero.core.results import Answer
-from defero.core.trials.trial import PanelTrial, Trial
-from defero.core.trials.ways import ASK
+from defero.core.trials.trial import ASK, PanelTrial, Trial
 from defero.decisions.terms import Terms
 from defero.metrics.record.team import TeamRecord, team_record
 from defero.router.costs.under_terms import decide_under, model_labels

@@ -24,7 +24,7 @@ from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, encode_labels
 from defero.data.encoders.find import Encoder
-from defero.decisions.class_order import in_class_order
+from defero.decisions.costs import in_class_order
 from defero.decisions.terms import Terms
 from defero.router import roster
 from defero.router.costs.assigning import Assigning

@@ -14,11 +14,11 @@ from defero.data.checked_values import (
     mapping_of,
     maybe,
     number,
+    recipe_check,
     record,
     text,
     wrong,
 )
-from defero.data.recipes.saved_recipe import recipe
 
 MOST_PIXELS = 1 << 22
 MOST_PARTS = 8
@@ -45,7 +45,7 @@ def check_manifest(manifest: Mapping[str, Any], *, n_bytes: int) -> None:
         rule=record(name=text),
         n_features=maybe(width),
         item_shape=maybe(list_of(integer(1, MOST_PIXELS), least=1)),
-        recipe=maybe(recipe(n_bytes)),
+        recipe=maybe(recipe_check(n_bytes)),
         data_fingerprint=maybe(text),
         rows_key=maybe(text),
         scorer=scorer(n_bytes),

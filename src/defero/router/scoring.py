@@ -14,7 +14,7 @@ from defero.core.wording import join_names
 from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.usual_numbers import UsualNumbers
+from defero.data.recipes.usual import UsualNumbers
 from defero.router.parts import TeamParts
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.scorers.team import TeamScorer
@@ -214,13 +214,6 @@ def items_of_shape(X: Any, item_shape: tuple[int, ...], *, source: str) -> Any:
         row = int(np.argwhere(~np.isfinite(items))[0][0])
         raise InputError(f"{source} must be finite, got nan or inf in row {row}; mend it or leave the row out.")
     return items
-
-
-def _log_odds(scores: Scores) -> FloatArray:
-    if scores.link == "logit":
-        return scores.expert_raw
-    below = np.minimum(scores.expert_raw, -np.finfo(np.float64).tiny)  # a head's log-probability is negative
-    return below - np.log(-np.expm1(below))
 
 
 def _proba(scores: Scores, log_odds: FloatArray | None, calibrator: Calibrator | None) -> FloatArray:

@@ -19,9 +19,6 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
 from defero.data.rows_key import key_id, known_key_id, rows_key
 from defero.decisions.rules import rule_from_settings, rule_settings
-from defero.pools.router import PoolRouter
-from defero.pools.storage import KIND as POOL
-from defero.pools.storage import read_pool
 from defero.router.facts import FitFacts
 from defero.router.panel import Panel
 from defero.router.schema import check_manifest
@@ -29,10 +26,13 @@ from defero.scorers import Packed, unpack_scorer
 from defero.scorers.team import TeamScorer
 
 if TYPE_CHECKING:
+    from defero.pools.router import PoolRouter
     from defero.router.router import Router
 
 
 Fitted = TypeVar("Fitted", bound="Router | PoolRouter")
+POOL = "pool"
+"""Kind of model.json that another room reads."""
 LEAST_BYTES = 1 << 16
 """Even the smallest folder may speak of so many columns."""
 
@@ -73,6 +73,8 @@ def read_router(folder: Path, build: "type[Router]") -> "Router | PoolRouter":
     """Read a model folder and build the router again; a damaged or older one gives a clear error."""
     model = read_folder(folder)
     if model.manifest.get("kind") == POOL:
+        from defero.pools.storage import read_pool  # most folders hold no pool: its room is not loaded for them
+
         return read_pool(folder, model)
     manifest, arrays = model.manifest, model.arrays
     n_bytes = sum(array.nbytes for array in arrays.values()) + sum(map(len, model.files.values()))
@@ -106,15 +108,15 @@ def read_router(folder: Path, build: "type[Router]") -> "Router | PoolRouter":
         raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error
 
 
-def with_encoder(router: Fitted, given: Encoder) -> Fitted:
+def with_encoder(router: Fitted, text_encoder: Encoder) -> Fitted:
     """Return the router with the encoder of its texts, if it has one: as given, or that of an installed package."""
     recipe = router.recipe
     embedded = recipe.embedded if isinstance(recipe, FeatureRecipe) else ()
-    encoder = find_encoder(given)
+    encoder = find_encoder(text_encoder)
     if encoder is None and embedded:
-        if given is not None:
+        if text_encoder is not None:
             raise InputError(
-                f"must be {embedded[0].encoder!r}, which the model was fitted with, got {given!r}.",
+                f"must be {embedded[0].encoder!r}, which the model was fitted with, got {text_encoder!r}.",
                 argument="text_encoder",
             )
         encoder = installed_encoder(embedded[0].encoder) if embedded[0].origin == "package" else None

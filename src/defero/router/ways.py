@@ -14,7 +14,7 @@ from defero.core.labels import MISSING, encode_labels
 from defero.core.posterior import at
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.trials.ways import Way
+from defero.core.trials.trial import Way
 from defero.decisions.rules import best_expert
 from defero.decisions.terms import Terms
 from defero.router.costs.assigning import Assigning
@@ -224,9 +224,9 @@ def _best_expert(router: Assigning, held: Held) -> Answer:
     label_idx, promised = scores.class_idx.copy(), scores.model_proba.copy()
     label_idx[rows] = held.answer_idx[rows, best[rows]]
     promised[rows] = scores.expert_proba[rows, best[rows]]
-    heard = np.zeros(held.present.shape, dtype=np.bool_)
-    heard[rows, best[rows]] = True
-    return Answer(router.classes[label_idx], promised, heard)
+    heard_mask = np.zeros(held.present.shape, dtype=np.bool_)
+    heard_mask[rows, best[rows]] = True
+    return Answer(router.classes[label_idx], promised, heard_mask)
 
 
 def _random_expert(held: Held) -> Way:

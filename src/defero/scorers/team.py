@@ -1,5 +1,6 @@
 """A team: a model's scores, with experts whose heads are shrunk toward the population; experts can join later."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -34,6 +35,9 @@ class TeamScorer:
         The same experts' heads given the class, for votes; None where the base scores experts itself.
     trees : ExpertTrees, optional
         Boosted trees of experts with many answers, combined with their heads.
+    class_share : float from 0 to 1
+        The log-odds of P(right | x) are (1 - share) times those of the heads and share times those of the class heads,
+        summed over the classes.
     """
 
     kind: ClassVar[str] = "team"
@@ -44,8 +48,13 @@ class TeamScorer:
     order: IntArray
     class_heads: ClassHeads | None = None
     trees: ExpertTrees | None = None
+    class_share: float = 0.0
 
     def __post_init__(self) -> None:
+        if not 0.0 <= self.class_share <= 1.0 or (self.class_share and self.class_heads is None):
+            raise InputError(
+                f"must be from 0 to 1, and 0 without class heads, got {self.class_share}.", argument="class_share"
+            )
         object.__setattr__(self, "order", frozen(np.asarray(self.order, dtype=np.int64)))
 
     def score(self, features: FloatArray) -> Scores:
@@ -54,7 +63,7 @@ class TeamScorer:
         scores, head_features = self._score_and_read(features) if joined_later else (self.base.score(features), None)
         raw = scores.expert_raw
         if head_features is not None:
-            log_odds = self._log_odds(features, head_features)
+            log_odds = self._log_odds(features, head_features, scores.class_proba)
             joined = log_odds if scores.link == "logit" else -np.logaddexp(0.0, -log_odds)
             raw = np.hstack([raw, joined])
         if not np.array_equal(self.order, np.arange(raw.shape[1])):
@@ -63,10 +72,18 @@ class TeamScorer:
             return scores
         return Scores.computed(scores.class_proba, scores.model_proba, raw, scores.link)
 
-    def _log_odds(self, features: FloatArray, head_features: FloatArray) -> FloatArray:
+    def _log_odds(self, features: FloatArray, head_features: FloatArray, class_proba: FloatArray) -> FloatArray:
         """Return the log-odds of the experts with heads, (n, J - n_own)."""
-        log_odds = self.heads.log_odds(head_features)
+        log_odds = self._shared(
+            self.heads.log_odds(head_features), lambda heads: heads.log_odds(head_features, class_proba)
+        )
         return log_odds if self.trees is None else self.trees.log_odds(features, log_odds)
+
+    def _shared(self, of_heads: FloatArray, of_class_heads: Callable[[ClassHeads], FloatArray]) -> FloatArray:
+        """Return the weighted mean of a figure of the heads and of the class heads, (n, J - n_own)."""
+        if self.class_heads is None or not self.class_share:
+            return of_heads
+        return (1 - self.class_share) * of_heads + self.class_share * of_class_heads(self.class_heads)
 
     def logit_posterior(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the middle and the standard deviation of each expert's log-odds of being right, (n, J) each.
@@ -75,9 +92,12 @@ class TeamScorer:
         known.
         """
         scores, head_features = self._score_and_read(features)
+        classes = scores.class_proba
         sd = self.heads.logit_sd(head_features)
         # Heads.log_odds is m / sqrt(1 + pi s^2 / 8), of the mean probability; the posterior's middle is m.
         middle = self.heads.log_odds(head_features) * np.sqrt(1.0 + np.pi * sd**2 / 8.0)
+        middle = self._shared(middle, lambda heads: heads.log_odds(head_features, classes))
+        sd = self._shared(sd, lambda heads: heads.logit_sd(head_features, classes))
         if self.trees is not None:
             weight = self.trees.head_weights(self.heads.n_experts)
             middle = self.trees.log_odds(features, middle)
@@ -95,7 +115,8 @@ class TeamScorer:
         right = skill.right
         if self.trees is not None:
             # What the trees add to an expert's log-odds is added to those of each class.
-            shift = self._log_odds(features, head_features) - logit(np.einsum("njk,nk->nj", right, scores.class_proba))
+            log_odds = self._log_odds(features, head_features, scores.class_proba)
+            shift = log_odds - logit(np.einsum("njk,nk->nj", right, scores.class_proba))
             right = sigmoid(logit(right) + shift[:, :, None])
         return ClassSkill(right[:, self.order - self.n_own], skill.errors)
 
@@ -155,11 +176,12 @@ class TeamScorer:
         if self.trees is not None:
             arrays |= {f"trees.{name}": value for name, value in self.trees.arrays().items()}
         settings = {"base_kind": self.base.kind, "base": base.settings, "lens": self.lens.settings()}
-        return Packed({**settings, "n_own": self.n_own, "order": self.order.tolist()}, arrays, base.files)
+        own = {"n_own": self.n_own, "order": self.order.tolist(), "class_share": self.class_share}
+        return Packed({**settings, **own}, arrays, base.files)
 
     @classmethod
     def unpack(cls, packed: Packed) -> "TeamScorer":
-        """Build from what `pack` returned; a model without votes by class has no class heads."""
+        """Build from what `pack` returned; a model without votes by class has no class heads, an older one no share."""
         settings, arrays = packed.settings, packed.arrays
         class_heads, trees = inside("class_heads.", arrays), inside("trees.", arrays)
         base = Packed(settings["base"], inside("base.", arrays), packed.files)
@@ -171,6 +193,7 @@ class TeamScorer:
             np.array(settings["order"], dtype=np.int64),
             ClassHeads.from_arrays(class_heads) if class_heads else None,
             ExpertTrees.from_arrays(trees) if trees else None,
+            float(settings.get("class_share", 0.0)),
         )
 
     def _score_and_read(self, features: FloatArray) -> tuple[Scores, FloatArray]:

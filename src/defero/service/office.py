@@ -14,26 +14,22 @@ from typing import Any
 from sqlalchemy import Connection
 
 from defero.data.encoders.find import Encoder
-from defero.service.access.links import issue_link
-from defero.service.access.rates import RateLimit
-from defero.service.access.signing import signing_key
+from defero.service.access.roles import RateLimit
+from defero.service.access.signing import issue_link, signing_key
 from defero.service.access.tokens import TokenBook, forget_tokens, issue_token
-from defero.service.flow.change_people import AddPerson
-from defero.service.flow.change_terms import with_people
+from defero.service.flow.answers import Expire, gone_of
 from defero.service.flow.command import Command, Round
-from defero.service.flow.expire import Expire, gone_of
-from defero.service.flow.models import Shelf
+from defero.service.flow.people import AddPerson
 from defero.service.flow.team import Team, load_team
+from defero.service.flow.terms import Shelf, with_people
 from defero.service.outward.label_studio import StudioDesk
 from defero.service.outward.language_models import Callers
 from defero.service.outward.webhooks import Courier
 from defero.service.store.contents import read_names
-from defero.service.store.database import Database
+from defero.service.store.database import Database, migrate
 from defero.service.store.log import read_log
-from defero.service.store.migrate import migrate
-from defero.service.store.requests import forget_requests
 from defero.service.store.saved_views import open_ledger, read_people, save_ledger
-from defero.service.store.sql_desk import SqlDesk
+from defero.service.store.sql_desk import SqlDesk, forget_requests
 from defero.service.store.writer import Writer
 
 LEAD = "lead"

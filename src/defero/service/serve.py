@@ -9,7 +9,7 @@ import uvicorn
 
 from defero.core.errors import InputError
 from defero.data.encoders.find import Encoder
-from defero.service.api.app import with_shell
+from defero.service.access.shell import Shell
 from defero.service.office import Office
 from defero.service.pages.site import make_site
 from defero.service.problems import Problem
@@ -34,7 +34,7 @@ def run(office: Office, *, host: str, port: int) -> None:
     _settle_memory()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     # Our own line for each request has the route and no content; uvicorn's would have paths and queries.
-    app = with_shell(make_site(office))
+    app = Shell(make_site(office))
     uvicorn.run(
         app,
         host=host,

@@ -83,26 +83,23 @@ class BadRows:
             if len(rest):
                 any_good = True
                 yield rest
-        self._take([])
+        self.add([])
         if self.cells and not (self.skip and any_good):
             raise self.cells.error(self.source)
 
     def keep(self, piece: pd.DataFrame) -> BoolArray:
         """Return which rows of the next piece are good, (n,)."""
         bad = self.find(piece)
-        self._take(bad)
+        self.add(bad)
         rows = np.array(sorted({one.row - self.first_row for one in bad}), dtype=np.int64)
         return ~np.isin(piece.index.to_numpy(), rows) if len(rows) else np.ones(len(piece), dtype=np.bool_)
 
-    def _take(self, bad: list[BadCell]) -> None:
+    def add(self, bad: list[BadCell]) -> None:
+        """Take bad cells, beside those that were left out while the file was read."""
         cells = sorted([*self._unread, *bad], key=lambda one: one.row)
         self._unread.clear()
         self.cells.add(cells)
         self._waiting += cells if self.skip else []
-
-    def add(self, cells: list[BadCell]) -> None:
-        """Take bad cells that were found later."""
-        self._take(cells)
 
     def all_rows(self) -> dict[str, list[Any]]:
         """Return all bad cells as columns of a table, in the order of the rows, where `new_rows` is not called."""

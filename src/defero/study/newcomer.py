@@ -9,7 +9,7 @@ import pandas as pd
 from defero.core import ExpertTable
 from defero.core.errors import Argument, Message, TableError
 from defero.core.wording import count_of, join_names, percent
-from defero.data.answers.alike import alike_expert_notes, alike_experts
+from defero.data.answers.spellings import alike_expert_notes, alike_experts
 from defero.data.case_file import Cases, Table
 from defero.data.recipes.pictures import PictureRecipe
 from defero.router import Router
@@ -129,15 +129,15 @@ class Newcomer:
 def join_team(router: Router, name: str, cases: Cases) -> tuple[Router, list[str]]:
     """Return the team with the new expert, who answered these cases, and what there is to say of the answers."""
     table = cases.table
-    asked = table.take(table.answered > 0)
+    answered_rows = table.take(table.answered > 0)
     # A bad cell is told with its row in the file, and so is a picture that cannot be read.
-    features = router.features(asked.features, source=cases.source, first_row=cases.first_row)
+    features = router.features(answered_rows.features, source=cases.source, first_row=cases.first_row)
     if isinstance(router.recipe, PictureRecipe):
         features.check()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        answers = asked.classes[asked.answer_idx[:, 0]] if len(asked) else None
-        joined = router.copy().add_expert(name, asked.features, asked.labels, answers)
+        answers = answered_rows.classes[answered_rows.answer_idx[:, 0]] if len(answered_rows) else None
+        joined = router.copy().add_expert(name, answered_rows.features, answered_rows.labels, answers)
     notes = [str(one.message) for one in caught if "drops the panel" not in str(one.message)]
     return replace(joined, seen=with_groups_of(joined, cases)), notes
 

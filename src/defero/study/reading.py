@@ -128,16 +128,16 @@ def read_cases(
     return replace(cases, pictures=_picture_recipe(folder, cases, column=image_column, size=image_size))
 
 
-def format_of(source: TableSource, given: str | None, *, remembered: str | None = None) -> str:
+def format_of(source: TableSource, name: str | None, *, remembered: str | None = None) -> str:
     """Return the format of a file: as given, else by its ending, else, for lines of JSON, as the model was fitted."""
-    if source.path is None and given is None:
+    if source.path is None and name is None:
         return export.TABLE
-    return export.format_of(source.path or Path(source.name), given, remembered=remembered)
+    return export.format_of(source.path or Path(source.name), name, remembered=remembered)
 
 
-def _encoder(given: Encoder, texts: tuple[str, ...]) -> TextEncoder | None:
+def _encoder(text_encoder: Encoder, texts: tuple[str, ...]) -> TextEncoder | None:
     """Find the encoder before anything is read."""
-    encoder = find_encoder(given)
+    encoder = find_encoder(text_encoder)
     if encoder is not None and not texts:
         raise InputError("reads columns of text; name them with ", Argument("text"), ".", argument="text_encoder")
     return encoder
@@ -159,10 +159,10 @@ def _check_pictures(
 ) -> None:
     """Refuse arguments that do not go together, before anything is read."""
     if column is None:
-        for argument, given in (("images", images), ("image_size", size)):
-            if given is not None:
+        for argument, value in (("images", images), ("image_size", size)):
+            if value is not None:
                 raise InputError(
-                    Argument(argument, str(given)),
+                    Argument(argument, str(value)),
                     ": is for pictures; name the column of their paths with ",
                     Argument("image_column"),
                     ".",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from defero.data.recipes.columns import NumericColumn
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
 from defero.data.tables.cells import is_missing_spelling, numbers
-from defero.data.tables.parquet_folder import FolderPart, folder_parts
+from defero.data.tables.parquet import FolderPart, folder_parts
 from defero.data.tables.read import ROWS_AT_ONCE
 from defero.data.tables.write import write_decisions
 from defero.engines import Engine
@@ -128,7 +129,7 @@ class CaseSift:
 
     def notes(self) -> tuple[str, ...]:
         """Say which rows were left out; those that cannot be used are listed beside the table."""
-        notes = list_bad_rows(self.bad, self.file) if self.skip else []
+        notes = list_bad_rows(self.bad, self.file.source.path) if self.skip else []
         if self.n_rows > self.most:
             notes.append(
                 f"{self.file.name}: has {self.n_rows:,} cases, of which a random sample of "
@@ -206,14 +207,13 @@ class CaseSift:
         return bad
 
 
-def list_bad_rows(bad: BadRows, file: CaseFile) -> list[str]:
-    """Write the list of all bad rows so far beside the table, and say so; nothing is written for a frame."""
-    path = file.source.path
-    listed = None if path is None else list_of_bad_rows(path)
-    if listed is not None:
-        with write_decisions(listed) as rows:
+def list_bad_rows(bad: BadRows, path: Path | None) -> list[str]:
+    """Write the list of all bad rows so far beside the table at `path`, and say so; nothing is written for a frame."""
+    list_file = None if path is None else list_of_bad_rows(path)
+    if list_file is not None:
+        with write_decisions(list_file) as rows:
             rows.write(bad.all_rows())
-    return [bad.cells.note(listed)] if bad.cells else []
+    return [bad.cells.note(list_file)] if bad.cells else []
 
 
 def without_bad_fees(cases: Cases, bad: BadRows, fees: list[BadCell]) -> Cases:
@@ -229,7 +229,7 @@ def without_bad_fees(cases: Cases, bad: BadRows, fees: list[BadCell]) -> Cases:
         raise bad.cells.error(cases.source)
     earlier = [one for one in cases.remarks if "bad cell" not in one]
     table = cases.table.take(keep)
-    remarks = (*earlier, *list_bad_rows(bad, cases.file))
+    remarks = (*earlier, *list_bad_rows(bad, cases.file.source.path))
     return replace(cases, table=table, apart=cases.apart[keep], frame=cases.frame[keep], remarks=remarks)
 
 

@@ -16,10 +16,10 @@ from defero.router import Router, try_out
 from defero.router.judge import terms_of
 from defero.router.rows.seen import Fingerprints
 from defero.study.absent import available_without
-from defero.study.fitting.checks import check_cases, check_seed, check_test_share, checked_parts
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team
 from defero.study.fitting.notes import class_counts, sizes_sentence
+from defero.study.fitting.parts import check_cases, check_seed, check_test_share, checked_parts
 from defero.study.judging.evaluation import Evaluation, other_terms
 from defero.study.money.given import Fees, Money
 from defero.study.routing.by_file import FILE_OPTIONS, FolderRouting, route_folder

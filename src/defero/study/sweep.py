@@ -112,8 +112,8 @@ def one_run(shared: SweepCases, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _values(argument: str, given: Any) -> Sequence[Any]:
-    values = [given] if isinstance(given, str | int) else list(given)
+def _values(argument: str, values_or_one: Any) -> Sequence[Any]:
+    values = [values_or_one] if isinstance(values_or_one, str | int) else list(values_or_one)
     if not values:
         raise InputError("is empty; name at least one.", argument=argument)
     if len(set(values)) < len(values):

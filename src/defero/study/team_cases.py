@@ -100,7 +100,7 @@ def read_for_team(router: Router, reading: Reading, *, model: str, newcomer: str
     """
     router = with_folder(router, reading)
     if reading.answers is not None:
-        reading = _with_log_columns(router, reading)
+        reading = with_log_columns(router, reading)
     if reading.engine is not None:
         _check_folder(reading)
     file = _team_file(router, reading, model=model, newcomer=newcomer)
@@ -155,8 +155,7 @@ def with_folder(router: Router, reading: Reading) -> Router:
 
 def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | None) -> CaseFile:
     """Describe a file as `fit` was told to read its own, where nothing else is said now."""
-    facts, source = router.facts, reading.source
-    blanks = reading.blanks(facts)
+    facts, source, blanks = router.facts, reading.source, reading.blanks(router.facts)
     if router.recipe is None:
         method = "score" if newcomer is None else "add_expert"
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its {method} in Python.")
@@ -172,9 +171,8 @@ def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | 
     if control is None and takes_control(kind) and facts.control is not None:
         control = facts.control.from_name
     named = (facts.groups, reading.key or facts.key if newcomer is None else None)
-    key = reading.key
-    if key is None and reading.answers is not None and facts.key in source.columns():
-        key = facts.key
+    in_log = reading.answers is not None and facts.key in source.columns()
+    key = facts.key if reading.key is None and in_log else reading.key
     own_column = newcomer is not None and wide
     spelled = [label, key, facts.key, *router.expert_names, *([reading.answer or newcomer] if own_column else [])]
     return CaseFile(
@@ -231,15 +229,15 @@ def _check_wide(router: Router, source: TableSource, *, model: str) -> None:
         )
 
 
-def _with_log_columns(router: Router, reading: Reading) -> Reading:
+def with_log_columns(router: Router, reading: Reading) -> Reading:
     """Name the columns of a log as `fit` was told, where nothing else is said now and this log has them too."""
     remembered = router.facts.log_columns or {}
     if reading.answers is None or not remembered:
         return reading
-    given = {"item": reading.item, "annotator": reading.annotator, "answer": reading.answer}
-    free = {name for name in TableSource.of(reading.answers).columns() if name not in given.values()}
+    named = {"item": reading.item, "annotator": reading.annotator, "answer": reading.answer}
+    free = {name for name in TableSource.of(reading.answers).columns() if name not in named.values()}
     known = {role: name for role, name in remembered.items() if name in free}
-    item, annotator, answer = (given[role] or known.get(role) for role in given)
+    item, annotator, answer = (named[role] or known.get(role) for role in named)
     return replace(reading, item=item, annotator=annotator, answer=answer)
 
 
@@ -272,9 +270,9 @@ def as_written(table: Table | TeamCases) -> str:
     """
     if not isinstance(table, TeamCases):
         return repr(str(table)) if isinstance(table, str | PathLike) else "table"
-    given = {one.name: getattr(table.reading, one.name) for one in fields(Reading) if one.name != "table"}
+    said_now = {one.name: getattr(table.reading, one.name) for one in fields(Reading) if one.name != "table"}
     words = [
-        f"{name}={as_written(value) if name == 'answers' else repr(value)}" for name, value in given.items() if value
+        f"{name}={as_written(value) if name == 'answers' else repr(value)}" for name, value in said_now.items() if value
     ]
     read = ", ".join([as_written(table.reading.table), *words])
     return f"study.read({read})" if words else as_written(table.reading.table)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from defero.study.pools.late_columns import late_columns
+from defero.study.pools.pool_cases import late_columns
 from defero.study.pools.pool_study import PoolStudy
 
 

@@ -148,8 +148,8 @@ def asked_answers(chosen: IntArray, columns: Labels) -> tuple[IntArray, Labels]:
             argument="expert",
         )
     deferred = np.flatnonzero(chosen != MODEL)
-    asked = columns[deferred, chosen[deferred]]
-    silent = missing_cells(asked)
+    chosen_answers = columns[deferred, chosen[deferred]]
+    silent = missing_cells(chosen_answers)
     if silent.any():
         item = int(deferred[np.argmax(silent)])
         raise InputError(
@@ -157,7 +157,7 @@ def asked_answers(chosen: IntArray, columns: Labels) -> tuple[IntArray, Labels]:
             "let the decision choose among those who answered (available=).",
             argument="answers",
         )
-    return deferred, asked
+    return deferred, chosen_answers
 
 
 def missing_cells(array: Labels) -> BoolArray:

@@ -95,8 +95,8 @@ class Assignment(Deciders):
         """Return route, label (where the model answers), expected_cost and reason."""
         by_model = {}
         if self.label is not None:
-            asked = self.deferred[:most].tolist()
-            by_model["label"] = [None if one else own for one, own in zip(asked, self.label[:most], strict=True)]
+            is_asked = self.deferred[:most].tolist()
+            by_model["label"] = [None if one else own for one, own in zip(is_asked, self.label[:most], strict=True)]
         return {
             "route": self.name[:most],
             **by_model,

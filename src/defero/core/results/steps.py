@@ -10,8 +10,8 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, n
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
-from defero.core.results.answer import Answer
 from defero.core.results.decision import MODEL
+from defero.core.results.expert_sets import Answer
 from defero.core.wording import count_of, join_names
 
 
@@ -70,8 +70,10 @@ class Steps(Tabular):
 
     def headline(self) -> str:
         """Return how many cases are asked about, and how many are answered."""
-        asked = int((self.ask != MODEL).sum())
-        return f"Steps: {count_of(len(self), 'case')}; ask an expert for {asked:,}, answer {len(self) - asked:,} now."
+        n_asked = int((self.ask != MODEL).sum())
+        return (
+            f"Steps: {count_of(len(self), 'case')}; ask an expert for {n_asked:,}, answer {len(self) - n_asked:,} now."
+        )
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return ask, label and p_right (of cases that are answered now), expected_cost and reason."""
@@ -87,10 +89,10 @@ class Steps(Tabular):
     @property
     def settled(self) -> BoolArray:
         """(n,): is the case answered now, after experts have answered?"""
-        heard = np.zeros(len(self), dtype=np.bool_)
+        any_heard = np.zeros(len(self), dtype=np.bool_)
         if self.answer_idx is not None:
-            heard = (self.answer_idx != MISSING).any(axis=1)
-        return heard & (self.ask == MODEL)
+            any_heard = (self.answer_idx != MISSING).any(axis=1)
+        return any_heard & (self.ask == MODEL)
 
     @property
     def reason(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Trial: scores, decisions and answers of a team on held-out cases, and the true labels."""
+"""Trial: what a team does with n held-out cases, by each way of asking, and the plain alternatives."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,68 @@ from defero.core.labels import MISSING, Labels
 from defero.core.posterior import at
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.trials.ways import Way
+
+ASK = ("one", "sequential", "panel")
+"""How a team may settle a case: one expert, whose answer is final; one after the other; a panel at once."""
+PLAIN = ("everybody_majority", "everybody_bayes", "best_expert", "random_expert", "model")
+"""What one can do without a team."""
+WAYS = (*ASK, *PLAIN)
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One way of settling n cases.
+
+    Attributes
+    ----------
+    name : str
+        One of `WAYS`.
+    right : (n,) float
+        Whether the label is right; for a random expert how likely it is to be.
+    questions : (n,) float
+        How many answers were heard.
+    fees : (n,)
+        What they cost.
+    promised : (n,), optional
+        P(the label is right) that was stated; None where nothing is promised.
+    label_idx : (n,) class numbers, optional
+        None for a random expert.
+    errors : (n,), optional
+        What the errors cost, in the unit of the fees; by default 1 for each.
+
+    Examples
+    --------
+    >>> way = Way("model", right=[1, 0], questions=[0, 0], fees=[0, 0], promised=[0.9, 0.6], label_idx=[0, 1])
+    >>> float(way.cost.mean())
+    0.5
+    """
+
+    name: str
+    right: FloatArray
+    questions: FloatArray
+    fees: FloatArray
+    promised: FloatArray | None = None
+    label_idx: IntArray | None = None
+    errors: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        n_items = len(self.right)
+        if self.errors is None:
+            object.__setattr__(self, "errors", 1 - np.asarray(self.right, dtype=np.float64))
+        for name in ("right", "questions", "fees", "promised", "label_idx", "errors"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            array = np.asarray(value, dtype=np.int64 if name == "label_idx" else np.float64)
+            if array.shape != (n_items,):
+                raise InputError(f"must have {n_items} items like right, got shape {array.shape}.", argument=name)
+            object.__setattr__(self, name, frozen(array))
+
+    @property
+    def cost(self) -> FloatArray:
+        """(n,): fees and errors."""
+        assert self.errors is not None
+        return self.fees + self.errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +198,11 @@ class Trial:
             )
         if self.ask != "one" and self.ask not in {one.name for one in self.ways if one.label_idx is not None}:
             raise InputError(f": the team has no way of asking {self.ask!r} here.", argument="ask")
-        asked = np.flatnonzero(self.decision.deferred)
-        silent = self.answer_idx[asked, self.decision.expert[asked]] == MISSING
+        asked_idx = np.flatnonzero(self.decision.deferred)
+        silent = self.answer_idx[asked_idx, self.decision.expert[asked_idx]] == MISSING
         if silent.any():
             raise InputError(
-                f": item {asked[silent][0]} goes to an expert without a recorded answer; "
+                f": item {asked_idx[silent][0]} goes to an expert without a recorded answer; "
                 "decide among those who answered (available=).",
                 argument="decision",
             )
@@ -191,8 +252,8 @@ class Trial:
     def decider_label_idx(self) -> IntArray:
         """(n,): the model's labels, or the answer of the one expert who decides."""
         label_idx = self.model_idx.copy()
-        asked = np.flatnonzero(self.decision.deferred)
-        label_idx[asked] = self.answer_idx[asked, self.decision.expert[asked]]
+        asked_idx = np.flatnonzero(self.decision.deferred)
+        label_idx[asked_idx] = self.answer_idx[asked_idx, self.decision.expert[asked_idx]]
         return label_idx
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from defero.core.checks.arrays import IntArray
 from defero.core.errors import Argument, TableError
 from defero.core.labels import Labels
 from defero.core.wording import count_of, join_names, list_in_words, nearest_name
-from defero.data.tables.cells import quote_cell, row_number, says_none, text_of
+from defero.data.tables.cells import as_written, quote_cell, row_number, says_none
 
 MOST_LISTED = 20
 What = Literal["label", "answer"]
@@ -107,7 +107,7 @@ def bad_answers(
 ) -> list[BadAnswer]:
     """Group the cells of a column at the places `wrong` by spelling, in the order of the rows."""
     cells = frame[name].iloc[wrong].tolist()
-    spellings = [_spelling(cell) for cell in cells]
+    spellings = [as_written(cell) for cell in cells]
     codes, distinct = pd.factorize(np.array(spellings, dtype=object))
     counts = np.bincount(codes, minlength=len(distinct)).tolist()
     first = np.unique(codes, return_index=True)[1]
@@ -125,10 +125,6 @@ def bad_answers(
         )
         for k, value in enumerate(distinct.tolist())
     ]
-
-
-def _spelling(cell: Any) -> str:
-    return cell.strip() if isinstance(cell, str) else text_of(cell)
 
 
 def _merged(bad: Iterable[BadAnswer]) -> tuple[BadAnswer, ...]:

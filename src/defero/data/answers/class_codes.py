@@ -13,7 +13,7 @@ from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError, TableError
 from defero.core.labels import MISSING, Labels, find_classes
 from defero.data.answers.bad_answers import BadAnswer, BadAnswersError, What, bad_answers
-from defero.data.tables.cells import is_blank, number_of, text_of
+from defero.data.tables.cells import as_written, is_blank, number_of, text_of
 
 _EXACT = 2**53  # integers beyond this are rounded as floats
 NO_CLASS = -2
@@ -54,13 +54,13 @@ def whole_labels(labels: "pd.Series[Any]") -> "pd.Series[Any]":
     return labels.astype("int64")
 
 
-def classes_of(labels: "pd.Series[Any]", given: ArrayLike | None, *, source: str) -> Labels:
+def classes_of(labels: "pd.Series[Any]", classes: ArrayLike | None, *, source: str) -> Labels:
     """Return the (K,) classes: numbers where every label is one, else text."""
-    if given is not None:
-        return find_classes(given, name="classes")
+    if classes is not None:
+        return find_classes(classes, name="classes")
     cells = [cell for cell in distinct_cells(labels)[1] if not is_blank(cell)]
     if any(isinstance(cell, str) or number_of(cell) is None for cell in cells):
-        cells = [cell.strip() if isinstance(cell, str) else text_of(cell) for cell in cells]
+        cells = [as_written(cell) for cell in cells]
     try:
         return find_classes(cells, name=f"{source}: column {labels.name}")
     except InputError as error:
@@ -139,8 +139,7 @@ def _lookup(classes: Labels) -> dict[str, int]:
 def _class_number(cell: object, lookup: dict[str, int]) -> int:
     if is_blank(cell):
         return MISSING
-    written = cell.strip() if isinstance(cell, str) else text_of(cell)
-    return lookup.get(written, lookup.get(text_of(cell), NO_CLASS))
+    return lookup.get(as_written(cell), lookup.get(text_of(cell), NO_CLASS))
 
 
 def as_answers(codes: IntArray, classes: Labels) -> Any:

@@ -258,10 +258,10 @@ def table_from_long(
     (('al', 'bo'), ['size'], [1, 1])
     """
     one_of("layout", layout, ("frame", "sparse"))
-    given = pd.Series(as_column(labels, name="labels").astype(object), name="label", dtype=object)
-    if len(given) != len(items) or answers.n_items != len(items):
+    label_column = pd.Series(as_column(labels, name="labels").astype(object), name="label", dtype=object)
+    if len(label_column) != len(items) or answers.n_items != len(items):
         raise TableError(
-            f"items, labels and answers must be of the same items: {len(items)} items, {len(given)} labels, "
+            f"items, labels and answers must be of the same items: {len(items)} items, {len(label_column)} labels, "
             f"answers to {answers.n_items}."
         )
     columns = list(map(str, items.columns))
@@ -271,10 +271,10 @@ def table_from_long(
     chosen = [name for name in columns if name not in leave_out] if features is None else list(features)
     if not chosen:
         raise TableError(f"{answers.source}: no column is left as a feature; the columns are {join_names(columns)}.")
-    labelled: BoolArray = np.array([not is_blank(cell) for cell in given.tolist()], dtype=np.bool_)
+    labelled: BoolArray = np.array([not is_blank(cell) for cell in label_column.tolist()], dtype=np.bool_)
     if not labelled.any():
         raise TableError(f"{answers.source}: no item has a label.")
-    label_frame = given[labelled].to_frame()
+    label_frame = label_column[labelled].to_frame()
     known = classes_of(label_frame["label"], None, source=answers.source) if classes is None else find_classes(classes)
     label_idx = class_codes(label_frame, {"label": "label"}, known, source=answers.source, first_row=0)["label"]
     log = answers.take(labelled)

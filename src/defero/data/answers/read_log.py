@@ -40,10 +40,7 @@ def read_long(
         items,
         frame,
         key=key,
-        item=columns.item,
-        annotator=columns.annotator,
-        answer=columns.answer,
-        time=time,
+        **vars(columns),
         unknown=unknown,
         source=str(path),
         items_source=items_source,
@@ -220,9 +217,9 @@ def key_column(items: Any, key: str | None, *, item: str, source: str) -> str:
     return item if key is None and item in names else _chosen(names, key, words=_ITEM, role="key", source=source)
 
 
-def _chosen(names: list[str], given: str | None, *, words: tuple[str, ...], role: str, source: str) -> str:
-    if given is not None:
-        return _named(names, given, role=role, source=source)
+def _chosen(names: list[str], column: str | None, *, words: tuple[str, ...], role: str, source: str) -> str:
+    if column is not None:
+        return _named(names, column, role=role, source=source)
     plain = {name: "".join(letter for letter in name.lower() if letter not in "_- .") for name in names}
     wanted = {form for word in words for form in (word, f"{word}id", f"{word}key")}
     matches = [name for name in names if plain[name] in wanted]
@@ -244,7 +241,7 @@ def _chosen(names: list[str], given: str | None, *, words: tuple[str, ...], role
     )
 
 
-def _named(names: list[str], given: str, *, role: str, source: str) -> str:
-    if given not in names:
-        raise no_such_column(given, names, source=source, role=f"the {role}")
-    return given
+def _named(names: list[str], column: str, *, role: str, source: str) -> str:
+    if column not in names:
+        raise no_such_column(column, names, source=source, role=f"the {role}")
+    return column

@@ -1,4 +1,7 @@
-"""Other spellings of answers: values that mean none, and a mapping from what is written to what is meant."""
+"""Other spellings of answers: values that mean none, and a mapping from what is written to what is meant.
+
+At the end: classes and experts that are written in two ways, such as "Heart failure" beside "heart failure".
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,10 +16,11 @@ import pandas as pd
 
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names, list_in_words
+from defero.core.table import ExpertTable
+from defero.core.wording import count_of, join_names, list_in_words, share_words
 from defero.data.answers.bad_answers import BadAnswersError
 from defero.data.answers.class_codes import NO_CLASS, distinct_cells, matching_codes
-from defero.data.tables.cells import is_blank, is_missing_spelling, text_of
+from defero.data.tables.cells import as_written, is_blank, is_missing_spelling, text_of
 from defero.data.tables.csv_lines import as_meant
 from defero.data.tables.read import read_frame
 from defero.data.tables.write import write_decisions
@@ -48,13 +52,13 @@ class Spellings:
         if isinstance(blank, str):
             raise InputError(f"must be a list of values, got the text {blank!r}.", argument="blank")
         renamed = read_rename(rename) if isinstance(rename, str | PathLike) else dict(rename or {})
-        named = {_written(cell): "" if is_blank(text) else _written(text) for cell, text in renamed.items()}
-        both = next((value for value in map(_written, blank) if named.get(value)), None)
+        named = {as_written(cell): "" if is_blank(text) else as_written(text) for cell, text in renamed.items()}
+        both = next((value for value in map(as_written, blank) if named.get(value)), None)
         if both is not None:
             raise InputError(
                 Argument("blank", both), f": is renamed to {named[both]!r} by ", Argument("rename"), "; choose one."
             )
-        return cls(named | dict.fromkeys(map(_written, blank), ""))
+        return cls(named | dict.fromkeys(map(as_written, blank), ""))
 
     def __bool__(self) -> bool:
         return bool(self.meant)
@@ -95,7 +99,7 @@ class Spellings:
     def _meant(self, cell: Any) -> Any:
         if is_blank(cell):
             return cell
-        text = self.meant.get(_written(cell), self.meant.get(text_of(cell)))
+        text = self.meant.get(as_written(cell), self.meant.get(text_of(cell)))
         return cell if text is None else text or None
 
 
@@ -136,10 +140,6 @@ def missing_answers_note(counts: Counter[str], *, source: str) -> tuple[str, ...
     )
 
 
-def _written(cell: object) -> str:
-    return cell.strip() if isinstance(cell, str) else text_of(cell)
-
-
 def read_rename(path: str | PathLike[str]) -> dict[str, str]:
     """Read a table with the columns from and to; a blank cell in to means none."""
     head = read_frame(path, as_text=[FROM, TO])
@@ -150,7 +150,7 @@ def read_rename(path: str | PathLike[str]) -> dict[str, str]:
     for written, meant in zip(head[FROM].tolist(), head[TO].tolist(), strict=True):
         if is_blank(written):
             raise InputError(Argument("rename", str(path)), f": a cell of the column {FROM} is blank; fill it in.")
-        text, spelling = "" if is_blank(meant) else as_meant(_written(meant)), as_meant(_written(written))
+        text, spelling = "" if is_blank(meant) else as_meant(as_written(meant)), as_meant(as_written(written))
         if mapping.setdefault(spelling, text) != text:
             raise InputError(Argument("rename", str(path)), f": {spelling!r} is renamed in two ways; choose one.")
     return mapping
@@ -176,3 +176,132 @@ def write_rename(mapping: Mapping[str, str], beside: Path) -> Path:
     with write_decisions(path) as table:
         table.write({FROM: list(mapping), TO: list(mapping.values())})
     return path
+
+
+LEAST_ANSWERS = 5
+"""From so many answers on it is no chance that a class is never among them."""
+
+_MARKS = str.maketrans("", "", "_-.")
+
+
+def alike_classes(counts: Mapping[object, int]) -> list[list[str]]:
+    """Return classes that differ in capitals or blanks alone, those of each group by falling counts.
+
+    Marks tell classes apart: a blood group A- is no A.
+
+    >>> alike_classes({"Flu": 2, "flu": 40, "A-": 3, "A": 3})
+    [['flu', 'Flu']]
+    """
+    texts = sorted((name for name in counts if isinstance(name, str)), key=lambda name: -counts[name])
+    return _groups((name, "".join(name.casefold().split())) for name in texts)
+
+
+def alike_experts(names: Iterable[str]) -> list[list[str]]:
+    """Return names that differ in capitals, blanks or marks alone.
+
+    >>> alike_experts(["Dr Chen", "dr_chen", "bo"])
+    [['Dr Chen', 'dr_chen']]
+    """
+    return _groups((name, "".join(name.casefold().translate(_MARKS).split()) or name) for name in names)
+
+
+def alike_class_notes(counts: Mapping[object, int], *, source: str) -> list[str]:
+    """Say which classes are probably one, with how many cases each has, and how to merge them."""
+    notes: list[str] = []
+    for names in alike_classes(counts):
+        written = list_in_words([f"{name!r} ({count_of(counts[name], 'case')})" for name in names])
+        merge = join_names([f"from {name!r} to {names[0]!r}" for name in names[1:]])
+        notes.append(
+            Message(
+                f"{source}: the labels {written} differ in capitals or blanks alone and are {len(names)} classes here; "
+                "if they are one, merge them with ",
+                Argument("rename"),
+                f": {merge}.",
+            )
+        )
+    return notes
+
+
+def missing_class_notes(counts: Mapping[object, int], *, source: str) -> list[str]:
+    """Say which labels, such as n/a, are read as a class though they usually mean that there is none."""
+    names = [str(name) for name in counts if is_missing_spelling(name) and str(name).casefold() != "none"]
+    return [
+        Message(
+            f"{source}: the label {name!r} ({count_of(counts[name], 'case')}) is read as a class; if it means that the "
+            "label is unknown, pass ",
+            Argument("blank", [name]),
+            ".",
+        )
+        for name in names
+    ]
+
+
+def alike_expert_notes(names: Iterable[str], *, source: str, merge: str) -> list[str]:
+    """Say which experts are probably one person; `merge` says what to do about it."""
+    return [
+        f"{source}: the experts {join_names(alike)} may be one person: their names differ in capitals, spaces or marks "
+        f"alone. To merge them, {merge}."
+        for alike in alike_experts(names)
+    ]
+
+
+def one_sided_class_notes(table: ExpertTable, *, source: str) -> list[str]:
+    """Say which classes are labels that nobody answers, or answers that are no label, with their likely pairs.
+
+    Two spellings that differ by a word, such as "benign" beside "benign lesion", are two classes: every answer to the
+    cases of one of them then counts as wrong. The one note says how to merge them.
+    """
+    n_cases = np.bincount(table.label_idx, minlength=table.n_classes)
+    n_given = np.bincount(table.coded.triplets().codes, minlength=table.n_classes)
+    n_there = np.bincount(table.label_idx, weights=table.answered, minlength=table.n_classes).astype(int)
+    names = [str(name) for name in table.classes.tolist()]
+    unanswered = [k for k in range(len(names)) if n_cases[k] and not n_given[k] and n_there[k] >= LEAST_ANSWERS]
+    no_label = [k for k in range(len(names)) if not n_cases[k] and n_given[k] >= LEAST_ANSWERS]
+    pairs = {k: _pair(k, names, n_given) for k in unanswered} | {k: _pair(k, names, n_cases) for k in no_label}
+    merged = {k: other for k, other in pairs.items() if other is not None}
+    written = [f"{names[k]!r} ({count_of(n_cases[k], 'case')})" for k in unanswered]
+    stray = [f"{names[k]!r} ({count_of(n_given[k], 'answer')})" for k in no_label if k in merged]
+    if not written and not stray:
+        return []
+    sentences = []
+    if written:
+        count = count_of(int(n_there[unanswered].sum()), "answer")
+        sentences.append(f"No expert ever answers {list_in_words(written)}: all {count} to these cases count as wrong.")
+    if stray:
+        sentences.append(f"No case has the label {list_in_words(stray)}: these answers count as wrong.")
+    if not merged:
+        last: tuple[object, ...] = (" If the experts write it in another way, merge the spellings with ",)
+        return [Message(f"{source}: {' '.join(sentences)}", *last, Argument("rename"), ".")]
+    others = [f"{names[k]!r} ({count_of(n_given[k], 'answer')})" for k in dict.fromkeys(merged.values()) if n_given[k]]
+    merge = join_names([f"from {names[k]!r} to {names[other]!r}" for k, other in merged.items()])
+    last = (f" The experts answer {list_in_words(others)}. If they mean the same class, merge them with ",)
+    return [Message(f"{source}: {' '.join(sentences)}", *last, Argument("rename"), f": {merge}.")]
+
+
+def _pair(k: int, names: list[str], counts: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> int | None:
+    """Return the most frequent other class that shares its words with class k; None where none does."""
+    alike = [other for other in np.flatnonzero(counts).tolist() if other != k and share_words(names[k], names[other])]
+    return max(alike, key=lambda other: counts[other], default=None)
+
+
+@contextmanager
+def alike_in_errors(counts: Mapping[object, int], *, classes_are_labels: bool) -> Iterator[None]:
+    """Let an error about bad answers remember which classes are probably one: the rarer spelling to the other.
+
+    If the classes are the labels of this table and no answer is one of them, the error asks for the right column.
+    """
+    try:
+        yield
+    except BadAnswersError as error:
+        error.alike = {name: names[0] for names in alike_classes(counts) for name in names[1:]}
+        if not classes_are_labels or error.n_good != 0:
+            raise
+        raise error.with_more(" No answer is one of the labels; is ", Argument("label"), " the right column?") from None
+
+
+def _groups(spelled: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Return the names that share a plain spelling, in their order; names without another are left out."""
+    groups: dict[str, list[str]] = {}
+    for name, plain in spelled:
+        groups.setdefault(plain, []).append(name)
+    return [names for names in groups.values() if len(names) > 1]

@@ -34,12 +34,12 @@ SHORT_NAMES = (
 Encoder = str | PathLike[str] | Callable[[list[str]], Any] | TextEncoder | None
 
 
-def find_encoder(given: Encoder) -> TextEncoder | None:
+def find_encoder(encoder: Encoder) -> TextEncoder | None:
     """Return the encoder that a user asks for; None: TF-IDF.
 
     Parameters
     ----------
-    given : str, path, callable or TextEncoder, optional
+    encoder : str, path, callable or TextEncoder, optional
         "tfidf"; a name of `TEXT_ENCODERS`; the name of a model, such as "all-MiniLM-L6-v2" or "owner/name"; a folder
         with a model; a function from texts to vectors.
 
@@ -53,14 +53,14 @@ def find_encoder(given: Encoder) -> TextEncoder | None:
     Traceback (most recent call last):
     defero.core.errors.InputError: text_encoder must be ... got 'tfdif'; did you mean 'tfidf'?
     """
-    if given is None or isinstance(given, TextEncoder):
-        return given
-    if isinstance(given, str | PathLike):
-        return _named(os.fspath(given), is_path=not isinstance(given, str))
-    if callable(given):
-        return TextEncoder(getattr(given, "__qualname__", type(given).__qualname__), given)
+    if encoder is None or isinstance(encoder, TextEncoder):
+        return encoder
+    if isinstance(encoder, str | PathLike):
+        return _named(os.fspath(encoder), is_path=not isinstance(encoder, str))
+    if callable(encoder):
+        return TextEncoder(getattr(encoder, "__qualname__", type(encoder).__qualname__), encoder)
     raise InputError(
-        f"must be a name, a folder or a function from texts to vectors, got {type(given).__name__}.",
+        f"must be a name, a folder or a function from texts to vectors, got {type(encoder).__name__}.",
         argument="text_encoder",
     )
 

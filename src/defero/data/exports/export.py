@@ -143,14 +143,14 @@ TABLE = "table"
 """The format of a file that is no export."""
 
 
-def format_of(path: Path, given: str | None, *, remembered: str | None = None) -> str:
+def format_of(path: Path, file_format: str | None, *, remembered: str | None = None) -> str:
     """Return the format of a file: as given, else by its ending, else, for lines of JSON, as the model was fitted.
 
     >>> format_of(Path("tasks.json"), None), format_of(Path("cases.csv"), None)
     ('label-studio', 'table')
     """
-    if given is not None:
-        return TABLE if given == TABLE else EXPORTS.find(given, also=(TABLE,)).name
+    if file_format is not None:
+        return TABLE if file_format == TABLE else EXPORTS.find(file_format, also=(TABLE,)).name
     name = path.name.lower()
     by_ending = next((one.name for one in EXPORTS.values() if one.endings and name.endswith(one.endings)), None)
     if by_ending is None and remembered in EXPORTS and name.endswith(JSON_LINES.endings):

@@ -77,12 +77,12 @@ def read_label_studio(
     results = (
         one for entry in (*counted, *models) for one in results_of(entry.record, source=source, place=entry.place)
     )
-    asked = find_control(results, name=control, source=source)
-    given = collect_answers([*counted, *models], asked, several=several, names=names, source=source)
-    answers = _answer_log(given, ids, column=asked.from_name, source=source)
+    question = find_control(results, name=control, source=source)
+    answer_list = collect_answers([*counted, *models], question, several=several, names=names, source=source)
+    answers = _answer_log(answer_list, ids, column=question.from_name, source=source)
     known = known_labels(
         answers,
-        ("ground truth", _truths(given, n_items=len(tasks))),
+        ("ground truth", _truths(answer_list, n_items=len(tasks))),
         ("data field", None if label is None else [fields.get(label) for fields in data]),
         without_label=without_label,
     )
@@ -96,8 +96,8 @@ def read_label_studio(
         label_sources=known.sources,
         n_tied=known.n_tied,
         key=KEY,
-        control=asked,
-        lead_time=_lead_times(given),
+        control=question,
+        lead_time=_lead_times(answer_list),
         tasks=tasks,
         notes=(describe_sources(known.sources, source=source), *notes, *answers.notes()),
     )
@@ -189,8 +189,8 @@ def _is_small(value: object) -> bool:
     return isinstance(value, int) and abs(value) < 2**63
 
 
-def _answer_log(given: Sequence[GivenAnswer], ids: Sequence[Any], *, column: str, source: str) -> AnswerLog:
-    answered = [one for one in given if one.answer is not None and not one.truth]
+def _answer_log(answers: Sequence[GivenAnswer], ids: Sequence[Any], *, column: str, source: str) -> AnswerLog:
+    answered = [one for one in answers if one.answer is not None and not one.truth]
     numbered = all(_is_small(one) for one in ids)
     return latest_answers(
         np.array([one.task for one in answered], dtype=np.int64),
@@ -199,24 +199,24 @@ def _answer_log(given: Sequence[GivenAnswer], ids: Sequence[Any], *, column: str
         rows=np.array([ids[one.task] if numbered else one.task + 1 for one in answered], dtype=np.int64),
         when=np.array([one.when for one in answered], dtype=np.float64),
         n_items=len(ids),
-        n_blank=sum(one.answer is None for one in given),
+        n_blank=sum(one.answer is None for one in answers),
         source=source,
         column=column,
         unit="task" if numbered else "task number",
     )
 
 
-def _truths(given: Sequence[GivenAnswer], *, n_items: int) -> list[object]:
+def _truths(answers: Sequence[GivenAnswer], *, n_items: int) -> list[object]:
     """Return the annotation marked as ground truth, the one updated last where there are several."""
     truths: list[object] = [None] * n_items
-    for one in sorted((one for one in given if one.truth and one.answer is not None), key=lambda one: one.when):
+    for one in sorted((one for one in answers if one.truth and one.answer is not None), key=lambda one: one.when):
         truths[one.task] = one.answer
     return truths
 
 
-def _lead_times(given: Sequence[GivenAnswer]) -> dict[str, float]:
+def _lead_times(answers: Sequence[GivenAnswer]) -> dict[str, float]:
     seconds: dict[str, list[float]] = {}
-    for one in given:
+    for one in answers:
         if one.answer is not None and one.who is not None and np.isfinite(one.seconds):
             seconds.setdefault(one.who, []).append(one.seconds)
     return {who: float(np.median(times)) for who, times in sorted(seconds.items())}

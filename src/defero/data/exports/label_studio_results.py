@@ -99,27 +99,27 @@ def answer_of(
 
 def _values(result: Mapping[str, Any], control: Control, *, source: str, place: str) -> Iterator[object]:
     value = result.get("value")
-    given = value.get(control.kind) if isinstance(value, dict) else None
+    content = value.get(control.kind) if isinstance(value, dict) else None
     if control.kind == "rating":
-        if isinstance(given, bool) or not isinstance(given, int | float):
-            raise _no_value(given, "a number", control, source=source, place=place)
-        yield given
+        if isinstance(content, bool) or not isinstance(content, int | float):
+            raise _no_value(content, "a number", control, source=source, place=place)
+        yield content
         return
-    if not isinstance(given, list):
-        raise _no_value(given, "a list", control, source=source, place=place)
-    for one in given:
+    if not isinstance(content, list):
+        raise _no_value(content, "a list", control, source=source, place=place)
+    for one in content:
         if control.kind == "taxonomy" and isinstance(one, list) and one and all(isinstance(step, str) for step in one):
             yield STEP.join(one)
         elif isinstance(one, str) and one.strip():
             yield one.strip()
         else:
-            raise _no_value(given, "a list of texts", control, source=source, place=place)
+            raise _no_value(content, "a list of texts", control, source=source, place=place)
 
 
-def _no_value(given: object, wanted: str, control: Control, *, source: str, place: str) -> TableError:
+def _no_value(content: object, wanted: str, control: Control, *, source: str, place: str) -> TableError:
     return TableError(
         f"{source}: {place}: the value of {control.from_name!r} must be {wanted} called {control.kind!r}, "
-        f"got {given!s:.40}."
+        f"got {content!s:.40}."
     )
 
 

@@ -72,14 +72,14 @@ def read_prodigy(
     items, notes = task_items([records[place].fields for place in firsts], key=key, label=label, source=source)
     who = [_annotator(one.fields, names=names, source=source, place=one.place) for one in records]
     binary = _single_label(records)
-    given = [_answer(one.fields, binary, several=several, source=source, place=one.place) for one in records]
+    answer_list = [_answer(one.fields, binary, several=several, source=source, place=one.place) for one in records]
     is_truth = np.array([one == truth for one in who], dtype=np.bool_)
     if truth is not None and not is_truth.any():
         raise TableError(
             f"{source}: no answer of the annotator {truth!r}; the annotators are {join_names(sorted(set(who)))}."
         )
     answers, truths = (
-        _answer_log(item_idx, who, given, records, rows=rows, n_items=len(items), source=source)
+        _answer_log(item_idx, who, answer_list, records, rows=rows, n_items=len(items), source=source)
         for rows in (~is_truth, is_truth)
     )
     true_answers = np.full(len(items), None, dtype=object)
@@ -221,20 +221,20 @@ def _answer(record: dict[str, Any], binary: str | None, *, several: Several, sou
 def _answer_log(
     item_idx: Any,
     who: list[str],
-    given: list[object],
+    answers: list[object],
     records: Sequence[Record],
     *,
     rows: Any,
     n_items: int,
     source: str,
 ) -> AnswerLog:
-    blank = np.array([one is None for one in given], dtype=np.bool_)
+    blank = np.array([one is None for one in answers], dtype=np.bool_)
     chosen = np.flatnonzero(rows & ~blank)
     when = np.array([number_or_nan(one.fields.get("_timestamp")) for one in records], dtype=np.float64)
     return latest_answers(
         item_idx[chosen],
         [who[place] for place in chosen],
-        np.array([*given, None], dtype=object)[:-1][chosen],
+        np.array([*answers, None], dtype=object)[:-1][chosen],
         rows=np.array([one.number for one in records], dtype=np.int64)[chosen],
         when=np.where(np.isnan(when), -np.inf, when)[chosen],
         n_items=n_items,

@@ -14,11 +14,10 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import count_of, join_names, list_in_words
-from defero.data.recipes.checked_numbers import LARGEST_NUMBER
 from defero.data.recipes.embedded_column import EmbeddedColumn
 from defero.data.recipes.text_column import TextColumn
 from defero.data.recipes.text_vectors import VectorColumn
-from defero.data.recipes.usual import usual_bounds
+from defero.data.recipes.usual import LARGEST_NUMBER, usual_bounds
 from defero.data.tables.cells import (
     column_kind,
     is_blank,

@@ -1,11 +1,49 @@
-"""Which numbers are usual: not far beyond the training range. Needs numpy alone."""
+"""The numbers of columns: which cells hold one, and which are usual, not far beyond the training range.
+
+Needs numpy alone.
+"""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.errors import TableError
+from defero.data.tables.bad_cells import NOT_A_NUMBER, BadCell, bad_cell
+from defero.data.tables.cells import numbers
+
+LARGEST_NUMBER = 1e100
+"""Cells with a larger number are refused: its square, and sums of squares, would be no floats."""
+
+
+def checked_numbers(frame: Any, column_key: Any, *, source: str, first_row: int) -> FloatArray:
+    """Return the numbers of a column, (n,), NaN where blank; a cell that holds something else is an error."""
+    values, bad, what = _numbers(frame[column_key])
+    if bad.size:
+        raise TableError(f"{source}: {_bad(frame, column_key, int(bad[0]), what, first_row).sentence()}")
+    return values
+
+
+def bad_numbers(frame: Any, column_key: Any, *, first_row: int) -> list[BadCell]:
+    """Return all cells of a column that are no numbers, or too large."""
+    _, bad, what = _numbers(frame[column_key])
+    return [_bad(frame, column_key, place, what, first_row) for place in bad.tolist()]
+
+
+def _numbers(column: Any) -> tuple[FloatArray, IntArray, Any]:
+    values, wrong = numbers(column)
+    with np.errstate(invalid="ignore"):
+        bad = np.flatnonzero(wrong | (np.abs(values) > LARGEST_NUMBER))
+    return values, bad, wrong
+
+
+def _bad(frame: Any, column_key: Any, place: int, wrong: Any, first_row: int) -> BadCell:
+    why = NOT_A_NUMBER if wrong[place] else f"is not a finite number of at most {LARGEST_NUMBER:g}"
+    return bad_cell(frame, column_key, place, f"{why}; leave the cell blank if it is unknown", first_row=first_row)
+
 
 MIDDLE = (0.05, 0.95)
 """Quantiles between which the middle of a column lies."""
@@ -72,3 +110,42 @@ class UsualRanges:
     def outside(self, matrix: FloatArray) -> BoolArray:
         """Return which numbers are unusual, (n, d); of a matrix that was clipped the same ones."""
         return (matrix <= np.array(self.low)) | (matrix >= np.array(self.high))
+
+
+ROWS_AT_ONCE = 512
+"""A matrix is filled column by column: so many rows of it stay in the processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class UsualNumbers:
+    """The columns of n rows, d arrays (n,) of numbers.
+
+    Examples
+    --------
+    >>> table = UsualNumbers((np.array([1, 2, 3]), np.array([0.5, 1.5, 2.5])))
+    >>> table.matrix().tolist()
+    [[1.0, 0.5], [2.0, 1.5], [3.0, 2.5]]
+    >>> [len(block) for block in table.blocks(2)]
+    [2, 1]
+    """
+
+    columns: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def matrix(self) -> FloatArray:
+        """Return all rows, (n, d)."""
+        matrix = np.empty((len(self), len(self.columns)))
+        for start in range(0, len(self), ROWS_AT_ONCE):
+            for place, values in enumerate(self.columns):
+                matrix[start : start + ROWS_AT_ONCE, place] = values[start : start + ROWS_AT_ONCE]
+        return matrix
+
+    def blocks(self, n_rows: int) -> Iterator[FloatArray]:
+        """Yield the rows, at most so many at a time; column by column in memory, which a product takes as well."""
+        for start in range(0, len(self), n_rows):
+            columns = np.empty((len(self.columns), min(n_rows, len(self) - start)))
+            for place, values in enumerate(self.columns):
+                columns[place] = values[start : start + n_rows]
+            yield columns.T

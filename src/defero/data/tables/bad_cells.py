@@ -1,5 +1,10 @@
-"""Cells and rows of a table that cannot be used: each with its place and the reason, all of them in one error."""
+"""Cells and rows of a table that cannot be used: each with its place and the reason, all of them in one error.
 
+A byte that is not UTF-8, such as 0xff, becomes a character that no text has, followed by "xff", so that a table can be
+read on after it.
+"""
+
+import codecs
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -11,11 +16,43 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
 from defero.core.wording import count_of, printable
-from defero.data.tables.cells import is_blank, quote_cell, row_number, says_none, text_of
-from defero.data.tables.undecodable import is_marked, plain_bytes
+from defero.data.tables.cells import as_written, is_blank, quote_cell, row_number, says_none
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MARKED_BYTES = "defero.marked_bytes"
+"""The name of this way of decoding, as `open` takes it."""
+_MARK = "\ufdd0"  # a noncharacter: never in a text that is meant for anybody else
+
+
+def _marked(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    bad = error.object[error.start : error.end]
+    return "".join(f"{_MARK}x{byte:02x}" for byte in bad), error.end
+
+
+codecs.register_error(MARKED_BYTES, _marked)
+
+
+def is_marked(text: str) -> bool:
+    r"""Return whether some bytes of a text were not UTF-8.
+
+    >>> is_marked(b"caf\xe9".decode("utf-8", errors=MARKED_BYTES)), is_marked("café")
+    (True, False)
+    """
+    return _MARK in text
+
+
+def plain_bytes(text: str) -> str:
+    r"""Write marked bytes as escapes.
+
+    >>> print(plain_bytes(b"caf\xe9".decode("utf-8", errors=MARKED_BYTES)))
+    caf\xe9
+    """
+    return text.replace(_MARK, "\\")
+
 
 MOST_VALUE = 200
 """Of a longer value the list of bad cells has the beginning."""
@@ -66,7 +103,7 @@ OnBad = Callable[[BadCell], None]
 def bad_cell(frame: Any, column: Any, position: int, why: str, *, first_row: int) -> BadCell:
     """Return the cell of a frame at a position; the frame's index plus `first_row` is the row."""
     cell = np.asarray(frame[column]).astype(object)[position]
-    value = "" if is_blank(cell) else cell.strip() if isinstance(cell, str) else text_of(cell)
+    value = "" if is_blank(cell) else as_written(cell)
     return BadCell(row_number(frame, position, first_row=first_row), str(column), value[:MOST_VALUE], why)
 
 
@@ -148,8 +185,8 @@ class BadCells:
             {"column": kind.first.column, "why": kind.first.why, "cells": kind.count, "first_row": kind.first.row}
             for kind in self._kinds.values()
         ]
-        listed = str(path) if isinstance(path, PathLike) else None
-        return {"cells": self.n_cells, "rows": self.n_rows, "list": listed, "kinds": kinds}
+        list_file = str(path) if isinstance(path, PathLike) else None
+        return {"cells": self.n_cells, "rows": self.n_rows, "list": list_file, "kinds": kinds}
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import InputError
-from defero.data.tables.cells import column_kind, number_of, numbers, text_of, texts
+from defero.data.tables.cells import as_written, column_kind, number_of, numbers, text_of, texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +38,7 @@ class BlankCells:
         """
         if isinstance(values, str):
             raise InputError(f"must be a list of values, got the text {values!r}.", argument="blank")
-        texts = (value.strip() if isinstance(value, str) else text_of(value) for value in values)
-        return cls(tuple(dict.fromkeys(texts)))
+        return cls(tuple(dict.fromkeys(map(as_written, values))))
 
     def __bool__(self) -> bool:
         return bool(self.values)

@@ -179,13 +179,22 @@ def texts(column: Any) -> list[str | None]:
     return cell_texts
 
 
+def as_written(cell: object) -> str:
+    """Return a cell as it is written, without white space around it: "007" stays, 1.0 is "1". The cell is not blank.
+
+    >>> as_written(" 007 "), as_written(1.0)
+    ('007', '1')
+    """
+    return cell.strip() if isinstance(cell, str) else text_of(cell)
+
+
 def quote_cell(value: object, *, most: int = 40) -> str:
     """Return a cell for a message: in quotes, not too long.
 
     >>> quote_cell("maybe"), quote_cell(3.0)
     ("'maybe'", "'3'")
     """
-    text = value.strip() if isinstance(value, str) else text_of(value)
+    text = as_written(value)
     return repr(text if len(text) <= most else f"{text[:most]}...")
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.bad_cells import BadCell, OnBad, readable_cells
+from defero.data.tables.bad_cells import MARKED_BYTES, BadCell, OnBad, is_marked, readable_cells
 from defero.data.tables.cells import no_header_hint
 from defero.data.tables.csv_lines import csv_lines, without_formula
 from defero.data.tables.formats import (
@@ -28,7 +28,6 @@ from defero.data.tables.formats import (
     open_text,
     strip_cells,
 )
-from defero.data.tables.undecodable import MARKED_BYTES, is_marked
 
 _TOO_MANY = re.compile(r"[Ee]xpected (\d+) fields in line (\d+), saw (\d+)")
 _SKIPPED = re.compile(r"Skipping line (\d+): expected (\d+) fields, saw (\d+)")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from defero.core.errors import InputError, TableError, is_disk_full, why_not_written
+from defero.data.replace_folder import sync_folder
 
 try:
     import fcntl
@@ -75,7 +76,7 @@ class Journal:
         self.flush()
         for name, target in targets.items():
             os.replace(self._folder / name, target)
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
         self.discard()
 
     def discard(self) -> None:
@@ -190,13 +191,3 @@ def _parsed(line: bytes) -> Any:
         return json.loads(line) if line.endswith(b"\n") else None
     except ValueError:
         return None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Force a new name to the disk, where the system can do that."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

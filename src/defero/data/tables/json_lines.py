@@ -15,7 +15,7 @@ import pandas as pd
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.bad_cells import MOST_VALUE, NOT_UTF8, BadCell, OnBad
+from defero.data.tables.bad_cells import MARKED_BYTES, MOST_VALUE, NOT_UTF8, BadCell, OnBad, is_marked, plain_bytes
 from defero.data.tables.formats import (
     Append,
     Encoder,
@@ -26,7 +26,6 @@ from defero.data.tables.formats import (
     readable,
     strip_cells,
 )
-from defero.data.tables.undecodable import MARKED_BYTES, is_marked, plain_bytes
 
 ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _MOST_DIGITS = 300  # a float ends at 1.8e308

@@ -51,8 +51,8 @@ def joined_footer(template: bytes, groups: list[bytes], n_rows: int) -> bytes:
     ]
     before = [one for one in fields if one[0] < _ROW_GROUPS]
     after = [one for one in fields if one[0] > _ROW_GROUPS]
-    listed = _list_header(len(groups), _STRUCT) + b"".join(groups)
-    footer = _encode_fields(before) + bytes([(_ROW_GROUPS - before[-1][0]) << 4 | _LIST]) + listed
+    group_list = _list_header(len(groups), _STRUCT) + b"".join(groups)
+    footer = _encode_fields(before) + bytes([(_ROW_GROUPS - before[-1][0]) << 4 | _LIST]) + group_list
     footer += _encode_fields(after, previous=_ROW_GROUPS) + b"\0"
     return footer + len(footer).to_bytes(4, "little") + MAGIC
 

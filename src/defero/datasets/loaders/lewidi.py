@@ -68,8 +68,8 @@ def _load(folder: str | PathLike[str] | None, label: str, *, ties: Ties) -> Agre
     majority = items["majority"].to_numpy(dtype=np.int64)
     if ((share > 0.5) != (majority == 1))[~tied].any():
         raise InputError(f"{label}: a label is not the majority of its annotators; the files do not belong together.")
-    given = join_answers(items, answers, key="item", item="item", annotator="annotator", answer="label")
-    table = ExpertTable(majority, given, features=items[["text", "lang", "domain"]])
+    log = join_answers(items, answers, key="item", item="item", annotator="annotator", answer="label")
+    table = ExpertTable(majority, log, features=items[["text", "lang", "domain"]])
     split = items["split"].to_numpy(str)
     if ties == "source":
         return AgreementSet(table, tied, split)
@@ -105,9 +105,9 @@ def _from_json(home: Path, label: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.DataFrame(items), pd.DataFrame(answers)
 
 
-def _hard_label(given: object, labels: list[str]) -> int:
+def _hard_label(hard_label: object, labels: list[str]) -> int:
     """Return the source's label; where it has none (hidden test labels), the majority."""
-    return int(str(given)) if str(given) in {"0", "1"} else int(2 * sum(map(int, labels)) > len(labels))
+    return int(str(hard_label)) if str(hard_label) in {"0", "1"} else int(2 * sum(map(int, labels)) > len(labels))
 
 
 HS_BREXIT = described("lewidi-hs-brexit", lewidi_hs_brexit)

@@ -51,14 +51,14 @@ def recidivism_people(
     answers = pd.read_csv(home / f"answers_race_{'shown' if race_shown else 'not_shown'}.csv.gz")
     if part == "judged":
         defendants = defendants[defendants["id"].isin(answers["id"])].reset_index(drop=True)
-    given = join_answers(defendants, answers, key="id", item="id", annotator="person", answer="answer")
+    log = join_answers(defendants, answers, key="id", item="id", annotator="person", answer="answer")
     columns = [*SHOWN_FACTS, *(["race"] if race_shown or features == "all" else [])]
     return ExpertTable(
         defendants["two_year_recid"].to_numpy(dtype=np.int64),
-        given,
+        log,
         features=defendants[[*columns, *(["compas_decile_score"] if features == "all" else [])]],
         classes=(0, 1),
-        expert_names=[f"person_{name}" for name in given.expert_names],
+        expert_names=[f"person_{name}" for name in log.expert_names],
     )
 
 

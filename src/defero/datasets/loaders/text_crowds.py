@@ -73,13 +73,13 @@ def keswani_toxicity(*, folder: str | PathLike[str] | None = None, features: Fea
 
 
 def _table(home: Path, items: pd.DataFrame, answers: pd.DataFrame, *, features: Features) -> ExpertTable:
-    given = join_answers(items, answers, key="item", item="item", annotator="annotator", answer="label")
+    log = join_answers(items, answers, key="item", item="item", annotator="annotator", answer="label")
     described = items.drop(columns=["item", "gold", "split"], errors="ignore")
     return ExpertTable(
         items["gold"].to_numpy(dtype=np.int64),
-        given,
+        log,
         features=described if features == "text" else _embeddings(home, features, n_items=len(items)),
-        expert_names=[f"annotator_{name}" if name.isdigit() else name for name in given.expert_names],
+        expert_names=[f"annotator_{name}" if name.isdigit() else name for name in log.expert_names],
     )
 
 

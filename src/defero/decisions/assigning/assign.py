@@ -7,11 +7,10 @@ from defero.core.checks.arrays import FloatArray, IntArray, names, numbers
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.results import MODEL, Assignment
-from defero.decisions.assigning.by_prices import SAME, node_bounds, solve_by_prices
 from defero.decisions.assigning.chains import Chains, least_prices
 from defero.decisions.assigning.exact import Solved, solve_exactly
 from defero.decisions.assigning.limits import Capacity, Limits
-from defero.decisions.assigning.pricing import spread
+from defero.decisions.assigning.pricing import SAME, node_bounds, solve_by_prices, spread
 
 MOST_EXACT, MOST_EXACT_WITH_MONEY = 40_000, 1_000
 """Up to so many pairs of item and expert the linear program is solved, and with a budget the mixed-integer one."""
@@ -83,9 +82,9 @@ def assign(
     else:
         solved = solve_by_prices(gain, limits)
     solved = with_marginal_money(gain, limits, solved)
-    asked = np.flatnonzero(solved.expert != MODEL)
+    asked_idx = np.flatnonzero(solved.expert != MODEL)
     own = np.zeros(n_items)
-    own[asked] = gain[asked, solved.expert[asked]]
+    own[asked_idx] = gain[asked_idx, solved.expert[asked_idx]]
     cost = np.zeros(n_items) if answer_cost is None else numbers("answer_cost", answer_cost, n_items=n_items)
     gap = max(solved.bound - float(own.sum()), 0.0)
     return Assignment(
@@ -102,9 +101,9 @@ def assign(
     )
 
 
-def _gains(given: ArrayLike) -> FloatArray:
+def _gains(gains: ArrayLike) -> FloatArray:
     try:
-        gain = np.asarray(given, dtype=np.float64)
+        gain = np.asarray(gains, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"must be numbers of shape (n, J): {error}.", argument="gain") from error
     if gain.ndim != 2:
@@ -169,9 +168,9 @@ def with_marginal_money(value: FloatArray, limits: Limits, solved: Solved) -> So
         rows = slice(start, start + _ROWS_AT_ONCE)
         expert, fees = solved.expert[rows], limits.fees[rows]
         net = value[rows] - solved.prices - solved.deferral_price
-        asked = np.flatnonzero(expert != MODEL)
+        asked_idx = np.flatnonzero(expert != MODEL)
         own, paid = np.zeros((2, len(expert)))
-        own[asked], paid[asked] = net[asked, expert[asked]], fees[asked, expert[asked]]
+        own[asked_idx], paid[asked_idx] = net[asked_idx, expert[asked_idx]], fees[asked_idx, expert[asked_idx]]
         more = fees - paid[:, None]
         dearer = more > 0
         best = max(best, float(((net - own[:, None])[dearer] / more[dearer]).max(initial=0.0)))

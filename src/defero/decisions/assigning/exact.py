@@ -1,5 +1,11 @@
-"""The best assignment of a small batch: a linear program, or with a budget a mixed-integer one, by HiGHS."""
+"""Assignments by a mixed-integer program, exact up to its gap; what the solver prints stays off standard output."""
 
+import ctypes
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,10 +15,45 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.results import MODEL
 from defero.decisions.assigning.limits import Limits
-from defero.decisions.assigning.quiet import without_solver_lines
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+_LOCK = Lock()
+"""Standard output belongs to the whole process: two solves must not move it at once."""
+_PRINTED = b"Highs"
+
+
+@contextmanager
+def without_solver_lines() -> Iterator[None]:
+    """Drop the lines that HiGHS prints in C, whatever its options; lines that other threads print are kept.
+
+    Programs that print JSON or CSV would break at such a line.
+    """
+    with _LOCK:
+        try:
+            standard = os.dup(1)
+        except OSError:  # no standard output
+            yield
+            return
+        with tempfile.TemporaryFile() as lines:
+            _flush()
+            os.dup2(lines.fileno(), 1)
+            try:
+                yield
+            finally:
+                _flush()
+                os.dup2(standard, 1)
+                os.close(standard)
+                lines.seek(0)
+                other_lines = b"".join(line for line in lines if not line.startswith(_PRINTED))
+                while other_lines:
+                    other_lines = other_lines[os.write(1, other_lines) :]
+
+
+def _flush() -> None:
+    """Write what the C library still holds."""
+    ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush(None)
 
 
 class Solved(NamedTuple):
@@ -56,8 +97,8 @@ def solve_exactly(value: FloatArray, limits: Limits) -> Solved:
             raise _impossible(limits)
         share, bound = whole.x, -whole.fun
     expert = np.full(len(value), MODEL)
-    asked = share > 0.5
-    expert[rows[asked]] = experts[asked]
+    is_asked = share > 0.5
+    expert[rows[is_asked]] = experts[is_asked]
     _, up, low, most, money = np.split(-relaxed.ineqlin.marginals, np.cumsum([len(value), *[value.shape[1]] * 2, 1]))
     return Solved(expert, up - low, float(most[0]), float(money.sum()), bound)
 

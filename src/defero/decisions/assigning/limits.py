@@ -1,4 +1,4 @@
-"""Limits of a batch: capacity of each expert, how many questions in all, how much money."""
+"""Limits of a batch: capacity of each expert, how many questions in all, how much money; keeping within a budget."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, 
 from defero.core.checks.options import probability, whole_number
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names
+from defero.decisions.assigning.chains import Bounds, Chains
 
 _MOST_KINDS = 20_000
 """With more kinds of cases, by who can be asked, only the assignment itself shows that lower limits collide."""
@@ -98,20 +99,20 @@ class Limits:
 
     def _check_together(self, can: BoolArray, expert_names: tuple[str, ...]) -> None:
         """Refuse lower limits that each expert could meet, but not all of them on the same cases."""
-        asked = np.flatnonzero(self.lower)
-        if len(asked) < 2 or can[:, asked].all():
+        needed_idx = np.flatnonzero(self.lower)
+        if len(needed_idx) < 2 or can[:, needed_idx].all():
             return
-        packed, counts = np.unique(np.packbits(can[:, asked], axis=1), axis=0, return_counts=True)
+        packed, counts = np.unique(np.packbits(can[:, needed_idx], axis=1), axis=0, return_counts=True)
         if len(packed) > _MOST_KINDS:
             return
-        kinds = np.unpackbits(packed, axis=1, count=len(asked)).astype(np.bool_)
-        short = short_together(kinds, counts, self.lower[asked])
+        kinds = np.unpackbits(packed, axis=1, count=len(needed_idx)).astype(np.bool_)
+        short = short_together(kinds, counts, self.lower[needed_idx])
         if short.size:
-            who = join_names([expert_names[j] for j in asked[short]])
+            who = join_names([expert_names[j] for j in needed_idx[short]])
             n_cases = int(counts[kinds[:, short].any(axis=1)].sum())
             raise InputError(
                 f": {who} can be asked about {count_of(n_cases, 'case')} together, their lower limits ask for "
-                f"{int(self.lower[asked[short]].sum()):,}.",
+                f"{int(self.lower[needed_idx[short]].sum()):,}.",
                 argument="capacity",
             )
 
@@ -212,3 +213,81 @@ def cheapest_lower_limits(fees: FloatArray, can: BoolArray, lower: IntArray) -> 
     for j in np.flatnonzero(lower):
         total += float(np.sort(fees[can[:, j], j])[: lower[j]].sum())
     return total
+
+
+_DEARER = 60
+"""So often the price of money doubles before lower limits count as too dear."""
+_TRIED = 5_000
+"""So many questions, those that gain most for their fee, are tried with the money that is left."""
+
+
+def spent(node: IntArray, fees: FloatArray) -> float:
+    """Return what the questions of an assignment cost; J is the model."""
+    asked_idx = np.flatnonzero(node < fees.shape[1])
+    return float(fees[asked_idx, node[asked_idx]].sum())
+
+
+def within_budget(
+    value: FloatArray, node: IntArray, limits: Limits, bounds: Bounds, *, money_price: float, tolerance: float
+) -> IntArray:
+    """Return an assignment within the budget, from one that is within all other limits.
+
+    Questions that gain least for their fee are dropped. Where lower limits forbid that, money becomes dearer and
+    items move to cheaper experts.
+    """
+    assert limits.fees is not None
+    price = max(money_price, tolerance)
+    for _ in range(_DEARER):
+        node = _cut(value, node, limits)
+        if spent(node, limits.fees) <= limits.budget + 1e-9 * abs(limits.budget):
+            return _fill(value, node, limits, money_price)
+        price *= 2
+        chains = Chains(value - price * limits.fees, node, bounds, tolerance=tolerance)
+        chains.improve(most=10 * len(limits.upper) ** 2 + 1_000)
+        node = chains.node
+    raise InputError(f"of {limits.budget:,.6g} is too small for the lower limits.", argument="budget")
+
+
+def _cut(value: FloatArray, node: IntArray, limits: Limits) -> IntArray:
+    """Drop the questions that gain least for their fee until the budget holds, or lower limits forbid it."""
+    fees = limits.fees
+    assert fees is not None
+    excess = spent(node, fees) - limits.budget
+    if excess <= 0:
+        return node
+    n_experts = value.shape[1]
+    asked_idx = np.flatnonzero(node < n_experts)
+    fee = fees[asked_idx, node[asked_idx]]
+    asked_idx, fee = asked_idx[fee > 0], fee[fee > 0]
+    order = np.argsort(value[asked_idx, node[asked_idx]] / fee, kind="stable")
+    asked_idx, fee = asked_idx[order], fee[order]
+    spare = np.bincount(node, minlength=n_experts + 1)[:-1] - limits.lower
+    may = np.zeros(len(asked_idx), dtype=np.bool_)
+    for j in range(n_experts):
+        may[np.flatnonzero(node[asked_idx] == j)[: spare[j]]] = True
+    asked_idx, fee = asked_idx[may], fee[may]
+    count = int(np.searchsorted(np.cumsum(fee), excess - 1e-12 * limits.budget)) + 1
+    cut = node.copy()
+    cut[asked_idx[:count]] = n_experts
+    return cut
+
+
+def _fill(value: FloatArray, node: IntArray, limits: Limits, money_price: float) -> IntArray:
+    """Ask more questions with the money that is left, those first that gain most for their fee."""
+    fees, n_experts = limits.fees, value.shape[1]
+    assert fees is not None
+    left = limits.budget - spent(node, fees)
+    room = limits.upper - np.bincount(node, minlength=n_experts + 1)[:-1]
+    questions = limits.most_deferred - int((node < n_experts).sum())
+    free = np.flatnonzero(node == n_experts)
+    may = (value[free] > 0) & (fees[free] <= left) & (room > 0)
+    rows, experts = np.nonzero(may)
+    worth = value[free[rows], experts] / np.maximum(fees[free[rows], experts], 1e-12)
+    filled = node.copy()
+    for one in np.argsort(-worth, kind="stable")[:_TRIED].tolist():
+        item, j = free[rows[one]], experts[one]
+        if questions > 0 and room[j] > 0 and filled[item] == n_experts and fees[item, j] <= left:
+            filled[item], left = j, left - fees[item, j]
+            room[j] -= 1
+            questions -= 1
+    return filled

@@ -1,7 +1,7 @@
 """Experts of a table: a shrunk head for each, trees of their own for those with many answers, combined."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,8 +10,11 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import Scores, sigmoid
 from defero.core.splits.split import sample_rows
 from defero.estimators.expert_heads import (
+    HeadPlan,
     HeadsRead,
+    class_population_of,
     head_features,
+    out_of_fold_class_log_odds,
     out_of_fold_log_odds,
     population_of,
     with_shrunk_heads,
@@ -20,7 +23,7 @@ from defero.estimators.tables.boosting import boost, first_trees, size_for_answe
 from defero.estimators.tables.class_models import ClassModel
 from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
-from defero.heads import HeadPrior
+from defero.heads.class_heads import MOST_CLASSES
 from defero.scorers.forest import Forest, join_forests
 from defero.scorers.team import TeamScorer
 from defero.scorers.trees import ExpertTrees
@@ -31,7 +34,7 @@ _MOST_HEAD_ANSWERS = 2_000
 """Answers of one expert that their head is learned from; their trees learn from all."""
 _STRENGTH = 5.0
 _FEW_ANSWERS = 3_000
-"""With fewer answers in all, heads that read nothing, or the class probabilities alone, are tried too."""
+"""With fewer answers in all, heads that read the class probabilities alone are tried too."""
 _STAGES = (1 / 12, 1 / 6, 1 / 3, 1 / 2, 3 / 4, 1.0)
 """Shares of an expert's trees to choose from; trees learn a little each, and the last ones learn noise."""
 _MANY_ANSWERS = 4_000
@@ -41,6 +44,10 @@ _TEAM_ANSWERS = 100
 _CLEARLY = 2.0
 """Standard errors by which heads that read more must be better than those that read less."""
 _SIMPLE_FIRST: tuple[HeadsRead, ...] = ("nothing", "beliefs", "all")
+_MANY_ANSWERS_READ: tuple[HeadsRead, ...] = ("nothing", "all")
+"""What heads may read with many answers."""
+_CLASS_ODDS = 0.25
+"""Odds that heads given the class are better than those without, before any answer is seen."""
 _FEWEST = 50
 """Held-out answers below which heads and trees are not weighed against each other."""
 
@@ -162,40 +169,84 @@ def stack_experts(
             data,
             classes.class_proba,
             chosen=chosen,
-            reads=heads.reads,
-            prior=heads.prior,
+            plan=heads.plan,
         )
-        return TeamScorer(team.base, team.lens, team.heads, team.n_own, team.order, team.class_heads, stack)
+        return replace(team, trees=stack)
 
     return learn, held_out
 
 
 @dataclass(frozen=True, eq=False)
 class _HeldOutHeads:
-    """Out-of-fold log-odds (n, J) of heads, what they read, and their population if it is one for all folds."""
+    """Out-of-fold log-odds (n, J) of heads, and what these heads are."""
 
     log_odds: FloatArray
-    reads: HeadsRead
-    prior: HeadPrior | None
+    plan: HeadPlan
 
 
 def _held_out_heads(classes: ClassModel, data: TrainingData, fold: IntArray, chosen: IntArray) -> _HeldOutHeads:
-    """Return the heads: those that read all features, or with few answers simpler ones.
+    """Return the heads: simple ones, or those that read all features.
 
-    Heads that read the beliefs must be better than those that read nothing by more than two standard errors of the log
-    loss, and those that read all features better than these.
+    Heads that read more must be better than simpler ones by more than two standard errors of the log loss. Heads given
+    the class have a share by how much better they are: skill by class needs few answers, as the classes of past items
+    are known.
     """
-    few = len(chosen) < _FEW_ANSWERS
     best: _HeldOutHeads | None = None
-    for reads in _SIMPLE_FIRST if few else ("all",):
-        lens, inputs = head_features(classes.scorer, data, classes.class_proba, reads=reads)
-        # The spread of a population is learned from all folds where there are many answers: that is quick.
-        prior = None if few else population_of(lens, inputs, data, chosen=chosen)
-        log_odds = out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen, prior=prior)
-        if best is None or _clearly_better(log_odds, best.log_odds, data):
-            best = _HeldOutHeads(log_odds, reads, prior)
+    for reads in _SIMPLE_FIRST if len(chosen) < _FEW_ANSWERS else _MANY_ANSWERS_READ:
+        heads = _heads_that_read(reads, classes, data, fold, chosen)
+        if best is None or _clearly_better(heads.log_odds, best.log_odds, data):
+            best = heads
     assert best is not None
     return best
+
+
+def _heads_that_read(
+    reads: HeadsRead, classes: ClassModel, data: TrainingData, fold: IntArray, chosen: IntArray
+) -> _HeldOutHeads:
+    lens, inputs = head_features(classes.scorer, data, classes.class_proba, reads=reads)
+    given = lens, inputs, classes.class_proba, data
+    # Classes beside other features are more than a few answers of an expert can tell.
+    enough = reads == "nothing" or len(chosen) >= LEAST_ANSWERS * data.n_experts
+    by_class = enough and 1 < data.n_classes <= MOST_CLASSES
+    plan = HeadPlan(reads)
+    if len(chosen) >= _FEW_ANSWERS:
+        # The spread of a population is learned from all folds where there are many answers: that is quick.
+        class_prior = class_population_of(*given, chosen=chosen, reads=reads) if by_class else None
+        plan = replace(plan, prior=population_of(lens, inputs, data, chosen=chosen), class_prior=class_prior)
+    log_odds = out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen, prior=plan.prior)
+    if not by_class:
+        return _HeldOutHeads(log_odds, plan)
+    of_class = out_of_fold_class_log_odds(*given, fold, chosen=chosen, plan=plan)
+    log_odds, share = _with_class_share(log_odds, of_class, data, fold)
+    return _HeldOutHeads(log_odds, replace(plan, class_share=share))
+
+
+def _with_class_share(
+    log_odds: FloatArray, of_class: FloatArray, data: TrainingData, fold: IntArray
+) -> tuple[FloatArray, float]:
+    """Return the weighted mean of the log-odds of heads and of class heads, (n, J), and the share of the latter.
+
+    The share of an item's log-odds is that of the other folds.
+    """
+    gain = _answer_log_loss(log_odds, data) - _answer_log_loss(of_class, data)
+    gain *= data.weight_of_answers()
+    fold_of_answer = fold[data.item_idx]
+    share = np.array([share_by_gain(gain[fold_of_answer != k]) for k in range(int(fold.max()) + 1)])[fold][:, None]
+    return (1 - share) * log_odds + share * of_class, share_by_gain(gain)
+
+
+def share_by_gain(gain: FloatArray) -> float:
+    """Return the weight of a model by how much more likely it makes each of m held-out answers, (m,).
+
+    The posterior probability of two models with the prior odds `_CLASS_ODDS`, averaged over how far the sum of the
+    gains would vary with other answers (pseudo-BMA+, Yao et al. 2018, with a normal sum):
+    sigmoid((sum + log odds) / sqrt(1 + pi s^2 / 8)), s^2 = m Var(gain).
+
+    >>> share_by_gain(np.zeros(100)), round(share_by_gain(np.full(100, 0.1)), 4), round(share_by_gain(np.zeros(0)), 2)
+    (0.2, 0.9998, 0.2)
+    """
+    variance = len(gain) * float(gain.var()) if len(gain) else 0.0
+    return float(sigmoid((float(gain.sum()) + np.log(_CLASS_ODDS)) / np.sqrt(1.0 + np.pi * variance / 8.0)))
 
 
 def _clearly_better(log_odds: FloatArray, simpler: FloatArray, data: TrainingData) -> bool:

@@ -108,9 +108,9 @@ def decision_calibration(
             f"must be below {shape[1]}, the number of columns of expert_proba, got {chosen[item]} for item {item}.",
             argument="expert",
         )
-    asked = chosen[:, None] == np.arange(shape[1])
-    cells = forecast_cells(expert_proba, correct, asked, name="expert_proba")
-    items = np.flatnonzero(asked.any(axis=1))
+    asked_mask = chosen[:, None] == np.arange(shape[1])
+    cells = forecast_cells(expert_proba, correct, asked_mask, name="expert_proba")
+    items = np.flatnonzero(asked_mask.any(axis=1))
     whom = chosen[items]
     promise, came_true = cells.confidence[items, whom], cells.correct[items, whom]
     # One row more, for all of them together.

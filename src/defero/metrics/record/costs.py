@@ -13,8 +13,7 @@ from scipy.special import stdtrit
 
 from defero.core.checks.arrays import FloatArray, frozen
 from defero.core.results import MODEL
-from defero.core.trials.trial import Trial
-from defero.core.trials.ways import WAYS, Way
+from defero.core.trials.trial import WAYS, Trial, Way
 from defero.core.wording import money
 from defero.metrics.deferral import by_gain
 from defero.metrics.record.ways import WORDS
@@ -199,8 +198,8 @@ class CostRecord:
 
 def cost_record(trial: Trial) -> CostRecord | None:
     """Return what every way of a trial costs; None where neither fees nor costs of errors were given."""
-    given = trial.fees_given or trial.cost_matrix is not None
-    if not given or not len(trial) or not trial.ways:
+    costs_given = trial.fees_given or trial.cost_matrix is not None
+    if not costs_given or not len(trial) or not trial.ways:
         return None
     by_name = {way.name: way for way in trial.ways}
     everybody = next((name for name in ("everybody_bayes", "everybody_majority") if name in by_name), None)

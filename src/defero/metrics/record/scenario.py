@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from defero.core.trials.ways import Way
+from defero.core.trials.trial import Way
 
 
 @dataclass(frozen=True)

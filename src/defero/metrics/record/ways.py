@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from defero.core.several_tests import holm_adjusted
-from defero.core.trials.trial import Trial
-from defero.core.trials.ways import ASK, PLAIN, WAYS, Way
+from defero.core.trials.trial import ASK, PLAIN, WAYS, Trial, Way
 from defero.core.wording import percent
 from defero.metrics.statistics.intervals import number, wilson_interval
 from defero.metrics.statistics.paired import Comparison, compare

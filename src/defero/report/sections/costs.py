@@ -23,15 +23,15 @@ NO_FEE = "No fee is set, so each question costs 0.01 of an error, as in the tabl
 
 def costs(trial: Trial, record: TeamRecord, scenarios: Sequence[Scenario]) -> Html:
     """Return the section; without fees and costs of errors it is counted in errors."""
-    given = record.costs is not None
-    unit = "in your unit of money" if given else "in errors: neither fees nor costs of errors were given"
+    in_money = record.costs is not None
+    unit = "in your unit of money" if in_money else "in errors: neither fees nor costs of errors were given"
     somebody = bool((trial.decision.best_expert != MODEL).any())
     return section(
         "costs",
         "What does it cost?",
         *([] if record.costs is None else _ways(record.costs)),
         *(_frontier(trial, record) if somebody else [paragraph("No case has an expert who could be asked.")]),
-        *_scenarios(scenarios, unit=unit, given=given),
+        *_scenarios(scenarios, unit=unit, in_money=in_money),
     )
 
 
@@ -93,8 +93,8 @@ def _number(amount: float, like: float | None = None) -> str:
 
 
 def _frontier(trial: Trial, record: TeamRecord) -> list[Html]:
-    frontier, given = cost_frontier(trial), record.costs is not None
-    what = "money per case" if given else "errors per case"
+    frontier, in_money = cost_frontier(trial), record.costs is not None
+    what = "money per case" if in_money else "errors per case"
     free = "" if record.fees_given else f" {NO_FEE}"
     like = float(frontier.total.min())
     shares = [step / STEPS for step in range(STEPS + 1)]
@@ -146,15 +146,15 @@ def _draw(ax: Axes, frontier: CostFrontier, record: TeamRecord, *, what: str) ->
         style.legend_above(ax)
 
 
-def _scenarios(scenarios: Sequence[Scenario], *, unit: str, given: bool) -> list[Html]:
+def _scenarios(scenarios: Sequence[Scenario], *, unit: str, in_money: bool) -> list[Html]:
     if len(scenarios) < 2:
         return []
     first, like = scenarios[0], min(one.total for one in scenarios)
-    head = ["", "accuracy", "questions per case", *(["spent", "errors", "total", "change"] if given else [])]
+    head = ["", "accuracy", "questions per case", *(["spent", "errors", "total", "change"] if in_money else [])]
     rows: list[list[str | Cell]] = []
     for one in scenarios:
         change = NOTHING if one is first else _signed(one.total - first.total, like)
-        amounts = [*(_number(each, like) for each in (one.spent, one.errors, one.total)), change] if given else []
+        amounts = [*(_number(each, like) for each in (one.spent, one.errors, one.total)), change] if in_money else []
         rows.append([one.words, percent(one.accuracy), f"{one.questions:.2f}", *amounts])
     return [
         tag("h3", "What if somebody is absent, or fees change?"),

@@ -1,4 +1,4 @@
-"""Who is asked how often, and their accuracy on those cases beside the promised one."""
+"""Who is asked how often, and their accuracy on those cases beside the promised one; the same by groups of cases."""
 
 import math
 from collections.abc import Sequence
@@ -7,12 +7,14 @@ from matplotlib.axes import Axes
 
 from defero.core.trials.trial import Trial
 from defero.core.wording import count_of
+from defero.metrics.record.group_load import GroupRow, GroupTable
 from defero.metrics.record.member import ExpertRecord
 from defero.metrics.record.promise import FEW, PromiseRecord, Verdict
 from defero.metrics.record.team import TeamRecord
+from defero.metrics.statistics.intervals import Share
 from defero.plotting import ExpertLoadDisplay
 from defero.report.html import Html, folded, joined, paragraph, section, tag
-from defero.report.numbers import NOTHING, count, percent, share, with_interval
+from defero.report.numbers import NOTHING, count, percent, points, share, with_interval
 from defero.report.svg import figure
 from defero.report.tables import Cell, folded_rows, most_asked_first, table, too_many
 
@@ -31,18 +33,18 @@ def load(trial: Trial, record: TeamRecord, *, min_answers: int | None = None) ->
     has_promises = record.estimates == "probabilities"
     order = most_asked_first([expert.asked.total for expert in record.experts])
     experts = [record.experts[j] for j in order]
-    asked = [expert for expert in experts if expert.asked.total]
+    asked_experts = [expert for expert in experts if expert.asked.total]
     few_answers = _few_answers(record.experts, min_answers)
     never = [expert.name for expert in experts if not expert.asked.total and expert.name not in few_answers]
     lines = [("the team", record.promises.total), ("the model", record.promises.model)]
-    lines += [(expert.name, expert.promise) for expert in asked]
+    lines += [(expert.name, expert.promise) for expert in asked_experts]
     cells = [_row(*line, n_items=record.team.total, has_promises=has_promises) for line in lines[not experts :]]
-    n_first = len(cells) - len(asked)
+    n_first = len(cells) - len(asked_experts)
     return section(
         "load",
         _title(has_promises=has_promises, experts=bool(experts)),
         paragraph(_meaning(has_promises=has_promises, experts=bool(experts), costs=record.costs is not None)),
-        _picture(trial, level=record.promises.all_experts.level, has_promises=has_promises) if asked else "",
+        _picture(trial, level=record.promises.all_experts.level, has_promises=has_promises) if asked_experts else "",
         folded_rows(
             cells[n_first:],
             lambda part: _table(part, has_promises=has_promises),
@@ -151,3 +153,57 @@ def _too_few(few_answers: dict[str, int], min_answers: int | None) -> Html:
     head = f"Never asked alone, because they have fewer than {least} (number in brackets): "
     who = joined([f"{name} ({n})" for name, n in few_answers.items()], between=", ")
     return tag("p", head, who, ".", attributes={"class": "aside"})
+
+
+MOST_CLASSES = 6
+MOST_EXPERTS = 8
+
+
+def groups(record: TeamRecord, tables: Sequence[GroupTable]) -> Html:
+    """Return the section."""
+    return section(
+        "groups",
+        "Who gets which cases?",
+        paragraph(
+            "Accuracy and recall are those of the team on recorded answers. The load is that of new cases: how many of "
+            "these cases each expert would get if everybody could be asked. Small groups have wide intervals."
+        ),
+        joined(part for one in tables for part in _column(record, one)),
+    )
+
+
+def _column(record: TeamRecord, groups_of: GroupTable) -> list[Html]:
+    class_idx = list(range(len(record.classes)))[:MOST_CLASSES]
+    recalls = [f"recall of {record.classes[k]}" for k in class_idx]
+    totals = [sum(int(row.load[j]) for row in groups_of.rows) for j in range(len(record.experts))]
+    experts = sorted(range(len(totals)), key=lambda j: (-totals[j], j))[:MOST_EXPERTS]
+    return [
+        tag("h3", f"By {groups_of.column}"),
+        table(
+            f"Accuracy and recall of the team by {groups_of.column}, with 95 % intervals; gain over the model alone.",
+            ["", "cases", "team", "gain, in points", *recalls],
+            [_figures(row, class_idx) for row in groups_of.rows],
+        ),
+        table(
+            f"Share of the cases that the model and each expert would get by {groups_of.column}, and in brackets the "
+            "accuracy of the expert's recorded answers there.",
+            ["", "model", *(record.experts[j].name for j in experts)],
+            [_loads(row, experts) for row in groups_of.rows],
+            kind="dense",
+        ),
+    ]
+
+
+def _figures(row: GroupRow, classes: Sequence[int]) -> list[str]:
+    difference = points(row.team.value - row.model.value)
+    return [row.value, count(row.n_cases), share(row.team), difference, *(_share(row.recall[k]) for k in classes)]
+
+
+def _loads(row: GroupRow, experts: Sequence[int]) -> list[str]:
+    by_model = row.n_cases - int(row.load.sum())
+    cells = [f"{percent(int(row.load[j]) / row.n_cases)} ({percent(row.alone[j].value)})" for j in experts]
+    return [row.value, percent(by_model / row.n_cases), *cells]
+
+
+def _share(one: Share) -> str:
+    return share(one) if one.total else NOTHING

@@ -1,11 +1,16 @@
-"""Accuracy of each expert on each class."""
+"""Accuracy of each expert on each class, and experts who make the same mistakes."""
 
 import math
 from collections.abc import Sequence
 
 from defero.metrics.record.team import TeamRecord
-from defero.report.html import Html, joined, paragraph, section, tag
-from defero.report.numbers import NOTHING, count, interval, percent
+from defero.metrics.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors
+from defero.metrics.shared_pairs import SharedPair
+from defero.plotting import SharedErrorsDisplay
+from defero.plotting.shared_errors import MOST_EXPERTS, SHOWN
+from defero.report.html import Html, bullet_list, joined, paragraph, section, tag
+from defero.report.numbers import NOTHING, by_chance, count, interval, percent
+from defero.report.svg import figure
 from defero.report.tables import Cell, folded_rows, most_asked_first, table
 
 VERY_FEW = 10
@@ -64,4 +69,110 @@ def _cell(record: TeamRecord, j: int, k: int, *, lowest: float) -> Cell:
             "title": hint,
             **faint,
         },
+    )
+
+
+TITLE = "Experts who make the same mistakes"
+FEW = (
+    " With fewer than four experts, copying cannot be distinguished from hard cases: correlations up to 0.5 are "
+    "attributed to hard cases."
+)
+
+
+def shared_errors(record: TeamRecord) -> Html:
+    """Return the section."""
+    errors = record.shared_errors
+    if len(errors.names) < 2:
+        return section("shared-errors", TITLE, paragraph("There is only one expert, so there are no pairs to compare."))
+    known = bool((errors.correlation == errors.correlation).any())
+    return section(
+        "shared-errors",
+        TITLE,
+        paragraph(
+            "A second opinion helps only if its mistakes differ from those of the first: two copies of one person "
+            "count as one person. Hard cases cause mistakes of all experts, so their effect is removed first (by each "
+            "expert's probability of being right, the true class, and the mistakes of all other experts). The "
+            "correlation that remains is 0 for independent experts and 1 for copies."
+        ),
+        *_verdict(errors, known=known),
+        _pairs(errors.pairs) if errors.pairs else "",
+        _picture(errors) if known else "",
+        tag("p", _rule(errors), attributes={"class": "aside"}) if known else "",
+    )
+
+
+def _verdict(errors: SharedErrors, *, known: bool) -> list[Html]:
+    if not known:
+        none = f"No two experts share {LEAST_SHARED} cases in which they could make mistakes: no pair can be compared."
+        return [paragraph(none)]
+    sentences = [*errors.sentences, *(_weaker(pair) for pair in errors.pairs if not _in_group(pair, errors))]
+    if not sentences:
+        return [paragraph("No two experts make the same mistakes more often than hard cases explain.")]
+    return [bullet_list(sentences)]
+
+
+def _in_group(pair: SharedPair, errors: SharedErrors) -> bool:
+    """Return whether a group contains the pair."""
+    return any({pair.first, pair.second} <= set(group) for group in errors.groups)
+
+
+def _weaker(pair: SharedPair) -> str:
+    first, second = pair.names
+    return f"{first} and {second} often make the same mistakes: together they count as about {pair.voices:.1f} experts."
+
+
+def _pairs(pairs: Sequence[SharedPair]) -> Html:
+    rows = [
+        [
+            " and ".join(pair.names),
+            f"{pair.correlation:.2f}",
+            percent(pair.agreement),
+            count(pair.n_shared),
+            f"{count(pair.same_wrong)} of {count(pair.both_wrong)}",
+            f"{pair.voices:.1f}",
+            by_chance(pair.p_value),
+        ]
+        for pair in pairs
+    ]
+    return folded_rows(rows, _pairs_table, rest="Show the other {n} pairs")
+
+
+def _pairs_table(rows: Sequence[list[str]]) -> Html:
+    return table(
+        "Pairs who make the same mistakes beyond chance, the most similar first.",
+        [
+            "",
+            "correlation",
+            "same answer",
+            "shared cases",
+            "same mistake, if both wrong",
+            "count as",
+            "p-value",
+        ],
+        rows,
+        kind="dense",
+    )
+
+
+def _picture(errors: SharedErrors) -> Html:
+    n_experts = len(errors.names)
+    n_shown = n_experts if n_experts <= MOST_EXPERTS else SHOWN
+    pairs = "every two experts" if n_shown == n_experts else f"the {n_shown} most similar of {count(n_experts)} experts"
+    side = 1.6 + (0.36 if n_shown <= 12 else 0.22) * max(n_shown, 4)
+    return figure(
+        "shared-errors-picture",
+        f"Correlation of the mistakes of {pairs} that hard cases do not explain: stronger colours mean a higher "
+        "correlation. A frame marks pairs beyond chance.",
+        lambda ax: SharedErrorsDisplay.from_errors(errors, ax=ax),
+        size=(side, side + 0.4),
+    )
+
+
+def _rule(errors: SharedErrors) -> str:
+    typical = f"{round(errors.typical, 2) + 0.0:.2f}".replace("-", "\u2212")
+    return (
+        f"Before the effect of hard cases is removed, the mean correlation of two experts' mistakes is {typical}. "
+        f"A pair is listed if its correlation is at least {NOTEWORTHY} and beyond chance (at 5 %, all pairs together). "
+        f"Pairs with fewer than {LEAST_SHARED} shared cases are left out. Experts with hardly any mistakes cannot be "
+        f"compared.{FEW if len(errors.names) < 4 else ''}"
     )

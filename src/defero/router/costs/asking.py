@@ -12,8 +12,7 @@ from defero.core.labels import MISSING
 from defero.core.results import MODEL, Steps
 from defero.core.scores import Scores
 from defero.decisions.asking import next_step
-from defero.decisions.class_order import in_class_order
-from defero.decisions.costs import ErrorCosts
+from defero.decisions.costs import ErrorCosts, in_class_order
 from defero.router.deciding import DOES_NOT_PAY, Deciding
 from defero.router.voting import vote_with_skill
 

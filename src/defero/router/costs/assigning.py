@@ -15,8 +15,7 @@ from defero.core.scores import Scores, logit, sigmoid
 from defero.decisions.asking import next_gains
 from defero.decisions.assigning.assign import assign
 from defero.decisions.assigning.limits import Capacity, capacity_of
-from defero.decisions.class_order import in_class_order
-from defero.decisions.costs import ErrorCosts, cost_of_answers
+from defero.decisions.costs import ErrorCosts, cost_of_answers, in_class_order
 from defero.decisions.rules import MostLikelyRight
 from defero.router.costs.asking import Asking
 from defero.router.deciding import DOES_NOT_PAY

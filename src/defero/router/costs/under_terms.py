@@ -48,16 +48,16 @@ def decide_under(
     pays = gain >= 0  # whether asking pays at all was judged for errors that all cost the same
     marks = np.full(len(scores), "", dtype=object) if unusual is None else unusual
     expert = np.where((best != MODEL) & (pays | (ask_unusual & (marks != ""))), best, MODEL)
-    asked, rows = expert != MODEL, np.arange(len(scores))
+    is_asked, rows = expert != MODEL, np.arange(len(scores))
     model_value = 1 - gains.answer_cost / terms.unit
     p_right = at(scores.class_proba, gains.label_idx)
     if scores.n_experts:
         proba = scores.expert_proba if router.selection is None else router.selection.apply(scores)
-        p_right = np.where(asked, proba[rows, expert], p_right)
+        p_right = np.where(is_asked, proba[rows, expert], p_right)
     return Decision(
         expert=expert,
         expert_names=router.expert_names,
-        expected_cost=gains.answer_cost - np.where(asked, gain, 0.0),
+        expected_cost=gains.answer_cost - np.where(is_asked, gain, 0.0),
         model_value=model_value,
         best_expert=best,
         best_value=model_value + gain / terms.unit,

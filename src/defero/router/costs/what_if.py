@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.results import Answer, Decision
-from defero.core.trials.trial import Trial
-from defero.core.trials.ways import Way
+from defero.core.trials.trial import Trial, Way
 from defero.decisions.terms import Terms
 from defero.router.costs.under_terms import decide_under, model_labels
 from defero.router.router import Router

@@ -48,8 +48,8 @@ def chance_alike(table: Any) -> float:
     chance, before = 1.0, _Before(np.zeros(len(sample), dtype=np.int64), True, ())
     for column, share in zip(marks, alone, strict=True):
         codes = _codes(column[sample])
-        given = before.columns if not before.is_all else ()
-        chance *= max([share, *(_share_given(codes, other, share) for other in (before.joint, *given))])
+        columns = before.columns if not before.is_all else ()
+        chance *= max([share, *(_share_given(codes, other, share) for other in (before.joint, *columns))])
         if chance < _NEVER:
             return chance
         before = before.with_column(codes)
@@ -99,8 +99,8 @@ def _share_given(column: IntArray, other: IntArray, share: float) -> float:
     n_pairs = _n_pairs(other)
     if n_pairs < _LEAST_PAIRS:
         return 0.0
-    given = _n_pairs(_joined(other, column)) / n_pairs
-    return given if given > share + 3 * math.sqrt(share / n_pairs) else 0.0
+    of_other = _n_pairs(_joined(other, column)) / n_pairs
+    return of_other if of_other > share + 3 * math.sqrt(share / n_pairs) else 0.0
 
 
 def _joined(first: IntArray, second: IntArray) -> IntArray:

@@ -133,14 +133,14 @@ def with_answers(rows: Fingerprints, label_idx: IntArray, answers: IntArray | An
     """Return fingerprints of rows together with their labels and answers: these tell more rows apart."""
     coded = Answers.from_cells(answers) if isinstance(answers, np.ndarray) else answers
     n_items, n_experts = coded.shape
-    listed = ListedRows(n_first=3, n_listed=n_experts, usual=MISSING)
+    rows_of_answers = ListedRows(n_first=3, n_listed=n_experts, usual=MISSING)
     whole = np.empty(n_items, dtype=np.uint64)
     step = max(1, n_items * ANSWERS_AT_ONCE // max(1, int(coded.per_item().sum())))
     for start in range(0, n_items, step):
         part = np.arange(start, min(start + step, n_items))
         halves = [rows[part] >> np.uint64(32), rows[part] & np.uint64(0xFFFFFFFF)]
         first = np.column_stack([*halves, label_idx[part]]).astype(np.float64)
-        whole[part] = listed.fingerprints(first, *coded.take(part).triplets())
+        whole[part] = rows_of_answers.fingerprints(first, *coded.take(part).triplets())
     return whole
 
 

@@ -10,9 +10,10 @@ import hashlib
 import hmac
 import secrets
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection
 
-from defero.service.store.tables import SECRETS
+from defero.service.access.tokens import DEFAULT_DAYS, PREFIX, issue_token
+from defero.service.store.contents import read_secret, write_secret
 
 SESSION_COOKIE = "defero_session"
 CSRF_HEADER = "x-csrf-token"
@@ -21,11 +22,7 @@ _NAME = "signing"
 
 def signing_key(connection: Connection) -> bytes:
     """Return the key that signs for this database; made when it is first asked for, in a writing transaction."""
-    value = connection.execute(select(SECRETS.c.value).where(SECRETS.c.name == _NAME)).scalar()
-    if value is None:
-        value = secrets.token_bytes(32)
-        connection.execute(insert(SECRETS), {"name": _NAME, "value": value})
-    return bytes(value)
+    return read_secret(connection, _NAME) or write_secret(connection, _NAME, secrets.token_bytes(32))
 
 
 def sign(key: bytes, purpose: str, token: str, *, expires: float) -> str:
@@ -55,11 +52,39 @@ def csrf_token(key: bytes, session: str) -> str:
     return _mac(key, f"csrf:{session}")
 
 
-def csrf_matches(key: bytes, session: str, given: str | None) -> bool:
+def csrf_matches(key: bytes, session: str, token: str | None) -> bool:
     """Whether a request carries the CSRF token of its session."""
-    return given is not None and hmac.compare_digest(given.encode(), csrf_token(key, session).encode())
+    return token is not None and hmac.compare_digest(token.encode(), csrf_token(key, session).encode())
 
 
 def _mac(key: bytes, text: str) -> str:
     digest = hmac.new(key, text.encode(), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+SESSION_DAYS = 7.0
+"""How long a browser stays signed in; after that the link is opened again."""
+_DAY = 86_400
+
+
+def issue_link(connection: Connection, key: bytes, person: str, *, now: float, days: float = DEFAULT_DAYS) -> str:
+    """Return the path of a new link of a person.
+
+    It holds a token of its own: revoking the person's tokens ends the link.
+    """
+    secret = issue_token(connection, person, now=now, days=days).removeprefix(PREFIX)
+    return f"/in/{sign(key, 'link', secret, expires=now + _DAY * days)}"
+
+
+def session_of(key: bytes, link: str, *, now: float) -> tuple[str, str] | None:
+    """Return the token of a link and a session for the cookie; None where the link does not hold."""
+    secret = opened(key, "link", link, now=now)
+    if secret is None:
+        return None
+    return PREFIX + secret, sign(key, "session", secret, expires=now + _DAY * SESSION_DAYS)
+
+
+def token_of(key: bytes, session: str, *, now: float) -> str | None:
+    """Return the token of a session; None where it does not hold."""
+    secret = opened(key, "session", session, now=now)
+    return None if secret is None else PREFIX + secret

@@ -1,24 +1,23 @@
-"""Answers, questions given back, and the queue of a person."""
+"""Answers, questions given back, the queue of a person; and outcomes, as they become known."""
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from defero.service.access.tokens import Caller
-from defero.service.api.caller import caller_of, office_of
+from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
-from defero.service.api.schemas import AnswerIn, AnswerOut, PersonId, SkipIn, StepOut
+from defero.service.api.schemas import AnswerIn, AnswerOut, OutcomesIn, OutcomesOut, PersonId, SkipIn, StepOut
 from defero.service.api.sending import done, plain
-from defero.service.flow.answer import GiveAnswer, Skip
+from defero.service.flow.answers import GiveAnswer, Skip
+from defero.service.flow.outcomes import GiveOutcomes
 from defero.service.flow.replies import seen_by_expert
-from defero.service.office import Office
 from defero.service.problems import Problem
 from defero.service.store.contents import read_contents
 from defero.service.store.saved_views import read_cases
 from defero.service.store.sql_desk import SqlDesk
 
 router = APIRouter(tags=["answers"])
-InOffice = Annotated[Office, Depends(office_of)]
 
 
 @router.post("/v1/answers", response_model=AnswerOut, responses=responses(404, 409))
@@ -71,3 +70,13 @@ def _person(caller: Caller, named: str | None) -> str:
 def _shown_to(caller: Caller, reply: dict[str, Any]) -> dict[str, Any]:
     """Return a step as somebody may see it."""
     return seen_by_expert(reply) if caller.role == "expert" else reply
+
+
+outcomes_router = APIRouter(tags=["outcomes"])
+
+
+@outcomes_router.post("/v1/outcomes", response_model=OutcomesOut, responses=responses(404))
+async def give_outcomes(request: Request, body: OutcomesIn, office: InOffice) -> Response:
+    """Tell the truth of some cases: late, for a part of them, or to correct what was said; all of them or none."""
+    pairs = [(one.case, one.label) for one in body.outcomes]
+    return plain(await done(office, GiveOutcomes(pairs, caller_of(request).person)))

@@ -7,24 +7,9 @@ from typing import Any
 
 import orjson
 from fastapi import Depends, FastAPI
-from starlette.types import ASGIApp
 
 from defero import __version__
-from defero.service.access.shell import MOST_BYTES, Shell
-from defero.service.api import (
-    answers,
-    cases,
-    decisions,
-    drift,
-    label_studio,
-    language_models,
-    models,
-    outcomes,
-    people,
-    policy,
-    watching,
-    webhooks,
-)
+from defero.service.api import answers, cases, connections, people, terms, watching
 from defero.service.api.caller import check_access
 from defero.service.api.errors import ProblemOut, add_handlers
 from defero.service.office import Office
@@ -32,15 +17,15 @@ from defero.service.office import Office
 ROUTERS = (
     cases.router,
     answers.router,
-    outcomes.router,
-    decisions.router,
+    answers.outcomes_router,
+    cases.decisions_router,
     people.router,
-    policy.router,
-    drift.router,
-    models.router,
-    webhooks.router,
-    language_models.router,
-    label_studio.router,
+    terms.policy_router,
+    watching.drift_router,
+    terms.models_router,
+    connections.hooks_router,
+    connections.models_router,
+    connections.studio_router,
     watching.router,
 )
 """One for each resource."""
@@ -70,11 +55,6 @@ def make_app(office: Office) -> FastAPI:
     add_handlers(app)
     _describe(app)
     return app
-
-
-def with_shell(app: FastAPI, *, most_bytes: int = MOST_BYTES) -> ASGIApp:
-    """Return an application with its limit of size, its headers and its log."""
-    return Shell(app, most_bytes=most_bytes)
 
 
 def _describe(app: FastAPI) -> None:

@@ -1,13 +1,14 @@
 """The one dependency of every route: who calls, whether the role may, and whether not too often."""
 
-from fastapi import Request
+from typing import Annotated
+
+from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
-from defero.service.access.forms import CSRF_FIELD, form_of
-from defero.service.access.links import token_of
 from defero.service.access.roles import OPEN, OPEN_PAGES, PAGES, ROUTES, WITH_SECRET
-from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches
+from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_matches, token_of
 from defero.service.access.tokens import Caller
+from defero.service.api.sending import CSRF_FIELD, form_of
 from defero.service.office import Office
 from defero.service.problems import Problem
 
@@ -17,6 +18,10 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 async def office_of(request: Request) -> Office:
     """Return the office behind an application; a dependency that is no coroutine would cost a thread each time."""
     return the_office(request)
+
+
+InOffice = Annotated[Office, Depends(office_of)]
+"""The office, as a parameter of a route."""
 
 
 def the_office(request: Request) -> Office:
@@ -66,13 +71,13 @@ def _check_query(request: Request) -> None:
 
 async def _known(request: Request, office: Office) -> Caller | None:
     """Return whose token or session a request carries; a session must also carry its CSRF token to change something."""
-    kind, _, given = request.headers.get("authorization", "").partition(" ")
-    if given:
+    kind, _, token_text = request.headers.get("authorization", "").partition(" ")
+    if token_text:
         if kind.lower() != "bearer":
             return None
-        if office.tokens.remembers(given):
-            return office.tokens.caller(given)
-        return await run_in_threadpool(office.tokens.caller, given)
+        if office.tokens.remembers(token_text):
+            return office.tokens.caller(token_text)
+        return await run_in_threadpool(office.tokens.caller, token_text)
     session = request.cookies.get(SESSION_COOKIE)
     token = None if session is None else token_of(office.key, session, now=office.clock())
     if session is None or token is None:
@@ -84,5 +89,5 @@ async def _known(request: Request, office: Office) -> Caller | None:
 
 async def _csrf_given(request: Request) -> str | None:
     """Return the CSRF token of a request: in a header from scripts, in a field from forms."""
-    given = request.headers.get(CSRF_HEADER)
-    return given if given is not None else (await form_of(request)).get(CSRF_FIELD)
+    token = request.headers.get(CSRF_HEADER)
+    return token if token is not None else (await form_of(request)).get(CSRF_FIELD)

@@ -1,26 +1,25 @@
-"""Cases: in, looked at, erased."""
+"""Cases: in, looked at, erased; decisions out with a cursor, and the export that `defero fit` reads."""
 
 import hashlib
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from starlette.responses import StreamingResponse
 
-from defero.service.api.caller import caller_of, office_of
+from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
-from defero.service.api.reading import QuickRoute
-from defero.service.api.schemas import Case, CasesIn, NewCasesOut
-from defero.service.api.sending import done, plain
+from defero.service.api.schemas import MOST_NUMBER, Case, CasesIn, NewCasesOut
+from defero.service.api.sending import QuickRoute, done, plain
+from defero.service.events import Settled
 from defero.service.events.entry import to_json
-from defero.service.flow.add_cases import AddCases
-from defero.service.flow.change_people import EraseCase
-from defero.service.flow.replies import Beliefs, first_step, seen_by_expert, state_reply
-from defero.service.office import Office
+from defero.service.flow.cases import AddCases, EraseCase
+from defero.service.flow.replies import Beliefs, decided, first_step, seen_by_expert, state_reply
 from defero.service.problems import Problem
 from defero.service.store import contents, log
+from defero.service.store.contents import csv_lines, read_contents, read_names
 from defero.service.store.saved_views import open_ledger
 
 router = APIRouter(tags=["cases"], route_class=QuickRoute)
-InOffice = Annotated[Office, Depends(office_of)]
 IdempotencyKey = Annotated[
     str | None,
     Header(
@@ -85,3 +84,42 @@ def get_trail(case: CaseId, office: InOffice) -> dict[str, Any]:
 async def erase_case(request: Request, case: CaseId, office: InOffice) -> Response:
     """Remove the features, the key and the notes of a case; figures stay."""
     return plain(await done(office, EraseCase(case, caller_of(request).person)))
+
+
+decisions_router = APIRouter(tags=["decisions"])
+
+
+@decisions_router.get("/v1/decisions", responses=responses())
+def decisions(
+    office: InOffice,
+    after: Annotated[
+        int, Query(ge=0, le=MOST_NUMBER, description="`next` of the reply before; 0: from the start.")
+    ] = 0,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> dict[str, Any]:
+    """Return the answers of settled cases in the order in which they were settled."""
+    with office.database.read() as connection:
+        entries = list(log.read_log(connection, after=after, kinds=("settled",), limit=limit))
+        known, names = read_contents(connection, [str(one.case) for one in entries]), read_names(connection)
+    settled = [(one, one.fact) for one in entries if isinstance(one.fact, Settled)]
+    shown = [
+        {
+            "seq": one.seq,
+            "case": one.case,
+            "key": known.get(str(one.case), (None, None))[0],
+            "at": one.at,
+            **decided(fact, names),
+        }
+        for one, fact in settled
+    ]
+    return {"decisions": shown, "next": entries[-1].seq if entries else after}
+
+
+@decisions_router.get(
+    "/v1/export.csv",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}, **responses()},
+)
+def export(office: InOffice) -> StreamingResponse:
+    """Return every case with its features, the answers of experts and the outcome, as `defero fit` reads it."""
+    return StreamingResponse(csv_lines(office.database, office.team), media_type="text/csv; charset=utf-8")

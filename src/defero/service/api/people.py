@@ -2,21 +2,20 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from defero.service.access.tokens import DEFAULT_DAYS, issue_token, revoke_tokens
-from defero.service.api.caller import caller_of, office_of
+from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
 from defero.service.api.schemas import PeopleOut, PersonChangeIn, PersonId, PersonIn, PersonOut, TokenOut
 from defero.service.api.sending import done, plain
-from defero.service.flow.change_people import AddPerson, ChangePerson, ErasePerson, person_reply
+from defero.service.flow.people import AddPerson, ChangePerson, ErasePerson, person_reply
 from defero.service.office import Office
 from defero.service.problems import Problem
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
 
 router = APIRouter(tags=["people"])
-InOffice = Annotated[Office, Depends(office_of)]
 Id = Annotated[PersonId, Path(examples=["p3"])]
 
 

@@ -1,23 +1,27 @@
-"""How the service is: health, metrics for Prometheus, and the counts that the console shows."""
+"""How the service is: health, metrics for Prometheus, counts for the console, and who keeps their promises."""
 
 from datetime import date, timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Path, Query, Request, Response
 from sqlalchemy import func, select
 from starlette.responses import PlainTextResponse
 
-from defero.service.api.caller import office_of
+from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
-from defero.service.office import Office
+from defero.service.api.schemas import DriftActIn
+from defero.service.api.sending import done, plain
+from defero.service.flow.outcomes import ActOnDrift
 from defero.service.problems import Problem
 from defero.service.store import log
+from defero.service.store.contents import read_names
 from defero.service.store.database import reachable
+from defero.service.store.saved_views import open_ledger
 from defero.service.store.tables import CASES, TALLIES
+from defero.service.views.drift import drift_rows
 from defero.service.views.tallies import TEAM, day_of
 
 router = APIRouter(tags=["watching"])
-InOffice = Annotated[Office, Depends(office_of)]
 Day = Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2026-11-16"])]
 MOST_DAYS = 366
 """Of the counts of one reply."""
@@ -74,3 +78,24 @@ def _days(first: str | None, last: str | None, *, today: str) -> tuple[str, str]
     if (end - start).days >= MOST_DAYS:
         raise Problem(422, f"At most {MOST_DAYS} days at once; name first and last.")
     return start.isoformat(), end.isoformat()
+
+
+drift_router = APIRouter(tags=["drift"])
+Who = Annotated[str, Path(pattern=r"^(model|p[1-9][0-9]{0,17})$", examples=["p3"], description='A person, or "model".')]
+_MOST_HISTORY = 200
+
+
+@drift_router.get("/v1/drift", responses=responses())
+def get_drift(office: InOffice) -> dict[str, Any]:
+    """Return how everybody keeps their promises, and the last alarms with what was done about them."""
+    with office.database.read() as connection:
+        ledger, names = open_ledger(connection, now=office.clock()), read_names(connection)
+        entries = log.last_of_kinds(connection, kinds=("drift_raised", "drift_acted"), limit=_MOST_HISTORY)
+    history = [{"seq": one.seq, "at": one.at, "kind": one.fact.kind, **vars(one.fact)} for one in entries]
+    return {"drift": drift_rows(ledger.drift, names), "history": history, "on_drift": ledger.policy.on_drift}
+
+
+@drift_router.post("/v1/drift/{who}", responses=responses(404, 409))
+async def act_on_drift(request: Request, who: Who, body: DriftActIn, office: InOffice) -> Response:
+    """Correct the promise of whoever has an alarm, dismiss the alarm, or withdraw an earlier correction."""
+    return plain(await done(office, ActOnDrift(who, body.action, caller_of(request).person)))

@@ -1,65 +1,35 @@
 """What can happen: typed facts, and the numbered entries of the log that hold them."""
 
-from defero.service.events.calls import CallBegun, CallEnded, CallFailed, LanguageModelSet
-from defero.service.events.entry import Entry
-from defero.service.events.facts import (
-    Answered,
-    Asked,
-    Compared,
-    DriftActed,
-    DriftRaised,
-    Erased,
-    Fact,
-    HookChanged,
-    HookFailed,
-    HookSent,
-    Label,
-    ModelChanged,
-    ModelLoaded,
-    Observed,
-    Outcome,
-    PersonChanged,
-    PolicyChanged,
-    Received,
-    Rerouted,
-    Settled,
-    Skipped,
-    TimedOut,
-    Undone,
-)
-from defero.service.events.studio import StudioChanged, StudioFailed, StudioReached, StudioReady
-
-__all__ = [
-    "Answered",
-    "Asked",
-    "CallBegun",
-    "CallEnded",
-    "CallFailed",
-    "Compared",
-    "DriftActed",
-    "DriftRaised",
-    "Entry",
-    "Erased",
-    "Fact",
-    "HookChanged",
-    "HookFailed",
-    "HookSent",
-    "Label",
-    "LanguageModelSet",
-    "ModelChanged",
-    "ModelLoaded",
-    "Observed",
-    "Outcome",
-    "PersonChanged",
-    "PolicyChanged",
-    "Received",
-    "Rerouted",
-    "Settled",
-    "Skipped",
-    "StudioChanged",
-    "StudioFailed",
-    "StudioReached",
-    "StudioReady",
-    "TimedOut",
-    "Undone",
-]
+from defero.service.events.entry import Entry as Entry
+from defero.service.events.facts import Answered as Answered
+from defero.service.events.facts import Asked as Asked
+from defero.service.events.facts import Compared as Compared
+from defero.service.events.facts import DriftActed as DriftActed
+from defero.service.events.facts import DriftRaised as DriftRaised
+from defero.service.events.facts import Erased as Erased
+from defero.service.events.facts import Fact as Fact
+from defero.service.events.facts import Label as Label
+from defero.service.events.facts import ModelChanged as ModelChanged
+from defero.service.events.facts import ModelLoaded as ModelLoaded
+from defero.service.events.facts import Observed as Observed
+from defero.service.events.facts import Outcome as Outcome
+from defero.service.events.facts import PersonChanged as PersonChanged
+from defero.service.events.facts import PolicyChanged as PolicyChanged
+from defero.service.events.facts import Received as Received
+from defero.service.events.facts import Rerouted as Rerouted
+from defero.service.events.facts import Settled as Settled
+from defero.service.events.facts import Skipped as Skipped
+from defero.service.events.facts import StepTaken as StepTaken
+from defero.service.events.facts import TimedOut as TimedOut
+from defero.service.events.facts import Undone as Undone
+from defero.service.events.outward import CallBegun as CallBegun
+from defero.service.events.outward import CallEnded as CallEnded
+from defero.service.events.outward import CallFailed as CallFailed
+from defero.service.events.outward import HookChanged as HookChanged
+from defero.service.events.outward import HookFailed as HookFailed
+from defero.service.events.outward import HookSent as HookSent
+from defero.service.events.outward import LanguageModelSet as LanguageModelSet
+from defero.service.events.outward import StudioChanged as StudioChanged
+from defero.service.events.outward import StudioFailed as StudioFailed
+from defero.service.events.outward import StudioReached as StudioReached
+from defero.service.events.outward import StudioReady as StudioReady

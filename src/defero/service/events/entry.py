@@ -6,12 +6,7 @@ from typing import Any
 
 import orjson
 
-from defero.service.events.calls import CALLS
-from defero.service.events.facts import FACTS, Fact
-from defero.service.events.studio import STUDIO
-
-KINDS: dict[str, type[Fact]] = {**FACTS, **CALLS, **STUDIO}
-"""Every kind of fact by its name in the log."""
+from defero.service.events.facts import KINDS, Fact
 
 
 @dataclass(frozen=True)

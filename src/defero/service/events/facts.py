@@ -10,13 +10,19 @@ from typing import Any, ClassVar
 
 Label = str | int | float | bool
 """A class in its own type, as JSON holds it."""
+KINDS: dict[str, type["Fact"]] = {}
+"""Every kind of fact by its name in the log."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """Something that happened."""
+    """Something that happened; each class of it has a name in the log, `kind`."""
 
     kind: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        if cls.kind:
+            KINDS[cls.kind] = cls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,24 +52,58 @@ class Received(Fact):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Fact):
-    """A person got the question.
+class StepTaken(Fact):
+    """What a step of a case rests on: a question, or the answer.
+
+    Attributes
+    ----------
+    label, p_right, answer_cost, expected_cost, reason
+        As in `defero.core.results.steps.Steps`: the answer by what is known now, and why it is given or not yet.
+    model, policy : str, int
+        Versions of the model and of the policy.
+    shift : float
+        The correction after drift, in log-odds, of the promise that it makes.
+    """
+
+    label: Label
+    p_right: float
+    answer_cost: float
+    expected_cost: float
+    reason: str
+    model: str
+    policy: int
+    shift: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed(StepTaken):
+    """A person would have got the question, were the policy not to observe only.
 
     Attributes
     ----------
     person : str
     p_person : float
-        P(their answer is right), by the model, before anybody was heard.
-    due : float, optional
-        When the question goes to somebody else.
+        P(their answer is right), by the model, before anybody was heard; `shift` is in it.
     fee : float
         What the question costs.
-    shift : float
-        The correction of the promise after drift, in log-odds, that is in `p_person`.
+    """
+
+    kind: ClassVar[str] = "observed"
+    person: str
+    p_person: float
+    fee: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(StepTaken):
+    """A person got the question. Members beside these as in `Observed`.
+
+    Attributes
+    ----------
+    due : float, optional
+        When the question goes to somebody else.
     chance : float
         Probability of this step, below 1 where the policy explores; later training can weigh by it.
-    label, p_right, answer_cost, expected_cost, reason
-        As in `defero.core.results.steps.Steps`: the answer by what is known now, and why it is not given yet.
     """
 
     kind: ClassVar[str] = "asked"
@@ -71,33 +111,7 @@ class Asked(Fact):
     p_person: float
     due: float | None
     fee: float
-    label: Label
-    p_right: float
-    answer_cost: float
-    expected_cost: float
-    reason: str
-    model: str
-    policy: int
-    shift: float = 0.0
     chance: float = 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Observed(Fact):
-    """A person would have got the question, were the policy not to observe only. Members as in `Asked`."""
-
-    kind: ClassVar[str] = "observed"
-    person: str
-    p_person: float
-    fee: float
-    label: Label
-    p_right: float
-    answer_cost: float
-    expected_cost: float
-    reason: str
-    model: str
-    policy: int
-    shift: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,22 +175,11 @@ class TimedOut(Fact):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settled(Fact):
-    """The case has its answer: the model's alone, or by those who were heard.
-
-    `shift` is the correction of the model's promise after drift, in log-odds; `chance` as in `Asked`.
-    """
+class Settled(StepTaken):
+    """The case has its answer: the model's alone, or by those who were heard; `chance` as in `Asked`."""
 
     kind: ClassVar[str] = "settled"
-    label: Label
-    p_right: float
-    answer_cost: float
-    expected_cost: float
-    reason: str
     heard: tuple[str, ...]
-    model: str
-    policy: int
-    shift: float = 0.0
     chance: float = 1.0
 
 
@@ -300,71 +303,3 @@ class DriftActed(Fact):
     person: str
     action: str
     by: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class HookChanged(Fact):
-    """A webhook was set up, or ended; its secret stands in a table of its own.
-
-    Attributes
-    ----------
-    hook : str
-    url : str
-        Where entries go; empty: the webhook ended.
-    kinds : names
-        Of the facts that are sent.
-    """
-
-    kind: ClassVar[str] = "hook_changed"
-    hook: str
-    url: str
-    kinds: tuple[str, ...]
-    by: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class HookSent(Fact):
-    """A webhook took everything up to an entry."""
-
-    kind: ClassVar[str] = "hook_sent"
-    hook: str
-    upto: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class HookFailed(Fact):
-    """A webhook did not take what was sent: HTTP status (0: no reply), and when it is tried again."""
-
-    kind: ClassVar[str] = "hook_failed"
-    hook: str
-    status: int
-    retry_at: float
-
-
-FACTS: dict[str, type[Fact]] = {
-    one.kind: one
-    for one in (
-        Received,
-        Asked,
-        Rerouted,
-        Observed,
-        Answered,
-        Skipped,
-        Undone,
-        TimedOut,
-        Settled,
-        Outcome,
-        PolicyChanged,
-        ModelChanged,
-        ModelLoaded,
-        Compared,
-        PersonChanged,
-        Erased,
-        DriftRaised,
-        DriftActed,
-        HookChanged,
-        HookSent,
-        HookFailed,
-    )
-}
-"""These kinds of facts by their names in the log."""

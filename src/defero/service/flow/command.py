@@ -1,6 +1,6 @@
 """Command: one request to change something; `do_all` does those that wait together, in one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -9,14 +9,69 @@ import numpy as np
 from defero.core.labels import Labels
 from defero.core.scores import Scores
 from defero.service.events import Entry, Settled
-from defero.service.flow.compare import compare_new
-from defero.service.flow.desk import Desk
 from defero.service.flow.steps import Batch, take_steps
 from defero.service.flow.team import Row, Team
+from defero.service.flow.what_if import compare_new
 from defero.service.problems import Problem
 from defero.service.views.cases import CaseState
 from defero.service.views.drift import MODEL
 from defero.service.views.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request with an idempotency key that was done: the digest of its content, and the cases that came of it."""
+
+    digest: str
+    cases: tuple[str, ...]
+
+
+class Desk(Protocol):
+    """Contents of cases, names, notes and questions that are due; kept in the transaction of the ledger."""
+
+    def states(self, cases: Sequence[str]) -> dict[str, CaseState]:
+        """Return where some cases stand; those that do not exist are left out."""
+
+    def rows(self, cases: Sequence[str]) -> dict[str, Row]:
+        """Return the features of some cases; those that were erased are left out."""
+
+    def keep_rows(self, contents: Mapping[str, tuple[str | None, Row]]) -> None:
+        """Keep the key and the features of new cases."""
+
+    def names(self) -> dict[str, str]:
+        """Return everybody's name by id."""
+
+    def set_name(self, person: str, name: str) -> None:
+        """Set the name of a person."""
+
+    def set_addresses(self, addresses: Mapping[str, str]) -> None:
+        """Replace all e-mail addresses, by person."""
+
+    def forget_address(self, person: str) -> None:
+        """Remove the e-mail address of a person."""
+
+    def keep_note(self, entry: Entry, words: str) -> None:
+        """Keep what somebody wrote about a case."""
+
+    def erase_case(self, case: str) -> None:
+        """Remove the content of a case."""
+
+    def first_entries(self, cases: Iterable[str]) -> dict[str, list[Entry]]:
+        """Return what the log has of some cases, from the beginning."""
+
+    def history(self, case: str) -> list[Entry]:
+        """Return all entries about a case that are in the log."""
+
+    def open_questions(
+        self, *, due_before: float | None = None, person: str | None = None, people: Iterable[str] | None = None
+    ) -> list[str]:
+        """Return the cases whose question is due, or is with somebody; at most a thousand, the oldest first."""
+
+    def request(self, key: str) -> Request | None:
+        """Return the request of an idempotency key, if it was done before."""
+
+    def keep_request(self, key: str, digest: str, cases: Sequence[str]) -> None:
+        """Remember that a request is done."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,27 +134,37 @@ class Round:
         return self.ledger.cases.get(case)
 
 
-class Command(Protocol):
-    """A request to change something.
-
-    A command may also have `rows`, the features of new cases, `matrix`, what the model takes, made by the team of
-    version `prepared_by`: then `do_all` scores the cases of all commands together and sets `scored`.
-    """
+class Command:
+    """A request to change something; each one is a dataclass."""
 
     @property
     def cases(self) -> Sequence[str]:
         """The cases that it is about, to be read before it begins."""
+        return ()
 
     def begin(self, work: Round) -> None:
         """Check everything, then add what happened; a `Problem` leaves nothing behind. May be called again."""
+        raise NotImplementedError
 
     def reply(self, work: Round) -> Any:
-        """Return the reply, once next steps are taken."""
+        """Return the reply, once next steps are taken; None where nobody waits for one."""
+
+
+@dataclass
+class CaseCommand(Command):
+    """A request about one case."""
+
+    case: str
+
+    @property
+    def cases(self) -> Sequence[str]:
+        """The case."""
+        return (self.case,)
 
 
 @runtime_checkable
 class BringsCases(Protocol):
-    """A command with new cases."""
+    """A command with new cases: `do_all` scores those of all commands together, and sets `scored`."""
 
     rows: Sequence[Row]
     matrix: Any

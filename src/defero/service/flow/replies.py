@@ -40,8 +40,8 @@ def step_reply(case: str, step: Asked | Settled | Observed, names: Mapping[str, 
 
 def decided(fact: Settled, names: Mapping[str, str]) -> dict[str, Any]:
     """Return an answer: the label, how sure it is, who was heard, and why."""
-    heard = [names.get(person, person) for person in fact.heard]
-    return {**vars(fact), "heard": heard, "reason": with_names(fact.reason, names)}
+    names_heard = [names.get(person, person) for person in fact.heard]
+    return {**vars(fact), "heard": names_heard, "reason": with_names(fact.reason, names)}
 
 
 def state_reply(state: CaseState, names: Mapping[str, str]) -> dict[str, Any]:

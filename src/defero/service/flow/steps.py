@@ -9,11 +9,10 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.results import MODEL
 from defero.core.results.steps import Steps
-from defero.core.scores import Scores
+from defero.core.scores import Scores, logit, sigmoid
 from defero.decisions.asking import DEFAULT_FEE
 from defero.service.events import Asked, Observed, Rerouted, Settled
 from defero.service.flow.directing import Directed, case_limits, direct
-from defero.service.flow.drift import corrected_scores
 from defero.service.flow.team import Row, Team
 from defero.service.views.cases import CaseState
 from defero.service.views.drift import MODEL as THE_MODEL
@@ -97,8 +96,8 @@ def _record(
             "policy": ledger.policy.version,
         }
         if expert == MODEL:
-            heard, shift = tuple(person for person, _ in state.answers), corrections.get(THE_MODEL, 0.0)
-            ledger.add(Settled(**step, heard=heard, shift=shift, chance=directed.chance[i]), state.case)
+            people_heard, shift = tuple(person for person, _ in state.answers), corrections.get(THE_MODEL, 0.0)
+            ledger.add(Settled(**step, heard=people_heard, shift=shift, chance=directed.chance[i]), state.case)
             continue
         left[expert] -= not shadow
         person, p_person = team.people[expert], round(float(proba[start + i, expert]), 6)
@@ -128,8 +127,8 @@ def _observe(ledger: Ledger, state: CaseState, terms: Mapping[str, Any], shift: 
     if ledger.policy.shadow_answer == "model":
         step = {name: value for name, value in terms.items() if name not in ("person", "p_person", "fee", "shift")}
         reason = f"observe only: would ask {{{terms['person']}}}"
-        heard = tuple(person for person, _ in state.answers)
-        ledger.add(Settled(**{**step, "reason": reason}, heard=heard, shift=shift), state.case)
+        people_heard = tuple(person for person, _ in state.answers)
+        ledger.add(Settled(**{**step, "reason": reason}, heard=people_heard, shift=shift), state.case)
 
 
 def _fees(policy: Policy, team: Team) -> FloatArray:
@@ -159,8 +158,47 @@ def _not_asked_yet(team: Team, states: Sequence[CaseState]) -> BoolArray:
     fresh = np.ones((len(states), len(team.people)), dtype=np.bool_)
     place = {person: j for j, person in enumerate(team.people)}
     for i, state in enumerate(states):
-        heard = (person for person, _ in state.answers)
-        for person in (*state.was_asked, *heard):
+        people_heard = (person for person, _ in state.answers)
+        for person in (*state.was_asked, *people_heard):
             if person in place:
                 fresh[i, place[person]] = False
     return fresh
+
+
+def corrected_scores(scores: Scores, corrections: Mapping[str, float], people: Sequence[str]) -> Scores:
+    """Return scores with the promises as corrected after drift.
+
+    An expert's log-odds are shifted. Of the model, those of its first class are, and the other classes share the rest
+    as before; its first class stays the first.
+
+    >>> scores = Scores.from_probabilities([[0.8, 0.2]], [[0.9, 0.5]])
+    >>> corrected_scores(scores, {"p1": -1.0, "model": -0.5}, ["p1", "p2"]).expert_proba.round(3).tolist()
+    [[0.768, 0.5]]
+    """
+    shifts = np.array([corrections.get(person, 0.0) for person in people])
+    if shifts.any():
+        scores = replace(scores, expert_proba=_shifted(scores.expert_proba, shifts))
+    by_model = corrections.get(THE_MODEL, 0.0)
+    if by_model:
+        model_proba = _shifted(scores.model_proba, by_model)
+        scores = replace(scores, class_proba=_first_shifted(scores.class_proba, by_model), model_proba=model_proba)
+    return scores
+
+
+def _shifted(proba: FloatArray, shift: FloatArray | float) -> FloatArray:
+    return sigmoid(logit(proba) + shift)
+
+
+def _first_shifted(class_proba: FloatArray, shift: float) -> FloatArray:
+    """Return class probabilities (n, K) whose largest one has other log-odds, but stays the largest."""
+    rows, first = np.arange(len(class_proba)), class_proba.argmax(axis=1)
+    largest = class_proba[rows, first]
+    others = class_proba.copy()
+    others[rows, first] = 0.0
+    rest = others.sum(axis=1)
+    share = np.divide(others, rest[:, None], out=np.zeros_like(others), where=rest[:, None] > 0)
+    second = share.max(axis=1)
+    new = np.where(rest > 0, np.maximum(_shifted(largest, shift), second / (1 + second)), 1.0)
+    shifted = share * (1 - new)[:, None]
+    shifted[rows, first] = new
+    return shifted

@@ -9,9 +9,9 @@ from typing import Any
 
 from defero.data.tables.cells import text_of
 from defero.service.events import Label
-from defero.service.flow.language_models import Heard
+from defero.service.flow.connections import Heard
 from defero.service.flow.team import Row
-from defero.service.views.language_models import LanguageModel
+from defero.service.views.connections import LanguageModel
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds until a call that failed is tried again; twice as long after each further failure of the question."""

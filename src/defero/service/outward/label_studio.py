@@ -9,31 +9,29 @@ import queue
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import select
-
 from defero.service.events import StudioFailed, StudioReached, StudioReady
-from defero.service.flow.answer import GiveAnswer, Skip
+from defero.service.flow.answers import GiveAnswer, Skip
 from defero.service.flow.command import Command
-from defero.service.flow.studio import RecordStudio
+from defero.service.flow.connections import RecordStudio
 from defero.service.outward.requesting import Send, send
-from defero.service.outward.studio_api import StudioApi, StudioError, annotation_url
-from defero.service.outward.studio_tasks import (
+from defero.service.outward.studio_api import (
     EXPERT,
     Annotation,
     Question,
+    StudioApi,
+    StudioError,
+    annotation_url,
     annotations_of,
     label_config,
     question_of,
     task_data,
 )
 from defero.service.problems import Problem
-from defero.service.store.contents import read_addresses, read_contents, read_names
-from defero.service.store.database import Database
+from defero.service.store.contents import read_addresses, read_contents, read_names, read_secret
+from defero.service.store.database import Database, Turn
 from defero.service.store.saved_views import open_ledger, read_studio
 from defero.service.store.sql_desk import SqlDesk
-from defero.service.store.tables import SECRETS
-from defero.service.store.turn import Turn
-from defero.service.views.studio import Studio
+from defero.service.views.connections import Studio
 
 BY = "label_studio"
 """Who sent an answer, in the log."""
@@ -107,23 +105,23 @@ class StudioDesk:
 
     def _work(self, studio: Studio) -> bool:
         """Do what waits; return whether Label Studio was asked for anything."""
-        api, asked = self._api_of(studio), False
+        api, requested = self._api_of(studio), False
         for number in self._hinted():
             self._emails = None  # somebody may have joined
-            task, asked = api.task(number), True
+            task, requested = api.task(number), True
             if task is not None:
                 self._take(studio, api, task)
         if not self._turn.held():
             self._tasks = None
-            return asked
+            return requested
         if not studio.ready or studio.project is None:
             self._set_up(studio, api)
             return True
         now = self.clock()
         if self._tasks is None or not now < self._look_at <= now + studio.poll:
             self._look(studio, studio.project, api)
-            asked = True
-        return self._even_out(studio, studio.project, api) or asked
+            requested = True
+        return self._even_out(studio, studio.project, api) or requested
 
     def _api_of(self, studio: Studio) -> StudioApi:
         token = self.environ.get(studio.key_variable, "") if studio.key_variable else ""
@@ -147,7 +145,7 @@ class StudioDesk:
         """Find or make the project, a tab for each expert, and the webhook; all of it can be done again."""
         with self.database.read() as connection:
             model, names = open_ledger(connection, now=self.clock()).model, read_names(connection)
-            secret = connection.execute(select(SECRETS.c.value).where(SECRETS.c.name == SECRET)).scalar()
+            secret = read_secret(connection, SECRET)
         project = studio.project
         if project is None:
             project = api.find_project(studio.title)
@@ -163,7 +161,7 @@ class StudioDesk:
         webhook = bool(studio.callback) and secret is not None
         if webhook and secret is not None:
             try:
-                api.set_webhook(project, annotation_url(studio.callback), {SECRET_HEADER: bytes(secret).decode()})
+                api.set_webhook(project, annotation_url(studio.callback), {SECRET_HEADER: secret.decode()})
             except StudioError as error:
                 if error.status not in (400, 403):  # Label Studio does not call such addresses: it is asked instead
                     raise

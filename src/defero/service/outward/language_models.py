@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from defero.service.events import Label
 from defero.service.flow.command import Command
-from defero.service.flow.language_models import BeginCall, EndCall, FailCall, GiveBack, deadline_of
+from defero.service.flow.connections import BeginCall, EndCall, FailCall, GiveBack, deadline_of
 from defero.service.flow.team import Row
 from defero.service.outward.chat import PromptError, heard_of, request_of, retry_at
 from defero.service.outward.requesting import Send, send
@@ -26,7 +26,7 @@ from defero.service.store.database import Database
 from defero.service.store.saved_views import open_ledger, read_cases, read_language_models
 from defero.service.store.sql_desk import SqlDesk
 from defero.service.views.cases import CaseState
-from defero.service.views.language_models import LanguageModel
+from defero.service.views.connections import LanguageModel
 
 MOST_AT_ONCE = 8
 """Calls of one process."""
@@ -161,8 +161,8 @@ class Callers:
             what = "no reply in time" if reply.status == 0 else f"HTTP status {reply.status}"
             self._fail(call, reply.status, reply.headers, f"the language model could not be reached: {what}")
             return
-        heard = heard_of(model, reply.body, call.classes, seconds=time.monotonic() - start)
-        self.do(EndCall(case, person, call.attempt, heard))
+        result = heard_of(model, reply.body, call.classes, seconds=time.monotonic() - start)
+        self.do(EndCall(case, person, call.attempt, result))
 
     def _fail(self, call: Call, status: int, headers: Mapping[str, str], why: str) -> None:
         again = retry_at(status, headers, attempt=call.attempt, now=self.clock())

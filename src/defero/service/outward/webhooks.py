@@ -9,19 +9,16 @@ import hmac
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import select
-
 from defero.service.events import Entry, HookFailed, HookSent
 from defero.service.events.entry import to_json_bytes
 from defero.service.flow.command import Command
-from defero.service.flow.hooks import RecordDelivery
+from defero.service.flow.connections import RecordDelivery
 from defero.service.outward.requesting import send
-from defero.service.store.database import Database
+from defero.service.store.contents import read_secret
+from defero.service.store.database import Database, Turn
 from defero.service.store.log import read_log
 from defero.service.store.saved_views import read_hooks
-from defero.service.store.tables import SECRETS
-from defero.service.store.turn import Turn
-from defero.service.views.hooks import LONGEST_WAIT, Hook
+from defero.service.views.connections import LONGEST_WAIT, Hook
 
 MOST_ENTRIES = 100
 """Of one delivery."""
@@ -96,15 +93,14 @@ class Courier:
     def _send(self, hook: Hook, now: float) -> bool:
         with self.database.read() as connection:
             entries = list(read_log(connection, after=hook.upto, kinds=hook.kinds, limit=MOST_ENTRIES))
-            name = secret_name(hook.hook)
-            secret = connection.execute(select(SECRETS.c.value).where(SECRETS.c.name == name)).scalar()
+            secret = read_secret(connection, secret_name(hook.hook))
         if not entries or secret is None:
             return False
         body = to_json_bytes({"hook": hook.hook, "events": [_event(one) for one in entries]})
         headers = {
             "Content-Type": "application/json",
             "Defero-Delivery": f"{hook.hook}-{entries[0].seq}-{entries[-1].seq}",
-            "Defero-Signature": signature(bytes(secret), int(now), body),
+            "Defero-Signature": signature(secret, int(now), body),
         }
         status = self.post(hook.url, body, headers)
         if 200 <= status < 300:

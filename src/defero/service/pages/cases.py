@@ -6,23 +6,21 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from sqlalchemy import Connection, func, select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
-from defero.service.access.forms import form_of
-from defero.service.api.caller import office_of
+from defero.service.api.caller import InOffice
 from defero.service.api.schemas import MOST_CASES, Case
-from defero.service.api.sending import done
-from defero.service.flow.add_cases import AddCases
+from defero.service.api.sending import done, form_of, needed
+from defero.service.flow.cases import AddCases
 from defero.service.flow.replies import Beliefs, first_step
 from defero.service.flow.team import Row, Team
 from defero.service.office import Office
-from defero.service.pages.inbox_actions import needed
+from defero.service.pages.charts import shown
 from defero.service.pages.render import render
-from defero.service.pages.shown import shown
-from defero.service.pages.trail import lines_of
+from defero.service.pages.words import lines_of
 from defero.service.problems import Problem
 from defero.service.store import log
 from defero.service.store.contents import read_contents, read_names, read_notes
@@ -30,7 +28,6 @@ from defero.service.store.saved_views import open_ledger, read_cases
 from defero.service.store.tables import CASES, CONTENTS
 
 router = APIRouter()
-InOffice = Annotated[Office, Depends(office_of)]
 PAGE = "/console/cases"
 MOST_LISTED = 50
 IN_ORDER = (CASES.c.received_at, func.length(CASES.c.case_id), CASES.c.case_id)

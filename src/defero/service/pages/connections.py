@@ -6,18 +6,16 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
-from defero.service.access.forms import form_of
-from defero.service.api import label_studio as studio_api
-from defero.service.api import language_models as model_api
-from defero.service.api import webhooks as hook_api
-from defero.service.api.caller import office_of
+from defero.service.api import connections as api
+from defero.service.api.caller import InOffice
+from defero.service.api.sending import form_of, needed
 from defero.service.office import Office
-from defero.service.pages.connections_form import (
+from defero.service.pages.forms import (
     NUMBERS,
     Fields,
     hook_of,
@@ -26,19 +24,16 @@ from defero.service.pages.connections_form import (
     studio_fields_of,
     studio_of,
 )
-from defero.service.pages.inbox_actions import needed
 from defero.service.pages.render import render
 from defero.service.pages.sight import Sight, Waiting
 from defero.service.problems import Problem
 from defero.service.store.contents import read_addresses
+from defero.service.views.connections import KINDS, LanguageModel
 from defero.service.views.figures import Period, ratio, sums_of
-from defero.service.views.hooks import KINDS
 from defero.service.views.kept import MILLION
-from defero.service.views.language_models import LanguageModel
 from defero.service.views.people import Person
 
 router = APIRouter()
-InOffice = Annotated[Office, Depends(office_of)]
 PAGE = "/console/connections"
 N_DAYS = 30
 Done = Annotated[str | None, Query(pattern="^(model|studio|hook)(_ended)?$")]
@@ -56,7 +51,7 @@ async def set_model(request: Request, office: InOffice) -> Response:
     fields = await form_of(request)
     try:
         body = model_of(fields, [text_of(value) for value in office.team.class_values])
-        await model_api.set_language_model(request, _person(needed(fields, "person")), body, office)
+        await api.set_language_model(request, _person(needed(fields, "person")), body, office)
     except Problem as problem:
         sent = {"kind": "model", "fields": fields}
         return await run_in_threadpool(connections_page, request, office, sent=sent, problem=problem)
@@ -64,9 +59,9 @@ async def set_model(request: Request, office: InOffice) -> Response:
 
 
 @router.post(PAGE + "/language-models/{person}/end")
-async def end_model(request: Request, person: model_api.Id, office: InOffice) -> Response:
+async def end_model(request: Request, person: api.Id, office: InOffice) -> Response:
     """Let a person answer again."""
-    await model_api.end_language_model(request, person, office)
+    await api.end_language_model(request, person, office)
     return RedirectResponse(f"{PAGE}?done=model_ended", 303)
 
 
@@ -75,7 +70,7 @@ async def set_studio(request: Request, office: InOffice) -> Response:
     """Let experts answer in Label Studio; a form that is wrong comes back."""
     fields = await form_of(request)
     try:
-        await studio_api.set_studio(request, studio_of(fields), office)
+        await api.set_studio(request, studio_of(fields), office)
     except Problem as problem:
         sent = {"kind": "studio", "fields": fields}
         return await run_in_threadpool(connections_page, request, office, sent=sent, problem=problem)
@@ -85,7 +80,7 @@ async def set_studio(request: Request, office: InOffice) -> Response:
 @router.post(PAGE + "/label-studio/end")
 async def end_studio(request: Request, office: InOffice) -> Response:
     """Let everybody answer in the inbox again."""
-    await studio_api.end_studio(request, office)
+    await api.end_studio(request, office)
     return RedirectResponse(f"{PAGE}?done=studio_ended", 303)
 
 
@@ -94,7 +89,7 @@ async def add_hook(request: Request, office: InOffice) -> Response:
     """Set up a webhook; its secret is shown this once."""
     fields = await form_of(request)
     try:
-        reply = await hook_api.add_hook(request, hook_of(fields), office)
+        reply = await api.add_hook(request, hook_of(fields), office)
     except Problem as problem:
         sent = {"kind": "hook", "fields": fields}
         return await run_in_threadpool(connections_page, request, office, sent=sent, problem=problem)
@@ -102,9 +97,9 @@ async def add_hook(request: Request, office: InOffice) -> Response:
 
 
 @router.post(PAGE + "/webhooks/{hook}/end")
-async def end_hook(request: Request, hook: hook_api.HookId, office: InOffice) -> Response:
+async def end_hook(request: Request, hook: api.HookId, office: InOffice) -> Response:
     """End a webhook."""
-    await hook_api.end_hook(request, hook, office)
+    await api.end_hook(request, hook, office)
     return RedirectResponse(f"{PAGE}?done=hook_ended", 303)
 
 
@@ -187,7 +182,7 @@ def _together(sight: Sight, people: Iterable[str]) -> Waiting:
     return Waiting(sum(one.n for one in waiting), min(oldest, default=None))
 
 
-def _person(given: str) -> str:
-    if not re.fullmatch(r"p[1-9][0-9]{0,17}", given):
+def _person(person: str) -> str:
+    if not re.fullmatch(r"p[1-9][0-9]{0,17}", person):
         raise Problem(422, "person: choose an expert.")
-    return given
+    return person

@@ -1,19 +1,17 @@
 """Drift on the console: who keeps their promises, alarms, and what was done about them."""
 
 import math
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
 from defero.monitoring.drift import START, THRESHOLD
-from defero.service.access.forms import form_of
-from defero.service.api import drift as api
-from defero.service.api.caller import office_of
+from defero.service.api import watching as api
+from defero.service.api.caller import InOffice
 from defero.service.api.schemas import DriftActIn
+from defero.service.api.sending import form_of, needed
 from defero.service.events import DriftActed, DriftRaised, Entry
-from defero.service.office import Office
-from defero.service.pages.inbox_actions import needed
 from defero.service.pages.sight import Sight
 from defero.service.pages.words import percent
 from defero.service.problems import Problem
@@ -21,7 +19,6 @@ from defero.service.store import log
 from defero.service.views.drift import ACTIONS, MODEL
 
 router = APIRouter()
-InOffice = Annotated[Office, Depends(office_of)]
 MOST_HISTORY = 20
 EXAMPLE = 0.8
 """A promise, to show what a correction does."""
@@ -89,8 +86,8 @@ def sentence(entry: Entry, names: dict[str, str]) -> str:
     """
     fact = entry.fact
     if isinstance(fact, DriftRaised):
-        name, kept, promised = names.get(fact.person, fact.person), percent(fact.kept), percent(fact.promised)
-        return f"Alarm: {name} was right in {kept} of the last {fact.n} outcomes, {promised} was promised."
+        name, kept_share, promised = names.get(fact.person, fact.person), percent(fact.kept), percent(fact.promised)
+        return f"Alarm: {name} was right in {kept_share} of the last {fact.n} outcomes, {promised} was promised."
     assert isinstance(fact, DriftActed)
     by = "The policy" if fact.by == "system" else names.get(fact.by, fact.by)
     return f"{by} {DONE[fact.action].format(name=names.get(fact.person, fact.person))}."

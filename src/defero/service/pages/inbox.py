@@ -1,26 +1,30 @@
-"""The inbox of an expert: the question at hand, why it is theirs, and what came of the last answer."""
+"""The inbox of an expert: the question at hand, why it is theirs, what came of the last answer; answer, skip, undo."""
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Connection
+from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
-from defero.service.api.caller import caller_of, office_of
+from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.schemas import Case
+from defero.service.api.sending import done, form_of, needed
 from defero.service.events import Answered, Asked
-from defero.service.flow.undo import UNDO_SECONDS
+from defero.service.flow.answers import UNDO_SECONDS, GiveAnswer, Skip, Undo
+from defero.service.flow.people import ChangePerson
 from defero.service.office import Office
+from defero.service.pages.charts import shown
 from defero.service.pages.render import render
-from defero.service.pages.shown import shown
+from defero.service.problems import Problem
 from defero.service.store import log
 from defero.service.store.contents import read_contents
 from defero.service.store.saved_views import read_cases, read_people
 from defero.service.store.sql_desk import SqlDesk
 
 router = APIRouter()
-InOffice = Annotated[Office, Depends(office_of)]
 KEYS = "1234567890"
 """Of the first ten classes."""
 MOST_LISTED = 20
@@ -39,12 +43,12 @@ def inbox(
     with office.database.read() as connection:
         waiting = SqlDesk(connection, now=office.clock()).open_questions(person=person)
         at_hand = case if case in waiting else next(iter(waiting), None)
-        listed = list(dict.fromkeys([*([] if at_hand is None else [at_hand]), *waiting[:MOST_LISTED]]))
-        keys = {one: key for one, (key, _) in read_contents(connection, listed).items()}
+        shown_cases = list(dict.fromkeys([*([] if at_hand is None else [at_hand]), *waiting[:MOST_LISTED]]))
+        keys = {one: key for one, (key, _) in read_contents(connection, shown_cases).items()}
         question = None if at_hand is None else question_of(connection, office, at_hand, person)
         result = None if last is None else result_of(connection, last, person, now=office.clock())
         me = read_people(connection)[person]
-    names = {one: keys.get(one) or one for one in listed}
+    names = {one: keys.get(one) or one for one in shown_cases}
     return render(
         request,
         "inbox.html",
@@ -62,18 +66,18 @@ def question_of(connection: Connection, office: Office, case: str, person: str) 
     state = read_cases(connection, [case])[case]
     key, row = read_contents(connection, [case]).get(case, (None, {}))
     entries = log.of_cases(connection, [case], kinds=("asked", "rerouted"))
-    asked = next(one.fact for one in reversed(entries) if isinstance(one.fact, Asked) and one.person == person)
+    question = next(one.fact for one in reversed(entries) if isinstance(one.fact, Asked) and one.person == person)
     labels = [text_of(value) for value in office.team.class_values]
     return {
         "case": case,
         "name": key or case,
         "shown": shown(row),
         "unusual": state.unusual.split("; ") if state.unusual else [],
-        "p_person": asked.p_person,
-        "fee": asked.fee,
-        "cost_with": asked.expected_cost,
-        "cost_without": asked.answer_cost,
-        "rerouted": asked.kind == "rerouted",
+        "p_person": question.p_person,
+        "fee": question.fee,
+        "cost_with": question.expected_cost,
+        "cost_without": question.answer_cost,
+        "rerouted": question.kind == "rerouted",
         "asked_at": state.asked_at,
         "due": state.due,
         "classes": list(zip(keys_of(labels), labels, strict=True)),
@@ -108,3 +112,51 @@ def result_of(connection: Connection, case: str, person: str, *, now: float) -> 
         "mine": state.asked == person,
         "undo_seconds": max(0, int(answers[-1].at + UNDO_SECONDS - now)) if fact is not None else 0,
     }
+
+
+MOST_NOTE = 500
+
+
+@router.post("/inbox/answer")
+async def answer(request: Request, office: InOffice) -> Response:
+    """Keep an answer; the next question comes up."""
+    form, person = await form_of(request), caller_of(request).person
+    case = case_in(form)
+    await done(office, GiveAnswer(case, person, needed(form, "answer"), person))
+    return RedirectResponse(f"/inbox?last={case}", 303)
+
+
+@router.post("/inbox/skip")
+async def skip(request: Request, office: InOffice) -> Response:
+    """Give a question back, with a reason."""
+    form, person = await form_of(request), caller_of(request).person
+    case, note = case_in(form), needed(form, "note").strip()
+    if not note or len(note) > MOST_NOTE or not note.isprintable():
+        raise Problem(422, f"note: say in 1 to {MOST_NOTE} characters why you skip this question.")
+    await done(office, Skip(case, person, person, note))
+    return RedirectResponse(f"/inbox?last={case}", 303)
+
+
+@router.post("/inbox/undo")
+async def undo(request: Request, office: InOffice) -> Response:
+    """Take the last answer back; its question comes up again."""
+    form, person = await form_of(request), caller_of(request).person
+    case = case_in(form)
+    await done(office, Undo(case, person, person))
+    return RedirectResponse(f"/inbox?case={case}&last={case}", 303)
+
+
+@router.post("/inbox/availability")
+async def availability(request: Request, office: InOffice) -> Response:
+    """Be asked, or not; questions that wait already stay until they are due."""
+    form, person = await form_of(request), caller_of(request).person
+    await done(office, ChangePerson(person, {"available": needed(form, "available") == "yes"}, person))
+    return RedirectResponse("/inbox", 303)
+
+
+def case_in(form: dict[str, str]) -> str:
+    """Return the case of a form; raises `Problem` where it is no id."""
+    case = needed(form, "case")
+    if not re.fullmatch(r"c[1-9][0-9]{0,17}", case):
+        raise Problem(404, "There is no such case.")
+    return case

@@ -3,17 +3,15 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import ValidationError
 from starlette.responses import RedirectResponse
 
-from defero.service.access.forms import form_of
-from defero.service.api import models as api
-from defero.service.api.caller import office_of
+from defero.service.api import terms as api
+from defero.service.api.caller import InOffice
 from defero.service.api.schemas import ModelIn
+from defero.service.api.sending import form_of, needed
 from defero.service.events import Compared, ModelChanged
-from defero.service.office import Office
-from defero.service.pages.inbox_actions import needed
 from defero.service.pages.render import render
 from defero.service.problems import Problem
 from defero.service.store import log
@@ -21,7 +19,6 @@ from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
 
 router = APIRouter()
-InOffice = Annotated[Office, Depends(office_of)]
 PAGE = "/console/models"
 MOST_COMPARED = 1_000
 MOST_EXAMPLES = 10
@@ -67,7 +64,7 @@ async def load(request: Request, office: InOffice) -> Response:
 
 
 @router.post(PAGE + "/{version}/switch")
-async def switch(request: Request, version: api.Version, office: InOffice) -> Response:
+async def switch(request: Request, version: api.ModelVersion, office: InOffice) -> Response:
     """Let another model decide from the next commit on."""
     await api.switch_model(request, version, office)
     return RedirectResponse(PAGE, 303)

@@ -2,19 +2,17 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request, Response
-from starlette.concurrency import run_in_threadpool
+from fastapi import APIRouter, Path, Request, Response
 from starlette.responses import RedirectResponse
 
-from defero.service.access.forms import form_of
-from defero.service.access.links import issue_link
-from defero.service.access.tokens import DEFAULT_DAYS, issue_token, revoke_tokens, valid_tokens
-from defero.service.api.caller import caller_of, office_of
+from defero.service.access.signing import issue_link
+from defero.service.access.tokens import DEFAULT_DAYS, issue_token, valid_tokens
+from defero.service.api import people as api
+from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.schemas import MOST_NUMBER, PersonId
-from defero.service.api.sending import done
-from defero.service.flow.change_people import AddPerson, ChangePerson, ErasePerson
+from defero.service.api.sending import done, form_of, needed
+from defero.service.flow.people import AddPerson, ChangePerson
 from defero.service.office import Office
-from defero.service.pages.inbox_actions import needed
 from defero.service.pages.render import render
 from defero.service.problems import Problem
 from defero.service.store.contents import read_names
@@ -22,7 +20,6 @@ from defero.service.store.saved_views import open_ledger
 from defero.service.views.people import ROLES
 
 router = APIRouter()
-InOffice = Annotated[Office, Depends(office_of)]
 Id = Annotated[PersonId, Path()]
 PAGE = "/console/people"
 
@@ -73,20 +70,16 @@ def new_link(request: Request, person: Id, office: InOffice) -> Response:
 @router.post(PAGE + "/{person}/revoke")
 def revoke(person: Id, office: InOffice) -> Response:
     """End every link, session and token of a person."""
-    with office.database.write() as connection:
-        revoke_tokens(connection, person, now=office.clock())
-    office.tokens.forget()
+    api.revoke(person, office)
     return RedirectResponse(f"{PAGE}#{person}", 303)
 
 
 @router.post(PAGE + "/{person}/remove")
 async def remove(request: Request, person: Id, office: InOffice) -> Response:
     """Remove a person and erase their name; their questions go to others."""
-    caller = caller_of(request)
-    if person == caller.person:
+    if person == caller_of(request).person:
         raise Problem(409, "Nobody removes themselves; another lead can.")
-    await done(office, ErasePerson(person, caller.person))
-    await run_in_threadpool(office.tokens.forget)
+    await api.erase_person(request, person, office)
     return RedirectResponse(PAGE, 303)
 
 
@@ -111,10 +104,10 @@ def people_page(request: Request, office: Office, made: dict[str, Any] | None = 
     return render(request, "people.html", rows=rows, made=made, made_for=made_for, roles=ROLES)
 
 
-def capacity_of(given: str) -> int | None:
+def capacity_of(text: str) -> int | None:
     """Return the questions a day that a field says; blank: no limit."""
-    if not given.strip():
+    if not text.strip():
         return None
-    if not given.strip().isdecimal() or int(given) > MOST_NUMBER:
+    if not text.strip().isdecimal() or int(text) > MOST_NUMBER:
         raise Problem(422, "capacity: must be a whole number of questions a day, or blank for no limit.")
-    return int(given)
+    return int(text)

@@ -1,30 +1,28 @@
-"""The policy of the console: a form, a preview on the last cases, versions, and shadow mode."""
+"""The policy of the console: a form, a preview on the last cases, versions with what each changed, and shadow mode."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
-from defero.service.access.forms import form_of
-from defero.service.api import policy as api
-from defero.service.api.caller import caller_of, office_of
+from defero.service.api import terms as api
+from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.schemas import MOST_NUMBER, PolicyIn
-from defero.service.api.sending import done
-from defero.service.flow.change_terms import ChangePolicy
+from defero.service.api.sending import done, form_of, needed
+from defero.service.flow.terms import ChangePolicy
 from defero.service.office import Office
-from defero.service.pages.inbox_actions import needed
-from defero.service.pages.policy_form import MOST_CLASSES, UNITS, Fields, fields_of, n_rules, policy_of
-from defero.service.pages.policy_words import changes
+from defero.service.pages.forms import MOST_CLASSES, UNITS, Fields, fields_of, n_rules, policy_of
 from defero.service.pages.render import render
+from defero.service.pages.words import money, number, percent
 from defero.service.problems import Problem
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
 from defero.service.views.policy import MODES, Policy
 
 router = APIRouter()
-InOffice = Annotated[Office, Depends(office_of)]
 PAGE = "/console/policy"
 MOST_EXAMPLES = 10
 MOST_VERSIONS = 50
@@ -145,3 +143,53 @@ def _current(office: Office) -> Policy:
 
 def _classes(office: Office) -> list[str]:
     return [text_of(value) for value in office.team.class_values]
+
+
+WORDS = {
+    "error_cost": "cost of an error",
+    "answer_within": "seconds to answer",
+    "on_drift": "on drift",
+    "asking": "asking",
+    "panel_size": "size of a panel",
+    "explore": "exploration",
+    "mode": "mode",
+    "shadow_answer": "answer in shadow mode",
+}
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:
+    """Return a phrase for each member that differs.
+
+    >>> changes({"fees": {}, "explore": 0.0}, {"fees": {"p1": 2.5}, "explore": 0.05}, {"p1": "ann"})
+    ['fee of ann: none, now 2.50', 'exploration: 0 %, now 5 %']
+    """
+    phrases = []
+    for name, what, shown in (("fees", "fee", money), ("capacity", "questions a day", number)):
+        phrases += _by_person(before.get(name) or {}, after.get(name) or {}, what, shown, names)
+    for name, what in WORDS.items():
+        old, new = before.get(name), after.get(name)
+        if old != new:
+            phrases.append(f"{what}: {_plain(name, old)}, now {_plain(name, new)}")
+    if (before.get("cost_matrix") or None) != (after.get("cost_matrix") or None):
+        phrases.append("cost matrix: none" if not after.get("cost_matrix") else "cost matrix: changed")
+    if list(before.get("rules") or ()) != list(after.get("rules") or ()):
+        phrases.append(f"rules: {len(before.get('rules') or ())}, now {len(after.get('rules') or ())}")
+    return phrases
+
+
+def _by_person(
+    old: Mapping[str, Any], new: Mapping[str, Any], what: str, shown: Any, names: Mapping[str, str]
+) -> list[str]:
+    people = [person for person in {**old, **new} if old.get(person) != new.get(person)]
+    text = {True: lambda value: "none", False: shown}
+    return [
+        f"{what} of {names.get(person, person)}: {text[person not in old](old.get(person))}, "
+        f"now {text[person not in new](new.get(person))}"
+        for person in people
+    ]
+
+
+def _plain(name: str, value: Any) -> str:
+    if name == "explore":
+        return percent(value)
+    return "no limit" if value is None else number(value)

@@ -1,36 +1,84 @@
-"""The application with its pages: the API, the inbox and the console behind the same door."""
+"""The application with its pages: the API, the inbox and the console behind the same door; signing in and out."""
 
+from importlib.resources import files
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
 
+from defero import __version__
+from defero.service.access.signing import SESSION_COOKIE, SESSION_DAYS, session_of
 from defero.service.api.app import make_app
+from defero.service.api.caller import caller_of, the_office
 from defero.service.office import Office
-from defero.service.pages import (
-    assets,
-    cases,
-    connections,
-    console,
-    drift,
-    inbox,
-    inbox_actions,
-    models,
-    people,
-    policy,
-    session,
-)
+from defero.service.pages import cases, connections, console, drift, inbox, models, people, policy
 from defero.service.pages.render import render
 from defero.service.problems import TITLES, Problem, database_away
 
+entrance = APIRouter()
+HOME = {"lead": "/console", "expert": "/inbox"}
+"""The first page of a role; programs have none."""
+
+
+@entrance.get("/in/{link}")
+def sign_in(request: Request, link: str) -> Response:
+    """Set the cookie of a session, and go on to the first page.
+
+    The page goes on by itself: a redirect would still count as coming from the site of the link, and a browser would
+    not send a cookie that is SameSite=Strict.
+    """
+    office = the_office(request)
+    session = session_of(office.key, link, now=office.clock())
+    caller = None if session is None else office.tokens.caller_now(session[0])
+    if session is None or caller is None or caller.role not in HOME:
+        raise Problem(401, "This link does not work any more; ask the lead for a new one.")
+    reply = render(request, "enter.html", home=HOME[caller.role])
+    reply.set_cookie(
+        SESSION_COOKIE,
+        session[1],
+        max_age=int(86_400 * SESSION_DAYS),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return reply
+
+
+@entrance.get("/")
+def home(request: Request) -> Response:
+    """Go to the first page of the caller."""
+    return RedirectResponse(HOME[caller_of(request).role], 303)
+
+
+@entrance.post("/out")
+async def sign_out(request: Request) -> Response:
+    """End the session in this browser; the link still holds until it is revoked."""
+    reply = render(request, "out.html")
+    reply.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict")
+    return reply
+
+
+ASSET_KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+@entrance.get("/assets/{name}")
+def asset(name: str) -> Response:
+    """Return a file of `static/`; nothing else has a name here."""
+    known = {one.name: one for one in files("defero.service.pages").joinpath("static").iterdir()}
+    kind = ASSET_KINDS.get(name.rpartition(".")[2])
+    if name not in known or kind is None:
+        raise Problem(404, "There is no such file.")
+    headers = {"cache-control": "max-age=300", "etag": f'"{__version__}"'}
+    return Response(known[name].read_bytes(), media_type=f"{kind}; charset=utf-8", headers=headers)
+
+
 ROUTERS = (
-    session.router,
-    assets.router,
+    entrance,
     inbox.router,
-    inbox_actions.router,
     console.router,
     people.router,
     cases.router,

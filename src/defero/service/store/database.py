@@ -1,4 +1,7 @@
-"""Database: an engine for the one writer and one for readers, with the settings that keep every commit on disk."""
+"""Database: an engine for the one writer and one for readers, with the settings that keep every commit on disk.
+
+Alembic brings it to the tables of this version. Of several server processes on it, one has the turn to do a job.
+"""
 
 import os
 from collections.abc import Iterator
@@ -7,9 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from alembic import command
+from alembic.config import Config
+from alembic.util.exc import CommandError
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 from defero.core.errors import InputError
 
@@ -169,3 +175,61 @@ def reachable(database: Database) -> bool:
     except SQLAlchemyError:
         return False
     return True
+
+
+def migrate(database: Database, revision: str = "head") -> None:
+    """Create the tables, or change them to those of this version or an earlier one; one process at a time."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    where = database.url.render_as_string(hide_password=True)
+    try:
+        with database.write() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, revision)
+    except OperationalError as error:
+        why = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+        raise InputError(f"cannot be used: {where}: {why}.", argument="database") from error
+    except CommandError as error:
+        raise InputError(
+            f"{where} was written by another version of defero ({error}); install that version or a newer one.",
+            argument="database",
+        ) from error
+
+
+class Turn:
+    """Held by one process until it gives it back or ends; an SQLite file has one process anyway.
+
+    Parameters
+    ----------
+    database : Database
+    key : int
+        Of PostgreSQL's advisory locks.
+    """
+
+    def __init__(self, database: Database, key: int) -> None:
+        self.database, self.key = database, key
+        self._connection: Connection | None = None
+
+    def held(self) -> bool:
+        """Whether it is the turn of this process; taken where nobody has it."""
+        if self.database.is_sqlite:
+            return True
+        try:
+            if self._connection is not None:
+                self._connection.execute(text("SELECT 1"))  # the lock ends with the connection
+                return True
+            connection = self.database.reader.connect().execution_options(isolation_level="AUTOCOMMIT")
+            if connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": self.key}).scalar():
+                self._connection = connection
+                return True
+            connection.close()
+        except SQLAlchemyError:
+            self.give_back()
+        return False
+
+    def give_back(self) -> None:
+        """Let another process have it."""
+        if self._connection is not None:
+            self._connection.invalidate()  # closes the session, and with it the lock
+            self._connection.close()
+            self._connection = None

@@ -6,8 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, select
 
 from defero.service.events import Entry
-from defero.service.store.bulk import insert_rows
-from defero.service.store.tables import EVENTS
+from defero.service.store.tables import EVENTS, insert_rows
 
 _COLUMNS = (EVENTS.c.seq, EVENTS.c.at, EVENTS.c.case_id, EVENTS.c.kind, EVENTS.c.body)
 _AT_ONCE = 2_000

@@ -1,9 +1,10 @@
 """The views in their tables: opened as a `Ledger` for a transaction, written back, and rebuilt from the log."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import Connection, delete, select
@@ -11,16 +12,13 @@ from sqlalchemy import Connection, delete, select
 from defero.service.events import ModelChanged, ModelLoaded
 from defero.service.events.entry import to_json
 from defero.service.store import log
-from defero.service.store.bulk import upsert_rows
-from defero.service.store.tables import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS
+from defero.service.store.tables import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS, upsert_rows
 from defero.service.views.cases import CaseState
+from defero.service.views.connections import Hook, LanguageModel, Studio
 from defero.service.views.drift import DriftBook
-from defero.service.views.hooks import Hook
-from defero.service.views.language_models import LanguageModel
 from defero.service.views.ledger import Ledger
 from defero.service.views.people import Person
 from defero.service.views.policy import Policy
-from defero.service.views.studio import Studio
 from defero.service.views.tallies import day_of
 
 
@@ -41,24 +39,13 @@ def open_ledger(
 
 def _read_ledger(connection: Connection, seq: int, now: float) -> Ledger:
     ledger = Ledger(seq, now, people=read_people(connection))
-    settings = dict(connection.execute(select(SETTINGS.c.name, SETTINGS.c.state)).all())
-    if "policy" in settings:
-        saved = json.loads(settings["policy"])
-        ledger.policy = Policy.from_dict(saved["policy"], version=saved["version"])
-    if "model" in settings:
-        ledger.model = ModelChanged(**_model(settings["model"]))
-    if settings.get("candidate", "null") != "null":
-        ledger.candidate = ModelLoaded(**_model(settings["candidate"]))
-    if "hooks" in settings:
-        ledger.hooks = _hooks(settings["hooks"])
-    if "language_models" in settings:
-        ledger.language_models = _language_models(settings["language_models"])
-    if settings.get("studio", "null") != "null":
-        ledger.studio = Studio.from_dict(json.loads(settings["studio"]))
-    if "drift" in settings:
-        ledger.drift = DriftBook(orjson.loads(settings["drift"]))
-    asked = select(TALLIES.c.person, TALLIES.c.amount).where(TALLIES.c.day == day_of(now), TALLIES.c.name == "asked")
-    ledger.asked_today.update(dict(connection.execute(asked).all()))
+    for name, state in connection.execute(select(SETTINGS.c.name, SETTINGS.c.state)):
+        if (value := _setting(name, state)) is not None:
+            setattr(ledger, name, value)
+    questions = select(TALLIES.c.person, TALLIES.c.amount).where(
+        TALLIES.c.day == day_of(now), TALLIES.c.name == "asked"
+    )
+    ledger.asked_today.update(dict(connection.execute(questions).all()))
     return ledger
 
 
@@ -71,20 +58,17 @@ def read_people(connection: Connection) -> dict[str, Person]:
 
 def read_language_models(connection: Connection) -> dict[str, LanguageModel]:
     """Return the experts whose questions a language model answers."""
-    saved = connection.execute(select(SETTINGS.c.state).where(SETTINGS.c.name == "language_models")).scalar()
-    return {} if saved is None else _language_models(saved)
+    return _read_setting(connection, "language_models") or {}
 
 
 def read_hooks(connection: Connection) -> dict[str, Hook]:
     """Return the webhooks."""
-    saved = connection.execute(select(SETTINGS.c.state).where(SETTINGS.c.name == "hooks")).scalar()
-    return {} if saved is None else _hooks(saved)
+    return _read_setting(connection, "hooks") or {}
 
 
 def read_studio(connection: Connection) -> Studio | None:
     """Return the project of Label Studio in which experts answer."""
-    saved = connection.execute(select(SETTINGS.c.state).where(SETTINGS.c.name == "studio")).scalar()
-    return None if saved in (None, "null") else Studio.from_dict(json.loads(saved))
+    return _read_setting(connection, "studio")
 
 
 def read_cases(connection: Connection, cases: Iterable[str]) -> dict[str, CaseState]:
@@ -107,26 +91,8 @@ def write_views(connection: Connection, ledger: Ledger) -> None:
     upsert_rows(connection, CASES, [_case_row(ledger.cases[case]) for case in sorted(ledger.touched_cases)])
     people = [(one, to_json(vars(ledger.people[one]))) for one in sorted(ledger.touched_people)]
     upsert_rows(connection, PEOPLE, people)
-    settings = []
-    if "policy" in ledger.touched_settings:
-        policy = {"policy": ledger.policy.to_dict(), "version": ledger.policy.version}
-        settings.append(("policy", to_json(policy)))
-    if "model" in ledger.touched_settings and ledger.model is not None:
-        settings.append(("model", to_json(vars(ledger.model))))
-    if "candidate" in ledger.touched_settings:
-        beside = None if ledger.candidate is None else vars(ledger.candidate)
-        settings.append(("candidate", to_json(beside)))
-    if "hooks" in ledger.touched_settings:
-        hooks = {hook: vars(one) for hook, one in ledger.hooks.items()}
-        settings.append(("hooks", to_json(hooks)))
-    if "language_models" in ledger.touched_settings:
-        models = {person: vars(one) for person, one in ledger.language_models.items()}
-        settings.append(("language_models", to_json(models)))
-    if "studio" in ledger.touched_settings:
-        studio = None if ledger.studio is None else vars(ledger.studio)
-        settings.append(("studio", to_json(studio)))
-    if "drift" in ledger.touched_settings:
-        settings.append(("drift", to_json(ledger.drift.plain())))
+    values = {name: getattr(ledger, name) for name in sorted(ledger.touched_settings)}
+    settings = [(name, to_json(None if one is None else _SETTINGS[name].plain(one))) for name, one in values.items()]
     upsert_rows(connection, SETTINGS, settings)
     rows = [(*tally, amount) for tally, amount in sorted(ledger.counts.items())]
     upsert_rows(connection, TALLIES, rows, add="amount")
@@ -163,15 +129,42 @@ def _case_row(state: CaseState) -> tuple[object, ...]:
     return (state.case, state.received_at, state.asked, *times, state.erased, to_json(state.to_dict()))
 
 
-def _hooks(saved: str) -> dict[str, Hook]:
-    return {hook: Hook.from_dict(one) for hook, one in json.loads(saved).items()}
+def _model(build: type[ModelChanged], saved: Mapping[str, Any]) -> ModelChanged:
+    known = {one.name: saved[one.name] for one in fields(ModelChanged) if one.name in saved}
+    return build(**{**known, "classes": tuple(known["classes"]), "experts": tuple(known["experts"])})
 
 
-def _language_models(saved: str) -> dict[str, LanguageModel]:
-    return {person: LanguageModel.from_dict(one) for person, one in json.loads(saved).items()}
+def _each(read: Callable[[Any], Any], saved: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: read(one) for name, one in saved.items()}
 
 
-def _model(saved: str) -> dict[str, Any]:
-    values = json.loads(saved)
-    known = {one.name: values[one.name] for one in fields(ModelChanged) if one.name in values}
-    return {**known, "classes": tuple(known["classes"]), "experts": tuple(known["experts"])}
+class _Saved(NamedTuple):
+    """How a member of the ledger becomes plain values, and back."""
+
+    plain: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+_SETTINGS = {
+    "policy": _Saved(
+        lambda policy: {"policy": policy.to_dict(), "version": policy.version},
+        lambda saved: Policy.from_dict(saved["policy"], version=saved["version"]),
+    ),
+    "model": _Saved(vars, partial(_model, ModelChanged)),
+    "candidate": _Saved(vars, partial(_model, ModelLoaded)),
+    "hooks": _Saved(partial(_each, vars), partial(_each, Hook.from_dict)),
+    "language_models": _Saved(partial(_each, vars), partial(_each, LanguageModel.from_dict)),
+    "studio": _Saved(vars, Studio.from_dict),
+    "drift": _Saved(DriftBook.plain, DriftBook),
+}
+"""The members of the ledger that `SETTINGS` keeps, by their name in both."""
+
+
+def _setting(name: str, state: str) -> Any:
+    saved = orjson.loads(state)
+    return None if saved is None else _SETTINGS[name].read(saved)
+
+
+def _read_setting(connection: Connection, name: str) -> Any:
+    state = connection.execute(select(SETTINGS.c.state).where(SETTINGS.c.name == name)).scalar()
+    return None if state is None else _setting(name, state)

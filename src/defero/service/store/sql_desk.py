@@ -1,16 +1,53 @@
-"""SqlDesk: the desk of one transaction, on a connection."""
+"""SqlDesk: the desk of one transaction, on a connection; with the idempotency keys of requests."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from defero.service.events import Entry
-from defero.service.flow.desk import Request
+from defero.service.events.entry import to_json
+from defero.service.flow.command import Request
 from defero.service.flow.team import Row
-from defero.service.store import contents, log, requests
+from defero.service.store import contents, log
 from defero.service.store.saved_views import read_cases
-from defero.service.store.tables import CASES
+from defero.service.store.tables import CASES, REQUESTS, insert_rows
 from defero.service.views.cases import CaseState
+
+KEPT_SECONDS = 7 * 86_400.0
+"""A key is forgotten after a week."""
+MOST_KEPT = 1_000_000
+"""Keys; beyond, the oldest are forgotten before their week is over."""
+_FORGOTTEN_AT_ONCE = 5_000
+
+
+def read_requests(connection: Connection, keys: Iterable[str]) -> dict[str, Request]:
+    """Return the requests of some keys that were done before."""
+    wanted = list(keys)
+    if not wanted:
+        return {}
+    query = select(REQUESTS.c.key, REQUESTS.c.digest, REQUESTS.c.cases).where(REQUESTS.c.key.in_(wanted))
+    return {key: Request(digest, tuple(json.loads(cases))) for key, digest, cases in connection.execute(query)}
+
+
+def write_requests(connection: Connection, done: Mapping[str, Request], *, now: float) -> None:
+    """Remember requests that are done now."""
+    rows = [(key, one.digest, now, to_json(one.cases)) for key, one in done.items()]
+    insert_rows(connection, REQUESTS, rows)
+
+
+def forget_requests(connection: Connection, *, now: float, most: int = MOST_KEPT) -> int:
+    """Forget some keys that are older than a week, or too many; return how many, 0 once there is nothing to forget.
+
+    A few thousand at a time: whoever writes waits for the end of this transaction.
+    """
+    n_kept = connection.execute(select(func.count()).select_from(REQUESTS)).scalar() or 0
+    oldest = select(REQUESTS.c.key).order_by(REQUESTS.c.at)
+    too_many = oldest.limit(min(_FORGOTTEN_AT_ONCE, max(0, n_kept - most)))
+    expired = oldest.where(REQUESTS.c.at < now - KEPT_SECONDS).limit(_FORGOTTEN_AT_ONCE)
+    keys = [row[0] for query in (too_many, expired) for row in connection.execute(query)]
+    return connection.execute(delete(REQUESTS).where(REQUESTS.c.key.in_(set(keys)))).rowcount if keys else 0
+
 
 _AT_ONCE = 1_000
 
@@ -32,7 +69,7 @@ class SqlDesk:
         self, connection: Connection, *, now: float, keys: Iterable[str] = (), names: dict[str, str] | None = None
     ) -> None:
         self.connection, self.now = connection, now
-        self._requests = requests.read_requests(connection, keys)
+        self._requests = read_requests(connection, keys)
         self._new_requests: dict[str, Request] = {}
         self._contents: dict[str, tuple[str | None, Row]] = {}
         self._notes: list[tuple[int, str, str]] = []
@@ -118,4 +155,4 @@ class SqlDesk:
         """Write what was kept."""
         contents.write_contents(self.connection, self._contents)
         contents.write_notes(self.connection, self._notes)
-        requests.write_requests(self.connection, self._new_requests, now=self.now)
+        write_requests(self.connection, self._new_requests, now=self.now)

@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from defero.service.flow.command import Command, Round, do_all
-from defero.service.flow.models import Shelf
 from defero.service.flow.team import Team
+from defero.service.flow.terms import Shelf
 from defero.service.problems import InDoubt, Problem
 from defero.service.store import log
 from defero.service.store.database import Database

@@ -1,7 +1,7 @@
 """CaseState: where a case stands, from the entries about it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from defero.service.events import (
@@ -18,23 +18,12 @@ from defero.service.events import (
     Received,
     Settled,
     Skipped,
+    StepTaken,
     TimedOut,
     Undone,
 )
 
-
-@dataclass(frozen=True)
-class Step:
-    """The last step of a case: why somebody is asked, or why it is answered."""
-
-    label: Label
-    p_right: float
-    answer_cost: float
-    expected_cost: float
-    reason: str
-    model: str
-    policy: int
-    shift: float = 0.0
+_STEP = tuple(one.name for one in fields(StepTaken))
 
 
 @dataclass(frozen=True)
@@ -65,8 +54,8 @@ class CaseState:
         Those that count.
     uncounted : pairs of person and label
         Those that came after the case was settled.
-    step : Step, optional
-        The last one.
+    step : StepTaken, optional
+        The last one: why somebody is asked, or why it is answered.
     settled_at : float, optional
     observed : str, optional
         Who would have been asked, where the policy observes only.
@@ -88,7 +77,7 @@ class CaseState:
     shifts: tuple[float, ...] = ()
     answers: tuple[tuple[str, Label], ...] = ()
     uncounted: tuple[tuple[str, Label], ...] = ()
-    step: Step | None = None
+    step: StepTaken | None = None
     settled_at: float | None = None
     observed: str | None = None
     outcome: Label | None = None
@@ -117,7 +106,7 @@ class CaseState:
         """Rebuild what `to_dict` gave, also after JSON has turned tuples into lists."""
         pairs = {name: tuple((who, label) for who, label in values[name]) for name in ("answers", "uncounted")}
         lists = {name: tuple(values[name]) for name in ("was_asked", "promised", "shifts")}
-        step = None if values["step"] is None else Step(**values["step"])
+        step = None if values["step"] is None else StepTaken(**values["step"])
         return cls(**{**values, **pairs, **lists, "step": step})
 
 
@@ -187,17 +176,11 @@ def _undone(state: CaseState, fact: Undone) -> CaseState:
     return _changed(opened, asked=fact.person, asked_at=fact.asked_at, due=fact.due)
 
 
-def _step(fact: Asked | Settled | Observed) -> Step:
-    return Step(
-        fact.label,
-        fact.p_right,
-        fact.answer_cost,
-        fact.expected_cost,
-        fact.reason,
-        fact.model,
-        fact.policy,
-        fact.shift,
-    )
+def _step(fact: StepTaken) -> StepTaken:
+    """Return what a question or an answer has of the step alone; made as in `_changed`, for the same reason."""
+    step, values = object.__new__(StepTaken), vars(fact)
+    vars(step).update({name: values[name] for name in _STEP})
+    return step
 
 
 def _changed(state: CaseState, **changes: Any) -> CaseState:

@@ -110,22 +110,11 @@ def ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def total(counts: Counts, days: Period, name: str, person: str = TEAM) -> int:
-    """Return a count of a person, or of the team, over some days."""
-    return sum(
-        amount for (day, who, what), amount in counts.items() if what == name and who == person and days.holds(day)
-    )
-
-
 def flow(counts: Counts, days: Period) -> Flow:
     """Return what happened in some days."""
-    names = {one.name for one in fields(Flow)}
-    sums: dict[str, float] = dict.fromkeys(names, 0)
-    for (day, person, name), amount in counts.items():
-        if person == TEAM and name in names and days.holds(day):
-            sums[name] += amount
-    whole = {name: int(amount) for name, amount in sums.items() if name not in ("fees", "promised_judged")}
-    return Flow(**whole, fees=sums["fees"] / MILLION, promised_judged=sums["promised_judged"] / MILLION)
+    sums = sums_of(counts, days)
+    whole = {one.name: sums.get(one.name, 0) for one in fields(Flow) if one.name not in ("fees", "promised_judged")}
+    return Flow(**whole, fees=sums.get("fees", 0) / MILLION, promised_judged=sums.get("promised_judged", 0) / MILLION)
 
 
 def flow_by_day(counts: Counts, days: Period) -> list[tuple[str, Flow]]:

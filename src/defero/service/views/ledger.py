@@ -29,17 +29,12 @@ from defero.service.events import (
 )
 from defero.service.views import cases as case_view
 from defero.service.views import drift as drift_view
-from defero.service.views import hooks as hook_view
-from defero.service.views import language_models as language_model_view
 from defero.service.views import people as people_view
-from defero.service.views import studio as studio_view
 from defero.service.views.cases import CaseState
+from defero.service.views.connections import Hook, LanguageModel, Studio, apply_call, apply_hook, apply_studio
 from defero.service.views.drift import DriftBook, judged
-from defero.service.views.hooks import Hook
-from defero.service.views.language_models import LanguageModel
 from defero.service.views.people import Person
 from defero.service.views.policy import Policy
-from defero.service.views.studio import Studio
 from defero.service.views.tallies import Tally, day_of, tallies
 
 
@@ -135,19 +130,19 @@ class Ledger:
             self.model, self.candidate = fact, None
             self.touched_settings |= {"model", "candidate", "drift"}
         elif isinstance(fact, HookChanged | HookSent | HookFailed):
-            self.hooks = hook_view.apply(self.hooks, entry)
+            self.hooks = apply_hook(self.hooks, entry)
             self.touched_settings.add("hooks")
         elif isinstance(fact, LanguageModelSet):
             self._call(entry)
         elif isinstance(fact, StudioChanged | StudioReady | StudioFailed | StudioReached):
-            self.studio = studio_view.apply(self.studio, entry)
+            self.studio = apply_studio(self.studio, entry)
             self.touched_settings.add("studio")
         elif isinstance(fact, DriftRaised | DriftActed):
             drift_view.apply(self.drift, fact)
             self.touched_settings.add("drift")
 
     def _call(self, entry: Entry) -> None:
-        self.language_models = language_model_view.apply(self.language_models, entry)
+        self.language_models = apply_call(self.language_models, entry)
         self.touched_settings.add("language_models")
 
     def following(self, now: float) -> "Ledger | None":

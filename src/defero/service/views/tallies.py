@@ -1,10 +1,11 @@
 """Tallies: counts by day and person, each entry adding a few whole numbers.
 
-Probabilities and fees are counted in millionths, waiting times in milliseconds: whole numbers add up to the same in
-any order, so that rebuilt figures are equal to the last digit.
+Probabilities and fees are counted in millionths, waiting times in milliseconds and by length: whole numbers add up to
+the same in any order, so that rebuilt figures are equal to the last digit.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -25,9 +26,65 @@ from defero.service.events import (
     Undone,
 )
 from defero.service.views.cases import CaseState
-from defero.service.views.heard import judged_by_heard
-from defero.service.views.kept import MILLION
-from defero.service.views.waiting_times import timed_names
+from defero.service.views.kept import MILLION, judged_by_heard
+
+LENGTHS = (60, 600, 3_600, 28_800, 86_400)
+"""Seconds up to which a time counts in a bucket; longer ones have a bucket of their own."""
+LONGER = "longer"
+
+
+@dataclass(frozen=True)
+class Waited:
+    """Lengths of time.
+
+    Attributes
+    ----------
+    n : int
+    mean : float, optional
+        Seconds.
+    within : (seconds, share) pairs
+        Share that took at most so long, for each of `LENGTHS`.
+    """
+
+    n: int
+    mean: float | None
+    within: tuple[tuple[int, float | None], ...]
+
+
+def bucket_of(seconds: float) -> str:
+    """Return the name of a bucket.
+
+    >>> bucket_of(0.2), bucket_of(60.0), bucket_of(61.0), bucket_of(1e6)
+    ('60', '60', '600', 'longer')
+    """
+    return next((str(length) for length in LENGTHS if seconds <= length), LONGER)
+
+
+def timed_names(name: str, seconds: float) -> Iterator[tuple[str, int]]:
+    """Yield the tallies of a length of time: milliseconds, and one in its bucket.
+
+    >>> list(timed_names("waited", 1.5))
+    [('waited', 1500), ('waited_60', 1)]
+    """
+    yield name, round(1000 * seconds)
+    yield f"{name}_{bucket_of(seconds)}", 1
+
+
+def waited(sums: Iterable[Mapping[str, int]], name: str) -> Waited:
+    """Return the lengths of some people's times, from their sums by name of the tally.
+
+    >>> waited([{"waited": 3000, "waited_60": 2}, {"waited": 90_000, "waited_600": 1}], "waited").within[:2]
+    ((60, 0.66...), (600, 1.0))
+    """
+    sums = list(sums)
+    counts = {key: sum(one.get(f"{name}_{key}", 0) for one in sums) for key in (*map(str, LENGTHS), LONGER)}
+    n, total = sum(counts.values()), sum(one.get(name, 0) for one in sums) / 1000
+    up_to, within = 0, []
+    for length in LENGTHS:
+        up_to += counts[str(length)]
+        within.append((length, up_to / n if n else None))
+    return Waited(n, total / n if n else None, tuple(within))
+
 
 Tally = tuple[str, str, str]
 """Day, person ("" for the whole team), and what is counted."""
@@ -54,11 +111,11 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
 
     Of the team: received, unusual, asked, observed (would have been asked), fees, settled, settled_alone (nobody was
     heard), promised (P(right) of settled cases), outcomes, right, promised_judged (P(right) of those with
-    an outcome), each of the last three also by how many were heard, see `defero.service.views.heard`; turnaround (from
+    an outcome), each of the last three also by how many were heard, see `defero.service.views.kept`; turnaround (from
     case to answer where somebody was heard).
     Of a person: asked, answered, uncounted, skipped, timed_out, waited (from question to answer), judged (answers whose
     outcome is known), right, promised (P(right) of these).
-    Waited and turnaround are also counted by length, see `defero.service.views.waiting_times`.
+    Waited and turnaround are also counted by length, see `LENGTHS`.
     Of a language model, and of the team: calls, calls_failed, paid (prices of calls), called_for (from request to
     reply).
     """
@@ -76,9 +133,7 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
             for who in (TEAM, fact.person):
                 yield (day, who, "observed"), 1
         case Compared():
-            for name, counts in (("", True), ("_same_label", fact.same_label), ("_same_step", fact.same_step)):
-                yield (day, TEAM, f"compared{name}"), int(counts)
-            yield (day, TEAM, "compared_asks"), int(fact.asks is not None)
+            yield from _compared(day, fact)
         case Answered():
             yield (day, fact.person, "answered" if fact.counted else "uncounted"), 1
             if before is not None and before.asked == fact.person and before.asked_at is not None:
@@ -103,6 +158,13 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
                 yield from timed(day, TEAM, "turnaround", entry.at - before.received_at)
         case Outcome() if before is not None:
             yield from _judged(day, before, fact)
+
+
+def _compared(day: str, fact: Compared) -> Iterator[tuple[Tally, int]]:
+    yield (day, TEAM, "compared"), 1
+    yield (day, TEAM, "compared_same_label"), int(fact.same_label)
+    yield (day, TEAM, "compared_same_step"), int(fact.same_step)
+    yield (day, TEAM, "compared_asks"), int(fact.asks is not None)
 
 
 def _taken_back(day: str, before: CaseState, fact: Undone) -> Iterator[tuple[Tally, int]]:

@@ -9,10 +9,9 @@ from defero.data.case_file import Cases
 from defero.decisions.terms import Terms
 from defero.router import FitFacts, Router
 from defero.router.facts import AnsweringFacts, ControlFacts
-from defero.study.fitting.answering import answering_in
 from defero.study.fitting.choices import FitChoices
 from defero.study.fitting.notes import few_groups, notes_on
-from defero.study.fitting.shared_answers import shared_in
+from defero.study.fitting.shared_answers import answering_in, shared_in
 from defero.study.judging.fresh_cases import seen_groups, seen_keys
 from defero.study.money.given import TeamTerms, unpayable
 

@@ -1,20 +1,28 @@
-"""Experts who make the same mistakes, in all the answers of the table of `Study.fit`.
+"""What the answers of the table of `Study.fit` show: experts who make the same mistakes, answers not given at random.
 
 A crowd shares few answers among the held-out cases alone. No model is judged here, so every part of the table counts.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from defero.answering import check_answering
 from defero.core import ExpertTable
 from defero.core.checks.arrays import FloatArray
+from defero.core.errors import Argument, Message
 from defero.core.labels import MISSING
 from defero.data.case_file import Cases
+from defero.data.recipes.pictures import PictureRecipe
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.metrics import shared_errors
 from defero.metrics.shared_errors import SharedErrors
 from defero.router import Router
-from defero.router.facts import SharedErrorFacts
+from defero.router.facts import AnsweringFacts, SharedErrorFacts
+
+if TYPE_CHECKING:
+    from defero.core import ExpertTable
+    from defero.estimators.training_data import AnswerWeights
 
 MOST_CELLS = 20_000_000
 """Of a larger table as many cases are looked at, drawn among those that two experts answered."""
@@ -67,18 +75,85 @@ def _shared(table: ExpertTable) -> SharedErrors:
     if len(table) > most:
         rows = np.flatnonzero(table.answered > 1)
         table = table.take(np.sort(np.random.default_rng(0).permutation(rows)[:most]))
-    given = table.answer_idx
-    shares = _class_shares(given, table.label_idx, n_classes=table.n_classes)
-    return shared_errors(given, table.label_idx, shares, expert_names=table.expert_names)
+    answer_idx = table.answer_idx
+    shares = _class_shares(answer_idx, table.label_idx, n_classes=table.n_classes)
+    return shared_errors(answer_idx, table.label_idx, shares, expert_names=table.expert_names)
 
 
-def _class_shares(given: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, n_classes: int) -> FloatArray:
+def _class_shares(answer_idx: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, n_classes: int) -> FloatArray:
     """Return P(expert j is right) by the true class of each item, (n, J): shares shrunk toward each expert's own."""
-    answered, right = given != MISSING, given == labels[:, None]
+    answered, right = answer_idx != MISSING, answer_idx == labels[:, None]
     own = (right.sum(axis=0) + 1) / (answered.sum(axis=0) + 2)
-    shares = np.empty((n_classes, given.shape[1]))
+    shares = np.empty((n_classes, answer_idx.shape[1]))
     for k in range(n_classes):
         rows = labels == k
         shares[k] = (right[rows].sum(axis=0) + _DRAWN * own) / (answered[rows].sum(axis=0) + _DRAWN)
     share_of_label: FloatArray = shares[labels]
     return share_of_label
+
+
+def answering_in(
+    learn: "ExpertTable",
+    cases: Cases,
+    router: Router,
+    *,
+    text_features: Any,
+    groups: Any,
+    weights: "AnswerWeights | None",
+) -> AnsweringFacts | None:
+    """Check the cases to learn from; None where it cannot be asked.
+
+    A label that is a majority of the same answers leans to what its voters say, and seems to depend on who they were.
+
+    Parameters
+    ----------
+    learn : ExpertTable of n cases
+    cases : Cases
+    router : Router
+        Learned from them.
+    text_features : (n, d), optional
+        Their features, where texts were summed up in scores.
+    groups : (n,), optional
+        Rows that belong together.
+    weights : str, optional
+        What the answers were weighted by.
+    """
+    if not learn.n_experts or cases.n_majority:
+        return None
+    item_idx, expert_idx, _ = learn.coded.triplets()
+    check = check_answering(
+        item_idx,
+        expert_idx,
+        learn.label_idx,
+        _matrix(learn, cases, router, groups=groups) if text_features is None else text_features,
+        n_classes=learn.n_classes,
+        n_experts=learn.n_experts,
+        expert_names=learn.expert_names,
+        classes=learn.classes.tolist(),
+    )
+    sentences: tuple[Message, ...] = ()
+    if check.depends_on_label or check.depends_on_features:
+        sentences = tuple(Message(sentence) for sentence in check.describe(weighted=weights))
+    if sentences and weights is not None:
+        sentences = (*sentences, Message("This model was fitted with ", Argument("answer_weights", weights), "."))
+    return AnsweringFacts(check.depends_on_label, check.depends_on_features, sentences)
+
+
+def _matrix(learn: "ExpertTable", cases: Cases, router: Router, *, groups: Any) -> Any:
+    """Return the numbers that the heads read; of texts, scores that were learned without the text itself."""
+    from defero.data.recipes.read_texts import read_texts
+    from defero.estimators.training_data import group_numbers
+
+    if isinstance(router.recipe, PictureRecipe):
+        return np.empty((len(learn), 0))
+    if not cases.file.text:
+        return router.features(learn.features)
+    matrix, _ = read_texts(
+        FeatureRecipe.learn(learn.features, text=cases.file.text, encoder=cases.file.encoder),
+        learn.features,
+        learn.label_idx,
+        n_classes=learn.n_classes,
+        weight=np.ones(len(learn)),
+        groups=None if groups is None else group_numbers(groups, n_items=len(learn)),
+    )
+    return matrix

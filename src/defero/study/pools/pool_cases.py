@@ -1,5 +1,9 @@
-"""PoolCases: a table of items with the scores of a pool's members."""
+"""PoolCases: a table of items with the scores of a pool's members.
 
+Columns that are known only after a call (scores of others, prices, tokens) would leak as features: a note names them.
+"""
+
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,16 +12,69 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.core.errors import Argument, InputError, TableError
-from defero.core.wording import count_of
+from defero.core.errors import Argument, InputError, Message, TableError
+from defero.core.wording import count_of, join_names
 from defero.data.case_file import Table, TableSource
 from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
 from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import no_such_column, numbers
-from defero.data.tables.roles import feature_columns, split_like
-from defero.data.tables.write import write_decisions
-from defero.study.bad_rows import STOP, BadRows, FindBad, are_skipped, list_of_bad_rows
-from defero.study.pools.late_columns import late_columns, late_note
+from defero.data.tables.wide import feature_columns, split_like
+from defero.study.bad_rows import STOP, BadRows, FindBad, are_skipped
+from defero.study.sifting import list_bad_rows
+
+_PRICE = re.compile(r"(^|[_\s.-])(prices?|costs?|fees?|dollars|usd)$", re.IGNORECASE)
+_CALL = re.compile(r"(tokens?_out|out(put)?_tokens?|completion_tokens?|(^|[_\s.-])latency)(_(s|ms))?$", re.IGNORECASE)
+SCORES, PRICES, CALLS = "scores", "prices", "figures of a call"
+
+
+def late_columns(frame: pd.DataFrame, features: Sequence[str], *, fees: Sequence[str]) -> dict[str, list[str]]:
+    """Return the feature columns that look as if they were known only after a call, by what they look like.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    features : names
+    fees : names
+        Columns of prices; a copy of one is a price too.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"words": [5, 9, 7], "gpt": [1, 0, 1], "gpt_price": [0.1, 0.2, 0.1]})
+    >>> late_columns(frame, ["words", "gpt", "gpt_price"], fees=[])
+    {'scores': ['gpt'], 'prices': ['gpt_price']}
+    """
+    paid = [numbers(frame[name])[0] for name in fees if name in frame.columns]
+    kinds: dict[str, list[str]] = {}
+    for name in features:
+        values, wrong = numbers(frame[name])
+        seen = values[np.isfinite(values)]
+        if wrong.any() or not seen.size:
+            continue
+        if _PRICE.search(name) or any(np.array_equal(values, price, equal_nan=True) for price in paid):
+            kinds.setdefault(PRICES, []).append(name)
+        elif _CALL.search(name):
+            kinds.setdefault(CALLS, []).append(name)
+        elif ((seen >= 0) & (seen <= 1)).all() and np.ptp(seen) > 0:
+            has_gaps, right_or_wrong = len(seen) < len(values), np.isin(seen, (0, 1)).all()
+            if has_gaps or right_or_wrong:
+                kinds.setdefault(SCORES, []).append(name)
+    return kinds
+
+
+def late_note(kinds: dict[str, list[str]]) -> list[str]:
+    """Return the caution on such columns; none where there are none."""
+    if not kinds:
+        return []
+    what = "; ".join(f"{join_names(names)} may be {kind}" for kind, names in kinds.items())
+    return [
+        Message(
+            f"features that may be known only after a call: {what}. A feature must be known before a member is asked, "
+            "and `route` will need it. Where these are not, name the features with ",
+            Argument("features"),
+            " and leave them out.",
+        )
+    ]
+
 
 PRICE_ROLE = "the price"
 NOT_A_SCORE = "is no score; a score is a number from 0 to 1, the word right or wrong, or blank"
@@ -147,11 +204,7 @@ def _without_bad_rows(
         raise bad.cells.error(source.name, can_skip=find_bad is not None) from None
     if not bad.cells:
         return frame, []
-    listed = None if source.path is None else list_of_bad_rows(source.path)
-    if listed is not None:
-        with write_decisions(listed) as rows:
-            rows.write(bad.all_rows())
-    return good[0], [bad.cells.note(listed)]
+    return good[0], list_bad_rows(bad, source.path)
 
 
 def _bad_scores(frame: pd.DataFrame, name: str, source: TableSource) -> list[BadCell]:

@@ -1,13 +1,20 @@
-"""PoolEvaluation: a pool on items that it has not seen, in figures and in sentences."""
+"""PoolEvaluation: a pool on items that it has not seen, in figures, in sentences, and as a page."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from defero.core.display import Preformatted
 from defero.core.wording import count_of, money, signed_money
+from defero.data.model_folder import library_versions
+from defero.data.recipes.columns import CategoricalColumn
+from defero.data.tables.cells import texts
+from defero.data.tables.write import write_whole
 from defero.pools.record import PoolRecord
+from defero.pools.router import PoolRouter
 from defero.study.pools.pool_cases import PoolCases
 
 
@@ -112,3 +119,26 @@ class PoolEvaluation(Preformatted):
         size = max(abs(gain), abs(low), abs(high)) if np.isfinite(low) else abs(gain)
         ends = "" if np.isnan(low) else f" [{signed_money(low, like=size)}, {signed_money(high, like=size)}]"
         return f"{sentence} The pool minus the best single member by score, net: {signed_money(gain, like=size)}{ends}."
+
+
+def write_pool_page(evaluation: PoolEvaluation, router: PoolRouter, out: Path, *, command: str) -> None:
+    """Write the page, whole or not at all."""
+    from defero.report.pool_page import pool_page
+
+    columns = () if router.recipe is None else router.recipe.columns
+    kinds = {
+        column.name: [cell or "blank" for cell in texts(evaluation.cases.frame[column.name])]
+        for column in columns
+        if isinstance(column, CategoricalColumn)
+    }
+    facts = {
+        "Model": evaluation.model,
+        "Table": f"{evaluation.table}, {evaluation.rows:,} rows with scores, {evaluation.seen_by_fit:,} of them "
+        "left out as the pool was fitted on them",
+        "Learner": str(router.facts.get("learner", "")),
+        "Made": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        "Versions": ", ".join(f"{name} {version}" for name, version in library_versions().items()),
+        "Command": command,
+    }
+    page = pool_page(evaluation.record, kinds, facts, notes=evaluation.notes)
+    write_whole(out, page.encode("utf-8"))

@@ -57,13 +57,13 @@ def member_fees(
             ".",
             argument="fees",
         )
-    given = {
+    by_member = {
         name: fees.get(name, earlier.get(name, fees.get("all", 0.0))) for name in expert_names if name not in missing
     }
-    for name, fee in given.items():
+    for name, fee in by_member.items():
         if not isinstance(fee, str) and not (np.isfinite(fee) and fee >= 0):
             raise InputError(f": {name} must cost a finite amount of at least 0, got {fee:g}.", argument="fees")
-    return given
+    return by_member
 
 
 def fee_columns(fees: Fees | None) -> list[str]:
@@ -72,7 +72,7 @@ def fee_columns(fees: Fees | None) -> list[str]:
 
 
 def usable_fees(
-    given: MemberFees | None, fees: Fees | None, columns: Sequence[str]
+    by_member: MemberFees | None, fees: Fees | None, columns: Sequence[str]
 ) -> tuple[MemberFees | None, list[str]]:
     """Return the fees that a table has, and a note on those that are learned prices instead.
 
@@ -80,23 +80,23 @@ def usable_fees(
 
     Parameters
     ----------
-    given : fees of the members
+    by_member : fees of the members
     fees : fees, optional
         As somebody gave them, now.
     columns : names
         Of the table.
     """
-    if given is None:
+    if by_member is None:
         return None, []
     named = set(fee_columns(fees))
     missing = {
         name: column
-        for name, column in ((name, fee.removeprefix("@")) for name, fee in given.items() if isinstance(fee, str))
+        for name, column in ((name, fee.removeprefix("@")) for name, fee in by_member.items() if isinstance(fee, str))
         if column not in columns and column not in named
     }
     if not missing:
-        return given, []
-    usable = {name: fee for name, fee in given.items() if name not in missing}
+        return by_member, []
+    usable = {name: fee for name, fee in by_member.items() if name not in missing}
     who = "all members" if not usable else join_names(missing)
     absent = join_names(dict.fromkeys(missing.values()))
     note = f"no column {absent} with prices: expected prices of {who}, learned in fit, are used."

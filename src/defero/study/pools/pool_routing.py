@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,8 @@ from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names, money
 from defero.data.case_file import Table, TableSource
 from defero.data.exports.export import TABLE
-from defero.data.tables.bad_cells import BadCell, BadCells
+from defero.data.tables.bad_cells import BadCell
 from defero.data.tables.cells import no_such_column
-from defero.data.tables.read import read_frame
 from defero.pools.choosing import RouteRule
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
@@ -26,7 +24,7 @@ from defero.study.absent import present_members
 from defero.study.bad_rows import BadRows, are_skipped
 from defero.study.pools.pool_fees import Fees, bad_prices, prices_of, usable_fees
 from defero.study.routing.identity import run_identity
-from defero.study.routing.routed import decisions_html
+from defero.study.routing.routed import RoutedFile
 from defero.study.routing.sinks import sink_to
 
 if TYPE_CHECKING:
@@ -34,13 +32,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class PoolRouting:
+class PoolRouting(RoutedFile):
     """What was decided for the items of a file.
 
     Attributes
     ----------
-    out : Path or None
-    expert_names : J names
+    out, expert_names, decisions, bad_rows, bad_list
+        As in `RoutedFile`.
     load : Counter
         How many items each member gets; under "" those that nobody gets.
     score, price : float
@@ -48,36 +46,16 @@ class PoolRouting:
     below_floor : int
         How many items have no member whose expected score reaches the floor.
     notes : sentences
-    decisions : DataFrame, optional
-        The decisions, where there is no file.
-    bad_rows, bad_list
-        As in `Routing`.
     """
 
-    out: Path | None
-    expert_names: tuple[str, ...]
-    load: Counter[str] = field(default_factory=Counter)
     score: float = 0.0
     price: float = 0.0
     below_floor: int = 0
     notes: list[str] = field(default_factory=list)
-    decisions: pd.DataFrame | None = None
-    bad_rows: BadCells | None = None
-    bad_list: Path | pd.DataFrame | None = None
-
-    @property
-    def rows(self) -> int:
-        """How many items were decided."""
-        return self.load.total()
 
     def __repr__(self) -> str:
         loads = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
         return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(loads, most=6)}); to_frame() has them."
-
-    def _repr_html_(self) -> str:
-        # Decisions in a file may be larger than memory: these are not read for a display.
-        html = "" if self.decisions is None else decisions_html(self.decisions)
-        return f"<p>{escape(repr(self))}</p>{html}"
 
     def state(self) -> dict[str, Any]:
         """Return the counts so far as plain values; `go_on` takes them."""
@@ -89,10 +67,6 @@ class PoolRouting:
         self.load, self.score, self.price = Counter(state["load"]), state["score"], state["price"]
         self.below_floor = state.get("below_floor", 0)
         self.notes.append(f"{count_of(self.rows, 'decision')} had been made by an earlier run that was stopped.")
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the decisions, a row for each item."""
-        return self.decisions if self.decisions is not None else read_frame(str(self.out))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero route --json` prints."""
@@ -165,19 +139,19 @@ def route_pool(
     columns = source.columns()
     key = _key(router, key, columns, source=source.name)
     available = present_members(absent, router.expert_names)
-    given, routing = study.fees(fees), PoolRouting(out, router.expert_names)
-    given, notes = usable_fees(given, fees, columns)
+    by_member, routing = study.fees(fees), PoolRouting(out, router.expert_names)
+    by_member, notes = usable_fees(by_member, fees, columns)
     routing.notes += notes
     limited = budget is not None or capacity is not None
     trade_off = _trade_off(study, error_cost, fees, {"budget": budget, "floor": floor})
     rule: dict[str, Any] = {"trade_off": trade_off, "floor": floor, "available": available}
     where = {"source": source.name, "first_row": source.first_row}
-    bad = _bad_rows(router, given, source, skip=are_skipped(bad_rows))
+    bad = _bad_rows(router, by_member, source, skip=are_skipped(bad_rows))
     rule |= {"budget": budget, "capacity": capacity}
-    options = {"rule": rule, "fees": given, "key": key, "bad_rows": bad_rows, "blank": source.blanks.values}
+    options = {"rule": rule, "fees": by_member, "key": key, "bad_rows": bad_rows, "blank": source.blanks.values}
     with sink_to(out, routing, bad, file_format=TABLE, identity=_identity(router, source, options, limited)) as sink:
         pieces = bad.good(_pieces(router, source, key, bad))
-        for piece, features, decision in (_whole if limited else _each)(router, pieces, given, rule, where):
+        for piece, features, decision in (_whole if limited else _each)(router, pieces, by_member, rule, where):
             _count(routing, decision)
             sink.put(_columns(router, piece, features, decision, key=key, first_row=source.first_row))
             if progress is not None:
@@ -201,15 +175,15 @@ def _trade_off(
     study: "PoolStudy", error_cost: float | None, fees: Fees | None, limits: dict[str, float | None]
 ) -> float | None:
     """Return the trade-off; None where a limit decides instead. A trade-off and a limit together are refused."""
-    given = [name for name, value in limits.items() if value is not None]
-    if given and error_cost is not None:
+    limited_by = [name for name, value in limits.items() if value is not None]
+    if limited_by and error_cost is not None:
         raise InputError(
             "and ",
-            Argument(given[0]),
+            Argument(limited_by[0]),
             " are two rules for the same choice; pass one of them.",
             argument="error_cost",
         )
-    return None if given else study.trade_off(error_cost, fees)
+    return None if limited_by else study.trade_off(error_cost, fees)
 
 
 def _bad_rows(router: PoolRouter, fees: Any, source: TableSource, *, skip: bool) -> BadRows:

@@ -19,7 +19,7 @@ from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.tables.bad_cells import BadCell
 from defero.data.tables.blank_cells import BlankCells
-from defero.data.tables.roles import part_named
+from defero.data.tables.wide import part_named
 from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
 from defero.pools.record import judge_pool
 from defero.pools.router import PoolRouter
@@ -123,9 +123,9 @@ class PoolStudy(Preformatted):
         # The names of the members first: a typo in them would make every fee one of an unknown member.
         blanks = BlankCells.of(blank).without(key)
         cases = read_pool(table, expert_names=expert_names, features=features, text=texts, apart=apart, blanks=blanks)
-        given = member_fees(fees, cases.expert_names)
+        by_member = member_fees(fees, cases.expert_names)
         train, test = _parts(cases, text=texts, groups=groups, split=split, test_share=test_share, seed=random_state)
-        prices = prices_of(given, cases.frame, cases.expert_names, source=cases.source, first_row=cases.first_row)
+        prices = prices_of(by_member, cases.frame, cases.expert_names, source=cases.source, first_row=cases.first_row)
         pool = ExpertPool(model, text=list(texts), text_encoder=text_encoder, random_state=random_state)
         pool.fit(
             cases.items.iloc[train],
@@ -135,13 +135,13 @@ class PoolStudy(Preformatted):
             expert_names=cases.expert_names,
             groups=None if groups is None else cases.frame[groups].astype(str).to_numpy()[train],
             facts={
-                **{"fees": given, "error_cost": error_cost, "key": key, "groups": groups, "split": split},
+                **{"fees": by_member, "error_cost": error_cost, "key": key, "groups": groups, "split": split},
                 "blank": list(blanks.values),
             },
         )
         study = cls(pool.router_, test=_take(cases, test), n_train=len(train))
         study.notes += [*cases.notes, *pool.notes_]
-        if given is not None and error_cost is None:
+        if by_member is not None and error_cost is None:
             study.notes.append(
                 Message(
                     "prices do not count yet: items go to the highest expected score. Pass ",
@@ -193,10 +193,10 @@ class PoolStudy(Preformatted):
             What to do where rows of the table cannot be used. "stop": the error names all of them. "skip": the good
             rows are judged, and <table>.bad-rows.csv lists the others.
         """
-        given = self.fees(fees)
+        by_member = self.fees(fees)
         cases, n_seen = self.test, 0
         if table is not None:
-            apart = [(one, PRICE_ROLE) for one in dict.fromkeys(fee_columns(given))]
+            apart = [(one, PRICE_ROLE) for one in dict.fromkeys(fee_columns(by_member))]
             recipe = self.router.recipe
             used = None if recipe is None else list(recipe.inputs)
             cases = read_pool(
@@ -205,13 +205,13 @@ class PoolStudy(Preformatted):
                 features=used,
                 apart=_present(table, apart),
                 bad_rows=bad_rows,
-                find_bad=partial(self._bad_cells, fees=given, first_row=TableSource.of(table).first_row),
+                find_bad=partial(self._bad_cells, fees=by_member, first_row=TableSource.of(table).first_row),
                 blanks=self.blanks(blank),
             )
             cases, n_seen = self._fresh(cases, all_rows_new=all_rows_new)
         if cases is None:
             raise InputError("evaluate: this pool was loaded without cases; pass a table with scores.")
-        prices, notes = self.prices(cases, fees, given)
+        prices, notes = self.prices(cases, fees, by_member)
         available = present_members(absent, self.router.expert_names)
         scored = np.isfinite(cases.scores)
         keep = (scored if available is None else scored & available).any(axis=1)
@@ -250,8 +250,8 @@ class PoolStudy(Preformatted):
     def blanks(self, blank: Sequence[str] = ()) -> BlankCells:
         """Return values that mean none: those of `fit`, and these."""
         facts = self.router.facts
-        given = BlankCells.of(blank).values
-        return BlankCells(tuple(dict.fromkeys((*facts.get("blank", ()), *given)))).without(facts.get("key"))
+        values = BlankCells.of(blank).values
+        return BlankCells(tuple(dict.fromkeys((*facts.get("blank", ()), *values)))).without(facts.get("key"))
 
     def fees(self, fees: Fees | None) -> MemberFees | None:
         """Return the fees of the members: as given, else those of `fit`; members without either have learned prices."""
@@ -264,16 +264,16 @@ class PoolStudy(Preformatted):
             _check_error_cost(value, self.fees(fees) or self.router.price_known.any())
         return value
 
-    def prices(self, cases: PoolCases, fees: Fees | None, given: MemberFees | None) -> tuple[Any, list[str]]:
+    def prices(self, cases: PoolCases, fees: Fees | None, by_member: MemberFees | None) -> tuple[Any, list[str]]:
         """Return prices (n, J) of the items; where columns of `fit` are not in the table, those that are expected."""
-        usable, notes = usable_fees(given, fees, list(map(str, cases.frame.columns)))
+        usable, notes = usable_fees(by_member, fees, list(map(str, cases.frame.columns)))
         where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
         return prices_of(usable, cases.frame, cases.expert_names, **where), notes
 
     def report(self, out: str | PathLike[str], table: Table | None = None, **terms: Any) -> PoolEvaluation:
         """Write the page of an evaluation; the other arguments are those of `evaluate`, and `command`."""
         from defero.study.judging.page import check_page
-        from defero.study.pools.pool_page import write_pool_page
+        from defero.study.pools.pool_evaluation import write_pool_page
 
         command, path = terms.pop("command", ""), Path(out)
         check_page(path, model=None, tables=(table,))

@@ -51,9 +51,11 @@ class Arrivals:
     names: tuple[str, ...] | None = None
 
     def extra(self, router: Router, piece: pd.DataFrame) -> tuple[str, ...]:
-        """Return the columns of the file that the team does not know."""
+        """Return the columns of the file that the team does not know, neither as features nor in another role."""
         assert router.recipe is not None
-        return router.recipe.extra(piece if self.names is None else pd.DataFrame(columns=list(self.names)))
+        facts, frame = router.facts, piece if self.names is None else pd.DataFrame(columns=list(self.names))
+        roles = {facts.label, facts.key, facts.groups, facts.time, facts.split, *router.expert_names}
+        return tuple(name for name in router.recipe.extra(frame) if name not in roles)
 
     def good(self) -> Iterator[pd.DataFrame]:
         """Yield the rows that can be used; raises at the end where others are an error."""
@@ -75,18 +77,14 @@ def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: Te
             f"{out.name.split('.')[0]}.csv.",
         )
     if kind == TABLE:
-        texts = [*router.recipe.categorical, *(name for name in (key or facts.key,) if name is not None)]
         bad = _bad_rows(router, money, source.name, source.first_row, skip=skip)
-        names = _columns(source)
-        wanted = None if reading.answers is not None else _wanted(router, names, money, key or facts.key)
-        read = partial(_pieces, source, texts, bad.on_bad, wanted)
-        return Arrivals(read, source.name, source.first_row, facts.key, bad, names=names)
+        return _of_table(router, source, bad, money, key=key or facts.key, all_columns=reading.answers is not None)
     if source.path is None:
         raise InputError(f"{source.name}: is a DataFrame; the export of a tool is a file, so pass its path.")
     known = facts.control
-    asked = None if control is not None or known is None else Control(known.from_name, known.to_name, known.kind)
+    question = None if control is not None or known is None else Control(known.from_name, known.to_name, known.kind)
     cases = EXPORTS.find(kind).read_open(
-        source.path, key=key, control=control, known_key=facts.key, known_control=asked
+        source.path, key=key, control=control, known_key=facts.key, known_control=question
     )
     if out is not None and writes(kind, out) and takes_control(kind) and cases.control is None:
         raise InputError(
@@ -105,6 +103,18 @@ def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: Te
     bad = _bad_rows(router, money, source.name, 1, skip=skip)
     items = source.blanks.without(cases.key).apply(cases.items)
     return Arrivals(lambda _: iter([items]), source.name, 1, cases.key, bad, kind, cases)
+
+
+def _of_table(
+    router: Router, source: TableSource, bad: BadRows, money: TeamTerms, *, key: str | None, all_columns: bool
+) -> Arrivals:
+    """Open a table; columns that nobody needs are left out where that saves time, unless all are wanted."""
+    assert router.recipe is not None
+    texts = [*router.recipe.categorical, *([] if key is None else [key])]
+    names = _columns(source)
+    wanted = None if all_columns else _wanted(router, names, money, key)
+    read = partial(_pieces, source, texts, bad.on_bad, wanted)
+    return Arrivals(read, source.name, source.first_row, router.facts.key, bad, names=names)
 
 
 def _bad_rows(router: Router, money: TeamTerms, source: str, first_row: int, *, skip: bool) -> BadRows:

@@ -10,6 +10,7 @@ from typing import Any
 from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, percent
+from defero.data.tables.parquet import parquet_files
 from defero.engines import Engine, run_once
 from defero.engines.runs import run_name
 from defero.router import Router
@@ -173,15 +174,7 @@ def _parts(source: Path, target: Path) -> list[str]:
         raise InputError(f"{target}: is a file; a folder of cases is routed to a folder.", argument="out")
     if source.resolve() == target.resolve() or source.resolve() in target.resolve().parents:
         raise InputError(f"{target}: is the folder of the cases, or inside it; choose another.", argument="out")
-    hidden = (".", "_")
-    parts = [
-        path.relative_to(source).as_posix()
-        for path in sorted(source.rglob("*.parquet"))
-        if not any(piece.startswith(hidden) for piece in path.relative_to(source).parts)
-    ]
-    if not parts:
-        raise InputError(f"{source}: has no .parquet files.")
-    return parts
+    return [path.relative_to(source).as_posix() for path in parquet_files(source)]
 
 
 def _settings(source: Path, part: str) -> dict[str, Any]:

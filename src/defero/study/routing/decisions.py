@@ -12,7 +12,7 @@ from defero.core import Decision, Scores
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import Labels
 from defero.core.posterior import at
-from defero.data.tables.text_arrays import text_array, text_at
+from defero.data.tables.write import text_array, text_at
 
 Columns = dict[str, Any]
 

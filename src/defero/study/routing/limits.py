@@ -83,8 +83,8 @@ def assign_file(
         if answer_idx is None:
             parts.append(router.gains_of(features, scores, **terms))
         else:
-            heard = answer_idx[start : start + len(piece)]
-            parts.append(router.next_gains_of(features, scores, heard, **terms))
+            answers_here = answer_idx[start : start + len(piece)]
+            parts.append(router.next_gains_of(features, scores, answers_here, **terms))
         fees.append(here.fees)
         start += len(piece)
     whole = replace(
@@ -114,26 +114,27 @@ def _assign_next(
     `defer_at_most` limits the cases that anybody is asked about, so a second question about a case is not limited by
     it. Where too many new cases would be asked about, those stay that gain most.
     """
-    heard = answer_idx != MISSING
-    n_items, names = len(heard), router.expert_names
+    heard_mask = answer_idx != MISSING
+    n_items, names = len(heard_mask), router.expert_names
     lower, upper = (
-        np.maximum(most - heard.sum(axis=0), 0) for most in capacity_of(limits.by_expert(names), names, n_items=n_items)
+        np.maximum(most - heard_mask.sum(axis=0), 0)
+        for most in capacity_of(limits.by_expert(names), names, n_items=n_items)
     )
     budget = limits.budget
     if budget is not None:
         paid = fee_matrix(fees, n_items=n_items, n_experts=len(names), expert_names=names)
-        budget = max(budget - float(paid[heard].sum()), 0.0)
+        budget = max(budget - float(paid[heard_mask].sum()), 0.0)
     left: dict[str, Any] = {"capacity": list(zip(lower.tolist(), upper.tolist(), strict=True)), "budget": budget}
     batch = router.assign_gains(gains, **left, fees=fees)
     if limits.defer_at_most is None:
         return batch
     share = probability("defer_at_most", limits.defer_at_most)
-    n_new = max(int(np.floor(share * n_items + 1e-9)) - int(heard.any(axis=1).sum()), 0)
-    new = np.flatnonzero(batch.deferred & ~heard.any(axis=1))
+    n_new = max(int(np.floor(share * n_items + 1e-9)) - int(heard_mask.any(axis=1).sum()), 0)
+    new = np.flatnonzero(batch.deferred & ~heard_mask.any(axis=1))
     if len(new) <= n_new:
         return batch
     saved = (batch.answer_cost - batch.expected_cost)[new]
-    dropped = ~heard.any(axis=1)
+    dropped = ~heard_mask.any(axis=1)
     dropped[new[np.argsort(-saved, kind="stable")[:n_new]]] = False
     rest = replace(gains, gain=np.where(dropped[:, None], -np.inf, gains.gain))
     fewer = router.assign_gains(rest, **left, fees=fees)

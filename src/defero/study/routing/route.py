@@ -16,7 +16,7 @@ from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING
 from defero.core.results import Decision
 from defero.core.scores import Scores
-from defero.core.trials.ways import ASK
+from defero.core.trials.trial import ASK
 from defero.decisions.terms import Terms
 from defero.router import Router
 from defero.router.costs.under_terms import decide_under, model_labels
@@ -29,11 +29,10 @@ from defero.study.bad_rows import are_skipped
 from defero.study.money.given import Money, TeamTerms, unpayable
 from defero.study.routing.arrivals import Arrivals, arrivals_of, own_key
 from defero.study.routing.decisions import Columns, decision_columns
-from defero.study.routing.file_plan import SETTLED, FilePlan
+from defero.study.routing.file_plan import SETTLED, AnswersSoFar, FilePlan, answers_so_far
 from defero.study.routing.identity import run_identity
 from defero.study.routing.limits import FileLimits, assign_file
 from defero.study.routing.repeated_keys import repeated_sentence
-from defero.study.routing.rounds import AnswersSoFar, answers_so_far
 from defero.study.routing.routed import Routing
 from defero.study.routing.sinks import sink_to
 from defero.study.team_cases import Reading, with_folder
@@ -69,19 +68,8 @@ def route_cases(
     router = with_folder(router, reading)
     if router.recipe is None:
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its decide in Python.")
-    path = reading.source.path
-    if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
-        raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
-    if out is not None and path is not None and path.is_dir() and path.resolve() in out.resolve().parents:
-        raise InputError(Argument("out", str(out)), ": is inside the folder of the cases; choose another folder.")
+    _check_files(reading, out)
     one_of("unusual", unusual, UNUSUAL)
-    if reading.answers is None and reading.rename:
-        raise InputError(
-            Argument("rename"),
-            ": is about the answers so far, and there are none; leave it out, or pass ",
-            Argument("answers"),
-            ".",
-        )
     terms = _Terms(
         money.of_team(router.expert_names, router.classes, before=terms_of(router)),
         available_without(absent, router.expert_names),
@@ -117,6 +105,22 @@ def route_cases(
     )
     routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
     return routing
+
+
+def _check_files(reading: Reading, out: Path | None) -> None:
+    """Refuse decisions that would replace the cases, and spellings of answers where there are none."""
+    path = reading.source.path
+    if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
+        raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
+    if out is not None and path is not None and path.is_dir() and path.resolve() in out.resolve().parents:
+        raise InputError(Argument("out", str(out)), ": is inside the folder of the cases; choose another folder.")
+    if reading.answers is None and reading.rename:
+        raise InputError(
+            Argument("rename"),
+            ": is about the answers so far, and there are none; leave it out, or pass ",
+            Argument("answers"),
+            ".",
+        )
 
 
 def _identity(
@@ -272,15 +276,13 @@ def _decided(
         steps = plan.steps(rows, router, features, scores, fees=fees, cost_matrix=matrix, available=terms.available)
         columns, expert = steps.columns(columns, router.expert_names), steps.ask
         n_settled = int(steps.settled.sum())
-    asked = np.bincount(expert + 1, minlength=len(router.expert_names) + 1).tolist()
-    routing.load.update(dict(zip(("model", *router.expert_names), asked, strict=True)))
+    n_each = np.bincount(expert + 1, minlength=len(router.expert_names) + 1).tolist()
+    routing.load.update(dict(zip(("model", *router.expert_names), n_each, strict=True)))
     if plan is not None and plan.so_far is not None:
         routing.load.subtract({"model": n_settled, SETTLED: -n_settled})
     routing.unusual += 0 if unusual is None else int((unusual != "").sum())
     routing.remarks.update(router.recipe.remarks(piece))
-    facts = router.facts
-    ours = {facts.label, facts.key, facts.groups, facts.time, facts.split, key, *router.expert_names}
-    routing.ignored_columns = tuple(name for name in arrivals.extra(router, piece) if name not in ours)
+    routing.ignored_columns = tuple(name for name in arrivals.extra(router, piece) if name != key)
     return {"case": piece[key].tolist() if key else np.asarray(piece.index + arrivals.first_row), **columns}
 
 

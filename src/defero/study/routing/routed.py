@@ -28,14 +28,54 @@ def decisions_html(decisions: pd.DataFrame) -> str:
 
 
 @dataclass(eq=False, repr=False)
-class Routing:
-    """What was decided for the cases of a file.
+class RoutedFile:
+    """What is known of the decisions for a file, of a team or of a pool.
 
     Attributes
     ----------
     out : Path or None
         The file of decisions.
     expert_names : J names
+    load : Counter
+        How many cases each decider gets.
+    decisions : DataFrame, optional
+        The decisions, where there is no file.
+    bad_rows : BadCells or None
+        The rows that were left out, counted by kind; None where bad rows are an error.
+    bad_list : Path, DataFrame or None
+        The list of these rows: row, column, value, why.
+    """
+
+    out: Path | None
+    expert_names: tuple[str, ...]
+    load: Counter[str] = field(default_factory=Counter)
+    decisions: pd.DataFrame | None = field(default=None, kw_only=True)
+    bad_rows: BadCells | None = field(default=None, kw_only=True)
+    bad_list: Path | pd.DataFrame | None = field(default=None, kw_only=True)
+
+    @property
+    def rows(self) -> int:
+        """How many cases were decided."""
+        return self.load.total()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the decisions, a row for each case; those in a file are read from it."""
+        return self.decisions if self.decisions is not None else read_frame(str(self.out))
+
+    def _repr_html_(self) -> str:
+        # Decisions in a file may be larger than memory: these are not read for a display.
+        shown = "" if self.decisions is None else decisions_html(self.decisions)
+        return f"<p>{escape(repr(self))}</p>{shown}"
+
+
+@dataclass(eq=False, repr=False)
+class Routing(RoutedFile):
+    """What was decided for the cases of a file.
+
+    Attributes
+    ----------
+    out, expert_names, decisions, bad_rows, bad_list
+        As in `RoutedFile`.
     load : Counter
         How many cases the model and each expert get; "settled": how many are settled by the answers so far.
     remarks : Counter
@@ -49,28 +89,16 @@ class Routing:
         Whether the panels keep what they promised in `fit`.
     any_doubt : bool
         Whether some probability has a standard deviation.
-    decisions : DataFrame, optional
-        The decisions, where there is no file.
-    bad_rows : BadCells or None
-        The rows that were left out, counted by kind; None where bad rows are an error.
-    bad_list : Path, DataFrame or None
-        The list of these rows: row, column, value, why.
     resumed : int
         How many of the decisions an earlier run had made that was stopped.
     """
 
-    out: Path | None
-    expert_names: tuple[str, ...]
-    load: Counter[str] = field(default_factory=Counter)
     remarks: Counter[str] = field(default_factory=Counter)
     ignored_columns: tuple[str, ...] = ()
     unusual: int = 0
     cautions: tuple[str, ...] = ()
     promise_holds: bool = False
     any_doubt: bool = False
-    decisions: pd.DataFrame | None = field(default=None, repr=False)
-    bad_rows: BadCells | None = None
-    bad_list: Path | pd.DataFrame | None = None
     resumed: int = 0
 
     def state(self) -> dict[str, Any]:
@@ -84,26 +112,10 @@ class Routing:
         self.unusual, self.any_doubt = state["unusual"], state["any_doubt"]
         self.ignored_columns, self.resumed = tuple(state["ignored_columns"]), self.rows
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return the decisions, a row for each case; those in a file are read from it."""
-        if self.decisions is not None:
-            return self.decisions
-        return read_frame(str(self.out))
-
     def __repr__(self) -> str:
         where = "" if self.out is None else f" in {self.out}"
         shown = [f"{name} {count}" for name, count in self.load.most_common()]
         return f"Routing: {count_of(self.rows, 'decision')}{where} ({join_names(shown, most=6)}); to_frame() has them."
-
-    def _repr_html_(self) -> str:
-        # Decisions in a file may be larger than memory: these are not read for a display.
-        shown = "" if self.decisions is None else decisions_html(self.decisions)
-        return f"<p>{escape(repr(self))}</p>{shown}"
-
-    @property
-    def rows(self) -> int:
-        """How many cases were decided."""
-        return self.load.total()
 
     @property
     def deciders(self) -> tuple[str, ...]:
@@ -115,8 +127,8 @@ class Routing:
         """Everything a reader should know, a sentence each."""
         columns = ", ".join(self.ignored_columns)
         ignored = [f"columns that the model does not know are ignored: {columns}."] if columns else []
-        listed = self.bad_list if isinstance(self.bad_list, Path) else None
-        bad = [self.bad_rows.note(listed)] if self.bad_rows else []
+        list_file = self.bad_list if isinstance(self.bad_list, Path) else None
+        bad = [self.bad_rows.note(list_file)] if self.bad_rows else []
         if self.resumed:
             bad = [f"{count_of(self.resumed, 'decision')} had been made by an earlier run that was stopped.", *bad]
         return [*bad, *ignored, *remark_sentences(self.remarks), *self.cautions]

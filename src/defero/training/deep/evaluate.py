@@ -88,11 +88,11 @@ def judge(
     >>> judge(scores, np.array([0, 1]), everywhere, everywhere).system_accuracy
     1.0
     """
-    asked = MostLikelyRight().choose(scores.model_proba, np.where(observed, scores.expert_value, -np.inf))
+    decider = MostLikelyRight().choose(scores.model_proba, np.where(observed, scores.expert_value, -np.inf))
     model_right = scores.class_idx == labels
-    deferred = asked != MODEL
+    deferred = decider != MODEL
     team_right = model_right.copy()
-    team_right[deferred] = correct[deferred, asked[deferred]]
+    team_right[deferred] = correct[deferred, decider[deferred]]
     ece = float("nan")
     if correct.shape[1] and observed.any():
         ece = expected_calibration_error(scores.expert_proba, correct, observed=observed)

@@ -16,11 +16,10 @@ from defero.training.deep.evaluate import Quality, evaluate
 from defero.training.deep.feeds.feed import Feed
 from defero.training.deep.loop_settings import LoopSettings
 from defero.training.deep.machine import Machine, fast_kernels, start_machine
-from defero.training.deep.run.checkpoint import FILE, make_folder
-from defero.training.deep.run.identity import RunIdentity
-from defero.training.deep.run.log import EpochLine, Journal
+from defero.training.deep.run.checkpoint import FILE, RunIdentity, make_folder
 from defero.training.deep.run.training_state import TrainingState
 from defero.training.deep.run.troubles import Interrupts, TrainingStopped, explain_troubles, not_finite
+from defero.training.deep.run.watch import EpochLine, Journal
 from defero.training.progress import training_bar
 
 LOOK = 20

@@ -17,8 +17,15 @@ from defero.training.deep.feeds.feed import Batch, Feed
 from defero.training.deep.learner import Learner
 from defero.training.deep.loop_settings import LoopSettings
 from defero.training.deep.machine import Machine
-from defero.training.deep.optimisers import learning_rate_at, make_optimiser, set_learning_rate
+from defero.training.deep.optimisers import (
+    WeightAverage,
+    learning_rate_at,
+    make_optimiser,
+    set_learning_rate,
+    write_state,
+)
 from defero.training.deep.run.checkpoint import (
+    RunIdentity,
     load_optimiser,
     named,
     not_a_checkpoint,
@@ -27,11 +34,9 @@ from defero.training.deep.run.checkpoint import (
     under,
     write_checkpoint,
 )
-from defero.training.deep.run.identity import RunIdentity
 from defero.training.deep.run.seeds import derived_seed
 from defero.training.deep.run.troubles import not_finite
 from defero.training.deep.run.watch import BestSoFar, LossMeter
-from defero.training.deep.weight_average import WeightAverage, write_state
 
 
 def compiled_parts(net: nn.Module) -> tuple[nn.Module, ...]:
