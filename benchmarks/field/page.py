@@ -75,7 +75,7 @@ def verdict(field: Field) -> str:
                 continue
             rank = order.index(name) + 1
             if rank == 1:
-                sentences.append(f"- {words(measure)}: the smallest mean gap has `{name}`.")
+                sentences.append(f"- {words(measure)}: `{name}` has the smallest mean gap.")
                 continue
             ahead = ", ".join(f"{other} {_points(field.mean_gap(other, measure))}" for other in order[: rank - 1][:4])
             sentences.append(

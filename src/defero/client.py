@@ -107,9 +107,11 @@ class LanguageModel:
     timeout: float = 60.0
     within: float = 600.0
     per_minute: int = 60
+    most_per_day: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     failures: int | None = None
     status: int | None = None
+    paid_today: float | None = None
     key_is_set: bool | None = None
 
     @classmethod
@@ -244,7 +246,7 @@ class Client:
 
     def set_language_model(self, model: LanguageModel) -> LanguageModel:
         """Let a language model answer the questions of the expert `model.person`."""
-        not_sent = ("person", "failures", "status", "key_is_set")
+        not_sent = ("person", "failures", "status", "paid_today", "key_is_set")
         terms = {name: value for name, value in vars(model).items() if name not in not_sent}
         return LanguageModel.of(self.call("PUT", f"/v1/language-models/{quote(model.person, safe='')}", terms))
 

@@ -105,7 +105,7 @@ def test_held_out_rows_alone_and_new_claims_are_judged_though_they_look_alike(nu
     assert (held["seen_by_fit"], new["seen_by_fit"]) == (0, 0)
     assert held["test"]["team"] == first["test"]["team"]
     for result in (held, new):
-        assert any("cases equal rows that fit saw in every feature, but not in the key" in it for it in result["notes"])
+        assert any("cases have the features of rows that fit used, but another key" in it for it in result["notes"])
 
 
 def test_numbers_that_begin_anew_name_other_cases(numbered):

@@ -39,7 +39,7 @@ def test_it_compares_and_leaves_a_model_behind(quick):
     judged = json.loads(run("evaluate", "defero-demo/model", "defero-demo/cases.csv", "--json").out)
     assert (judged["rows"], judged["seen_by_fit"]) == (result["left_cases"], 0)
     assert result["report"] == "defero-demo/report.html"
-    assert "The last team as a page to read in a browser: again/report.html" in human.out
+    assert "The report on the last team, to be opened in a browser: again/report.html" in human.out
     page = Path("defero-demo/report.html").read_text(encoding="utf-8")
     assert f"{100 * judged['test']['team']['accuracy']:.1f}\u00a0%" in page
     assert "defero report defero-demo/model defero-demo/cases.csv --out defero-demo/report.html" in page

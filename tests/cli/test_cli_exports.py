@@ -35,7 +35,7 @@ def test_an_export_is_learned_from(folder):
     assert "note: export.json: labels of 160 items: 160 by ground truth.\n" in outcome.err
     assert "note: export.json: 1 cancelled annotations do not count.\n" in outcome.err
     assert "lists or objects are left out: clinic." in outcome.err
-    assert re.search(r"export\.json: \d+ answers? replaced by another of the same person", outcome.err)
+    assert re.search(r"export\.json: \d+ answers? ignored: the same person answered", outcome.err)
     team, wide = Router.load("other"), Router.load("model")
     assert team.expert_names == NAMES
     assert team.facts.control == ControlFacts("dx", "photo", "choices")

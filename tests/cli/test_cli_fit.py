@@ -34,9 +34,11 @@ def test_it_trains_judges_and_saves(tmp_path_factory):
     assert re.search(r"site: 4 categories \(.*trunk.*\)\.", printed)
     assert "case: " not in printed
     assert "On 32 held-out cases (95 % intervals):" in printed
-    assert "Only recorded answers can be asked for:" in printed
+    assert "Only recorded answers can be used:" in printed
     assert printed.endswith(f"Next: defero route {folder / 'model'} NEW_CASES --out decisions.csv\n")
-    assert re.search(r"Promised at least 90\.0 %, kept \d+\.\d % \(.*\)\. \d+ cases would be deferred if", printed)
+    assert re.search(
+        r"Promised at least 90\.0 %, kept \d+\.\d % \(.*\)\. If everybody could be asked, \d+ cases", printed
+    )
     router = Router.load(folder / "model")
     assert {"fit", "calibrate", "conformalize"} < set(router.seen)
     assert router.panel.predictor.alpha == 0.1
@@ -132,7 +134,7 @@ def test_a_near_miss_is_offered(folder, cases):
         ),
         (["--min-answers", "0"], "Invalid value for '--min-answers'"),
         (["--loss", "hinge"], "--loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
-        (["--key", "site"], "every row needs its own key. A value that several rows share names a group"),
+        (["--key", "site"], "every row needs its own key. A column whose values repeat"),
         (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--seed", "4294967296"], "Invalid value for '--seed': Input should be less than or equal to 4294967295"),
         (["--seed", "99999999999999999999"], "Invalid value for '--seed'"),

@@ -32,8 +32,8 @@ def test_a_label_that_is_a_typo_is_asked_about(folder, cases):
     cases.loc[4, "truth"] = "xyz"
     cases.to_csv("typo.csv", index=False)
     outcome = fit("typo.csv")
-    assert "note: label 'Malign' stands in 1 of 160 rows and cannot be learned; did you mean 'malign'?" in outcome.err
-    assert "note: label 'xyz' stands in 1 of 160 rows and cannot be learned.\n" in outcome.err
+    assert "note: label 'Malign' occurs in 1 of 160 rows, too few to learn from; did you mean 'malign'?" in outcome.err
+    assert "note: label 'xyz' occurs in 1 of 160 rows, too few to learn from.\n" in outcome.err
     assert "Classes: Malign (1), benign (" in outcome.out
 
 
@@ -67,7 +67,7 @@ def test_ids_and_other_dates_are_not_called_texts(folder, cases):
     outcome = fit("wide.csv")
     assert outcome.code == 0
     codes = "ids or codes that hardly repeat; use case ids as the key, ids of patients or the like as the groups."
-    dates = "dates are not used; write them as 2024-05-01 to split by them as the time."
+    dates = "dates are no features; to split by time, write them as 2024-05-01."
     assert f"  uuid: not used, {codes}\n" in outcome.out
     assert f"  seen: not used, {dates}\n  said: not used, {dates}\n" in outcome.out
     assert "  letter: not used, free text; name it as a text to use it.\n" in outcome.out

@@ -178,7 +178,7 @@ def test_ctrl_c_is_told_and_the_same_command_goes_on(ward, tmp_path, monkeypatch
 
 def test_a_folder_alone_is_told_what_is_missing(ward, tmp_path):
     done = run("fit", ward / "scans", "--label", "truth", "--experts", "ann", "--out", tmp_path / "model")
-    assert "is a folder; of pictures pass --table and --image-column too" in done.err
+    assert "For a folder of pictures pass --table and --image-column too" in done.err
 
 
 def test_images_are_for_models_of_pictures(ward, tmp_path):

@@ -128,7 +128,7 @@ def test_a_wrong_log_is_told(folder, change, message):
 
 def test_some_people_of_the_log_can_be_chosen(folder):
     outcome = fit(*LONG, "--experts", "dr_c,dr_a")
-    assert "note: log.csv: answers of 1 other are not looked at." in outcome.err
+    assert "note: log.csv: answers of 1 other expert are not used." in outcome.err
     assert Router.load("other").expert_names == ("dr_c", "dr_a")
     wrong = fit(*LONG, "--experts", "dr_c,dra")
     assert wrong.err.startswith("defero: log.csv: no answer of the expert 'dra'; did you mean 'dr_a'? The experts are")
@@ -213,7 +213,10 @@ def test_the_majority_fills_labels_that_are_blank(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--label", "truth"], "cases.csv: who answered? --experts names the experts' columns, --answers the log"),
+        (
+            ["--label", "truth"],
+            "cases.csv: no experts are named; pass --experts with the columns of their answers, or --answers",
+        ),
         (["--experts", "dr_a"], "cases.csv: name the column with the truth with --label, or pass --majority-label"),
         ([*FIT, "--format", "excel"], "--format must be one of label-studio, prodigy, table, got 'excel'."),
         ([*FIT, "--text", "sit"], "cases.csv: no column 'sit' for the text; did you mean 'site'?"),

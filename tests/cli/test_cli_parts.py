@@ -69,8 +69,8 @@ def test_no_group_is_in_two_parts(folder):
     few = fit(*FIT, "--group", "site", table="cases.csv", out="few")
     assert "no site is in two parts" in few.out
     assert (
-        "note: of 4 values of site, the cases to learn from have 1, those to calibrate 1, to conformalize 1, and the "
-        "test has 1: of so few, another site may fare quite differently.\n"
+        "note: there are 4 values of site: 1 in the cases to learn from, 1 to calibrate, 1 to conformalize and 1 in "
+        "the test. With so few, the figures may not hold for another site.\n"
     ) in few.err
     assert "values of patient" not in result.err
     assert Router.load("few").facts.groups == "site"
@@ -105,7 +105,7 @@ def test_times_that_are_none_are_told(folder):
         "defero: cases.csv: column visit: rows of equal time stay together, which leaves none"
     )
     both = fit(*FIT, "--time", "age", "--group", "site", table="cases.csv")
-    assert both.err.startswith("defero: --group and --time cannot both be kept")
+    assert both.err.startswith("defero: --group and --time cannot be combined")
     assert (
         "column 'age' is named as the time and as the split"
         in fit(*FIT, "--time", "age", "--split", "age", table="cases.csv").err

@@ -20,7 +20,7 @@ def bad(folder):
     rows = meant.index[meant.dr_a.notna()][:9]
     bad = meant.copy()
     bad.loc[rows[:4], "dr_a"] = [f"{value.title()}" for value in meant.dr_a[rows[:4]]]
-    bad.loc[rows[4:], "dr_a"] = "n/a"
+    bad.loc[rows[4:], "dr_a"] = "skip"
     meant.loc[rows[4:], "dr_a"] = None
     bad.to_csv("bad.csv", index=False)
     meant.to_csv("meant.csv", index=False)
@@ -30,7 +30,7 @@ def test_fit_offers_a_mapping_that_it_takes(folder, bad):
     before = set(folder.iterdir())
     outcome = run("fit", "bad.csv", *FIT, "--out", "other")
     assert (outcome.code, outcome.out) == (2, "")
-    for fact in ("'n/a': 5 answers, first in row ", "did you mean 'benign'?", "--rename bad.rename.csv"):
+    for fact in ("'skip': 5 answers, first in row ", "did you mean 'benign'?", "--rename bad.rename.csv"):
         assert fact in outcome.err
     assert {path.name for path in set(folder.iterdir()) - before} == {"bad.rename.csv"}
     again = run("fit", "bad.csv", *FIT, "--out", "other", "--rename", "bad.rename.csv", "--json")
@@ -40,13 +40,13 @@ def test_fit_offers_a_mapping_that_it_takes(folder, bad):
 
 
 def test_the_mapping_of_somebody_is_not_overwritten(folder, bad):
-    (folder / "bad.rename.csv").write_text("from,to\nn/a,\n")
+    (folder / "bad.rename.csv").write_text("from,to\nskip,\n")
     outcome = run("evaluate", "model", "bad.csv", "--rename", "bad.rename.csv")
     assert outcome.code == 2
     assert "--rename bad.rename-2.csv" in outcome.err
-    assert (folder / "bad.rename.csv").read_text() == "from,to\nn/a,\n"
+    assert (folder / "bad.rename.csv").read_text() == "from,to\nskip,\n"
     whole = pd.read_csv("bad.rename-2.csv", keep_default_na=False)
-    assert {"n/a", "Benign"} <= set(whole["from"])
+    assert {"skip", "Benign"} <= set(whole["from"])
     judged = run("evaluate", "model", "bad.csv", "--rename", "bad.rename-2.csv", "--json")
     assert judged.out == run("evaluate", "model", "meant.csv", "--json").out
 
@@ -54,8 +54,8 @@ def test_the_mapping_of_somebody_is_not_overwritten(folder, bad):
 def test_blank_values_are_none(folder):
     cases = lesions()
     cases.to_csv("meant.csv", index=False)
-    cases.assign(dr_a=cases.dr_a.fillna("-"), dr_b=cases.dr_b.fillna("n/a")).to_csv("bad.csv", index=False)
-    given = ["--blank", "-", "--blank", "n/a"]
+    cases.assign(dr_a=cases.dr_a.fillna("-"), dr_b=cases.dr_b.fillna("skip")).to_csv("bad.csv", index=False)
+    given = ["--blank", "-", "--blank", "skip"]
     judged = run("evaluate", "model", "bad.csv", *given, "--json")
     assert judged.out == run("evaluate", "model", "meant.csv", "--json").out
     assert run("report", "model", "bad.csv", *given).code == 0
@@ -79,21 +79,21 @@ def test_route_respells_the_answers_so_far(folder):
 
 
 def test_the_mapping_of_fit_is_remembered(folder, bad):
-    Path("map.csv").write_text("from,to\nBenign,benign\nMalign,malign\nn/a,\n")
+    Path("map.csv").write_text("from,to\nBenign,benign\nMalign,malign\nskip,\n")
     assert run("fit", "bad.csv", *FIT, "--out", "other", "--rename", "map.csv").code == 0
     judged = run("evaluate", "other", "bad.csv", "--json")
     assert judged.code == 0, judged.err
     assert judged.out == run("evaluate", "other", "bad.csv", "--rename", "map.csv", "--json").out
     assert run("report", "other", "bad.csv").code == 0
     facts = json.loads(Path("other/model.json").read_text())["facts"]
-    assert facts["rename"] == {"Benign": "benign", "Malign": "malign", "n/a": ""}
+    assert facts["rename"] == {"Benign": "benign", "Malign": "malign", "skip": ""}
 
 
 def test_a_mapping_that_is_given_now_wins_over_that_of_fit(folder, bad):
-    Path("map.csv").write_text("from,to\nBenign,benign\nMalign,malign\nn/a,\n")
+    Path("map.csv").write_text("from,to\nBenign,benign\nMalign,malign\nskip,\n")
     assert run("fit", "bad.csv", *FIT, "--out", "other", "--rename", "map.csv").code == 0
-    lesions(40, seed=9).assign(dr_a="n/a").to_csv("new.csv", index=False)
-    Path("now.csv").write_text("from,to\nn/a,malign\n")
+    lesions(40, seed=9).assign(dr_a="skip").to_csv("new.csv", index=False)
+    Path("now.csv").write_text("from,to\nskip,malign\n")
     judged = json.loads(run("evaluate", "other", "new.csv", "--rename", "now.csv", "--json").out)
     lesions(40, seed=9).assign(dr_a="malign").to_csv("new.csv", index=False)
     assert judged["test"] == json.loads(run("evaluate", "other", "new.csv", "--json").out)["test"]
@@ -159,3 +159,28 @@ def test_the_key_is_never_blank(folder):
     with_blank = run("fit", "cases.csv", *FIT, "--out", "other", "--blank", lesions().case.iloc[0], "--json")
     assert with_blank.code == 0, with_blank.err
     assert json.loads(with_blank.out)["rows"] == json.loads(plain.out)["rows"]
+
+
+def test_marks_of_an_expert_who_is_not_sure_are_refused_with_the_option_to_pass(folder):
+    cases = lesions()
+    cases.assign(dr_b=cases.dr_b.fillna("?"), dr_a=cases.dr_a.fillna("n/a")).to_csv("bad.csv", index=False)
+    refused = run("fit", "bad.csv", *FIT, "--out", "other")
+    assert refused.code == 2
+    assert "If '?' means that there is no answer, pass --blank '?'.\n" in refused.err
+    fitted = run("fit", "bad.csv", *FIT, "--out", "other", "--blank", "?")
+    assert fitted.code == 0, fitted.err
+    n_blank = int(cases.dr_a.isna().sum())
+    assert f"bad.csv: {n_blank} answers are read as no answer: 'n/a' ({n_blank})." in fitted.err
+
+
+def test_a_newcomer_can_spell_classes_in_another_way(folder):
+    fresh = lesions(40, seed=9)
+    fresh.assign(dr_d=fresh.truth.str.title().where(fresh.age > 40, "unsure")).to_csv("new.csv", index=False)
+    join = ["add-expert", "model", "new.csv", "--expert", "dr_d", "--out", "more"]
+    refused = run(*join)
+    assert refused.code == 2
+    assert "--blank unsure" in refused.err
+    assert "--rename new.rename.csv" in refused.err
+    joined = run(*join, "--rename", "new.rename.csv", "--json")
+    assert joined.code == 0, joined.err
+    assert json.loads(joined.out)["answers"] == int((fresh.age > 40).sum())

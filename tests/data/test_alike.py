@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 
 from defero import read_cases
+from defero.core import ExpertTable
 from defero.data.answers.bad_answers import BadAnswersError
-from defero.data.answers.spellings import alike_classes, alike_experts
+from defero.data.answers.spellings import alike_classes, alike_experts, one_sided_class_notes
 
 
 def items():
@@ -64,3 +65,61 @@ def test_experts_of_a_wide_table_who_differ_in_marks_are_told_with_the_remedy():
 def test_marks_tell_classes_apart_but_not_experts():
     assert alike_classes({"A-": 1, "A": 1, "1.5": 1, "15": 1, 2: 1}) == []
     assert alike_experts(["A.", "a", "b"]) == [["A.", "a"]]
+
+
+def lesions(n=40):
+    """Labels in three classes; experts write "benign" where a third of the labels say "benign lesion"."""
+    labels = ["benign lesion", "benign", "melanoma"] * n
+    answers = ["benign", "benign", "melanoma"] * n
+    return pd.DataFrame({"item": range(3 * n), "size": range(3 * n), "truth": labels, "al": answers})
+
+
+@pytest.mark.parametrize("in_log", [False, True])
+def test_a_class_that_nobody_answers_is_told_with_its_pair_and_the_remedy(in_log):
+    table = lesions()
+    if in_log:
+        answers = pd.DataFrame({"item": table["item"], "who": "al", "a": table["al"]})
+        cases = read_cases(table.drop(columns="al"), answers=answers, **LOG)
+    else:
+        cases = read_cases(table, label="truth", expert_names=["al"], features=["size"])
+    (note,) = cases.notes
+    for fact in ("'benign lesion' (40 cases)", "'benign' (80 answers)", "40 answers to these cases"):
+        assert fact in note
+    assert "merge them with rename: from 'benign lesion' to 'benign'" in note
+    assert "--rename" in note.message(lambda argument: f"--{argument.name}")
+    renamed = {"benign lesion": "benign"}
+    assert not read_cases(table, label="truth", expert_names=["al"], features=["size"], rename=renamed).notes
+
+
+def test_a_class_that_nobody_answers_is_told_without_a_pair_if_many_answers_could_have_been_it():
+    table = ExpertTable(["a"] * 12 + ["zebra"] * 12, [["a"]] * 24)
+    (note,) = one_sided_class_notes(table, source="t.csv")
+    assert "No expert ever answers 'zebra' (12 cases)" in note
+    assert "12 answers to these cases" in note
+    assert "rename" in note
+    few = ExpertTable(["a"] * 12 + ["zebra"] * 12, [["a"]] * 12 + [[None]] * 9 + [["a"]] * 3)
+    assert one_sided_class_notes(few, source="t.csv") == []
+
+
+def test_an_answer_that_is_no_label_here_is_told_if_a_label_is_like_it():
+    """Of a team at work the classes are settled: a file may have a label that answers write in another way."""
+    table = ExpertTable(
+        ["benign lesion"] * 20 + ["melanoma"] * 20,
+        [["benign"]] * 20 + [["melanoma"]] * 20,
+        classes=["benign", "benign lesion", "melanoma", "nevus"],
+    )
+    (note,) = one_sided_class_notes(table, source="t.csv")
+    assert "'benign lesion' (20 cases)" in note
+    assert "'benign' (20 answers)" in note
+
+
+def test_classes_without_a_name_in_common_or_without_experts_are_not_told():
+    assert one_sided_class_notes(ExpertTable(["a", "b"] * 20, [[None]] * 40), source="t.csv") == []
+    answered = ExpertTable(["a", "b"] * 20, [["a"], ["b"]] * 20, classes=["a", "b", "c"])
+    assert one_sided_class_notes(answered, source="t.csv") == []
+
+
+def test_a_bad_answer_is_offered_the_class_that_shares_its_words():
+    with pytest.raises(BadAnswersError) as caught:
+        read_cases(lesions().assign(al="melanoma of the skin"), label="truth", expert_names=["al"])
+    assert caught.value.mapping() == {"melanoma of the skin": "melanoma"}

@@ -35,7 +35,7 @@ def test_a_case_by_hand(export, name):
         "3 without one, 1 by ground truth",
         "lists or objects are left out: words",
         "1 cancelled annotations",
-        "1 answer replaced",
+        "1 answer ignored",
         "1 row without an answer",
     ):
         assert part in told

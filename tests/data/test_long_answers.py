@@ -119,7 +119,7 @@ def test_the_last_answer_counts_and_the_count_is_said():
     assert (found.n_repeated, found.n_blank) == (1, 2)
     assert found.notes() == (
         "log.csv: 2 rows without an answer: ignored.",
-        "log.csv: 1 answer replaced by another of the same person to the same item.",
+        "log.csv: 1 answer ignored: the same person answered the same item again.",
     )
 
 

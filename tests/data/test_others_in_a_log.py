@@ -18,8 +18,8 @@ def files(tmp_path):
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
-        ({"expert_names": ("al",)}, ": answers of 2 others are not looked at."),
-        ({"expert_names": ("al", "bo")}, ": answers of 1 other are not looked at."),
+        ({"expert_names": ("al",)}, ": answers of 2 other experts are not used."),
+        ({"expert_names": ("al", "bo")}, ": answers of 1 other expert are not used."),
         ({"team": ("al",)}, ": answers of 2 people who are not in the team are left out."),
         ({"team": ("al", "bo")}, ": answers of 1 person who is not in the team are left out."),
     ],

@@ -61,7 +61,7 @@ def test_choices_by_hand(export, name):
     assert "2 without one, 1 by annotator" in told
     assert "lists or objects are left out: tokens, meta.tags" in told or "left out: meta.tags, tokens" in told
     assert "3 rows without an answer" in told
-    assert "1 answer replaced" in told
+    assert "1 answer ignored" in told
 
 
 def test_without_a_truth_the_majority_is_the_label(export):

@@ -19,7 +19,7 @@ def cases():
             "size": range(6),
             "truth": ["cat", "dog"] * 3,
             "al": ["Cat", "dog", "Cat", "?", "dgo", None],
-            "bo": ["cat", "Cat", "n/a", "dog", "cat", "dog"],
+            "bo": ["cat", "Cat", "skip", "dog", "cat", "dog"],
         }
     )
 
@@ -31,18 +31,18 @@ def test_all_spellings_are_in_one_error_with_counts_and_the_first_row():
         ("Cat", 3, 0, "al", "cat"),
         ("?", 1, 3, "al", None),
         ("dgo", 1, 4, "al", "dog"),
-        ("n/a", 1, 2, "bo", None),
+        ("skip", 1, 2, "bo", None),
     ]
-    for fact in ("6 cells", "4 spellings", "'Cat': 3 answers, first in row 0, column al; did you mean 'cat'?", "'n/a'"):
+    for fact in ("6 cells", "4 spellings", "'Cat': 3 answers, first in row 0, column al; did you mean 'cat'?", "skip"):
         assert fact in str(caught.value)
-    assert caught.value.mapping() == {"Cat": "cat", "?": "", "dgo": "dog", "n/a": ""}
+    assert caught.value.mapping() == {"Cat": "cat", "?": "", "dgo": "dog", "skip": ""}
 
 
 def test_the_offered_mapping_and_blanks_mend_the_table(tmp_path):
     with pytest.raises(BadAnswersError) as caught:
-        read_cases(cases(), rename={"Cat": "ca"}, blank=["?", "n/a"], **ASK)
+        read_cases(cases(), rename={"Cat": "ca"}, blank=["?", "skip"], **ASK)
     mapping = caught.value.mapping()
-    assert mapping == {"Cat": "cat", "ca": "cat", "?": "", "n/a": "", "dgo": "dog"}
+    assert mapping == {"Cat": "cat", "ca": "cat", "?": "", "skip": "", "dgo": "dog"}
     path = write_rename(mapping, tmp_path / "pets.csv")
     assert read_rename(path) == mapping
     for rename in (mapping, path):
@@ -74,7 +74,7 @@ def test_a_log_and_labels_are_respelled_too(tmp_path):
     [
         ("from,to\na,x\na,y\n", "'a' is renamed in two ways"),
         ("from,to\n,x\n", "column from is blank"),
-        ("a\n1\n", "no column 'from'"),
+        ("a\n1\n", "needs the columns from and to, got a"),
     ],
 )
 def test_a_wrong_mapping_is_told(tmp_path, text, fact):

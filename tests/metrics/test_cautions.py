@@ -90,9 +90,7 @@ def test_the_team_is_no_better():
         "The team is not better than the model beyond doubt: +1.0 points (-6.4 to +8.5), McNemar's p = 1."
     )
     assert no_better(gain(0, 6)).startswith("The team is worse than the model: -6.0 points (-12.")
-    assert no_better(gain(0, 0)) == (
-        "The team is right on the very cases where the model is: nothing is gained or lost."
-    )
+    assert no_better(gain(0, 0)) == ("The team and the model are right on the same cases: no gain and no loss.")
     assert no_better(gain(6, 0)) is None
     assert no_better(gain(0, 0, n=0)) is None
 
@@ -275,8 +273,10 @@ def test_the_rest():
     assert silent_experts(silent[:1]) == "a has no recorded answer here and cannot be judged."
     assert silent_experts(silent) == "a, b and 1 more have no recorded answer here and cannot be judged."
     assert silent_experts([expert("a")]) is None
-    assert unseen_classes(["x", "y"], [3, 0]) == "No case of class y is here: nothing is known of such cases."
-    assert unseen_classes(range(9), [1] + [0] * 8).startswith("No case of classes 1, 2 and 6 more is here")
+    assert (
+        unseen_classes(["x", "y"], [3, 0]) == "No case here has the class y: the figures say nothing about such cases."
+    )
+    assert unseen_classes(range(9), [1] + [0] * 8).startswith("No case here has the classes 1, 2 and 6 more")
     assert unseen_classes(["x"], [3]) is None
     assert unseen_classes(["x"], [0]) is None
 

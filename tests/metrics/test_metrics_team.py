@@ -295,10 +295,13 @@ def test_everything_known_of_a_team_is_plain_json():
     [
         (
             trial_of([0], [[0.9, 0.1]], [[0.95]], [[0]]),
-            ["One case is too few", "on the very cases", "No case of class 1"],
+            ["One case is too few", "on the same cases", "No case here has the class 1"],
         ),
         (trial_of([0], [[0.9, 0.1]], [[0.95]], [[-1]]), ["No case was deferred", "e0 has no recorded answer here"]),
-        (trial_of([0] * 60, [[0.9, 0.1]] * 60, [[0.9]] * 60, [[0]] * 60), ["on the very cases", "No case of class 1"]),
+        (
+            trial_of([0] * 60, [[0.9, 0.1]] * 60, [[0.9]] * 60, [[0]] * 60),
+            ["on the same cases", "No case here has the class 1"],
+        ),
         (trial_of([0, 1] * 30, [[0.6, 0.4]] * 60, [[0.7, 0.7]] * 60, [[0, -1], [1, -1]] * 30), ["e1 has no recorded"]),
         (trial_of([0, 1], [[0.6, 0.4]] * 2, np.zeros((2, 0)), np.zeros((2, 0))), ["2 cases are too few"]),
         (trial_of([], np.zeros((0, 2)), np.zeros((0, 1)), np.zeros((0, 1))), ["There is no case to judge by."]),

@@ -232,3 +232,13 @@ def test_everybody_elses_questions_are_taken_back_from_who_left(office):
         office.take_back_due()
     with office.database.read() as connection:
         assert connection.execute(CASES.select().where(CASES.c.asked == "p1")).all() == []
+
+
+def test_the_last_lead_cannot_remove_themselves(clients):
+    reply = clients.call("boss", "DELETE", f"/v1/people/{clients.ids['boss']}")
+    assert reply.status_code == 409
+    assert (
+        reply.json()["detail"]
+        == "This is the last lead, and nobody else could run the service; add another lead first."
+    )
+    assert clients.call("boss", "GET", "/v1/people").status_code == 200

@@ -199,3 +199,15 @@ def test_forms_and_what_they_set_are_the_same():
     assert Studio.from_dict({**terms, "people": ["p1", "p2"], "link": "s1"}) == studio
     with pytest.raises(Problem, match="tick"):
         studio_of({"url": "https://b.example"})
+
+
+def test_money_that_is_spent_for_today_is_told(office, lead, clock):
+    send(lead, "language-models", **MODEL, most_per_day="0.25")
+    [case] = [one["case"] for one in office.do(add_cases(office.team, [UNSURE]))["cases"]]
+    assert office.do(BeginCall(case, "p1")) == 1
+    told = "It may cost 0.25 a day, and 0.25 is paid: its questions go to somebody else until tomorrow (UTC)."
+    assert told not in words(lead.page(PAGE))
+    office.do(EndCall(case, "p1", 1, Heard("ill", seconds=2.0, price=0.25)))
+    assert told in words(lead.page(PAGE))
+    clock.now += 86_400
+    assert told not in words(lead.page(PAGE))

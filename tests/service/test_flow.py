@@ -230,3 +230,16 @@ def test_a_request_that_comes_again_in_the_same_round_does_nothing():
 def test_features_that_the_model_cannot_take_are_refused(rows):
     with pytest.raises((Problem, ValueError)):
         World().team.matrix(rows)
+
+
+def test_the_last_lead_cannot_leave():
+    world = World()
+    boss = world.do(AddPerson("boss", "lead", "system"))[0]["person"]
+    for command in (ErasePerson(boss, boss), ChangePerson(boss, {"removed": True}, boss)):
+        assert "last lead" in refused(world.do(command)[0], 409)
+    assert not world.ledger.people[boss].removed
+    other = world.do(AddPerson("chief", "lead", boss))[0]["person"]
+    world.do(ErasePerson(boss, boss))
+    assert world.ledger.people[boss].removed
+    assert "add another lead first" in refused(world.do(ErasePerson(other, other))[0], 409)
+    world.do(ChangePerson(boss, {"removed": True}, other))  # who has left already may be removed again

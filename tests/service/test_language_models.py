@@ -458,3 +458,51 @@ def test_calls_are_in_the_log_once_each(world):
     with team.office.database.read() as connection:
         kinds = [entry.fact.kind for entry in read_log(connection)]
     assert kinds.count("call_begun") == kinds.count("call_ended") == kinds.count("answered") == 3
+
+
+def test_calls_stop_at_the_most_that_may_be_paid_a_day(world):
+    with world(lambda _: completion("well")) as (team, requests):
+        team.set(per_call=0.1, most_per_day=0.3, per_minute=100_000)
+        cases = team.ask(5)
+        assert team.work() == 3  # calls under way count as paid
+        assert team.work() == 0
+        assert len(requests) == 3
+        assert team.totals()["paid"] == 300_000
+        for case in cases[3:]:
+            assert team.kinds(case)[2:4] == ["skipped", "rerouted"]
+            [note] = team.notes(case)
+            assert "may pay 0.300 a day" in note
+            assert "0.300 is paid" in note
+        [later] = team.ask()
+        assert team.state(later).asked == "p2"  # nobody asks a language model that may not be called
+        team.office.clock.now += 86_400
+        [tomorrow] = team.ask()
+        assert (team.state(tomorrow).asked, team.work()) == (ANN, 1)
+
+
+def test_a_call_that_failed_costs_nothing_and_frees_its_money(world):
+    replies = [(503, {}, b""), completion("well")]
+    with world(lambda _: replies.pop(0)) as (team, requests):
+        team.set(per_call=1.0, most_per_day=1.0)
+        [case] = team.ask()
+        assert team.work() == 1
+        team.office.clock.now += 2
+        assert team.work() == 1
+        assert len(requests) == 2
+    assert "answered" in team.kinds(case)
+
+
+def test_the_money_of_a_call_that_was_lost_is_free_after_its_lease(world):
+    with world(lambda _: completion("well")) as (team, _):
+        team.set(per_call=1.0, most_per_day=1.0, timeout=20, per_minute=100_000)
+        team.ask()
+        lost = team.callers().take(1)
+        assert len(lost) == 1
+        assert team.work() == 0
+        team.office.clock.now += 20 + LEASE + 1
+        assert team.work() == 1
+
+
+def test_a_limit_below_the_price_of_one_call_is_refused(world):
+    with world(lambda _: completion("well")) as (team, _), pytest.raises(Problem, match="most_per_day"):
+        team.set(per_call=1.0, most_per_day=0.5)

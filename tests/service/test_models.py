@@ -10,6 +10,7 @@ from defero import Router
 from defero.data.fingerprint import row_fingerprints
 from defero.service.access.roles import RateLimit
 from defero.service.api.app import make_app
+from defero.service.events import ModelLoaded
 from defero.service.flow import terms
 from defero.service.flow.answers import GiveAnswer
 from defero.service.flow.team import Team
@@ -162,3 +163,28 @@ def test_a_model_is_read_once_and_never_by_a_commit(clients, shelf, monkeypatch)
     assert read == ["next"]
     assert clients.call("boss", "POST", "/v1/models", json={"folder": "strange"}).status_code == 422
     assert set(clients.office.shelf.teams) == {"test", "next"}
+
+
+def test_only_the_models_used_last_stay_in_memory(tmp_path, monkeypatch):
+    loaded = []
+
+    def load(path, text_encoder):
+        loaded.append(path.name)
+        return Team(other_team().router, path.name)
+
+    monkeypatch.setattr(terms, "load_team", load)
+    names = [f"m{number}" for number in range(6)]
+    for name in names:
+        (tmp_path / name).mkdir()
+    shelf = Shelf(tmp_path)
+    first = shelf.keep(small_team())  # of no folder: nobody could load it again
+    facts = {
+        name: ModelLoaded(version=name, folder=name, classes=("ill", "well"), experts=(), by="p9") for name in names
+    }
+    for name in names:
+        shelf.team(facts[name])
+        shelf.team(facts["m0"])  # used again and again: it stays
+    assert loaded == names
+    assert set(shelf.teams) == {first.version, "m0", *names[-terms.MOST_LOADED + 1 :]}
+    assert shelf.team(facts["m1"]).version == "m1"  # loaded again
+    assert loaded == [*names, "m1"]

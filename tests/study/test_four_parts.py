@@ -120,7 +120,7 @@ def test_dates_and_their_texts_are_times(dates):
 
 
 def test_what_cannot_be_cut_is_told():
-    with pytest.raises(InputError, match="groups and time cannot both be kept"):
+    with pytest.raises(InputError, match="groups and time cannot be combined"):
         cut(cases_of(9, a=1, b=2), groups="a", time="b")
     with pytest.raises(InputError, match=r"a\.csv: column a: 1 groups cannot fill 4 parts"):
         cut(cases_of(9, a=1), groups="a")

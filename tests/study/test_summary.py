@@ -42,7 +42,7 @@ def test_classes_have_intervals(trial):
 def test_weights_are_not_shown_as_promises(trial):
     weights = replace(trial.scores, link="weight")
     out = shown(replace(trial, scores=weights, uncalibrated=weights))
-    assert "This team goes by weights, which are no probabilities: nothing is promised of anybody." in out
+    assert "This team decides by weights, which are no probabilities, so it makes no promises." in out
     assert "promised there" not in out
     assert "smooth error" not in out
     assert "promised there" in shown(trial)
@@ -55,10 +55,10 @@ def test_panels_that_were_not_judged_are_told(trial):
 
 def test_the_size_of_one_panel_has_no_spread():
     out = "\n".join(panel_lines(PANEL))
-    assert "A panel has 1.0 experts on average, 2.0 once empty ones get the top expert." in out
+    assert "A panel has 1.0 experts on average, and 2.0 if the top expert is added to empty panels." in out
     assert "nan" not in out
     out = "\n".join(panel_lines(replace(PANEL, raw_size_half=0.25, filled_size_half=0.5)))
-    assert "A panel has 1.0 ± 0.2 experts on average, 2.0 ± 0.5 once" in out
+    assert "A panel has 1.0 ± 0.2 experts on average, and 2.0 ± 0.5 if" in out
 
 
 def test_a_difference_with_its_interval():

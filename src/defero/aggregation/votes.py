@@ -75,7 +75,7 @@ class Vote:
     uses_skill: bool = False
 
 
-VOTES: Registry[Vote] = Registry("vote", group="defero.votes")
+VOTES: Registry[Vote] = Registry("vote", group="defero.votes", kind=Vote)
 
 
 def _bayes(ballot: Ballot, confusion: ConfusionMatrices | None = None) -> Answer:

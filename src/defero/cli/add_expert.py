@@ -29,6 +29,8 @@ def add_expert(
     key: opt.Key = None,
     file_format: opt.FileFormat = None,
     control: opt.ControlName = None,
+    rename: opt.Rename = None,
+    blank: opt.Blank = None,
     images: opt.Images = None,
     panels: Annotated[
         Path | None,
@@ -77,6 +79,8 @@ def add_expert(
         key=key,
         format=file_format,
         control=control,
+        rename=rename,
+        blank=blank or (),
         images=images,
     )
     newcomer = study.add_expert(expert, cases, panels=panels, all_rows_new=all_rows_new)

@@ -59,8 +59,8 @@ def _show(result: dict[str, Any], *, out: Path) -> None:
         f"{100 * result['gain_high']:+.2f}, paired over the repetitions)."
     )
     echo(f"The model decides {percent(result['coverage'])} of the cases itself and asks for the rest.")
-    echo(f"\nThe last team as a page to read in a browser: {result['report']}")
-    echo(f"Left in {out}/: that team as model/, calibrated and with panels on half of its held-out digits, and")
-    echo(f"the other {result['left_cases']} as cases.csv. Who should decide each of them?")
+    echo(f"\nThe report on the last team, to be opened in a browser: {result['report']}")
+    echo(f"The folder {out}/ has this team (model/), calibrated and with panels on half of the held-out digits,")
+    echo(f"and the other {result['left_cases']} digits (cases.csv). To decide who should answer each of them:")
     echo(f"  defero route {out}/model {out}/cases.csv --out {out}/decisions.csv")
-    echo(f"A clinic's table to begin with, cases of three doctors: {out}/clinic.csv")
+    echo(f"The table of the tutorial, cases of three doctors: {out}/clinic.csv")

@@ -275,7 +275,11 @@ def _check_folder(table: Path, listed_in: Path | None, column: str | None) -> No
         )
     if column is None and table.is_dir():
         raise InputError(
-            f"{table}: is a folder; of pictures pass ", Argument("table"), " and ", Argument("image_column"), " too."
+            f"{table}: is a folder; expected a table. For a folder of pictures pass ",
+            Argument("table"),
+            " and ",
+            Argument("image_column"),
+            " too.",
         )
     if column is not None and (listed_in is None or not table.is_dir()):
         raise InputError(

@@ -48,7 +48,7 @@ Fee = Annotated[
     list[str] | None,
     typer.Option(
         help="NAME=MONEY: what a question to an expert costs, in the unit of --error-cost. NAME=@COLUMN: a price for "
-        "each case, from a column of the table. all=MONEY: whoever is not named. Repeat for several experts."
+        "each case, from a column of the table. all=MONEY: every expert who is not named. Repeat for several experts."
     ),
 ]
 FeesFile = Annotated[
@@ -58,8 +58,8 @@ ErrorCost = Annotated[float | None, typer.Option(help="What an error costs. Defa
 CostMatrix = Annotated[
     Path | None,
     typer.Option(
-        help="File of what errors cost, in place of --error-cost: the first column has the true classes, every other "
-        "column is a decision."
+        help="File with the cost of each error, instead of --error-cost. The first column has the true classes; each "
+        "other column is a decision."
     ),
 ]
 Ask = Annotated[
@@ -72,7 +72,9 @@ Ask = Annotated[
 Absent = Annotated[list[str] | None, typer.Option(help="Name of an expert who cannot be asked. Repeat for several.")]
 By = Annotated[
     str | None,
-    typer.Option(help="Up to five columns, separated by commas: load, accuracy and recall are shown by their values."),
+    typer.Option(
+        help="Up to five columns, separated by commas. Load, accuracy and recall are shown for each of their values."
+    ),
 ]
 Capacity = Annotated[
     list[str] | None,
@@ -89,8 +91,8 @@ EngineName = Annotated[
     str | None,
     typer.Option(
         "--engine",
-        help="local or ray: the table is a folder of Parquet files, which several workers share. route writes a file "
-        "of the same name for each to the folder --out; evaluate gives the same figures as without it.",
+        help="local or ray: share the Parquet files of a folder among several workers. route writes one file of "
+        "decisions for each to the folder --out. evaluate gives the same figures as without this option.",
     ),
 ]
 Workers = Annotated[int | None, typer.Option(help="How many files are read at once. Default: 1; ray: all cores.")]
@@ -106,21 +108,23 @@ AllRowsNew = Annotated[
 BadRowsOption = Annotated[
     str | None,
     typer.Option(
-        help="What to do if rows cannot be used, such as a text in a column of numbers. stop (the default): write "
-        "nothing and name all of them. skip: do the good rows and list the others in a file: OUT.bad-rows.csv for "
-        "route, TABLE.bad-rows.csv for evaluate and report."
+        help="What to do with rows that cannot be used, such as a text in a column of numbers. stop (the default): "
+        "write nothing and name the bad cells. skip: use the good rows and list the others in a file: "
+        "OUT.bad-rows.csv for route, TABLE.bad-rows.csv for evaluate and report."
     ),
 ]
 MostCases = Annotated[
     int | None,
-    typer.Option(help="Of a table with more cases a random sample of so many is judged. Default: 200000."),
+    typer.Option(
+        help="Largest number of cases to judge. A larger table is judged on a random sample. Default: 200000."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 Rename = Annotated[
     Path | None,
     typer.Option(
-        help="File with the columns from and to: how answers and labels are spelled, and the class that is meant. "
+        help="File with the columns from (a spelling of an answer or a label) and to (the class that it means). "
         "An empty cell in to means no answer. If answers are no class, such a file is written for you to complete. "
         "fit remembers it for the other commands."
     ),
@@ -128,7 +132,7 @@ Rename = Annotated[
 Blank = Annotated[
     list[str] | None,
     typer.Option(
-        help="Value that means none, such as n/a or -9, in every column but the key: features, labels and answers. "
+        help="Value to read as a blank cell, such as n/a or -9, in features, labels and answers, but not in the key. "
         "fit remembers it for the other commands. Repeat for several values. For answers and labels alone use --rename."
     ),
 ]
@@ -155,6 +159,7 @@ _SPELLINGS = {
 _SPELLINGS_OF = {
     "add-expert": {"annotator": "--expert-column", "name": "--expert"},
     "fit": {"images": "TABLE", "model": "--net"},
+    "datasets": {"name": "NAME"},
 }
 
 
@@ -165,8 +170,8 @@ def spelling(command: str | None) -> "Any":
     >>> spell = spelling("route")
     >>> spell(Argument("majority_label", True)), spell(Argument("fees", {"ann": 0.5}))
     ('--majority-label', '--fee ann=0.5')
-    >>> spell(Argument("fees", {"ann": "@price"}))
-    '--fee ann=@price'
+    >>> spell(Argument("fees", {"ann": "@price"})), spell(Argument("groups", "case id"))
+    ('--fee ann=@price', "--group 'case id'")
     >>> spell(Argument("blank", ["n/a", "<1"]))
     "--blank n/a --blank '<1'"
     >>> spell(Argument("expert_names", [])), spelling("add-expert")(Argument("annotator"))
@@ -184,7 +189,7 @@ def spelling(command: str | None) -> "Any":
             return " ".join(f"{option} {name}={one}" for name, one in amounts.items())
         if isinstance(value, list | tuple):
             return " ".join(f"{option} {shlex.quote(str(one))}" for one in value) or f"{option} ''"
-        return f"{option} {value}"
+        return f"{option} {shlex.quote(str(value))}"
 
     return spell
 

@@ -17,7 +17,7 @@ running: dict[str, str | None] = {"command": None}
 """Which command runs: some have options of their own for the same argument."""
 
 
-WITH_RENAME = ("fit", "evaluate", "report", "route")
+WITH_RENAME = ("fit", "evaluate", "report", "route", "add-expert")
 """Commands that take a mapping of spellings."""
 
 
@@ -60,10 +60,12 @@ def show_rename(error: Exception) -> None:
     if not isinstance(error, BadAnswersError):
         return
     try:
-        path = write_rename(error.mapping(), Path(error.answers[0].source))
+        mapping = error.mapping()
+        path = write_rename(mapping, Path(error.answers[0].source))
     except (InputError, OSError):  # a folder where nothing can be written: the message has it all
         return
-    echo(f"{path} has these spellings: complete its column to and pass --rename {path}.", err=True)
+    what_to_do = "check" if all(mapping.values()) else "complete"
+    echo(f"{path} has these spellings: {what_to_do} its column to and pass --rename {path}.", err=True)
     if error.alike:
         pairs = join_names(f"{name!r} to {other!r}" for name, other in error.alike.items())
         echo(f"It also merges labels that differ in capitals or blanks alone: {pairs}.", err=True)

@@ -9,7 +9,9 @@ from defero.cli.options import AsJson
 from defero.cli.output import echo, emit
 from defero.cli.serve import need_service
 
-app = typer.Typer(name="people", help="Add, list and revoke those who may use a service.", no_args_is_help=True)
+app = typer.Typer(
+    name="people", help="Add and list the people who may use a service, and revoke their access.", no_args_is_help=True
+)
 
 _DATABASE = typer.Option("--database", envvar="DEFERO_DATABASE", help="File or URL of the database of the service.")
 Where = Annotated[str, _DATABASE]

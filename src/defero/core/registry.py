@@ -24,6 +24,8 @@ class Registry(Mapping[str, Value], Generic[Value]):
         The argument that takes the name, for messages: "loss", "vote", "target", "format".
     group : str, optional
         The entry-point group through which other packages add names, such as "defero.losses".
+    kind : type, optional
+        What every value must be an instance of.
 
     Examples
     --------
@@ -36,9 +38,10 @@ class Registry(Mapping[str, Value], Generic[Value]):
     defero.core.errors.InputError: vote must be one of first, got 'frist'; did you mean 'first'?
     """
 
-    def __init__(self, argument: str, *, group: str | None = None) -> None:
+    def __init__(self, argument: str, *, group: str | None = None, kind: type | None = None) -> None:
         self._argument = argument
         self._group = group
+        self._kind = kind
         self._values: dict[str, Any] = {}
         self._lazy: dict[str, str] = {}
         self._asked_others = group is None
@@ -49,6 +52,7 @@ class Registry(Mapping[str, Value], Generic[Value]):
         With `replace` a name that was registered before, not one of this package, gets the new value: for a notebook
         whose cell is run again.
         """
+        self._check(value)
         if replace and name not in self._lazy:
             self._values.pop(name, None)
         if (name in self._values or name in self._lazy) and self[name] is not value:
@@ -67,12 +71,21 @@ class Registry(Mapping[str, Value], Generic[Value]):
         if name not in self._values and name not in self._lazy:
             self._ask_others()
         if name in self._values or name in self._lazy:
+            self._check(self[name])
             return self[name]
         known = (*self, *also)
         raise InputError(
             f"must be one of {join_names(known, most=30)}, got {name!r}{did_you_mean(str(name), known)}",
             argument=self._argument,
         )
+
+    def _check(self, value: Value) -> None:
+        """Refuse a value of another kind, such as a function that stands alone."""
+        if self._kind is None or isinstance(value, self._kind):
+            return
+        kind, name = self._kind.__name__, getattr(value, "__name__", None)
+        got = f"the function {name}; pass {kind}({name}, ...)" if callable(value) and name else repr(value)
+        raise InputError(f"must be a {kind}, got {got}.", argument=self._argument)
 
     def _ask_others(self) -> None:
         """Let installed packages add the names of their entry points."""

@@ -50,7 +50,7 @@ class Target:
         return "at most" if self.at_most else "at least"
 
 
-TARGETS: Registry[Target] = Registry("target", group="defero.targets")
+TARGETS: Registry[Target] = Registry("target", group="defero.targets", kind=Target)
 TARGETS.register_lazily("any-correct", "defero.conformal.thresholds:ANY_CORRECT")
 TARGETS.register_lazily("all-correct", "defero.conformal.thresholds:ALL_CORRECT")
 TARGETS.register_lazily("missed-share", "defero.conformal.thresholds:MISSED_SHARE")

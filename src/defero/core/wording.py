@@ -32,10 +32,11 @@ def join_names(values: Iterable[object], *, most: int = 12) -> str:
     'benign, malign'
     >>> join_names(range(15), most=3)
     '0, 1, 2, ... (15 in all)'
-    >>> join_names(["a\nname"])
-    'a name'
+    >>> join_names(["a\nname", "Chen, Li"])
+    'a name, "Chen, Li"'
     """
     texts = [printable(" ".join(str(value).split())) for value in values]
+    texts = [f'"{text}"' if ", " in text else text for text in texts]
     if len(texts) <= most:
         return ", ".join(texts)
     return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"
@@ -145,11 +146,28 @@ def nearest_name(name: str, candidates: Iterable[str]) -> str | None:
 
     >>> nearest_name("Beningn", ["benign", "malign"]), nearest_name("x", ["age"])
     ('benign', None)
+    >>> nearest_name("Benign lesion", ["malign lesion", "benign"])
+    'benign'
     """
     lowered = {candidate.casefold(): candidate for candidate in candidates}
     folded = name.casefold()
-    near = [folded] if folded in lowered else difflib.get_close_matches(folded, list(lowered), n=1, cutoff=0.6)
+    near = [folded] if folded in lowered else difflib.get_close_matches(folded, list(lowered), n=1, cutoff=0.85)
+    near = near or [one for one in lowered if share_words(folded, one)]
+    near = near or difflib.get_close_matches(folded, list(lowered), n=1, cutoff=0.6)
     return lowered[near[0]] if near else None
+
+
+_NOT = {"no", "non", "not", "without"}
+
+
+def share_words(name: str, other: str) -> bool:
+    """Return whether two names are probably one: all words of one are in the other, and none of them says "not".
+
+    >>> share_words("benign", "Benign lesion"), share_words("tumor", "no tumor"), share_words("grade 1", "grade 2")
+    (True, False, False)
+    """
+    first, second = ({*re.findall(r"\w+", text.casefold())} for text in (name, other))
+    return bool(first and second) and (first <= second or second <= first) and not (first ^ second) & _NOT
 
 
 def count_of(number: int, noun: str, plural: str | None = None) -> str:

@@ -58,6 +58,8 @@ class TableSource:
         none = BlankCells() if blanks is None else blanks
         if isinstance(table, pd.DataFrame):
             return cls(table.reset_index(drop=True).rename(columns=str), name, blanks=none)
+        if not isinstance(table, str | PathLike):
+            raise InputError(f"must be a path or a DataFrame, got {type(table).__name__}.", argument=name)
         return cls(Path(table), str(table), inside, none)
 
     @property
@@ -352,13 +354,13 @@ def check_case_file(file: CaseFile) -> None:
         return
     if file.answers is None and file.expert_names is None and file.team is None:
         raise InputError(
-            f"{file.name}: who answered? ",
+            f"{file.name}: no experts are named; pass ",
             Argument("expert_names"),
-            " names the experts' columns, ",
+            " with the columns of their answers, or ",
             Argument("answers"),
-            " the log with one row per answer; ",
+            " with a log of one answer per row. ",
             Argument("expert_names", []),
-            " learns a model alone.",
+            " fits a model without experts.",
         )
     if file.label is None and not file.majority:
         raise InputError(

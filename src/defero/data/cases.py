@@ -10,13 +10,31 @@ import pandas as pd
 
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
-from defero.core.wording import did_you_mean, join_names
+from defero.core.wording import count_of, did_you_mean, join_names
 from defero.data.answers.bad_answers import bad_answers
-from defero.data.answers.class_codes import NO_CLASS, class_codes, matching_codes, parse_labels
+from defero.data.answers.class_codes import (
+    NO_CLASS,
+    class_codes,
+    classes_of,
+    matching_codes,
+    parse_labels,
+    whole_labels,
+)
 from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
 from defero.data.answers.log import AnswerLog, log_from_columns, table_from_long
 from defero.data.answers.read_log import join_answers, key_column, long_columns
-from defero.data.answers.spellings import alike_class_notes, alike_expert_notes, alike_experts, alike_in_errors
+from defero.data.answers.spellings import (
+    Spellings,
+    alike_class_notes,
+    alike_expert_notes,
+    alike_experts,
+    alike_in_errors,
+    missing_answers,
+    missing_answers_note,
+    missing_class_notes,
+    one_sided_class_notes,
+    without_missing_answers,
+)
 from defero.data.case_file import CaseFile, Cases, check_case_file
 from defero.data.exports.export import EXPORTS
 from defero.data.exports.label_studio_results import Control
@@ -62,8 +80,10 @@ def _from_wide(file: CaseFile) -> Cases:
     frame = file.spellings.apply_to(frame, [file.label, *experts])
     named = _named(file, label=file.label, key=file.key, experts=experts)
     chosen, left_out = file.choose(frame, named)
+    frame, missing = without_missing_answers(frame, experts, file.classes)
     frame, label, filled, remarks = _with_labels(frame, file, experts)
-    with alike_in_errors(_label_counts(frame[label], file)):
+    frame, more = without_missing_answers(frame, experts, classes_of(frame[label], file.classes, source=source))
+    with alike_in_errors(_label_counts(frame[label], file), classes_are_labels=file.classes is None):
         table = table_from_frame(
             frame,
             source=source,
@@ -85,7 +105,12 @@ def _from_wide(file: CaseFile) -> Cases:
         n_majority=0 if filled is None else int((filled.sources == MAJORITY).sum()),
         n_tied=0 if filled is None else filled.n_tied,
         first_row=first,
-        remarks=(*remarks, *_alike_notes(file, frame[label], experts, merge="put their answers into one column")),
+        remarks=(
+            *remarks,
+            *missing_answers_note(missing + more, source=source),
+            *_alike_notes(file, frame[label], experts, merge="put their answers into one column"),
+            *one_sided_class_notes(table, source=source),
+        ),
     )
 
 
@@ -95,14 +120,15 @@ def _with_labels(
     """Return the rows that have a label, the label's column, the labels with majorities, and what was left out."""
     if file.majority:
         frame, label, filled = _with_majority(frame, file, experts)
-        remarks = _left_out(_labelled(filled), file.name)
+        has_label = _labelled(filled)
+        remarks = _left_out(has_label, file.name)
     else:
         assert file.label is not None  # check_case_file
         label, filled, has_label = file.label, None, _filled(frame[file.label], file)
         frame, remarks = frame[has_label], _left_out(has_label, file.name)
-    if file.source.is_text:
+    if file.source.is_text or not all(has_label):
         frame = frame.copy(deep=False)
-        frame[label] = parse_labels(frame[label])
+        frame[label] = parse_labels(frame[label]) if file.source.is_text else whole_labels(frame[label])
     return frame, label, filled, remarks
 
 
@@ -238,9 +264,13 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
     items = record.items[has_label]
     labels = parse_labels(pd.Series(record.known.labels[has_label], index=items.index, dtype=object))
     answers, strangers = _of_experts(file, record.answers)
+    missing = missing_answers(
+        pd.Series(answers.answers, dtype=object), classes_of(labels, file.classes, source=file.name)
+    )
+    answers = answers.respelled(Spellings(dict.fromkeys(missing, "")))
     if file.classes is not None:  # a label that is no class is told with its own row
         _check_classes(labels, answers.take(has_label), record, file)
-    with alike_in_errors(_label_counts(labels, file)):
+    with alike_in_errors(_label_counts(labels, file), classes_are_labels=file.classes is None):
         table = table_from_long(
             items,
             answers.take(has_label),
@@ -265,8 +295,10 @@ def _joined(file: CaseFile, record: _Record) -> Cases:
         remarks=(
             *record.notes,
             *strangers,
+            *missing_answers_note(missing, source=answers.source),
             *_left_out(has_label, file.name),
             *_alike_notes(file, labels, answers.expert_names, merge=record.merge),
+            *one_sided_class_notes(table, source=file.name),
         ),
     )
 
@@ -282,8 +314,10 @@ def _alike_notes(file: CaseFile, labels: "pd.Series[Any]", experts: tuple[str, .
     """Say which classes are probably one class, and which experts one person; of a team at work both are settled."""
     if file.team is not None:
         return ()
+    counts = _label_counts(labels, file)
     return (
-        *alike_class_notes(_label_counts(labels, file), source=file.name),
+        *alike_class_notes(counts, source=file.name),
+        *missing_class_notes(counts, source=file.name),
         *alike_expert_notes(experts, source=(file.answers or file.source).name, merge=merge),
     )
 
@@ -319,7 +353,7 @@ def _of_experts(file: CaseFile, answers: AnswerLog) -> tuple[AnswerLog, tuple[st
         )
     others = len(known - set(wanted or ()))
     if file.team is None:
-        note = f"{answers.source}: answers of {others} other{'s' if others > 1 else ''} are not looked at."
+        note = f"{answers.source}: answers of {count_of(others, 'other expert')} are not used."
     else:
         who = "1 person who is" if others == 1 else f"{others} people who are"
         alike = alike_experts([*file.team, *sorted(known - set(file.team))])

@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from defero.core.errors import InputError
+from defero.losses.check_loss import check_loss
 from defero.losses.registry import LOSSES
 from defero.scorers.links import LINKS
 
@@ -40,6 +41,8 @@ class DeferralLoss(nn.Module):
         self.link = loss.link
         self.model_column = LINKS.find(loss.link).model_column
         self.shrinkable = loss.shrinkable
+        if not str(getattr(loss.function, "__module__", "")).startswith("defero.losses."):
+            check_loss(self)
 
     def forward(
         self,

@@ -1,10 +1,14 @@
 """The losses by name; torch is loaded with the first one that is used."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from defero.core.errors import InputError
 from defero.core.registry import Registry
+
+EXPECTED = "f(class_logits, expert_logits, labels, correct, *, observed=None)"
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,30 @@ class Loss:
     link: str
     shrinkable: bool = False
 
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(f"must be a function {EXPECTED}, got {self.function!r}.", argument="function")
+        try:
+            signature = inspect.signature(self.function)
+        except ValueError:  # some callables of C do not tell what they take
+            return
+        if not any(_takes(signature, **more) for more in ({}, {"model_logit": None})):
+            name = getattr(self.function, "__name__", type(self.function).__name__)
+            raise InputError(
+                f"must be callable as {EXPECTED}, got {name}{signature}; `observed` says who answered which item.",
+                argument="function",
+            )
 
-LOSSES: Registry[Loss] = Registry("loss", group="defero.losses")
+
+def _takes(signature: inspect.Signature, **more: None) -> bool:
+    try:
+        signature.bind(*"gmyc", observed=None, **more)
+    except TypeError:
+        return False
+    return True
+
+
+LOSSES: Registry[Loss] = Registry("loss", group="defero.losses", kind=Loss)
 LOSSES.register_lazily("softmax", "defero.losses.softmax:SOFTMAX")
 LOSSES.register_lazily("ova", "defero.losses.ova:OVA")
 LOSSES.register_lazily("decoupled", "defero.losses.decoupled:DECOUPLED")

@@ -9,6 +9,7 @@ import pandas as pd
 from defero.core import ExpertTable
 from defero.core.errors import Argument, Message, TableError
 from defero.core.wording import count_of, join_names, percent
+from defero.data.answers.spellings import alike_expert_notes, alike_experts
 from defero.data.case_file import Cases, Table
 from defero.data.recipes.pictures import PictureRecipe
 from defero.router import Router
@@ -89,11 +90,10 @@ class Newcomer:
         beside = f" joins {join_names(self.others, most=6)}" if self.others else " joins"
         share = f", {self.right} of them right ({percent(self.right / self.answers)})" if self.answers else ""
         gave = count_of(self.answers, "answer")
-        here, anybody = (f"{mean:.2f}, give or take {sd:.2f}" for mean, sd in (self.believed, self.population))
+        here, anybody = (f"{mean:.2f} (standard deviation {sd:.2f})" for mean, sd in (self.believed, self.population))
         lines = [
             f"{self.name}{beside}: {gave} to the {self.rows} cases of {self.table}{share}.",
-            f"On these cases the model takes them to be right with probability {here} a case; somebody of whom "
-            f"nothing is known, {anybody}.",
+            f"Their mean P(right) on these cases: {here}. Without any answers it would be {anybody}.",
             "They can be asked from now on."
             if self.answers >= self.min_answers
             else f"With fewer than {self.min_answers} answers they are not asked alone; add more to change that.",
@@ -114,8 +114,8 @@ class Newcomer:
             return []
         cases, count = ("case", "counts") if self.answers == 1 else ("cases", "count")
         used = (
-            f"{self.answers} {cases} that they answered now {count} as used, and evaluate and report leave them out: "
-            f"keep other answers of {self.name} back to judge them by."
+            f"{self.answers} {cases} that they answered {count} as used now: evaluate and report leave them out. "
+            f"Keep other answers of {self.name} for the test."
         )
         if not self.rows_kept:
             used = (
@@ -197,6 +197,8 @@ def describe_newcomer(
         warnings.simplefilter("ignore")
         anybody = before.copy().add_expert(name, None, None, None)
     majority = cases.majority_sentence()
+    same_person = [one for names in alike_experts(after.expert_names) if name in names for one in names]
+    alike = alike_expert_notes(same_person, source=cases.source, merge="fit the team again with one name for both")
     return Newcomer(
         name=name,
         others=before.expert_names,
@@ -209,7 +211,7 @@ def describe_newcomer(
         min_answers=after.min_answers,
         panels=panels,
         rows_kept=after.rows_key is None,
-        notes=(*cases.notes, *notes, *([] if majority is None else [majority])),
+        notes=(*cases.notes, *alike, *notes, *([] if majority is None else [majority])),
     )
 
 

@@ -42,7 +42,7 @@ def read_cases(
 ) -> Cases:
     r"""Read past cases with their labels and what each expert answered.
 
-    Cases without a label are left out, and `notes` say how many; in a wide table a blank label is an error.
+    Cases without a label are left out, and `notes` say how many.
 
     Parameters
     ----------
@@ -98,6 +98,7 @@ def read_cases(
     texts = (text,) if isinstance(text, str) else tuple(text)
     encoder = _encoder(text_encoder, texts)
     _check_pictures(images, column=image_column, size=image_size, features=features, text=texts)
+    label, key = (None if name is None else str(name) for name in (label, key))
     experts, spellings = _names(expert_names, "expert_names"), Spellings.of(rename=rename, blank=blank)
     blanks = BlankCells.of(blank)
     source = TableSource.of(table, blanks=blanks.without(label, key, *(experts or ())))
@@ -145,7 +146,7 @@ def _encoder(text_encoder: Encoder, texts: tuple[str, ...]) -> TextEncoder | Non
 def _names(names: Sequence[str] | None, argument: str) -> tuple[str, ...] | None:
     if isinstance(names, str):
         raise InputError(f"must be a list of column names, got the text {names!r}.", argument=argument)
-    return None if names is None else tuple(names)
+    return None if names is None else tuple(map(str, names))
 
 
 def _check_pictures(

@@ -16,7 +16,7 @@ from defero.data.case_file import CaseFile, Cases
 from defero.data.recipes.columns import NumericColumn
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
-from defero.data.tables.cells import numbers
+from defero.data.tables.cells import is_missing_spelling, numbers
 from defero.data.tables.parquet import FolderPart, folder_parts
 from defero.data.tables.read import ROWS_AT_ONCE
 from defero.data.tables.write import write_decisions
@@ -196,6 +196,9 @@ class CaseSift:
         assert classes is not None
         for name, what in columns:
             wrong = np.flatnonzero(matching_codes(spelled[name], classes) == NO_CLASS)
+            if what == "answer" and wrong.size:  # n/a and the like are no answer, and told with the cases
+                cells = spelled[name].iloc[wrong].tolist()
+                wrong = wrong[np.array([not is_missing_spelling(cell) for cell in cells])]
             if wrong.size:
                 where: dict[str, Any] = {"source": file.name, "first_row": self.bad.first_row}
                 self.answers += bad_answers(spelled, name, wrong, classes, what=what, **where)

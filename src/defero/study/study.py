@@ -19,7 +19,7 @@ from defero.study.absent import available_without
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team
 from defero.study.fitting.notes import class_counts, sizes_sentence
-from defero.study.fitting.parts import check_cases, check_test_share, checked_parts
+from defero.study.fitting.parts import check_cases, check_seed, check_test_share, checked_parts
 from defero.study.judging.evaluation import Evaluation, other_terms
 from defero.study.money.given import Fees, Money
 from defero.study.routing.by_file import FILE_OPTIONS, FolderRouting, route_folder
@@ -91,8 +91,10 @@ class Study(Preformatted, TeamAtWork):
     ) -> None:
         check_cases(cases)
         check_test_share(test_share, split=split)
+        check_seed(random_state)
         self.team, self.name, self.random_state = team, name, random_state
-        self.cuts = {"groups": groups, "time": time, "split": split}
+        cuts = {"groups": groups, "time": time, "split": split}
+        self.cuts = {cut: None if column is None else str(column) for cut, column in cuts.items()}
         self.notes: list[str] = []
         self._choices: FitChoices | None = None
         self._seen: Mapping[str, Fingerprints] | None = None

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import IntArray
-from defero.core.errors import TableError
+from defero.core.errors import Argument, TableError
 from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names, nearest_name
-from defero.data.tables.cells import as_written, quote_cell, row_number
+from defero.core.wording import count_of, join_names, list_in_words, nearest_name
+from defero.data.tables.cells import as_written, quote_cell, row_number, says_none
 
 MOST_LISTED = 20
 What = Literal["label", "answer"]
@@ -27,6 +27,7 @@ class BadAnswer:
     value : str
         As written.
     what : "label" or "answer"
+        Of the first cell.
     count : int
         How many cells have it.
     source, row, column : str, int, str
@@ -35,6 +36,8 @@ class BadAnswer:
         The class that was probably meant.
     unit : str
         What `row` counts: "row", or "task".
+    mixed : bool
+        Whether labels and answers have it.
     """
 
     value: str
@@ -45,6 +48,7 @@ class BadAnswer:
     column: str
     suggestion: str | None = None
     unit: str = "row"
+    mixed: bool = False
 
     @property
     def offer(self) -> str:
@@ -55,19 +59,28 @@ class BadAnswer:
 class BadAnswersError(TableError):
     """Some answers or labels are none of the classes; `answers` has every spelling once.
 
-    `alike` has classes that differ in capitals or blanks alone: from the rarer spelling to the other.
+    `alike` has classes that differ in capitals or blanks alone: from the rarer spelling to the other. `n_good` counts
+    the answers that are a class, where that is known.
     """
 
     answers: tuple[BadAnswer, ...] = ()
     renamed: Mapping[str, str] = MappingProxyType({})
     alike: Mapping[str, str] = MappingProxyType({})
+    n_good: int | None = None
 
     @classmethod
     def of(cls, bad: Iterable[BadAnswer], classes: Labels) -> "BadAnswersError":
         """List all spellings of one or several columns, the same spelling once."""
         answers = _merged(bad)
-        error = cls(_one(answers[0], classes) if len(answers) == 1 else _several(answers, classes))
+        listing = _one(answers[0], classes) if len(answers) == 1 else _several(answers, classes)
+        error = cls(listing, *_blank_offer(answers))
         error.answers = answers
+        return error
+
+    def with_more(self, *pieces: object) -> "BadAnswersError":
+        """Return the same error with more at the end of its message."""
+        error = type(self)(*self.pieces, *pieces)
+        error.answers, error.renamed, error.alike, error.n_good = self.answers, self.renamed, self.alike, self.n_good
         return error
 
     def mapping(self) -> dict[str, str]:
@@ -119,8 +132,21 @@ def _merged(bad: Iterable[BadAnswer]) -> tuple[BadAnswer, ...]:
     merged: dict[str, BadAnswer] = {}
     for one in bad:
         earlier = merged.get(one.value)
-        merged[one.value] = one if earlier is None else replace(earlier, count=earlier.count + one.count)
+        if earlier is not None:
+            mixed = earlier.mixed or one.what != earlier.what
+            one = replace(earlier, count=earlier.count + one.count, mixed=mixed)
+        merged[one.value] = one
     return tuple(sorted(merged.values(), key=lambda one: -one.count))
+
+
+def _blank_offer(answers: Sequence[BadAnswer]) -> tuple[object, ...]:
+    """Name the option that reads spellings such as "unsure" as blank; nothing where no spelling is like that."""
+    values = [one.value for one in answers[:MOST_LISTED] if says_none(one.value)]
+    if not values:
+        return ()
+    verb = "means" if len(values) == 1 else "mean"
+    which = list_in_words([quote_cell(value) for value in values], most=MOST_LISTED)
+    return f" If {which} {verb} that there is no answer, pass ", Argument("blank", values), "."
 
 
 def _one(answer: BadAnswer, classes: Labels) -> str:
@@ -140,7 +166,8 @@ def _several(answers: Sequence[BadAnswer], classes: Labels) -> str:
     sentences = []
     for one in answers[:MOST_LISTED]:
         where = f"{one.source}, " if len(sources) > 1 else ""
-        times = f"{count_of(one.count, one.what)}, first in {where}{one.unit} {one.row}, column {one.column}"
+        count = count_of(one.count, "cell" if one.mixed else one.what)
+        times = f"{count}, first in {where}{one.unit} {one.row}, column {one.column}"
         sentences.append(f"{quote_cell(one.value)}: {times}{one.offer}")
     if len(answers) > MOST_LISTED:
         sentences.append(f"... and {len(answers) - MOST_LISTED} more.")

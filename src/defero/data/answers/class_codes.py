@@ -39,7 +39,19 @@ def parse_labels(labels: "pd.Series[Any]") -> "pd.Series[Any]":
         return labels.map({cell: text_of(text) == "True" for cell, text in written.items()})
     if any(_LEADING_ZERO.match(text) or number_of(text) is None or text.isalpha() for text in written.values()):
         return labels  # isalpha: true, inf
-    return labels.map({cell: number_of(text) for cell, text in written.items()})
+    parsed = {cell: number_of(text) for cell, text in written.items()}
+    return whole_labels(labels.map(parsed))
+
+
+def whole_labels(labels: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return float labels (n,) without a fraction as whole numbers: one blank cell, or 1.0 beside 1, made them float.
+
+    >>> whole_labels(pd.Series([1.0, 0.0])).tolist(), whole_labels(pd.Series([1.5, 0.0])).tolist()
+    ([1, 0], [1.5, 0.0])
+    """
+    if labels.dtype.kind != "f" or not ((labels % 1 == 0) & (labels.abs() < _EXACT)).all():
+        return labels
+    return labels.astype("int64")
 
 
 def classes_of(labels: "pd.Series[Any]", classes: ArrayLike | None, *, source: str) -> Labels:
@@ -77,7 +89,9 @@ def class_codes(
         if wrong.size:
             bad += bad_answers(frame, name, wrong, classes, what=what, **where)
     if bad:
-        raise BadAnswersError.of(bad, classes)
+        error = BadAnswersError.of(bad, classes)
+        error.n_good = sum(int((codes[name] >= 0).sum()) for name, what in columns.items() if what == "answer")
+        raise error
     return codes
 
 

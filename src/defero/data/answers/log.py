@@ -142,7 +142,7 @@ class AnswerLog:
         """Return one sentence for each reason why rows were left out."""
         reasons = (
             (self.n_blank, "row", "without an answer: ignored"),
-            (self.n_repeated, "answer", "replaced by another of the same person to the same item"),
+            (self.n_repeated, "answer", "ignored: the same person answered the same item again"),
             (self.n_unknown, "answer", "to items that are not in the table: ignored"),
         )
         return tuple(f"{self.source}: {count_of(count, what)} {why}." for count, what, why in reasons if count)

@@ -3,6 +3,7 @@
 At the end: classes and experts that are written in two ways, such as "Heart failure" beside "heart failure".
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,10 +15,12 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import Argument, InputError, Message
-from defero.core.wording import count_of, join_names, list_in_words
+from defero.core.labels import Labels
+from defero.core.table import ExpertTable
+from defero.core.wording import count_of, join_names, list_in_words, share_words
 from defero.data.answers.bad_answers import BadAnswersError
-from defero.data.answers.class_codes import distinct_cells
-from defero.data.tables.cells import as_written, is_blank, text_of
+from defero.data.answers.class_codes import NO_CLASS, distinct_cells, matching_codes
+from defero.data.tables.cells import as_written, is_blank, is_missing_spelling, text_of
 from defero.data.tables.csv_lines import as_meant
 from defero.data.tables.read import read_frame
 from defero.data.tables.write import write_decisions
@@ -100,9 +103,49 @@ class Spellings:
         return cell if text is None else text or None
 
 
+def missing_answers(column: "pd.Series[Any]", classes: Labels) -> Counter[str]:
+    """Count the answers (n,) that pandas reads as missing, such as n/a, by their spelling; a class is never one.
+
+    >>> missing_answers(pd.Series(["n/a", "none", "b", None]), np.array(["b", "none"]))
+    Counter({'n/a': 1})
+    """
+    cells = column[matching_codes(column, classes) == NO_CLASS].tolist()
+    return Counter(cell.strip() for cell in cells if is_missing_spelling(cell))
+
+
+def without_missing_answers(
+    frame: pd.DataFrame, columns: Sequence[str], classes: Labels | None
+) -> tuple[pd.DataFrame, Counter[str]]:
+    """Return a frame in which such answers are blank, and their counts; unchanged where no class is known yet."""
+    counts: Counter[str] = Counter()
+    if classes is not None:
+        for name in columns:
+            counts += missing_answers(frame[name], classes)
+    return Spellings(dict.fromkeys(counts, "")).apply_to(frame, columns), counts
+
+
+def missing_answers_note(counts: Counter[str], *, source: str) -> tuple[str, ...]:
+    """Say how many answers were read as none, and what to do if that is wrong."""
+    if not counts:
+        return ()
+    written = list_in_words([f"{value!r} ({count:,})" for value, count in counts.most_common()])
+    is_read = "is read as no answer" if counts.total() == 1 else "are read as no answer"
+    return (
+        Message(
+            f"{source}: {count_of(counts.total(), 'answer')} {is_read}: {written}. If one of these is a class, map it "
+            "to that class with ",
+            Argument("rename"),
+            ".",
+        ),
+    )
+
+
 def read_rename(path: str | PathLike[str]) -> dict[str, str]:
     """Read a table with the columns from and to; a blank cell in to means none."""
-    head = read_frame(path, columns=[FROM, TO], as_text=[FROM, TO])
+    head = read_frame(path, as_text=[FROM, TO])
+    if not {FROM, TO} <= {*head.columns}:
+        columns = join_names(head.columns, most=30)
+        raise InputError(Argument("rename", str(path)), f": needs the columns {FROM} and {TO}, got {columns}.")
     mapping: dict[str, str] = {}
     for written, meant in zip(head[FROM].tolist(), head[TO].tolist(), strict=True):
         if is_blank(written):
@@ -134,6 +177,9 @@ def write_rename(mapping: Mapping[str, str], beside: Path) -> Path:
         table.write({FROM: list(mapping), TO: list(mapping.values())})
     return path
 
+
+LEAST_ANSWERS = 5
+"""From so many answers on it is no chance that a class is never among them."""
 
 _MARKS = str.maketrans("", "", "_-.")
 
@@ -176,6 +222,20 @@ def alike_class_notes(counts: Mapping[object, int], *, source: str) -> list[str]
     return notes
 
 
+def missing_class_notes(counts: Mapping[object, int], *, source: str) -> list[str]:
+    """Say which labels, such as n/a, are read as a class though they usually mean that there is none."""
+    names = [str(name) for name in counts if is_missing_spelling(name) and str(name).casefold() != "none"]
+    return [
+        Message(
+            f"{source}: the label {name!r} ({count_of(counts[name], 'case')}) is read as a class; if it means that the "
+            "label is unknown, pass ",
+            Argument("blank", [name]),
+            ".",
+        )
+        for name in names
+    ]
+
+
 def alike_expert_notes(names: Iterable[str], *, source: str, merge: str) -> list[str]:
     """Say which experts are probably one person; `merge` says what to do about it."""
     return [
@@ -185,14 +245,58 @@ def alike_expert_notes(names: Iterable[str], *, source: str, merge: str) -> list
     ]
 
 
+def one_sided_class_notes(table: ExpertTable, *, source: str) -> list[str]:
+    """Say which classes are labels that nobody answers, or answers that are no label, with their likely pairs.
+
+    Two spellings that differ by a word, such as "benign" beside "benign lesion", are two classes: every answer to the
+    cases of one of them then counts as wrong. The one note says how to merge them.
+    """
+    n_cases = np.bincount(table.label_idx, minlength=table.n_classes)
+    n_given = np.bincount(table.coded.triplets().codes, minlength=table.n_classes)
+    n_there = np.bincount(table.label_idx, weights=table.answered, minlength=table.n_classes).astype(int)
+    names = [str(name) for name in table.classes.tolist()]
+    unanswered = [k for k in range(len(names)) if n_cases[k] and not n_given[k] and n_there[k] >= LEAST_ANSWERS]
+    no_label = [k for k in range(len(names)) if not n_cases[k] and n_given[k] >= LEAST_ANSWERS]
+    pairs = {k: _pair(k, names, n_given) for k in unanswered} | {k: _pair(k, names, n_cases) for k in no_label}
+    merged = {k: other for k, other in pairs.items() if other is not None}
+    written = [f"{names[k]!r} ({count_of(n_cases[k], 'case')})" for k in unanswered]
+    stray = [f"{names[k]!r} ({count_of(n_given[k], 'answer')})" for k in no_label if k in merged]
+    if not written and not stray:
+        return []
+    sentences = []
+    if written:
+        count = count_of(int(n_there[unanswered].sum()), "answer")
+        sentences.append(f"No expert ever answers {list_in_words(written)}: all {count} to these cases count as wrong.")
+    if stray:
+        sentences.append(f"No case has the label {list_in_words(stray)}: these answers count as wrong.")
+    if not merged:
+        last: tuple[object, ...] = (" If the experts write it in another way, merge the spellings with ",)
+        return [Message(f"{source}: {' '.join(sentences)}", *last, Argument("rename"), ".")]
+    others = [f"{names[k]!r} ({count_of(n_given[k], 'answer')})" for k in dict.fromkeys(merged.values()) if n_given[k]]
+    merge = join_names([f"from {names[k]!r} to {names[other]!r}" for k, other in merged.items()])
+    last = (f" The experts answer {list_in_words(others)}. If they mean the same class, merge them with ",)
+    return [Message(f"{source}: {' '.join(sentences)}", *last, Argument("rename"), f": {merge}.")]
+
+
+def _pair(k: int, names: list[str], counts: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> int | None:
+    """Return the most frequent other class that shares its words with class k; None where none does."""
+    alike = [other for other in np.flatnonzero(counts).tolist() if other != k and share_words(names[k], names[other])]
+    return max(alike, key=lambda other: counts[other], default=None)
+
+
 @contextmanager
-def alike_in_errors(counts: Mapping[object, int]) -> Iterator[None]:
-    """Let an error about bad answers remember which classes are probably one: the rarer spelling to the other."""
+def alike_in_errors(counts: Mapping[object, int], *, classes_are_labels: bool) -> Iterator[None]:
+    """Let an error about bad answers remember which classes are probably one: the rarer spelling to the other.
+
+    If the classes are the labels of this table and no answer is one of them, the error asks for the right column.
+    """
     try:
         yield
     except BadAnswersError as error:
         error.alike = {name: names[0] for names in alike_classes(counts) for name in names[1:]}
-        raise
+        if not classes_are_labels or error.n_good != 0:
+            raise
+        raise error.with_more(" No answer is one of the labels; is ", Argument("label"), " the right column?") from None
 
 
 def _groups(spelled: Iterable[tuple[str, str]]) -> list[list[str]]:

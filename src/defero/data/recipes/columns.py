@@ -187,7 +187,7 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
         if _mostly(_AMOUNT, counts):
             return _amounts(counts)
         if _mostly(_DATE, counts):
-            return "dates are not used; write them as 2024-05-01 to split by them as the time"
+            return "dates are no features; to split by time, write them as 2024-05-01"
         if _mostly(_CODE, counts):  # one word of plain signs each: ids, links, mail addresses
             return "ids or codes that hardly repeat; use case ids as the key, ids of patients or the like as the groups"
         return FREE_TEXT

@@ -56,7 +56,7 @@ def plain_bytes(text: str) -> str:
 
 MOST_VALUE = 200
 """Of a longer value the list of bad cells has the beginning."""
-MOST_KINDS, MOST_SPELLINGS = 30, 20
+MOST_KINDS, MOST_SPELLINGS, MOST_SHOWN = 30, 20, 8
 NOT_UTF8 = "is not UTF-8"
 NOT_A_NUMBER = "is not a number"
 LIST_COLUMNS = ("row", "column", "value", "why")
@@ -211,8 +211,10 @@ class _Kind:
         texts = [
             ("blank cells" if is_blank(value) else quote_cell(value))
             + (f" ({count_of(count, 'cell')})" if count > 1 else "")
-            for value, count in self.spellings.most_common()
+            for value, count in self.spellings.most_common(MOST_SHOWN)
         ]
-        rest = self.count - self.spellings.total()
-        more = [f"{count_of(rest, 'other cell')}"] if rest else []
-        return printable(f"column {self.first.column}: {', '.join([*texts, *more])} {why}, first in row {row}")
+        rest = self.count - sum(count for _, count in self.spellings.most_common(MOST_SHOWN))
+        cells = f"{', '.join(texts)} and {count_of(rest, 'other cell')}" if rest else ", ".join(texts)
+        if rest and why == NOT_A_NUMBER:
+            why = "are not numbers"
+        return printable(f"column {self.first.column}: {cells} {why}, first in row {row}")

@@ -15,7 +15,7 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import TableError
 from defero.core.labels import is_missing
-from defero.core.wording import did_you_mean, join_names, list_in_words
+from defero.core.wording import did_you_mean, join_names, list_in_words, nearest_name
 
 Kind = Literal["number", "text", "date", "empty", "other"]
 
@@ -30,16 +30,45 @@ def is_blank(value: object) -> bool:
     return not value.strip() if isinstance(value, str) else is_missing(value)
 
 
-_NO_VALUE = {"n/a", "na", "n.a.", "none", "null", "nan", "unknown", "missing", "not done", "?", "-", "--", "."}
+MISSING_SPELLINGS = frozenset(
+    [
+        "#n/a",
+        "#n/a n/a",
+        "#na",
+        "-1.#ind",
+        "-1.#qnan",
+        "-nan",
+        "1.#ind",
+        "1.#qnan",
+        "<na>",
+        "n/a",
+        "na",
+        "nan",
+        "none",
+        "null",
+    ]
+)
+"""What `pandas.read_csv` reads as missing, in lower case."""
+_NO_VALUE = MISSING_SPELLINGS | {"n.a.", "unknown", "missing", "not done", "?", "??", "-", "--", "."}
+_NO_VALUE |= {"unsure", "not sure", "uncertain", "unclear", "undecided", "don't know", "skip", "skipped"}
 
 
 def says_none(text: str) -> bool:
     """Return whether a text usually means that there is no value; nobody is sure, so it is only offered in messages.
 
-    >>> says_none("N/A"), says_none("12,5")
-    (True, False)
+    >>> says_none("N/A"), says_none("Unsure"), says_none("12,5")
+    (True, True, False)
     """
     return text.strip().casefold() in _NO_VALUE
+
+
+def is_missing_spelling(cell: object) -> bool:
+    """Return whether a cell is a text that pandas reads as missing, in any case.
+
+    >>> is_missing_spelling(" N/A"), is_missing_spelling("?")
+    (True, False)
+    """
+    return isinstance(cell, str) and cell.strip().casefold() in MISSING_SPELLINGS
 
 
 def number_of(value: object) -> float | None:
@@ -191,8 +220,11 @@ def column_names(frame: Any, *, source: str) -> dict[str, Any]:
 def no_such_column(name: str, columns: Sequence[str], *, source: str, role: str) -> TableError:
     """Return the error for a column that the table does not have."""
     offer, header = did_you_mean(name, columns), no_header_hint(columns)
+    near = nearest_name(name, columns)
+    quotes = " In a list of names, put a name with a comma in double quotes." if near and "," in near else ""
     return TableError(
-        f"{source}: no column {name!r} for {role}{offer} The columns are {join_names(columns, most=30)}.{header}"
+        f"{source}: no column {name!r} for {role}{offer}{quotes} "
+        f"The columns are {join_names(columns, most=30)}.{header}"
     )
 
 

@@ -33,6 +33,7 @@ _TOO_MANY = re.compile(r"[Ee]xpected (\d+) fields in line (\d+), saw (\d+)")
 _SKIPPED = re.compile(r"Skipping line (\d+): expected (\d+) fields, saw (\d+)")
 _SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "commas", "|": "vertical bars"}
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_WITH_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 _OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 
 
@@ -68,7 +69,7 @@ class Delimited(TableFormat):
         separator = _used_separator(path, separator=self.separator)
         names = read_header(path, separator=separator, any_first_row=on_bad is not None)
         texts = {name: str for name in as_text if name in set(names)}
-        long_rows = _LongRows()
+        long_rows, decimals = _LongRows(), _Decimals(path)
         with _parser(path, names, separator=separator, texts=texts, lenient=on_bad is not None) as reader:
             while True:
                 try:
@@ -83,6 +84,7 @@ class Delimited(TableFormat):
                 if on_bad is not None:
                     frame = readable_cells(frame, first_row=self.first_row, on_bad=on_bad)
                 if separator != self.separator:
+                    frame = decimals.with_points(frame, as_text=as_text)
                     frame = _without_decimal_commas(frame, path, first_row=self.first_row, on_bad=on_bad)
                 blank = _blank_rows(frame)
                 yield _whole_numbers(frame[~blank]) if blank.any() else frame
@@ -237,7 +239,10 @@ def _first_rows(path: Path, *, separator: str) -> tuple[list[str], list[str]]:
 
 
 def _used_separator(path: Path, *, separator: str) -> str:
-    """Return what separates the cells: semicolons in a .csv file of many spreadsheets, where header and row agree."""
+    """Return what separates the cells: semicolons in a .csv file of many spreadsheets, where header and row agree.
+
+    A name may hold a comma, such as "size, mm": the header then has more names by semicolons than by commas.
+    """
     if separator != ",":
         return separator
     try:
@@ -245,7 +250,37 @@ def _used_separator(path: Path, *, separator: str) -> str:
     except csv.Error:
         return separator
     names, first = cells
-    return ";" if len(plain[0]) == 1 and len(names) > 1 and len(first) in (0, len(names)) else separator
+    return ";" if len(names) > len(plain[0]) and len(first) in (0, len(names)) else separator
+
+
+def _have_commas(cells: "pd.Series[Any]") -> bool:
+    """Tell whether all cells that are not blank are numbers without a decimal point, and are read as text so far."""
+    if cells.empty or cells.dtype.kind in "iufb":
+        return False
+    return all(isinstance(cell, str) and _WITH_COMMA.fullmatch(cell) for cell in cells)
+
+
+class _Decimals:
+    """Columns of numbers that are written with a decimal comma throughout, such as 3,5, in pieces of one file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._points, self._commas = set[str](), set[str]()
+
+    def with_points(self, frame: pd.DataFrame, *, as_text: Sequence[str]) -> pd.DataFrame:
+        """Return a piece in which such columns are numbers; one with 1.234 as well may mean thousands, and stays."""
+        result = frame.copy(deep=False)
+        for name in frame.columns:
+            cells = frame[name].dropna()
+            if cells.dtype.kind == "f" and (cells % 1 != 0).any():
+                self._points.add(name)
+            elif name not in as_text and name not in self._points and _have_commas(cells):
+                self._commas.add(name)
+                result[name] = pd.to_numeric(frame[name].str.replace(",", "."))
+        both = sorted(self._points & self._commas)
+        if both:
+            raise TableError(f"{self._path}: column {both[0]} has decimal commas and decimal points; use points alone.")
+        return result
 
 
 def _without_decimal_commas(frame: pd.DataFrame, path: Path, *, first_row: int, on_bad: OnBad | None) -> pd.DataFrame:

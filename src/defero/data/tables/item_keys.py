@@ -61,7 +61,7 @@ def row_keys(frame: pd.DataFrame, key: str, *, source: str = "table", first_row:
             rows = [row_number(frame, place, first_row=first_row) for place in (earlier, position)]
             raise TableError(
                 f"{source}: column {key}: the key {quote_cell(cell)} is in rows {rows[0]} and {rows[1]}; "
-                "every row needs its own key. A value that several rows share names a group, not a row."
+                "every row needs its own key. A column whose values repeat, such as a patient, is a group and no key."
             )
     return places
 

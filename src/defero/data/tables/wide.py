@@ -14,6 +14,7 @@ from defero.core.table import ExpertTable
 from defero.core.wording import join_names
 from defero.data.answers.bad_answers import What
 from defero.data.answers.class_codes import as_answers, class_codes, classes_of, matching_codes, parse_labels
+from defero.data.answers.spellings import without_missing_answers
 from defero.data.tables.cells import column_names, is_blank, no_such_column, row_number
 from defero.data.tables.formats import first_row as first_row_of
 from defero.data.tables.formats import table_format
@@ -121,6 +122,7 @@ def read_table(
         The column with the truth; it has a value in every row.
     expert_names : sequence of str
         One column per expert; blank = not asked. An answer is one of the labels; 1, 1.0 and "1" are the same answer.
+        What pandas reads as missing, such as "n/a", is blank unless it is a class.
     features : sequence of str, optional
         Else every column that is left.
     key : str, optional
@@ -133,6 +135,8 @@ def read_table(
     ExpertTable
         Features and answers as DataFrames; in a message, rows are numbered as `first_row` says.
     """
+    if not isinstance(expert_names, str):  # columns of a DataFrame may be numbered
+        label, expert_names = str(label), [str(name) for name in expert_names]
     if isinstance(path, pd.DataFrame):
         frame, source, first = path, "table", 0
     else:
@@ -184,6 +188,7 @@ def table_from_frame(
     if blank.any():
         row = row_number(frame, int(np.argmax(blank)), first_row=first_row)
         raise TableError(f"{source}: row {row}, column {label}: the label is blank; fill it in or drop the row.")
+    frame, _ = without_missing_answers(frame, expert_names, known)
     columns: dict[str, What] = {label: "label", **dict.fromkeys(expert_names, "answer")}
     codes = class_codes(frame, columns, known, source=source, first_row=first_row)
     answers = {name: as_answers(codes[name], known) for name in expert_names}

@@ -82,7 +82,7 @@ def no_better(gain: Comparison) -> str | None:
     if gain.n == 0 or (gain.clear and gain.difference > 0):
         return None
     if gain.only_first + gain.only_second == 0:
-        return "The team is right on the very cases where the model is: nothing is gained or lost."
+        return "The team and the model are right on the same cases: no gain and no loss."
     how = "worse than the model" if gain.clear else "not better than the model beyond doubt"
     ends = ""
     if not math.isnan(gain.low):
@@ -314,4 +314,4 @@ def unseen_classes(classes: Sequence[object], class_counts: Sequence[int]) -> st
     if not unseen or not sum(class_counts):
         return None
     word = "class" if len(unseen) == 1 else "classes"
-    return f"No case of {word} {list_in_words(unseen, most=NAMED)} is here: nothing is known of such cases."
+    return f"No case here has the {word} {list_in_words(unseen, most=NAMED)}: the figures say nothing about such cases."

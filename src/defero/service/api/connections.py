@@ -32,6 +32,7 @@ from defero.service.outward.webhooks import secret_name
 from defero.service.problems import Problem
 from defero.service.store.contents import forget_secret, read_addresses, read_secret, write_secret
 from defero.service.store.saved_views import open_ledger, read_language_models, read_studio
+from defero.service.views.connections import LanguageModel
 
 hooks_router = APIRouter(tags=["webhooks"])
 HookId = Annotated[str, Path(pattern=r"^w[0-9a-f]{12}$", examples=["w0123456789ab"])]
@@ -86,7 +87,7 @@ def get_language_models(office: InOffice) -> dict[str, Any]:
     """Return the experts that are language models, and whether their calls fail."""
     with office.database.read() as connection:
         models = read_language_models(connection)
-    return {"language_models": [_model_shown(vars(one)) for one in models.values()]}
+    return {"language_models": [_model_shown(one, now=office.clock()) for one in models.values()]}
 
 
 @models_router.put("/v1/language-models/{person}", response_model=LanguageModelOut, responses=responses(404, 409))
@@ -98,7 +99,7 @@ async def set_language_model(request: Request, person: Id, body: LanguageModelIn
     except PromptError as error:
         raise Problem(422, str(error)) from error
     reply = await done(office, SetLanguageModel(person, body.model_dump(), caller_of(request).person))
-    return plain(_model_shown(reply))
+    return plain(_model_shown(LanguageModel.from_dict(reply), now=office.clock()))
 
 
 @models_router.delete("/v1/language-models/{person}", responses=responses(404))
@@ -107,10 +108,11 @@ async def end_language_model(request: Request, person: Id, office: InOffice) -> 
     return plain(await done(office, EndLanguageModel(person, caller_of(request).person)))
 
 
-def _model_shown(model: dict[str, Any]) -> dict[str, Any]:
-    """Return a language model with whether its key is there; never the key."""
-    variable = model["key_variable"]
-    return {**model, "key_is_set": not variable or bool(os.environ.get(variable))}
+def _model_shown(model: LanguageModel, *, now: float) -> dict[str, Any]:
+    """Return a language model with what it has cost today and whether its key is there; never the key."""
+    members = {name: value for name, value in vars(model).items() if name in LanguageModelOut.model_fields}
+    key_is_set = not model.key_variable or bool(os.environ.get(model.key_variable))
+    return {**members, "paid_today": model.paid_today(now), "key_is_set": key_is_set}
 
 
 studio_router = APIRouter(tags=["Label Studio"])

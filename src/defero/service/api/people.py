@@ -56,9 +56,12 @@ async def change_person(request: Request, person: Id, body: PersonChangeIn, offi
     return plain(await done(office, ChangePerson(person, change, caller.person)))
 
 
-@router.delete("/v1/people/{person}", response_model=PersonOut, responses=responses(404))
+@router.delete("/v1/people/{person}", response_model=PersonOut, responses=responses(404, 409))
 async def erase_person(request: Request, person: Id, office: InOffice) -> Response:
-    """Remove a person and erase their name; their questions go to others, their answers stay, their tokens end."""
+    """Remove a person and erase their name; their questions go to others, their answers stay, their tokens end.
+
+    The last lead cannot be removed.
+    """
     result = await done(office, ErasePerson(person, caller_of(request).person))
     office.tokens.forget()
     return plain(result)

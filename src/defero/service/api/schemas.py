@@ -273,6 +273,12 @@ class LanguageModelIn(Strict):
     per_minute: Annotated[StrictInt, Field(ge=1, le=100_000)] = Field(
         60, description="The most calls in any minute, by all server processes together."
     )
+    most_per_day: Money | None = Field(
+        None,
+        examples=[20.0],
+        description="The most that its calls may cost in a day (UTC); null: no limit. After that its questions go to "
+        "others.",
+    )
     options: dict[Name, Cell] = Field(
         default={}, max_length=30, examples=[{"temperature": 0, "max_tokens": 20}], description="Sent with each call."
     )
@@ -286,6 +292,7 @@ class LanguageModelOut(LanguageModelIn):
     last_at: float | None = Field(description="When it was called last, in seconds since 1970.")
     failures: int = Field(description="Calls in a row that failed.")
     status: int | None = Field(description="HTTP status of the last call, if it failed; 0: no reply in time.")
+    paid_today: float = Field(description="What its calls cost so far today (UTC).")
     key_is_set: bool = Field(description="Whether this server process has the key.")
 
 

@@ -87,7 +87,8 @@ async def load_model(request: Request, body: ModelIn, office: InOffice) -> Respo
     """Load a model beside the one that decides, from the folder of models that the service was started with."""
     team = await run_in_threadpool(office.shelf.load, body.folder)
     known = office.shelf.teams.get(team.version)
-    office.shelf.keep(team if known is None else known)  # the next commit compares by it, and must not read it again
+    # The next commit compares by it, and must not read it again.
+    office.shelf.keep(team if known is None else known, folder=body.folder)
     try:
         return plain(await done(office, LoadModel(team, body.folder, caller_of(request).person)))
     except Problem:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from defero.core.wording import money
 from defero.service.events import (
     CallBegun,
     CallEnded,
@@ -169,6 +170,11 @@ class SetLanguageModel(Command):
             raise Problem(409, "This expert answers in Label Studio; end that first.", person=self.person)
         if len(known) >= MOST_LANGUAGE_MODELS and self.person not in known:
             raise Problem(409, f"There are {MOST_LANGUAGE_MODELS} language models already; end one first.")
+        most, per_call = self.terms.get("most_per_day"), self.terms.get("per_call", 0.0)
+        if most is not None and most < per_call:
+            raise Problem(
+                422, f"most_per_day is {money(most)}, less than the price of one call ({money(per_call)}); raise it."
+            )
         classes = [work.team.class_of(label, what="classes") for label in self.terms.get("classes", ())]
         terms = {**self.terms, "classes": [work.team.class_values[k] for k in dict.fromkeys(classes)]}
         work.ledger.add(LanguageModelSet(person=self.person, terms=terms, by=self.by))
@@ -205,7 +211,10 @@ def deadline_of(state: CaseState, model: LanguageModel) -> float:
 
 @dataclass
 class BeginCall(CaseCommand):
-    """A process takes a question, so that no other one calls for it; nothing where it is not to be had now."""
+    """A process takes a question, so that no other one calls for it; nothing where it is not to be had now.
+
+    If the money of the day is spent, the question is given back.
+    """
 
     person: str
     attempt: int | None = 0
@@ -221,6 +230,12 @@ class BeginCall(CaseCommand):
             return
         if now >= deadline_of(state, model) or (state.call_at is not None and state.call_at > now):
             return
+        if not model.can_pay(now):
+            Skip(self.case, self.person, self.person, _no_money(model, now)).begin(work)
+            return
+        if not model.can_pay(now, beside=model.n_under_way(now)):
+            self.attempt = None
+            return
         self.attempt = state.calls + 1
         until = now + model.timeout + LEASE
         work.ledger.add(CallBegun(person=self.person, attempt=self.attempt, until=until), self.case)
@@ -228,6 +243,14 @@ class BeginCall(CaseCommand):
     def reply(self, work: Round) -> int | None:
         """Return the number of the call; 0: the question is not to be had, None: no call is now."""
         return self.attempt
+
+
+def _no_money(model: LanguageModel, now: float) -> str:
+    assert model.most_per_day is not None
+    return (
+        f"the language model may pay {money(model.most_per_day)} a day (UTC), and {money(model.paid_today(now))} is "
+        "paid; it is called again tomorrow"
+    )
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,8 @@ class ChangePerson(Command):
         change = {name: value for name, value in self.change.items() if before[name] != value}
         if not change:
             return
+        if change.get("removed"):
+            _check_lead_left(work, self.person)
         work.ledger.add(PersonChanged(person=self.person, change=change, by=self.by))
         if change.get("removed"):
             for case in work.desk.open_questions(person=self.person):
@@ -82,6 +84,14 @@ class ChangePerson(Command):
         """Return the person."""
         names, person = work.desk.names(), work.ledger.people[self.person]
         return person_reply(person, names[self.person], work.ledger.asked_today[self.person])
+
+
+def _check_lead_left(work: Round, person: str) -> None:
+    """Refuse that the last lead leaves."""
+    leads = [one.person for one in work.ledger.people.values() if one.role == "lead" and not one.removed]
+    if leads == [person]:
+        detail = "This is the last lead, and nobody else could run the service; add another lead first."
+        raise Problem(409, detail, person=person)
 
 
 @dataclass

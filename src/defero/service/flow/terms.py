@@ -3,6 +3,7 @@
 Each change is an entry of the log with a version.
 """
 
+import threading
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,23 +78,40 @@ def people_behind(work: Round, team: Team, *, by: str) -> tuple[str, ...]:
     return tuple(ids[name] for name in team.router.expert_names)
 
 
+MOST_LOADED = 4
+"""Models of the folder that stay in memory; one that is needed again is loaded again."""
+
+
 @dataclass
 class Shelf:
-    """The models that this process has loaded, by version.
+    """The models that this process has loaded, by version; those used last stay in memory.
 
     Attributes
     ----------
     directory : Path, optional
         The folder of models that the service was started with; nothing outside it is ever read.
+    teams : mapping
+        By version, the one used last at the end.
+    without_folder : set of versions
+        They could not be loaded again, so they always stay.
     """
 
     directory: Path | None = None
     text_encoder: Encoder = None
     teams: dict[str, Team] = field(default_factory=dict)
+    without_folder: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def keep(self, team: Team) -> Team:
-        """Remember a team."""
-        self.teams[team.version] = team
+    def keep(self, team: Team, *, folder: str = "") -> Team:
+        """Remember a team as the one used last; of those with a folder the oldest are forgotten."""
+        with self._lock:
+            if not folder:
+                self.without_folder.add(team.version)
+            self.teams.pop(team.version, None)
+            self.teams[team.version] = team
+            loaded = [version for version in self.teams if version not in self.without_folder]
+            for version in loaded[:-MOST_LOADED]:
+                del self.teams[version]
         return team
 
     def load(self, folder: str) -> Team:
@@ -115,7 +133,8 @@ class Shelf:
             known = self.load(fact.folder) if fact.folder else None
         if known is None or known.version != fact.version:
             raise Problem(503, "The model that decides now is not on this machine.", model=fact.version)
-        return self.keep(known if known.people == fact.experts else Team(known.router, known.version, fact.experts))
+        team = known if known.people == fact.experts else Team(known.router, known.version, fact.experts)
+        return self.keep(team, folder=fact.folder)
 
 
 @dataclass

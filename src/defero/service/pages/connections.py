@@ -163,6 +163,7 @@ def model_row(sight: Sight, model: LanguageModel) -> dict[str, Any]:
         "paid": did.get("paid", 0) / MILLION,
         "paid_today": now.get("paid", 0) / MILLION,
         "seconds": ratio(did.get("called_for", 0) / 1000, n_calls - n_failed),
+        "is_spent": not model.can_pay(sight.ledger.now),
         "waiting": sight.waiting.get(person, Waiting(0, None)),
         "key_is_set": not model.key_variable or bool(os.environ.get(model.key_variable)),
         "fields": model_fields_of(model),

@@ -125,7 +125,7 @@ def _whole(amount: float, name: str) -> int:
     return int(amount)
 
 
-NUMBERS = ("per_call", "per_million_in", "per_million_out", "timeout", "within", "per_minute")
+NUMBERS = ("per_call", "per_million_in", "per_million_out", "timeout", "within", "per_minute", "most_per_day")
 _TEXTS = ("url", "model", "prompt", "key_variable")
 _STUDIO_TEXTS = ("url", "key_variable", "title", "control", "callback", "unknown")
 Body = TypeVar("Body", bound=BaseModel)
@@ -138,7 +138,7 @@ def model_fields_of(model: LanguageModel) -> Fields:
     '0.002'
     """
     fields = {name: str(getattr(model, name)) for name in _TEXTS}
-    fields |= {name: text_of(getattr(model, name)) for name in NUMBERS}
+    fields |= {name: text_of(value) for name in NUMBERS if (value := getattr(model, name)) is not None}
     fields["classes"] = ", ".join(text_of(label) for label in model.classes)
     fields["options"] = orjson.dumps(dict(model.options)).decode() if model.options else ""
     return {"person": model.person, **fields}

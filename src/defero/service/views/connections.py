@@ -22,6 +22,7 @@ from defero.service.events import (
     StudioReached,
     StudioReady,
 )
+from defero.service.views.tallies import day_of
 
 KINDS = (
     "received",
@@ -102,7 +103,8 @@ def apply_hook(hooks: Mapping[str, Hook], entry: Entry) -> dict[str, Hook]:
 AHEAD = 1.0
 """Seconds by which calls may run ahead of an even pace."""
 _MINUTE = 60.0
-_STATE = ("person", "next_at", "last_at", "failures", "status")
+_STATE = ("person", "next_at", "last_at", "failures", "status", "paid", "paid_day", "last_price", "under_way")
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,8 @@ class LanguageModel:
         Seconds after which a question without an answer is given back.
     per_minute : int
         The most calls in any minute, by all server processes together.
+    most_per_day : float, optional
+        The most that its calls may cost in a day (UTC); None: no limit.
     options : mapping
         Further members of the request, such as {"temperature": 0}.
     next_at : float
@@ -141,6 +145,12 @@ class LanguageModel:
         Calls in a row that failed.
     status : int, optional
         HTTP status of the last call that failed; None after one that did not.
+    paid : float
+        What its calls cost on the day `paid_day`.
+    last_price : float
+        What the last call cost.
+    under_way : mapping
+        From the case of a call that has not ended to the time when it is given up.
     """
 
     person: str
@@ -155,11 +165,16 @@ class LanguageModel:
     timeout: float = 60.0
     within: float = 600.0
     per_minute: int = 60
+    most_per_day: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     next_at: float = 0.0
     last_at: float | None = None
     failures: int = 0
     status: int | None = None
+    paid: float = 0.0
+    paid_day: str = ""
+    last_price: float = 0.0
+    under_way: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "LanguageModel":
@@ -179,6 +194,28 @@ class LanguageModel:
         (False, True, True)
         """
         return not now + AHEAD < self.next_at <= now + self.within + 2 * _MINUTE
+
+    def paid_today(self, now: float) -> float:
+        """Return what its calls cost so far on the day of `now`."""
+        return self.paid if self.paid_day == day_of(now) else 0.0
+
+    def can_pay(self, now: float, *, beside: int = 0) -> bool:
+        """Whether one more call, and so many beside it, stay within the money of the day.
+
+        A call is expected to cost what the last one did, and at least `per_call`.
+
+        >>> model = LanguageModel("p1", "https://a.example", "m", per_call=0.5, most_per_day=1.0)
+        >>> model.can_pay(0.0), model.can_pay(0.0, beside=1), model.can_pay(0.0, beside=2)
+        (True, True, False)
+        """
+        if self.most_per_day is None:
+            return True
+        price = max(self.per_call, self.last_price)
+        return self.paid_today(now) + (1 + beside) * price <= self.most_per_day + _ROUNDING
+
+    def n_under_way(self, now: float) -> int:
+        """Return how many calls have begun and not ended."""
+        return sum(until > now for until in self.under_way.values())
 
     def price(self, tokens_in: int | None, tokens_out: int | None) -> float:
         """Return what a call costs.
@@ -208,19 +245,29 @@ def apply_call(models: Mapping[str, LanguageModel], entry: Entry) -> dict[str, L
         case LanguageModelSet() if not fact.terms:
             changed.pop(fact.person, None)
         case LanguageModelSet():
-            pace_so_far = {} if before is None else {"next_at": before.next_at, "last_at": before.last_at}
-            changed[fact.person] = LanguageModel.from_dict({**fact.terms, "person": fact.person, **pace_so_far})
+            unchanged = ("next_at", "last_at", "paid", "paid_day", "last_price", "under_way")
+            so_far = {} if before is None else {name: getattr(before, name) for name in unchanged}
+            changed[fact.person] = LanguageModel.from_dict({**fact.terms, "person": fact.person, **so_far})
         case CallBegun() if before is not None:
             pace = (_MINUTE + AHEAD) / before.per_minute
             start = entry.at if before.may_call(entry.at - AHEAD) else before.next_at
-            changed[fact.person] = replace(before, next_at=start + pace, last_at=entry.at)
+            open_calls = {case: until for case, until in before.under_way.items() if until > entry.at}
+            open_calls[str(entry.case)] = fact.until
+            changed[fact.person] = replace(before, next_at=start + pace, last_at=entry.at, under_way=open_calls)
         case CallFailed() if before is not None:
             slower = fact.retry_at if fact.status == 429 and fact.retry_at is not None else 0.0
             next_at = max(before.next_at, slower)
+            before = replace(before, under_way=_without(before.under_way, entry.case))
             changed[fact.person] = replace(before, next_at=next_at, failures=before.failures + 1, status=fact.status)
         case CallEnded() if before is not None:
-            changed[fact.person] = replace(before, failures=0, status=None)
+            paid = before.paid_today(entry.at) + fact.price
+            before = replace(before, under_way=_without(before.under_way, entry.case), last_price=fact.price)
+            changed[fact.person] = replace(before, failures=0, status=None, paid=paid, paid_day=day_of(entry.at))
     return changed
+
+
+def _without(under_way: Mapping[str, float], case: str | None) -> dict[str, float]:
+    return {one: until for one, until in under_way.items() if one != case}
 
 
 UNKNOWN = ("ignore", "assigned")

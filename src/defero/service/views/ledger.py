@@ -164,8 +164,8 @@ class Ledger:
 
     def left_today(self, person: str) -> float:
         """Return how many more questions a person may get today."""
-        who = self.people.get(person)
-        if who is None or not who.can_be_asked:
+        who, model = self.people.get(person), self.language_models.get(person)
+        if who is None or not who.can_be_asked or (model is not None and not model.can_pay(self.now)):
             return 0
         limits = [most for most in (who.capacity, self.policy.capacity.get(person)) if most is not None]
         return min(limits) - self.asked_today[person] if limits else float("inf")

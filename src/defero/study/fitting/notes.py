@@ -77,9 +77,9 @@ def few_groups(cases: Cases, parts: tuple[ExpertTable, ...], *, groups: str | No
     if min(learn, held, panels, test) >= FEW_GROUPS:
         return []
     return [
-        f"of {len(set().union(*names))} values of {groups}, the cases to learn from have {learn}, those to calibrate "
-        f"{held}, to conformalize {panels}, and the test has {test}: of so few, another {groups} may fare quite "
-        "differently."
+        f"there are {len(set().union(*names))} values of {groups}: {learn} in the cases to learn from, {held} to "
+        f"calibrate, {panels} to conformalize and {test} in the test. With so few, the figures may not hold for "
+        f"another {groups}."
     ]
 
 
@@ -98,7 +98,7 @@ def _rare_labels(table: ExpertTable) -> list[str]:
             others = {other.casefold().strip(): other for other in counts if counts[other] > count}
             near = get_close_matches(name.casefold().strip(), others, n=1, cutoff=0.75)
             hint = f"; did you mean {others[near[0]]!r}?" if near else "."
-            sentences.append(f"label {name!r} stands in {count} of {len(table)} rows and cannot be learned{hint}")
+            sentences.append(f"label {name!r} occurs in {count} of {len(table)} rows, too few to learn from{hint}")
     return sentences
 
 

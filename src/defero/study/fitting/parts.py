@@ -1,6 +1,7 @@
 """Four disjoint parts of past cases: to learn from, to calibrate, to conformalize, for the test; what is refused."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def four_parts(
             Argument("groups"),
             " and ",
             Argument("time"),
-            " cannot both be kept: a group may go on for long; pass one of them.",
+            " cannot be combined: the cases of one group can lie in two periods. Pass one of them.",
         )
     cutter = _Cutter(
         label_idx=cases.table.label_idx,
@@ -243,6 +244,7 @@ def _other_columns(argument: str) -> tuple[object, ...]:
     )
 
 
+MOST_SEED = 2**32 - 1
 LEAST_LEARN, LEAST_CASES = 10, 20
 """Two cases for each of the five folds that training looks at, and as many more for the other three parts."""
 
@@ -264,6 +266,14 @@ def check_test_share(test_share: float | None, *, split: str | None) -> None:
     if test_share is not None and split is not None:
         raise InputError(
             f": the column {split} says which cases are for the test; leave one of them out.", argument="test_share"
+        )
+
+
+def check_seed(random_state: object) -> None:
+    """Refuse a seed that NumPy and scikit-learn do not take."""
+    if not isinstance(random_state, Integral) or not 0 <= int(random_state) <= MOST_SEED:
+        raise InputError(
+            f"must be a whole number from 0 to {MOST_SEED}, got {random_state!r}.", argument="random_state"
         )
 
 

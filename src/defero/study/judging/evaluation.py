@@ -317,10 +317,10 @@ def _alike_sentence(router: Router, fresh: Fresh) -> tuple[str, ...]:
     """Say that cases with other keys have the features of rows that were seen."""
     if not fresh.alike:
         return ()
-    equal = "1 case equals a row" if fresh.alike == 1 else f"{fresh.alike} cases equal rows"
+    equal = "1 case has" if fresh.alike == 1 else f"{fresh.alike} cases have"
     return (
-        f"{equal} that {learners(router)} saw in every feature, but not in the key, and are judged as other cases: "
-        "if they are the same, the figures are too good.",
+        f"{equal} the features of rows that {learners(router)} used, but another key, and count as new: "
+        "if they are the same cases, the figures are too good.",
     )
 
 

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from defero.study.judging.comparison import Rival
 
 _COLUMNS = """
-  right           on every case that they answered, were they alone
-  decides         the share of the cases that the team gives them
-  right there     on those cases"""
+  right           share of right answers on all cases that they answered
+  decides         share of the cases that the team gives them
+  right there     share of right answers on those cases"""
 _PROMISES = """\
-  promised there  the mean probability of being right that the team went by, on those cases
-  smooth error    how far such probabilities are from the truth, on every case that they answered;
-                  chance alone makes it large where these are few"""
+  promised there  mean P(right) that the team assumed on those cases
+  smooth error    smooth calibration error of P(right) on all cases that they answered;
+                  with few cases it is large by chance alone"""
 _WEIGHTS = """
-This team goes by weights, which are no probabilities: nothing is promised of anybody."""
+This team decides by weights, which are no probabilities, so it makes no promises."""
 
 MOST_ROWS = 20
 
@@ -75,8 +75,8 @@ def record_text(record: TeamRecord) -> str:
     lines += _promise_lines(record.promises.total)
     if record.recorded != len(record.experts):
         lines.append(
-            f"Only recorded answers can be asked for: {record.recorded:.1f} of {len(record.experts)} experts answered "
-            "a case on average, and the team chose among those."
+            f"Only recorded answers can be used: on average {record.recorded:.1f} of {len(record.experts)} experts "
+            "answered a case, and the team chose among those."
         )
         if not math.isnan(record.coverage_with_all):
             lines.append(
@@ -102,8 +102,8 @@ def _promise_lines(total: PromiseRecord) -> list[str]:
     low, high = total.interval
     verdicts = {"less": "less than promised", "more": "more than promised", "too few": "too few cases to tell"}
     return [
-        f"Over all cases {percent(total.promised)} right were promised (the deciders' mean probability) and "
-        f"{percent(total.kept.value)} ({100 * low:.1f} to {100 * high:.1f}) kept: "
+        f"Over all cases: promised {percent(total.promised)} (mean P(right) of the deciders), "
+        f"kept {percent(total.kept.value)} ({100 * low:.1f} to {100 * high:.1f}): "
         f"{verdicts.get(total.verdict, 'as promised')}."
     ]
 
@@ -132,7 +132,7 @@ def _way_lines(record: TeamRecord) -> list[str]:
     if len(record.ways) < 3:
         return []
     promising = record.estimates == "probabilities"
-    fee = "the fees" if record.fees_given else "a fee of 0.01 of an error for each question, as none was given"
+    fee = "the fees" if record.fees_given else "0.01 of an error for each question (no fee was given)"
     rows = []
     for one in record.ways:
         mark = " (the team)" if one.name == record.ask else ""
@@ -210,13 +210,14 @@ def panel_lines(panel: PanelRecord) -> list[str]:
         share_kept = f"{percent(panel.kept)} ({100 * panel.low:.1f} to {100 * panel.high:.1f})"
     lines = [
         f"\nPanels ({panel.target}). {panel.promise}",
-        f"Promised {panel.bound} {percent(panel.asked_for)}, kept {share_kept}. {panel.deferred} cases would be "
-        f"deferred if everybody could be asked; these are the {panel.cases} of them that a recorded expert got right.",
+        f"Promised {panel.bound} {percent(panel.asked_for)}, kept {share_kept}. If everybody could be asked, "
+        f"{panel.deferred} cases would be deferred; judged are the {panel.cases} of them that a recorded expert got "
+        "right.",
     ]
     if panel.deferred:
         lines.append(
-            f"A panel has {_size(panel.raw_size, panel.raw_size_half)} experts on average, "
-            f"{_size(panel.filled_size, panel.filled_size_half)} once empty ones get the top expert. "
+            f"A panel has {_size(panel.raw_size, panel.raw_size_half)} experts on average, and "
+            f"{_size(panel.filled_size, panel.filled_size_half)} if the top expert is added to empty panels. "
             f"With panels voting the team is right on {with_interval(panel.accuracy)}."
         )
     return lines

@@ -14,6 +14,7 @@ from defero.core.results import MODEL, Assignment, Steps
 from defero.core.scores import Scores
 from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.read_log import join_answers, long_columns
+from defero.data.answers.spellings import missing_answers_note, without_missing_answers
 from defero.data.case_file import TableSource
 from defero.data.tables.read import NoRowsError
 from defero.router import Router
@@ -61,6 +62,7 @@ def answers_so_far(
     columns = long_columns(head, **named, source=log.name)
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
     frame = spellings.apply_to(frame, [columns.answer])
+    frame, missing = without_missing_answers(frame, [columns.answer], router.classes)
     joined = join_answers(
         keys,
         frame,
@@ -82,7 +84,7 @@ def answers_so_far(
     if len(joined):
         with spellings.in_errors():
             answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(router.classes)
-    return AnswersSoFar(answer_idx, joined.notes())
+    return AnswersSoFar(answer_idx, (*missing_answers_note(missing, source=log.name), *joined.notes()))
 
 
 SETTLED = "settled"

@@ -9,6 +9,7 @@ import pandas as pd
 
 from defero.core.checks.arrays import FloatArray, IntArray, fee_matrix
 from defero.core.checks.options import probability
+from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.results import MODEL, Assignment
 from defero.decisions.assigning.limits import capacity_of
@@ -44,6 +45,12 @@ class FileLimits:
         """Return the capacity of every expert who has one."""
         if not self.capacity:
             return None
+        if not isinstance(self.capacity, Mapping):
+            one = {expert_names[0] if expert_names else "ann": 10}
+            raise InputError(
+                f"must be {{name: most}} or {{name: (fewest, most)}}, such as {one}, got {self.capacity!r}.",
+                argument="capacity",
+            )
         own = dict(self.capacity)
         everybody = own.pop("all", None) if "all" not in expert_names else None
         rest = {} if everybody is None else {name: everybody for name in expert_names if name not in own}
