@@ -1,7 +1,6 @@
 """`defero datasets`: which named data sets there are, what is known of one, and how it gets here."""
 
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,7 +89,7 @@ def get(
     """
     from defero.datasets.catalog import find_dataset
     from defero.datasets.files import about, asks_for_licence, get_dataset
-    from defero.datasets.storage.cache import RECORDS, data_folder
+    from defero.datasets.storage.cache import data_folder
 
     entry, root = find_dataset(name), data_folder(folder)
     if not as_json:
@@ -100,18 +99,9 @@ def get(
         _ask(entry, yes=yes)
     fetched = get_dataset(name, folder=root, accept_licence=asks_licence, progress=None if as_json else _progress())
     if as_json:
-        files = [{"path": f.path, "sha256": f.sha256, "sha256_is": f.standing} for f in fetched.files]
-        emit({"name": name, "folder": str(root), "downloaded": list(fetched.downloaded), "files": files})
-        return
-    standings = Counter(sorted(file.standing for file in fetched.files))
-    counts = [f"{count} {standing}" for standing, count in standings.items()]
-    verb = "Downloaded to" if fetched.downloaded else "It is in"
-    echo(f"\n{verb} {root}. Checksums: {', '.join(counts) or 'none to compare'}.")
-    if fetched.downloaded and standings["as at the first download"]:
-        echo(
-            "The source states no sha256 that we know. Those of the files of the first download are recorded in "
-            f"{RECORDS} there, and every later `defero datasets get {name}` compares with them."
-        )
+        emit(fetched.to_dict())
+    else:
+        echo("\n" + "\n".join(fetched.describe()))
 
 
 def _ask(entry: "Dataset", *, yes: bool) -> None:

@@ -53,7 +53,6 @@ def show_rename(error: Exception) -> None:
     if not hasattr(error, "renamed") or running["command"] not in WITH_RENAME:
         return
     from defero.core.errors import InputError
-    from defero.core.wording import join_names
     from defero.data.answers.bad_answers import BadAnswersError
     from defero.data.answers.spellings import write_rename
 
@@ -67,20 +66,17 @@ def show_rename(error: Exception) -> None:
     what_to_do = "check" if all(mapping.values()) else "complete"
     echo(f"{path} has these spellings: {what_to_do} its column to and pass --rename {path}.", err=True)
     if error.alike:
-        pairs = join_names(f"{name!r} to {other!r}" for name, other in error.alike.items())
-        echo(f"It also merges labels that differ in capitals or blanks alone: {pairs}.", err=True)
+        echo(f"It also merges labels that differ in capitals or blanks alone: {error.merged_labels()}.", err=True)
 
 
 def show_lines(lines: "Sequence[str]", *, most: int, what: str) -> None:
     """Print lines; of too many the first."""
-    first_lines = lines if len(lines) <= most else lines[:most]
-    echo("\n".join(first_lines))
-    if len(first_lines) < len(lines):
-        echo(f"  ... and {len(lines) - len(first_lines)} more {what}; --json tells of all.")
+    echo("\n".join(lines[:most]))
+    if len(lines) > most:
+        echo(f"  ... and {len(lines) - most} more {what}; --json tells of all.")
 
 
 def show_answering(facts: "AnsweringFacts | None", *, when: str) -> None:
     """Print what was seen of who answered what; nothing where that is nothing."""
     if facts is not None and facts.sentences:
-        lines = [f"  {spelled(sentence)}" for sentence in facts.sentences]
-        echo("\n".join([f"Who answered what, {when}:", *lines]) + "\n")
+        echo("\n".join([f"Who answered what, {when}:", *(f"  {spelled(one)}" for one in facts.sentences)]) + "\n")

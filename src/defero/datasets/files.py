@@ -4,6 +4,7 @@ What can be downloaded is downloaded, everything is checked, and hashes seen fir
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,15 @@ from typing import Any, Literal
 from defero.core.errors import Argument, InputError
 from defero.data.recipes.pictures import decode_picture
 from defero.datasets.catalog import DataFile, Dataset, Form, find_dataset
-from defero.datasets.storage.cache import data_folder, file_sha256, locked, read_records, tree_sha256, update_records
+from defero.datasets.storage.cache import (
+    RECORDS,
+    data_folder,
+    file_sha256,
+    locked,
+    read_records,
+    tree_sha256,
+    update_records,
+)
 from defero.datasets.storage.download import MOST_BYTES, download
 from defero.datasets.storage.unpack import unpack
 from defero.datasets.values import Pictures
@@ -143,6 +152,29 @@ class Fetched:
     folder: Path
     downloaded: tuple[str, ...]
     files: tuple[CheckedFile, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the files and their checksums, in types that JSON knows."""
+        files = [{"path": f.path, "sha256": f.sha256, "sha256_is": f.standing} for f in self.files]
+        return {
+            "name": self.entry.name,
+            "folder": str(self.folder),
+            "downloaded": list(self.downloaded),
+            "files": files,
+        }
+
+    def describe(self) -> list[str]:
+        """Say where the files are and how their checksums compare."""
+        standings = Counter(sorted(file.standing for file in self.files))
+        counts = [f"{count} {standing}" for standing, count in standings.items()]
+        verb = "Downloaded to" if self.downloaded else "It is in"
+        lines = [f"{verb} {self.folder}. Checksums: {', '.join(counts) or 'none to compare'}."]
+        if self.downloaded and standings["as at the first download"]:
+            lines.append(
+                "The source states no sha256 that we know. Those of the files of the first download are recorded in "
+                f"{RECORDS} there, and every later `defero datasets get {self.entry.name}` compares with them."
+            )
+        return lines
 
 
 def get_dataset(

@@ -93,6 +93,10 @@ class BadAnswersError(TableError):
         meant = {value: self.alike.get(text, text) for value, text in near.items()} | dict(self.alike)
         return {value: meant.get(text, text) for value, text in self.renamed.items()} | meant
 
+    def merged_labels(self) -> str:
+        """Name the classes that `mapping` merges."""
+        return join_names(f"{name!r} to {other!r}" for name, other in self.alike.items())
+
 
 def bad_answers(
     frame: pd.DataFrame,
