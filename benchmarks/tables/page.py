@@ -36,8 +36,7 @@ def _other_machines(used: list[Line]) -> str:
     pythons = [line["versions"]["python"] for line in used]
     others = Counter(version for version in pythons if version != pythons[-1])
     return "".join(
-        f" {count} of {len(used)} trials ran\nwith Python {version} on another machine, many at a time: their CPU "
-        "seconds are about twice as high."
+        f" {count} of {len(used)} trials ran\nwith Python {version} on a shared machine."
         for version, count in others.items()
     )
 

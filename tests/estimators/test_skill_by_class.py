@@ -1,5 +1,7 @@
 """Experts who are strong on one class are asked about it, with 50 answers each and with thousands."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from benchmarks.tables import plain
@@ -55,3 +57,11 @@ def test_the_share_grows_with_the_evidence_and_is_careful_where_it_is_noisy():
     assert share_by_gain(even) > share_by_gain(np.zeros(200))  # noise: nearer to even odds than the prior
     assert share_by_gain(even + 0.05) > share_by_gain(even + 0.01) > share_by_gain(even)
     assert share_by_gain(even - 0.05) < 0.01
+
+
+def test_class_heads_of_other_experts_are_refused(case):
+    _, team = case
+    scorer = team.router_.scorer
+    with pytest.raises(InputError) as error:
+        replace(scorer, class_heads=scorer.class_heads.take([0]))
+    assert error.value.argument == "class_heads"

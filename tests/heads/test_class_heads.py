@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from defero.core.errors import InputError
 from defero.core.scores import sigmoid
-from defero.heads import ClassHeads, fit_class_heads, fit_heads
+from defero.heads import ClassHeads, Heads, fit_class_heads, fit_heads
 from defero.heads.class_heads import errors_on_record, groups_with_class, with_class
 
 NO_GROUPS = np.zeros(0, dtype=np.int64)
@@ -174,3 +175,24 @@ def test_heads_that_read_no_belief_have_the_same_skill_whatever_the_model_believ
     again = ClassHeads.from_arrays(heads.arrays())
     assert not again.reads_belief
     assert np.allclose(again.skill(np.zeros((1, 0)), flat[:1]).right, skill[:1], atol=1e-12)
+
+
+def test_sums_are_finite_where_everybody_is_certain():
+    label, flat, item, expert, right = crowd(2, 50, np.array([[0.9, 0.6], [0.5, 0.8]]))
+    heads = fitted(2, label, flat, item, expert, right)
+    sure = ClassHeads(
+        Heads(heads.heads.prior, heads.heads.weights + 400.0, heads.heads.covariance * 0, heads.heads.n_answers),
+        heads.errors,
+    )
+    proba = np.random.default_rng(0).dirichlet(np.ones(2), size=200)
+    assert np.isfinite(sure.log_odds(np.zeros((200, 0)), proba)).all()
+    assert np.isfinite(sure.logit_sd(np.zeros((200, 0)), proba)).all()
+
+
+@pytest.mark.parametrize("value", [[], ["x"], [7], [[1, 0]], [np.nan]])
+def test_a_folder_whose_heads_may_or_may_not_read_the_belief_is_refused(value):
+    label, flat, item, expert, right = crowd(2, 50, np.array([[0.9, 0.6], [0.5, 0.8]]))
+    arrays = fitted(2, label, flat, item, expert, right).arrays()
+    with pytest.raises(InputError) as error:
+        ClassHeads.from_arrays({**arrays, "reads_belief": np.array(value)})
+    assert error.value.argument == "reads_belief"

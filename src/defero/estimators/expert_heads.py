@@ -11,6 +11,7 @@ from defero.core.errors import InputError
 from defero.core.splits.split import sample_rows
 from defero.estimators.training_data import TrainingData
 from defero.heads import ClassHeads, HeadPrior, Heads, Lens, fit_class_heads, fit_heads, fit_prior
+from defero.heads.class_heads import MOST_CLASSES
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer, hidden_units
 
@@ -85,7 +86,7 @@ def with_shrunk_heads(
     lens, inputs = head_features(base, data, class_proba, reads=plan.reads)
     picked = np.arange(len(data.item_idx)) if chosen is None else chosen
     answers = data.item_idx[picked], data.expert_idx[picked], data.right[picked]
-    weight = _with_mean_one(data.weight_of_answers()[picked])
+    weight = with_mean_one(data.weight_of_answers()[picked])
     groups = lens.groups(data.features, n_classes=data.n_classes)
     heads = fit_heads(inputs, *answers, n_experts=data.n_experts, weight=weight, groups=groups, prior=plan.prior)
     class_heads = None
@@ -107,9 +108,10 @@ def _class_heads(
         data.right[picked],
         n_experts=data.n_experts,
         answer_idx=data.triplets.codes[picked],
-        weight=_with_mean_one(data.weight_of_answers()[picked]),
+        weight=with_mean_one(data.weight_of_answers()[picked]),
         groups=lens.groups(data.features, n_classes=data.n_classes),
-        reads_belief=plan.reads != "nothing",
+        # With very many classes the belief is all that tells of the class.
+        reads_belief=plan.reads != "nothing" or data.n_classes > MOST_CLASSES,
         prior=plan.class_prior,
     )
 
@@ -138,7 +140,7 @@ def population_of(lens: Lens, inputs: FloatArray, data: TrainingData, *, chosen:
         data.expert_idx[picked],
         data.right[picked],
         n_experts=data.n_experts,
-        weight=_with_mean_one(data.weight_of_answers()[picked]),
+        weight=with_mean_one(data.weight_of_answers()[picked]),
         groups=lens.groups(data.features, n_classes=data.n_classes),
     )
 
@@ -190,7 +192,7 @@ def out_of_fold_log_odds(
             data.expert_idx[rest],
             data.right[rest],
             n_experts=data.n_experts,
-            weight=_with_mean_one(weight[rest]),
+            weight=with_mean_one(weight[rest]),
             groups=groups,
             prior=prior,
         )
@@ -215,7 +217,11 @@ def out_of_fold_class_log_odds(
     log_odds = np.empty((len(fold), data.n_experts))
     for k in range(int(fold.max()) + 1):
         inside = fold == k
-        heads = _class_heads(lens, inputs, class_proba, data, chosen[~inside[data.item_idx[chosen]]], plan=plan)
+        rest = chosen[~inside[data.item_idx[chosen]]]
+        prior = plan.class_prior
+        if prior is not None:  # a population that knows the fold would make class heads look better than they are
+            prior = class_population_of(lens, inputs, class_proba, data, chosen=rest, reads=plan.reads)
+        heads = _class_heads(lens, inputs, class_proba, data, rest, plan=replace(plan, class_prior=prior))
         log_odds[inside] = heads.log_odds(inputs[inside], class_proba[inside])
     return log_odds
 
@@ -237,7 +243,7 @@ def with_population(base: Scorer, data: TrainingData) -> TeamScorer:
         data.expert_idx[chosen],
         data.right[chosen],
         n_experts=data.n_experts,
-        weight=_with_mean_one(data.weight_of_answers()[chosen]),
+        weight=with_mean_one(data.weight_of_answers()[chosen]),
         groups=lens.groups(features, n_classes=data.n_classes),
     )
     return TeamScorer(base, lens, Heads.none(prior), n_own=data.n_experts, order=np.arange(data.n_experts))
@@ -289,7 +295,7 @@ def fold_of_items(data: TrainingData, *, rng: np.random.Generator, n_folds: int 
     return fold
 
 
-def _with_mean_one(weight: FloatArray) -> FloatArray:
+def with_mean_one(weight: FloatArray) -> FloatArray:
     """Return weights with mean 1 over the answers with a positive weight."""
     total = float(weight.sum())
     return weight * (np.count_nonzero(weight) / total) if total > 0 else weight

@@ -1,4 +1,4 @@
-"""ClassHeads: P(expert is right | features, the item's class), for votes, where the class is what is asked."""
+"""ClassHeads: P(expert is right | features, the item's class), for votes, and summed over the classes for P(right)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -98,23 +98,27 @@ class ClassHeads:
 
     def log_odds(self, phi: FloatArray, class_proba: FloatArray) -> FloatArray:
         """Return the log-odds of P(right | x) = sum_k P(y = k | x) P(right | x, y = k), (n, J)."""
-        right = np.zeros((len(phi), self.heads.n_experts))
+        right, wrong = (np.full((len(phi), self.heads.n_experts), -np.inf) for _ in range(2))
+        with np.errstate(divide="ignore"):
+            log_proba = np.log(class_proba)
         for k in range(class_proba.shape[1]):
-            right += class_proba[:, k, None] * self.heads.proba(self._features_of_class(phi, class_proba, k))
-        return logit(right)
+            of_class = self.heads.log_odds(self._features_of_class(phi, class_proba, k))
+            right = np.logaddexp(right, log_proba[:, k, None] - np.logaddexp(0.0, -of_class))
+            wrong = np.logaddexp(wrong, log_proba[:, k, None] - np.logaddexp(0.0, of_class))
+        return right - wrong
 
     def logit_sd(self, phi: FloatArray, class_proba: FloatArray) -> FloatArray:
         """Return a bound on the standard deviation of `log_odds`, (n, J), as if errors on all classes went one way.
 
         By the delta method, sum_k P(y = k | x) p_k (1 - p_k) s_k / (p (1 - p)), with s_k the `logit_sd` given class k.
         """
-        right, sd = (np.zeros((len(phi), self.heads.n_experts)) for _ in range(2))
+        log_odds, sd = self.log_odds(phi, class_proba), np.zeros((len(phi), self.heads.n_experts))
         for k in range(class_proba.shape[1]):
             features = self._features_of_class(phi, class_proba, k)
-            of_class = self.heads.proba(features)
-            right += class_proba[:, k, None] * of_class
-            sd += class_proba[:, k, None] * of_class * (1 - of_class) * self.heads.logit_sd(features)
-        return sd / (right * (1 - right))
+            # log of p_k (1 - p_k) / (p (1 - p)); products of probabilities near 1 would be 0 / 0
+            ratio = _log_variance(self.heads.log_odds(features)) - _log_variance(log_odds)
+            sd += class_proba[:, k, None] * np.exp(ratio) * self.heads.logit_sd(features)
+        return sd
 
     def _features_of_class(self, phi: FloatArray, class_proba: FloatArray, k: int) -> FloatArray:
         return with_class(phi, class_proba, np.full(len(phi), k), reads_belief=self.reads_belief)
@@ -145,8 +149,10 @@ class ClassHeads:
     def from_arrays(cls, arrays: Mapping[str, Any]) -> "ClassHeads":
         """Return the heads that `arrays()` described."""
         inside = {name.removeprefix("heads."): value for name, value in arrays.items() if name.startswith("heads.")}
-        reads_belief = bool(np.asarray(arrays.get("reads_belief", True)).all())  # older folders always read it
-        return cls(Heads.from_arrays(inside), np.asarray(arrays["errors"], dtype=np.float64), reads_belief)
+        reads_belief = np.asarray(arrays.get("reads_belief", [1]))  # older folders always read it
+        if reads_belief.shape != (1,) or reads_belief[0] not in (0, 1):
+            raise InputError("must be 0 or 1.", argument="reads_belief")
+        return cls(Heads.from_arrays(inside), np.asarray(arrays["errors"], dtype=np.float64), bool(reads_belief[0]))
 
 
 def fit_class_heads(
@@ -262,6 +268,11 @@ def errors_on_record(label_idx: IntArray, answer_idx: IntArray, *, n_classes: in
     wrong = label_idx != answer_idx
     np.add.at(counts, (label_idx[wrong], answer_idx[wrong]), 1.0)
     return counts / counts.sum(axis=1, keepdims=True)
+
+
+def _log_variance(log_odds: FloatArray) -> FloatArray:
+    """Return log(p (1 - p)) of log-odds."""
+    return -np.logaddexp(0.0, log_odds) - np.logaddexp(0.0, -log_odds)
 
 
 def _columns(n_classes: int) -> IntArray:

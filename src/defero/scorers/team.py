@@ -32,7 +32,8 @@ class TeamScorer:
     order : (J,) int
         Which column of the base's experts and then the heads' each expert has.
     class_heads : ClassHeads, optional
-        The same experts' heads given the class, for votes; None where the base scores experts itself.
+        The same experts' heads given the class, for votes and with a share for P(right); None where the base scores
+        experts itself.
     trees : ExpertTrees, optional
         Boosted trees of experts with many answers, combined with their heads.
     class_share : float from 0 to 1
@@ -51,6 +52,8 @@ class TeamScorer:
     class_share: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.class_heads is not None and self.class_heads.heads.n_experts != self.heads.n_experts:
+            raise InputError(f"must be of {self.heads.n_experts} experts.", argument="class_heads")
         if not 0.0 <= self.class_share <= 1.0 or (self.class_share and self.class_heads is None):
             raise InputError(
                 f"must be from 0 to 1, and 0 without class heads, got {self.class_share}.", argument="class_share"
@@ -96,7 +99,7 @@ class TeamScorer:
         sd = self.heads.logit_sd(head_features)
         # Heads.log_odds is m / sqrt(1 + pi s^2 / 8), of the mean probability; the posterior's middle is m.
         middle = self.heads.log_odds(head_features) * np.sqrt(1.0 + np.pi * sd**2 / 8.0)
-        middle = self._shared(middle, lambda heads: heads.log_odds(head_features, classes))
+        middle = self._shared(middle, lambda heads: _middle(heads, head_features, classes))
         sd = self._shared(sd, lambda heads: heads.logit_sd(head_features, classes))
         if self.trees is not None:
             weight = self.trees.head_weights(self.heads.n_experts)
@@ -205,6 +208,11 @@ class TeamScorer:
         # The heads read what the last layer of a deep net reads: single pixels mean nothing.
         scores, embedding = embedded(features)
         return scores, self.lens.transform(embedding, scores.class_proba)
+
+
+def _middle(heads: ClassHeads, phi: FloatArray, class_proba: FloatArray) -> FloatArray:
+    """Return the middle of the posterior of the summed log-odds, as `Heads.log_odds` relates to it."""
+    return heads.log_odds(phi, class_proba) * np.sqrt(1.0 + np.pi * heads.logit_sd(phi, class_proba) ** 2 / 8.0)
 
 
 def hidden_units(scorer: Scorer, features: FloatArray) -> FloatArray | None:

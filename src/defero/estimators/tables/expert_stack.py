@@ -17,6 +17,7 @@ from defero.estimators.expert_heads import (
     out_of_fold_class_log_odds,
     out_of_fold_log_odds,
     population_of,
+    with_mean_one,
     with_shrunk_heads,
 )
 from defero.estimators.tables.boosting import boost, first_trees, size_for_answers
@@ -48,6 +49,7 @@ _MANY_ANSWERS_READ: tuple[HeadsRead, ...] = ("nothing", "all")
 """What heads may read with many answers."""
 _CLASS_ODDS = 0.25
 """Odds that heads given the class are better than those without, before any answer is seen."""
+_LEAST_SHARE = 0.01
 _FEWEST = 50
 """Held-out answers below which heads and trees are not weighed against each other."""
 
@@ -229,24 +231,27 @@ def _with_class_share(
     The share of an item's log-odds is that of the other folds.
     """
     gain = _answer_log_loss(log_odds, data) - _answer_log_loss(of_class, data)
-    gain *= data.weight_of_answers()
-    fold_of_answer = fold[data.item_idx]
-    share = np.array([share_by_gain(gain[fold_of_answer != k]) for k in range(int(fold.max()) + 1)])[fold][:, None]
-    return (1 - share) * log_odds + share * of_class, share_by_gain(gain)
+    gain *= with_mean_one(data.weight_of_answers())
+    # Answers to one item have its class in common, so items are what varies.
+    answered, item = np.unique(data.item_idx, return_inverse=True)
+    by_item, fold_of_item = np.bincount(item, weights=gain).astype(np.float64), fold[answered]
+    share = np.array([share_by_gain(by_item[fold_of_item != k]) for k in range(int(fold.max()) + 1)])[fold][:, None]
+    return (1 - share) * log_odds + share * of_class, share_by_gain(by_item)
 
 
 def share_by_gain(gain: FloatArray) -> float:
-    """Return the weight of a model by how much more likely it makes each of m held-out answers, (m,).
+    """Return the weight of a model by how much more likely it makes the answers to each of n held-out items, (n,).
 
     The posterior probability of two models with the prior odds `_CLASS_ODDS`, averaged over how far the sum of the
     gains would vary with other answers (pseudo-BMA+, Yao et al. 2018, with a normal sum):
-    sigmoid((sum + log odds) / sqrt(1 + pi s^2 / 8)), s^2 = m Var(gain).
+    sigmoid((sum + log odds) / sqrt(1 + pi s^2 / 8)), s^2 = n Var(gain). A weight below 0.01 is 0.
 
     >>> share_by_gain(np.zeros(100)), round(share_by_gain(np.full(100, 0.1)), 4), round(share_by_gain(np.zeros(0)), 2)
     (0.2, 0.9998, 0.2)
     """
     variance = len(gain) * float(gain.var()) if len(gain) else 0.0
-    return float(sigmoid((float(gain.sum()) + np.log(_CLASS_ODDS)) / np.sqrt(1.0 + np.pi * variance / 8.0)))
+    share = float(sigmoid((float(gain.sum()) + np.log(_CLASS_ODDS)) / np.sqrt(1.0 + np.pi * variance / 8.0)))
+    return share if share >= _LEAST_SHARE else 0.0
 
 
 def _clearly_better(log_odds: FloatArray, simpler: FloatArray, data: TrainingData) -> bool:
