@@ -207,9 +207,8 @@ def _heads_that_read(
 ) -> _HeldOutHeads:
     lens, inputs = head_features(classes.scorer, data, classes.class_proba, reads=reads)
     given = lens, inputs, classes.class_proba, data
-    # Classes beside other features are more than a few answers of an expert can tell.
-    enough = reads == "nothing" or len(chosen) >= LEAST_ANSWERS * data.n_experts
-    by_class = enough and 1 < data.n_classes <= MOST_CLASSES
+    # Beside other features, class heads were no better on tables with many answers, and took most of the time.
+    by_class = reads == "nothing" and 1 < data.n_classes <= MOST_CLASSES
     plan = HeadPlan(reads)
     if len(chosen) >= _FEW_ANSWERS:
         # The spread of a population is learned from all folds where there are many answers: that is quick.
