@@ -10,6 +10,7 @@ import defero
 
 website = pytest.importorskip("website.commands")
 
+# The imports below need what the line above looks for.
 from benchmarks.page_numbers import money  # noqa: E402
 from benchmarks.page_numbers.pages import DOCS, written  # noqa: E402
 from website.commands import commands, commands_page  # noqa: E402

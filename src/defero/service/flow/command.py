@@ -1,5 +1,6 @@
 """Command: one request to change something; `do_all` does those that wait together, in one transaction."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -134,7 +135,7 @@ class Round:
         return self.ledger.cases.get(case)
 
 
-class Command:
+class Command(ABC):
     """A request to change something; each one is a dataclass."""
 
     @property
@@ -142,12 +143,13 @@ class Command:
         """The cases that it is about, to be read before it begins."""
         return ()
 
+    @abstractmethod
     def begin(self, work: Round) -> None:
         """Check everything, then add what happened; a `Problem` leaves nothing behind. May be called again."""
-        raise NotImplementedError
 
     def reply(self, work: Round) -> Any:
         """Return the reply, once next steps are taken; None where nobody waits for one."""
+        return None
 
 
 @dataclass
