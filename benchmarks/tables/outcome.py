@@ -76,7 +76,7 @@ class System:
     fit: Callable[[Split], tuple[Team, str]]
     ours: bool = False
     plain: bool = False
-    most_splits: int = 10
+    most_splits: int = 30
 
 
 def choose(class_proba: FloatArray, expert_proba: FloatArray, test: Rows) -> Outcome:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, flags, float_matrix, index_numbers, item_weights
-from defero.heads.log_loss import ExpertLogLoss
+from defero.heads.log_loss import ExpertLogLoss, LogLoss
 from defero.heads.prior import HeadPrior, category_groups, given_groups, scaling
 
 USUAL_SPREAD = 0.5
@@ -96,10 +96,10 @@ def fit_prior(
 
 def _settle(answers: ExpertLogLoss, shared: IntArray) -> _Fit:
     """Take a Newton step towards the mode and set the variances right, by turns, until mean and spread stay."""
-    heard = np.flatnonzero(answers.counts)
-    fit = _newton(answers, heard, _start(answers, heard))
+    heard, loss = np.flatnonzero(answers.counts), answers.padded()
+    fit = _newton(loss, heard, _start(answers, heard))
     for _ in range(_MAX_ROUNDS):
-        before, fit = fit, _newton(answers, heard, _set_variances(fit, shared))
+        before, fit = fit, _newton(loss, heard, _set_variances(fit, shared))
         change = np.sqrt(fit.spread2) - np.sqrt(before.spread2), fit.mean - before.mean
         if np.abs(change).max() < _SMALL_CHANGE:
             break
@@ -124,7 +124,7 @@ def _usual_variance(d: int) -> FloatArray:
     return usual
 
 
-def _newton(answers: ExpertLogLoss, heard: IntArray, fit: _Fit) -> _Fit:
+def _newton(answers: LogLoss, heard: IntArray, fit: _Fit) -> _Fit:
     """Take one step towards the mean under which the answers are most likely, and each effect's mode given it.
 
     The second derivatives have an arrow's shape: an effect v_j meets the mean alone. With S = diag(spread), H_j those

@@ -1,5 +1,6 @@
 """Gradient boosting by scikit-learn, handed over as a `Forest`."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
@@ -124,6 +125,18 @@ def first_trees(forest: Forest, share: float, *, n_bags: int) -> Forest:
     per_tree = Forest.__dataclass_fields__.keys() - {"n_features", "baseline"}
     arrays = {name: value[early] if name in per_tree else value for name, value in vars(forest).items()}
     return Forest(**{name: arrays[name] for name in Forest.__dataclass_fields__})
+
+
+def predict_stages(forest: Forest, columns: FloatArray, shares: Sequence[float], *, n_bags: int) -> FloatArray:
+    """Return what `first_trees` would predict after each share of the trees, (s, n); shares grow up to 1."""
+    n_trees = len(forest.output) // n_bags
+    if not n_trees:
+        return np.tile(forest.predict(columns)[:, 0], (len(shares), 1))
+    ends = [max(round(share * n_trees), 1) for share in shares]
+    # One output for the trees that each stage adds.
+    stage = np.searchsorted(ends, np.arange(len(forest.output)) % n_trees, side="right")
+    added = replace(forest, output=stage, baseline=np.zeros(len(shares))).predict(columns)
+    return np.asarray(forest.baseline[0] + added.T.cumsum(axis=0))
 
 
 def forest_of(model: HistGradientBoostingClassifier, rows: FloatArray | None) -> Forest:

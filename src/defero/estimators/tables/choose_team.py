@@ -21,7 +21,7 @@ from defero.estimators.tables.class_models import (
     class_trees,
     sure_of_label,
 )
-from defero.estimators.tables.expert_stack import grow_own_trees, stack_experts
+from defero.estimators.tables.expert_stack import grow_own_trees, plain_heads, stack_experts
 from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
 from defero.scorers import Scorer
@@ -134,11 +134,12 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
         own = grow_own_trees(part, grove, fold)
     models, not_tried = _class_models(part, grove, fold, net=net, options=options, seed=seed)
     models = [sure_of_label(model, part, fold) for model in models]
+    plain = plain_heads(models[0], part, fold) if part.n_experts else None
     teams: list[_Team] = []
     for model in models:
         learn: Callable[[], Scorer]
-        if part.n_experts:
-            learn, scores = stack_experts(model, part, grove, own, fold, separate=heads == "separate")
+        if plain is not None:
+            learn, scores = stack_experts(model, part, grove, own, fold, plain=plain, separate=heads == "separate")
         else:
             learn = partial(_itself, model.scorer)
             scores = Scores.from_probabilities(model.class_proba, np.empty((len(rows), 0)))

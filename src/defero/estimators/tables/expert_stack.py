@@ -20,10 +20,11 @@ from defero.estimators.expert_heads import (
     with_mean_one,
     with_shrunk_heads,
 )
-from defero.estimators.tables.boosting import boost, first_trees, size_for_answers
+from defero.estimators.tables.boosting import boost, first_trees, predict_stages, size_for_answers
 from defero.estimators.tables.class_models import ClassModel
 from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
+from defero.heads import HeadPrior, Lens
 from defero.heads.class_heads import MOST_CLASSES
 from defero.scorers.forest import Forest, join_forests
 from defero.scorers.team import TeamScorer
@@ -80,9 +81,7 @@ def grow_own_trees(data: TrainingData, grove: Grove, fold: IntArray) -> OwnTrees
         held_out.append(np.empty((len(stages), len(fold))))
         for k in range(int(fold.max()) + 1):
             forest = _forest(data, grove, answers[fold[data.item_idx[answers]] != k], len(answers), verify=False)
-            for stage, share in enumerate(stages):
-                early = first_trees(forest, share, n_bags=len(grove.bags))
-                held_out[-1][stage, fold == k] = early.predict(grove.matrix[fold == k])[:, 0]
+            held_out[-1][:, fold == k] = predict_stages(forest, grove.matrix[fold == k], stages, n_bags=len(grove.bags))
     # Stages that are chosen by the very answers that they are judged by would look better than they are.
     for k in range(int(fold.max()) + 1):
         stages_of = _choose_stages(held_out, expert_idx, data, fold[data.item_idx] != k)
@@ -133,6 +132,26 @@ def _forest(data: TrainingData, grove: Grove, answers: IntArray, n_answers: int,
     )
 
 
+@dataclass(frozen=True, eq=False)
+class PlainHeads:
+    """Heads that read nothing but who it is: out-of-fold log-odds (n, J), from the answers (a,) that heads learn from.
+
+    The population is None where each fold learns its own.
+    """
+
+    log_odds: FloatArray
+    chosen: IntArray
+    prior: HeadPrior | None
+
+
+def plain_heads(classes: ClassModel, data: TrainingData, fold: IntArray) -> PlainHeads:
+    """Fit the heads that are the same for every model of the classes; any of them is passed."""
+    chosen = _few_of_each(data)
+    lens, inputs = head_features(classes.scorer, data, classes.class_proba, reads="nothing")
+    prior = _population_of_many(lens, inputs, data, chosen)
+    return PlainHeads(out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen, prior=prior), chosen, prior)
+
+
 def stack_experts(
     classes: ClassModel,
     data: TrainingData,
@@ -140,16 +159,17 @@ def stack_experts(
     own: OwnTrees | None,
     fold: IntArray,
     *,
+    plain: PlainHeads,
     separate: bool = False,
 ) -> tuple[Callable[[], TeamScorer], Scores]:
     """Return what learns the team, and its scores of the training items by models that did not see them.
 
     The log-odds of heads and trees are combined by weights that are fitted on out-of-fold answers, all experts
     together: where few answers make trees a poor guide, the heads prevail. With `separate` the trees alone speak for
-    the experts who have some.
+    the experts who have some. `plain` is what `plain_heads` returned, the same for every model of the classes.
     """
-    chosen = _few_of_each(data)
-    heads = _held_out_heads(classes, data, fold, chosen)
+    chosen = plain.chosen
+    heads = _held_out_heads(classes, data, fold, plain)
     head = heads.log_odds
     trees = np.full_like(head, np.nan) if own is None else own.log_odds
     with_trees, without_trees = _weights(head, trees, data)
@@ -186,7 +206,7 @@ class _HeldOutHeads:
     plan: HeadPlan
 
 
-def _held_out_heads(classes: ClassModel, data: TrainingData, fold: IntArray, chosen: IntArray) -> _HeldOutHeads:
+def _held_out_heads(classes: ClassModel, data: TrainingData, fold: IntArray, plain: PlainHeads) -> _HeldOutHeads:
     """Return the heads: simple ones, or those that read all features.
 
     Heads that read more must be better than simpler ones by more than two standard errors of the log loss. Heads given
@@ -194,8 +214,8 @@ def _held_out_heads(classes: ClassModel, data: TrainingData, fold: IntArray, cho
     are known.
     """
     best: _HeldOutHeads | None = None
-    for reads in _SIMPLE_FIRST if len(chosen) < _FEW_ANSWERS else _MANY_ANSWERS_READ:
-        heads = _heads_that_read(reads, classes, data, fold, chosen)
+    for reads in _SIMPLE_FIRST if len(plain.chosen) < _FEW_ANSWERS else _MANY_ANSWERS_READ:
+        heads = _heads_that_read(reads, classes, data, fold, plain)
         if best is None or _clearly_better(heads.log_odds, best.log_odds, data):
             best = heads
     assert best is not None
@@ -203,23 +223,29 @@ def _held_out_heads(classes: ClassModel, data: TrainingData, fold: IntArray, cho
 
 
 def _heads_that_read(
-    reads: HeadsRead, classes: ClassModel, data: TrainingData, fold: IntArray, chosen: IntArray
+    reads: HeadsRead, classes: ClassModel, data: TrainingData, fold: IntArray, plain: PlainHeads
 ) -> _HeldOutHeads:
+    chosen = plain.chosen
     lens, inputs = head_features(classes.scorer, data, classes.class_proba, reads=reads)
     given = lens, inputs, classes.class_proba, data
     # Beside other features, class heads were no better on tables with many answers, and took most of the time.
     by_class = reads == "nothing" and 1 < data.n_classes <= MOST_CLASSES
-    plan = HeadPlan(reads)
-    if len(chosen) >= _FEW_ANSWERS:
-        # The spread of a population is learned from all folds where there are many answers: that is quick.
-        class_prior = class_population_of(*given, chosen=chosen, reads=reads) if by_class else None
-        plan = replace(plan, prior=population_of(lens, inputs, data, chosen=chosen), class_prior=class_prior)
-    log_odds = out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen, prior=plan.prior)
+    plan, log_odds = HeadPlan(reads, prior=plain.prior), plain.log_odds
+    if reads != "nothing":
+        plan = HeadPlan(reads, prior=_population_of_many(lens, inputs, data, chosen))
+        log_odds = out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen, prior=plan.prior)
+    elif by_class and len(chosen) >= _FEW_ANSWERS:
+        plan = replace(plan, class_prior=class_population_of(*given, chosen=chosen, reads=reads))
     if not by_class:
         return _HeldOutHeads(log_odds, plan)
     of_class = out_of_fold_class_log_odds(*given, fold, chosen=chosen, plan=plan)
     log_odds, share = _with_class_share(log_odds, of_class, data, fold)
     return _HeldOutHeads(log_odds, replace(plan, class_share=share))
+
+
+def _population_of_many(lens: Lens, inputs: FloatArray, data: TrainingData, chosen: IntArray) -> HeadPrior | None:
+    """Return the population that all folds share where there are many answers, which is quick; None for few."""
+    return population_of(lens, inputs, data, chosen=chosen) if len(chosen) >= _FEW_ANSWERS else None
 
 
 def _with_class_share(
