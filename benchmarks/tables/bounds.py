@@ -7,7 +7,7 @@ reaches is a bound for teams that must learn it. It writes `tables_bounds.json`,
 import json
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +16,24 @@ from scipy.special import expit, logit
 from benchmarks.tables import plain
 from benchmarks.tables.outcome import Outcome, choose
 from benchmarks.tables.sets import SETTINGS, few_answers, true_gain
+from benchmarks.tables.sets.credit import team_of
 from benchmarks.tables.split import Split
 from defero.core.checks.arrays import FloatArray, IntArray
 
 RESULTS = Path(__file__).parents[1] / "results" / "tables_bounds.json"
-SPLITS = 10
+SPLITS = 30
 TIES = "few-skilled-50"
+N_DRAWN, DRAWN_AT_ONCE, FIRST_DRAWN = 3_000, 500, 100_000
+"""How many experts stand for the law of few-credit, how many are drawn at once, and the seed of the first."""
 ALL_KNOWN, SKILL_KNOWN, LAW_KNOWN, CASES_KNOWN = (
     "knows the classes and the skills",
     "knows the skills, learns the classes",
     "knows the classes and how skill varies, learns who is good",
     "knows the classes and where skill differs, learns how much",
+)
+RING_KNOWN, SHARES_KNOWN = (
+    "knows how skill varies, learns the classes and who is good where",
+    "knows how often each expert is right on each class, learns the classes",
 )
 WHAT = {
     ALL_KNOWN: "it is told P(class) and P(right) of every case and every expert",
@@ -34,6 +41,10 @@ WHAT = {
     "500 rows as *plain boosted, small trees* does",
     LAW_KNOWN: "it is told P(class) and the distribution of the experts' skill, and learns the skill of each from "
     "their 20 answers by Bayes' rule: no rule can learn more from these answers",
+    RING_KNOWN: "it is told how experts are drawn, and learns where each of them is good from their 20 answers by "
+    "Bayes' rule, by 3,000 experts drawn anew; it learns the classes as the one above",
+    SHARES_KNOWN: "it is told each expert's share of right answers on each class, over all cases, and learns the "
+    "classes as the one above",
     CASES_KNOWN: "it is told P(class) and which cases are alike, and takes shares of right answers among the 600 rows",
 }
 """What each team is told."""
@@ -63,10 +74,47 @@ def law_known(split: Split) -> float:
 
 def skill_known(n_experts: int, split: Split) -> float:
     """Ask by the true skill, given the class, and a model of the classes that was learned."""
+    return _by_skill(_skill(n_experts, split), split)
+
+
+def shares_known(n_experts: int, split: Split) -> float:
+    """Ask by each expert's mean skill given the class: nothing of where they are good."""
+    right = _skill(n_experts, split)
+    return _by_skill(np.broadcast_to(right.mean(axis=0), right.shape), split)
+
+
+def ring_known(split: Split) -> float:
+    """Ask by the posterior mean of the skill, with experts drawn from the law as its prior.
+
+    Each of them counts by how likely they would have given an expert's answers.
+    """
+    first, second = few_answers.credit_rows(split.seed)
+    of_label = drawn_experts()[first, :, split.train.label_idx]  # (n, drawn)
+    given, right = split.train.observed, split.train.correct
+    log_weight = np.log(of_label).T @ (given & right) + np.log1p(-of_label).T @ (given & ~right)  # (drawn, J)
+    weight = np.exp(log_weight - log_weight.max(axis=0))
+    weight = (weight / weight.sum(axis=0)).astype(np.float32)
+    posterior = np.stack([drawn_experts()[second, :, k] @ weight for k in range(split.n_classes)], axis=2)
+    return _by_skill(posterior, split)
+
+
+@cache
+def drawn_experts() -> FloatArray:
+    """Return P(right given case and class) of other experts of the law of few-credit for all clients, (n, drawn, K)."""
+    teams = (team_of("ring", DRAWN_AT_ONCE, FIRST_DRAWN + place) for place in range(N_DRAWN // DRAWN_AT_ONCE))
+    return np.concatenate([team.right_by_class.astype(np.float32) for team in teams], axis=1)
+
+
+def _skill(n_experts: int, split: Split) -> FloatArray:
+    """Return P(expert is right given features and class) of the test rows, (n, J, K)."""
+    return team_of("ring", n_experts, split.seed).right_by_class[few_answers.credit_rows(split.seed)[1]]
+
+
+def _by_skill(right: FloatArray, split: Split) -> float:
+    """Return what asking by P(right given case and class), (n, J, K), gives with classes that were learned."""
     features, _ = plain.with_categories(split.train.features, split.train.features)
     model = plain.boosted_classes_small().fit(features, split.train.label_idx)
     class_proba = model.predict_proba(plain.with_categories(split.train.features, split.test.features)[1])
-    right = few_answers.credit_skill(n_experts, split.seed)
     return _accuracy(choose(class_proba, np.einsum("nk,njk->nj", class_proba, right), split.test), split)
 
 
@@ -116,7 +164,14 @@ def _accuracy(outcome: Outcome, split: Split) -> float:
 
 
 BOUNDS: dict[str, dict[str, Callable[[Split], float]]] = {
-    **{f"few-credit-{n}": {SKILL_KNOWN: partial(skill_known, n)} for n in (10, 50, 200)},
+    **{
+        f"few-credit-{n}": {
+            SKILL_KNOWN: partial(skill_known, n),
+            RING_KNOWN: ring_known,
+            SHARES_KNOWN: partial(shares_known, n),
+        }
+        for n in (10, 50, 200)
+    },
     **{f"few-skilled-{n}": {ALL_KNOWN: all_known, LAW_KNOWN: law_known} for n in (10, 50)},
     "gain3-constant": {ALL_KNOWN: all_known, CASES_KNOWN: partial(cases_known, _everywhere)},
     "gain3-hard-region": {ALL_KNOWN: all_known, CASES_KNOWN: partial(cases_known, _hard)},
@@ -125,7 +180,7 @@ BOUNDS: dict[str, dict[str, Callable[[Split], float]]] = {
 
 def main() -> int:
     """Run the command."""
-    reached = {}
+    reached: dict[str, dict[str, list[float]]] = {}
     for name, bounds in BOUNDS.items():
         splits = [SETTINGS[name].draw(seed) for seed in range(SPLITS)]
         reached[name] = {told: [round(bound(split), 5) for split in splits] for told, bound in bounds.items()}

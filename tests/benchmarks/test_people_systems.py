@@ -196,7 +196,7 @@ def test_a_trial_by_category(split):
 def test_files_are_found_by_being_there():
     assert [one.name for one in all_sets()] == [
         "sentiment-polarity-crowd", "keswani-toxicity", "recidivism-people", "labelme-crowd", "chexpert-readers",
-        "cifar10h", "lewidi-hs-brexit", "lewidi-md-agreement",
+        "cifar10h", "cifar10h-vgg", "lewidi-hs-brexit", "lewidi-md-agreement",
     ]  # fmt: skip
     assert list(SYSTEMS)[:4] == ["model alone", "random annotator", "best annotator", "plain rule"]
     assert len(SYSTEMS) == len(all_systems()) == 31

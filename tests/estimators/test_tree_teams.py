@@ -188,6 +188,22 @@ def test_an_expert_keeps_the_first_trees_where_later_ones_learn_noise():
     assert spread[0] < 0.3 < 1.5 < spread[1]  # the trees of the second expert speak, those of the first hardly
 
 
+def trees_weight(skill):
+    """Return the mean weight of the trees of three experts, whose P(right) is `skill` of a number."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(600, 4))).add_prefix("x")
+    labels = (rng.random(600) < 1 / (1 + np.exp(-frame["x0"]))).astype(int)
+    right = rng.random((600, 3)) < skill(frame["x1"].to_numpy())[:, None]
+    answers = np.where(right, labels.to_numpy()[:, None], 1 - labels.to_numpy()[:, None])
+    team = DeferralClassifier("trees", random_state=0).fit(frame, labels, experts=answers)
+    return team.router_.scorer.trees.with_trees[:, 1].mean()
+
+
+def test_trees_count_for_nothing_where_skill_is_the_same_everywhere():
+    assert abs(trees_weight(lambda x: np.full(len(x), 0.8))) < 0.05
+    assert trees_weight(lambda x: np.where(np.abs(x) < 0.7, 0.95, 0.55)) > 0.3
+
+
 def test_a_blend_is_saved_and_as_good_as_its_parts(chosen, tmp_path):
     frame, _, _ = clinic(200)
     by_net = {one.net: one.label_log_loss for one in chosen._learned.candidates}

@@ -166,14 +166,16 @@ def test_an_estimator_forwards():
     ],
 )
 def test_what_is_wrong_is_said(argument, options):
+    router = team().router_
     with pytest.raises(InputError) as error:
-        team().router_.assign(parts()[3].features, **options)
+        router.assign(parts()[3].features, **options)
     assert error.value.argument == argument
 
 
 def test_prices_of_the_wrong_shape_are_called_so():
+    router = team().router_
     with pytest.raises(InputError) as error:
-        team().router_.next_step(parts()[3].features, capacity_prices=[1, 2, 3])
+        router.next_step(parts()[3].features, capacity_prices=[1, 2, 3])
     assert error.value.argument == "capacity_prices"
 
 

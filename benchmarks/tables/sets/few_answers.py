@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from benchmarks.tables.sets.credit import answered, clients, team_of
+from benchmarks.tables.sets.credit import answered, clients
 from benchmarks.tables.setting import Setting
 from benchmarks.tables.split import Rows, Split, Truth
-from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.scores import softmax
 from defero.experts import simulate_team
 
@@ -20,20 +20,19 @@ def _twenty(n_items: int, n_experts: int, rng: np.random.Generator) -> BoolArray
     return rng.random((n_items, n_experts)).argsort(axis=0) < N_ANSWERS
 
 
-def credit_skill(n_experts: int, seed: int) -> FloatArray:
-    """Return P(expert is right given features and class) of the test rows of `draw_credit`, (n, J, K)."""
-    right = team_of("ring", n_experts, seed).right_by_class
-    order = np.random.default_rng([seed, 500]).permutation(len(right))
-    return right[order[N_LEARN : N_LEARN + N_TEST]]
+def credit_rows(seed: int) -> tuple[IntArray, IntArray]:
+    """Return which clients `draw_credit` learns from, and which it tests on."""
+    order = np.random.default_rng([seed, 500]).permutation(len(clients()))
+    return order[:N_LEARN], order[N_LEARN : N_LEARN + N_TEST]
 
 
 def draw_credit(n_experts: int, seed: int) -> Split:
     """Return 500 clients; experts by the law ring are below the model on most cases."""
     labels, answers = answered("ring", n_experts, seed)
     rng = np.random.default_rng([seed, 500])
-    rows, order = Rows(clients(), labels, answers), rng.permutation(len(labels))
-    train = rows.take(order[:N_LEARN])
-    test = rows.take(order[N_LEARN : N_LEARN + N_TEST])
+    rng.permutation(len(labels))  # what `credit_rows` drew
+    rows = Rows(clients(), labels, answers)
+    train, test = (rows.take(part) for part in credit_rows(seed))
     return Split(train.asked_only(_twenty(N_LEARN, n_experts, rng)), test, n_classes=2, seed=seed)
 
 

@@ -51,6 +51,8 @@ _MANY_ANSWERS_READ: tuple[HeadsRead, ...] = ("nothing", "all")
 _CLASS_ODDS = 0.25
 """Odds that heads given the class are better than those without, before any answer is seen."""
 _LEAST_SHARE = 0.01
+_HEADS_ALONE = np.array([0.0, 0.0, 1.0])
+"""Weights of an expert whose trees tell nothing: a constant, the trees, the head."""
 _FEWEST = 50
 """Held-out answers below which heads and trees are not weighed against each other."""
 
@@ -174,14 +176,16 @@ def stack_experts(
     trees = np.full_like(head, np.nan) if own is None else own.log_odds
     with_trees, without_trees = _weights(head, trees, data)
     forest, expert_idx = (None, np.zeros(0, np.int64)) if own is None else (own.forest, own.expert_idx)
-    of_each = np.tile([0.0, 1.0, 0.0], (len(expert_idx), 1))
-    if not separate:
-        of_each = _own_weights(with_trees, head, trees, data, expert_idx)
     log_odds = without_trees[0] + without_trees[1] * head
     if separate:
+        of_each = np.tile([0.0, 1.0, 0.0], (len(expert_idx), 1))
         log_odds[:, expert_idx] = trees[:, expert_idx]
     else:
-        log_odds[:, expert_idx] = _held_out_sums(with_trees, head, trees, data, expert_idx, fold)
+        both = head.copy()
+        both[:, expert_idx] = _held_out_sums(with_trees, head, trees, data, expert_idx, fold)
+        both, share = _with_share(head, both, data, fold)
+        log_odds[:, expert_idx] = both[:, expert_idx]
+        of_each = share * _own_weights(with_trees, head, trees, data, expert_idx) + (1 - share) * _HEADS_ALONE
     stack = ExpertTrees(grove.columns, forest, expert_idx, of_each, without_trees)
     held_out = Scores.from_probabilities(classes.class_proba, sigmoid(log_odds))
 
@@ -239,7 +243,7 @@ def _heads_that_read(
     if not by_class:
         return _HeldOutHeads(log_odds, plan)
     of_class = out_of_fold_class_log_odds(*given, fold, chosen=chosen, plan=plan)
-    log_odds, share = _with_class_share(log_odds, of_class, data, fold)
+    log_odds, share = _with_share(log_odds, of_class, data, fold)
     return _HeldOutHeads(log_odds, replace(plan, class_share=share))
 
 
@@ -248,20 +252,20 @@ def _population_of_many(lens: Lens, inputs: FloatArray, data: TrainingData, chos
     return population_of(lens, inputs, data, chosen=chosen) if len(chosen) >= _FEW_ANSWERS else None
 
 
-def _with_class_share(
-    log_odds: FloatArray, of_class: FloatArray, data: TrainingData, fold: IntArray
+def _with_share(
+    log_odds: FloatArray, other: FloatArray, data: TrainingData, fold: IntArray
 ) -> tuple[FloatArray, float]:
-    """Return the weighted mean of the log-odds of heads and of class heads, (n, J), and the share of the latter.
+    """Return the weighted mean of two models' log-odds, (n, J), and the share of the other one.
 
     The share of an item's log-odds is that of the other folds.
     """
-    gain = _answer_log_loss(log_odds, data) - _answer_log_loss(of_class, data)
+    gain = _answer_log_loss(log_odds, data) - _answer_log_loss(other, data)
     gain *= with_mean_one(data.weight_of_answers())
     # Answers to one item have its class in common, so items are what varies.
     answered, item = np.unique(data.item_idx, return_inverse=True)
     by_item, fold_of_item = np.bincount(item, weights=gain).astype(np.float64), fold[answered]
     share = np.array([share_by_gain(by_item[fold_of_item != k]) for k in range(int(fold.max()) + 1)])[fold][:, None]
-    return (1 - share) * log_odds + share * of_class, share_by_gain(by_item)
+    return (1 - share) * log_odds + share * other, share_by_gain(by_item)
 
 
 def share_by_gain(gain: FloatArray) -> float:
