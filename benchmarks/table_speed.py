@@ -2,8 +2,8 @@
 
     python -m benchmarks table_speed
 
-`fit` of 600 rows and 6 experts from CSV, and of 20,000 rows of 32 numbers and 20 experts, with everything at its
-default; `route` of a million rows of 32 numbers by a team of linear models and by one of trees.
+`fit` of 600 rows and 6 experts from CSV, the best of five, and of 20,000 rows of 32 numbers and 20 experts, with
+everything at its default; `route` of a million rows of 32 numbers by a team of linear models and by one of trees.
 """
 
 import os
@@ -51,7 +51,7 @@ def run() -> dict[str, dict[str, float]]:
         table = cases(20_000, N_FEATURES, 20)
         table.to_parquet(folder / "cases.parquet", index=False)
         # The best of five: a start of Python on a shared machine varies by a fifth.
-        small = [fit("small.csv", 6, f"small {run}", folder) for run in range(5)]
+        small = [fit("small.csv", 6, f"small {number}", folder) for number in range(5)]
         figures["fit 600 x 6 experts"] = min(small, key=lambda one: one["cpu_s"])
         figures["fit 20,000 x 32, 20 experts"] = fit("cases.parquet", 20, "auto", folder)
         for what, most in MOST_SECONDS.items():

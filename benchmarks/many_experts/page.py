@@ -51,7 +51,10 @@ def _default_beside_others(table: list[Record]) -> list[str]:
             if record["n_experts"] == n_experts:
                 accuracy = record[calibrated if calibrated in record else "system_accuracy"]
                 teams[record["method"]][record["seed"]] = 100 * accuracy
-        ours = teams.pop(DEFAULT)
+        ours = teams.pop(DEFAULT, {})
+        teams = {name: team for name, team in teams.items() if len(team.keys() & ours.keys()) > 1}
+        if not teams:
+            continue
         best = max(teams, key=lambda name: np.mean(list(teams[name].values())))
         seeds = sorted(ours.keys() & teams[best].keys())
         gaps = [ours[seed] - teams[best][seed] for seed in seeds]

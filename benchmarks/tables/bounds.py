@@ -1,7 +1,8 @@
 """`python -m benchmarks.tables.bounds`: how far any team can get on the simulated sets, by what it is told.
 
-The answers of the test rows are drawn by known laws. So a team can be told what nobody knows in practice, and what it
-reaches is a bound for teams that must learn it. It writes `tables_bounds.json`, which the page shows.
+The answers of the test rows are drawn by known laws. So a team can be told what nobody knows in practice. What it
+reaches is a bound for all teams if it is told the classes too; if it learns them, for teams with the same model of the
+classes. It writes `tables_bounds.json`, which the page shows.
 """
 
 import json
@@ -42,9 +43,9 @@ WHAT = {
     LAW_KNOWN: "it is told P(class) and the distribution of the experts' skill, and learns the skill of each from "
     "their 20 answers by Bayes' rule: no rule can learn more from these answers",
     RING_KNOWN: "it is told how experts are drawn, and learns where each of them is good from their 20 answers by "
-    "Bayes' rule, by 3,000 experts drawn anew; it learns the classes as the one above",
+    "Bayes' rule, by 3,000 experts drawn anew; it learns the classes as *plain boosted, small trees* does",
     SHARES_KNOWN: "it is told each expert's share of right answers on each class, over all cases, and learns the "
-    "classes as the one above",
+    "classes as *plain boosted, small trees* does",
     CASES_KNOWN: "it is told P(class) and which cases are alike, and takes shares of right answers among the 600 rows",
 }
 """What each team is told."""

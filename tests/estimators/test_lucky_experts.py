@@ -7,7 +7,8 @@ import pytest
 
 from defero import DeferralClassifier
 from defero.core.answers import Answers
-from defero.estimators.tables.expert_stack import _choose_stages, _held_out_sums
+from defero.estimators.tables.expert_stack import _choose_stages
+from defero.estimators.tables.stack_weights import answer_log_loss, held_out_sums, share_by_gain, with_share
 from defero.estimators.training_data import TrainingData
 
 N, J, SKILL = 200, 3, 0.7
@@ -31,12 +32,25 @@ def flipped(data, items):
 def test_held_out_log_odds_do_not_know_the_answers_that_they_are_judged_by(data):
     rng = np.random.default_rng(1)
     head, trees, fold = rng.normal(size=(N, J)), rng.normal(size=(N, J)), np.arange(N) % 5
-    arguments = np.array([0.0, 0.5, 0.5]), head, trees
-    before = _held_out_sums(*arguments, data, np.arange(J), fold)
+    before = held_out_sums(head, trees, data, np.arange(J), fold)
     for k in range(5):
-        after = _held_out_sums(*arguments, flipped(data, fold == k), np.arange(J), fold)
-        np.testing.assert_array_equal(after[fold == k], before[fold == k])
-        assert np.abs(after[fold != k] - before[fold != k]).min() > 0
+        after = held_out_sums(head, trees, flipped(data, fold == k), np.arange(J), fold)
+        for was, now in zip(before, after, strict=True):
+            np.testing.assert_array_equal(now[fold == k], was[fold == k])
+            assert np.abs(now[fold != k] - was[fold != k]).min() > 0
+
+
+def test_the_share_of_an_item_is_that_of_the_other_folds(data):
+    rng = np.random.default_rng(1)
+    first, second, fold = rng.normal(size=(N, J)), rng.normal(size=(N, J)) / 4, np.arange(N) % 5
+    mixed, share = with_share(first, second, data, fold)
+    gain = answer_log_loss(first, data) - answer_log_loss(second, data)
+    by_item = {item: gain[data.item_idx == item].sum() for item in np.unique(data.item_idx)}
+    assert share == pytest.approx(share_by_gain(np.array(list(by_item.values()))))
+    for item in range(10):
+        others = np.array([value for other, value in by_item.items() if fold[other] != fold[item]])
+        of_item = share_by_gain(others)
+        np.testing.assert_allclose(mixed[item], (1 - of_item) * first[item] + of_item * second[item])
 
 
 def test_neither_do_the_stages_of_the_trees(data):

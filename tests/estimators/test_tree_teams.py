@@ -10,6 +10,7 @@ import pytest
 
 from defero import DeferralClassifier, InputError, Router
 from defero.core.scores import Scores
+from defero.estimators.tables.boosting import TreeSize, boost, first_trees, predict_stages
 from defero.estimators.tables.choose_team import Candidate, _Team, held_out_values, in_order, n_folds
 from defero.estimators.tables.class_models import ClassModel, class_blend
 from defero.estimators.training_data import TrainingData, coded_experts, no_answers
@@ -202,6 +203,35 @@ def trees_weight(skill):
 def test_trees_count_for_nothing_where_skill_is_the_same_everywhere():
     assert abs(trees_weight(lambda x: np.full(len(x), 0.8))) < 0.05
     assert trees_weight(lambda x: np.where(np.abs(x) < 0.7, 0.95, 0.55)) > 0.3
+
+
+@pytest.mark.parametrize("n_bags", [1, 3])
+def test_the_stages_of_a_forest_are_its_first_trees(n_bags):
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(200, 3))
+    forest = boost(
+        matrix,
+        (matrix[:, 0] > 0).astype(int),
+        None,
+        TreeSize(10, 4, 20),
+        n_targets=2,
+        n_categories=0,
+        bags=tuple(np.arange(3) for _ in range(n_bags)),
+    )
+    shares = (0.01, 0.3, 0.5, 1.0)
+    stages = predict_stages(forest, matrix, shares, n_bags=n_bags)
+    for stage, share in zip(stages, shares, strict=True):
+        early = first_trees(forest, share, n_bags=n_bags).predict(matrix)[:, 0]
+        np.testing.assert_allclose(stage, early, atol=1e-12)
+
+
+def test_an_expert_may_have_answered_one_group_alone():
+    """Nothing of them is left to fit on where their group is held out."""
+    frame, labels, answers = clinic(800)
+    site = np.arange(800) % 4
+    alone = answers.assign(dr_3=answers["dr_0"]).where(site[:, None] == np.arange(4))
+    team = DeferralClassifier("trees", random_state=0).fit(frame, labels, experts=alone, groups=site)
+    assert np.isfinite(team.predict_expert_proba(frame)).all()
 
 
 def test_a_blend_is_saved_and_as_good_as_its_parts(chosen, tmp_path):

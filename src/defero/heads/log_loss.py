@@ -167,7 +167,7 @@ class _PaddedLogLoss:
         return np.asarray(tilts / np.maximum(1.0, sizes)[:, None])
 
     def _of(self, experts: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        if len(experts) == len(self.rows):
+        if len(experts) == len(self.rows) and (experts[1:] > experts[:-1]).all():
             return self.rows, self.right, self.weight
         return self.rows[experts], self.right[experts], self.weight[experts]
 

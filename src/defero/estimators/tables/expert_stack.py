@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from defero.calibration.logistic import fit_logistic
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import Scores, sigmoid
 from defero.core.splits.split import sample_rows
@@ -17,11 +16,19 @@ from defero.estimators.expert_heads import (
     out_of_fold_class_log_odds,
     out_of_fold_log_odds,
     population_of,
-    with_mean_one,
     with_shrunk_heads,
 )
 from defero.estimators.tables.boosting import boost, first_trees, predict_stages, size_for_answers
 from defero.estimators.tables.class_models import ClassModel
+from defero.estimators.tables.stack_weights import (
+    TEAM_ANSWERS,
+    answer_log_loss,
+    answers_of,
+    fit_stack,
+    held_out_sums,
+    own_weights,
+    with_share,
+)
 from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
 from defero.heads import HeadPrior, Lens
@@ -34,27 +41,17 @@ LEAST_ANSWERS = 150
 """Experts with fewer answers have no trees of their own."""
 _MOST_HEAD_ANSWERS = 2_000
 """Answers of one expert that their head is learned from; their trees learn from all."""
-_STRENGTH = 5.0
 _FEW_ANSWERS = 3_000
 """With fewer answers in all, heads that read the class probabilities alone are tried too."""
 _STAGES = (1 / 12, 1 / 6, 1 / 3, 1 / 2, 3 / 4, 1.0)
 """Shares of an expert's trees to choose from; trees learn a little each, and the last ones learn noise."""
 _MANY_ANSWERS = 4_000
 """Experts with so many answers keep all trees, unless there are few columns."""
-_TEAM_ANSWERS = 100
-"""The team's figures count like so many answers where something is fitted for one expert."""
 _CLEARLY = 2.0
 """Standard errors by which heads that read more must be better than those that read less."""
 _SIMPLE_FIRST: tuple[HeadsRead, ...] = ("nothing", "beliefs", "all")
 _MANY_ANSWERS_READ: tuple[HeadsRead, ...] = ("nothing", "all")
 """What heads may read with many answers."""
-_CLASS_ODDS = 0.25
-"""Odds that heads given the class are better than those without, before any answer is seen."""
-_LEAST_SHARE = 0.01
-_HEADS_ALONE = np.array([0.0, 0.0, 1.0])
-"""Weights of an expert whose trees tell nothing: a constant, the trees, the head."""
-_FEWEST = 50
-"""Held-out answers below which heads and trees are not weighed against each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,24 +97,22 @@ def _choose_stages(
 ) -> list[int]:
     """Return the stage of the trees that each expert keeps, by the log loss of held-out answers.
 
-    The mean log loss of all experts counts like `_TEAM_ANSWERS` answers of the expert's own. `used` (m,) says which
+    The mean log loss of all experts counts like `TEAM_ANSWERS` answers of the expert's own. `used` (m,) says which
     answers count; by default all.
     """
-    weight, given = data.weight_of_answers(), _answers_of(data, used)
+    weight, given = data.weight_of_answers(), answers_of(data, used)
     losses = []
     for stages, j in zip(held_out, expert_idx, strict=True):
         answers = given[j]
         z = stages[:, data.item_idx[answers]]
         losses.append(np.logaddexp(0.0, np.where(data.right[answers], -z, z)) @ weight[answers])
-    several = [loss / weight[given[j]].sum() for loss, j in zip(losses, expert_idx, strict=True) if len(loss) > 1]
+    several = [
+        loss / weight[given[j]].sum()
+        for loss, j in zip(losses, expert_idx, strict=True)
+        if len(loss) > 1 and weight[given[j]].any()
+    ]
     team = np.mean(several, axis=0) if several else 0.0
-    return [int(np.argmin(loss + _TEAM_ANSWERS * team)) if len(loss) > 1 else 0 for loss in losses]
-
-
-def _answers_of(data: TrainingData, used: BoolArray | None) -> list[IntArray]:
-    """Return the positions of each expert's answers among the m, of those that are used."""
-    given = data.by_expert()
-    return given if used is None else [answers[used[answers]] for answers in given]
+    return [int(np.argmin(loss + TEAM_ANSWERS * team)) if len(loss) > 1 else 0 for loss in losses]
 
 
 def _forest(data: TrainingData, grove: Grove, answers: IntArray, n_answers: int, *, verify: bool = True) -> Forest:
@@ -147,7 +142,7 @@ class PlainHeads:
 
 
 def plain_heads(classes: ClassModel, data: TrainingData, fold: IntArray) -> PlainHeads:
-    """Fit the heads that are the same for every model of the classes; any of them is passed."""
+    """Fit the heads that are the same for every model of the classes. Pass any one of them."""
     chosen = _few_of_each(data)
     lens, inputs = head_features(classes.scorer, data, classes.class_proba, reads="nothing")
     prior = _population_of_many(lens, inputs, data, chosen)
@@ -166,27 +161,28 @@ def stack_experts(
 ) -> tuple[Callable[[], TeamScorer], Scores]:
     """Return what learns the team, and its scores of the training items by models that did not see them.
 
-    The log-odds of heads and trees are combined by weights that are fitted on out-of-fold answers, all experts
-    together: where few answers make trees a poor guide, the heads prevail. With `separate` the trees alone speak for
-    the experts who have some. `plain` is what `plain_heads` returned, the same for every model of the classes.
+    The log-odds of heads and trees are combined by weights that are fitted on out-of-fold answers. The combination has
+    a share by how much better it predicts them than heads alone, as trees of few answers are a poor guide. With
+    `separate` the trees alone speak for the experts who have some. `plain` is what `plain_heads` returned.
     """
     chosen = plain.chosen
     heads = _held_out_heads(classes, data, fold, plain)
     head = heads.log_odds
     trees = np.full_like(head, np.nan) if own is None else own.log_odds
-    with_trees, without_trees = _weights(head, trees, data)
+    weights = fit_stack(head, trees, data)
     forest, expert_idx = (None, np.zeros(0, np.int64)) if own is None else (own.forest, own.expert_idx)
-    log_odds = without_trees[0] + without_trees[1] * head
+    log_odds = weights.without_trees[0] + weights.without_trees[1] * head
     if separate:
         of_each = np.tile([0.0, 1.0, 0.0], (len(expert_idx), 1))
         log_odds[:, expert_idx] = trees[:, expert_idx]
     else:
-        both = head.copy()
-        both[:, expert_idx] = _held_out_sums(with_trees, head, trees, data, expert_idx, fold)
-        both, share = _with_share(head, both, data, fold)
-        log_odds[:, expert_idx] = both[:, expert_idx]
-        of_each = share * _own_weights(with_trees, head, trees, data, expert_idx) + (1 - share) * _HEADS_ALONE
-    stack = ExpertTrees(grove.columns, forest, expert_idx, of_each, without_trees)
+        alone, both = head.copy(), head.copy()
+        alone[:, expert_idx], both[:, expert_idx] = held_out_sums(head, trees, data, expert_idx, fold)
+        shared, share = with_share(alone, both, data, fold)
+        log_odds[:, expert_idx] = shared[:, expert_idx]
+        of_each = share * own_weights(weights.with_trees, head, trees, data, expert_idx)
+        of_each += (1 - share) * weights.head_alone
+    stack = ExpertTrees(grove.columns, forest, expert_idx, of_each, weights.without_trees)
     held_out = Scores.from_probabilities(classes.class_proba, sigmoid(log_odds))
 
     def learn() -> TeamScorer:
@@ -243,7 +239,7 @@ def _heads_that_read(
     if not by_class:
         return _HeldOutHeads(log_odds, plan)
     of_class = out_of_fold_class_log_odds(*given, fold, chosen=chosen, plan=plan)
-    log_odds, share = _with_share(log_odds, of_class, data, fold)
+    log_odds, share = with_share(log_odds, of_class, data, fold)
     return _HeldOutHeads(log_odds, replace(plan, class_share=share))
 
 
@@ -252,111 +248,11 @@ def _population_of_many(lens: Lens, inputs: FloatArray, data: TrainingData, chos
     return population_of(lens, inputs, data, chosen=chosen) if len(chosen) >= _FEW_ANSWERS else None
 
 
-def _with_share(
-    log_odds: FloatArray, other: FloatArray, data: TrainingData, fold: IntArray
-) -> tuple[FloatArray, float]:
-    """Return the weighted mean of two models' log-odds, (n, J), and the share of the other one.
-
-    The share of an item's log-odds is that of the other folds.
-    """
-    gain = _answer_log_loss(log_odds, data) - _answer_log_loss(other, data)
-    gain *= with_mean_one(data.weight_of_answers())
-    # Answers to one item have its class in common, so items are what varies.
-    answered, item = np.unique(data.item_idx, return_inverse=True)
-    by_item, fold_of_item = np.bincount(item, weights=gain).astype(np.float64), fold[answered]
-    share = np.array([share_by_gain(by_item[fold_of_item != k]) for k in range(int(fold.max()) + 1)])[fold][:, None]
-    return (1 - share) * log_odds + share * other, share_by_gain(by_item)
-
-
-def share_by_gain(gain: FloatArray) -> float:
-    """Return the weight of a model by how much more likely it makes the answers to each of n held-out items, (n,).
-
-    The posterior probability of two models with the prior odds `_CLASS_ODDS`, averaged over how far the sum of the
-    gains would vary with other answers (pseudo-BMA+, Yao et al. 2018, with a normal sum):
-    sigmoid((sum + log odds) / sqrt(1 + pi s^2 / 8)), s^2 = n Var(gain). A weight below 0.01 is 0.
-
-    >>> share_by_gain(np.zeros(100)), round(share_by_gain(np.full(100, 0.1)), 4), round(share_by_gain(np.zeros(0)), 2)
-    (0.2, 0.9998, 0.2)
-    """
-    variance = len(gain) * float(gain.var()) if len(gain) else 0.0
-    share = float(sigmoid((float(gain.sum()) + np.log(_CLASS_ODDS)) / np.sqrt(1.0 + np.pi * variance / 8.0)))
-    return share if share >= _LEAST_SHARE else 0.0
-
-
 def _clearly_better(log_odds: FloatArray, simpler: FloatArray, data: TrainingData) -> bool:
     """Return whether log-odds (n, J) have a log loss that is lower by two standard errors than that of simpler ones."""
-    difference = _answer_log_loss(simpler, data) - _answer_log_loss(log_odds, data)
+    difference = answer_log_loss(simpler, data) - answer_log_loss(log_odds, data)
     difference *= data.weight_of_answers()
     return bool(difference.mean() > _CLEARLY * difference.std() / np.sqrt(len(difference)))
-
-
-def _answer_log_loss(log_odds: FloatArray, data: TrainingData) -> FloatArray:
-    """Return the log loss of the log-odds (n, J) for each recorded answer, (m,)."""
-    z = log_odds[data.item_idx, data.expert_idx]
-    return np.logaddexp(0.0, np.where(data.right, -z, z))
-
-
-def _weights(head: FloatArray, trees: FloatArray, data: TrainingData) -> tuple[FloatArray, FloatArray]:
-    """Return how trees and heads are weighed for experts with trees (3,), and heads for the others (2,)."""
-    h, t = head[data.item_idx, data.expert_idx], trees[data.item_idx, data.expert_idx]
-    weight, right = data.weight_of_answers(), data.right.astype(np.float64)
-    with_trees, without_trees = np.array([0.0, 0.5, 0.5]), np.array([0.0, 1.0])
-    both = ~np.isnan(t)
-    if both.sum() >= _FEWEST:
-        columns = np.column_stack([np.ones(both.sum()), t[both], h[both]])
-        with_trees = fit_logistic(columns, right[both], weight[both], guess=with_trees, strength=np.full(3, _STRENGTH))
-    if (~both).sum() >= _FEWEST:
-        columns = np.column_stack([np.ones((~both).sum()), h[~both]])
-        without_trees = fit_logistic(
-            columns, right[~both], weight[~both], guess=without_trees, strength=np.full(2, 4 * _STRENGTH)
-        )
-    return with_trees, without_trees
-
-
-def _held_out_sums(
-    of_team: FloatArray, head: FloatArray, trees: FloatArray, data: TrainingData, expert_idx: IntArray, fold: IntArray
-) -> FloatArray:
-    """Return the log-odds of the experts with trees, (n, o), by weights that were fitted on the other folds.
-
-    Weights that were fitted on all answers know how often each expert was right there. The luck of the luckiest expert
-    would pass for skill, and the map of whoever is chosen could not correct it.
-    """
-    log_odds = np.empty((len(fold), len(expert_idx)))
-    for k in range(int(fold.max()) + 1):
-        inside = fold == k
-        b0, b1, b2 = _own_weights(of_team, head, trees, data, expert_idx, ~inside[data.item_idx]).T
-        log_odds[inside] = b0 + b1 * trees[np.ix_(inside, expert_idx)] + b2 * head[np.ix_(inside, expert_idx)]
-    return log_odds
-
-
-def _own_weights(
-    of_team: FloatArray,
-    head: FloatArray,
-    trees: FloatArray,
-    data: TrainingData,
-    expert_idx: IntArray,
-    used: BoolArray | None = None,
-) -> FloatArray:
-    """Return the weights of each expert with trees, (o, 3), shrunk toward those of the team.
-
-    `used` (m,) says which answers they are fitted on; by default all.
-    """
-    weight, given = data.weight_of_answers(), _answers_of(data, used)
-    weights = np.tile(of_team, (len(expert_idx), 1))
-    for place, j in enumerate(expert_idx):
-        answers = given[j]
-        rows = data.item_idx[answers]
-        columns = np.column_stack([np.ones(len(rows)), trees[rows, j], head[rows, j]])
-        p = sigmoid(columns @ of_team)
-        information = ((weight[answers] * p * (1 - p)) @ columns**2) / weight[answers].sum()
-        weights[place] = fit_logistic(
-            columns,
-            data.right[answers].astype(np.float64),
-            weight[answers],
-            guess=of_team,
-            strength=_TEAM_ANSWERS * information + 1e-9,
-        )
-    return weights
 
 
 def _few_of_each(data: TrainingData) -> IntArray:
