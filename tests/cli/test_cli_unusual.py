@@ -47,6 +47,21 @@ def test_a_typing_error_makes_nobody_sure(folder):
     assert "--unusual ask" in outcome.err + outcome.out
 
 
+def test_no_advice_is_given_that_would_be_refused(folder):
+    """Limits and asking in turn do not go with --unusual ask."""
+    for options in (["--ask", "sequential"], ["--capacity", "all=5"]):
+        _, outcome = routed(folder, *options)
+        assert "3 cases are unlike" in outcome.err + outcome.out
+        assert "--unusual ask" not in outcome.err + outcome.out
+
+
+def test_who_is_counted_for_a_panel_is_said(folder):
+    _, outcome = routed(folder, "--ask", "panel", "--unusual", "ask")
+    assert "the column ask names the whole panel" in outcome.err + outcome.out
+    _, outcome = routed(folder)
+    assert "the whole panel" not in outcome.err + outcome.out
+
+
 def test_ask_gives_an_unusual_case_to_a_person(folder):
     fees = [f"--fee={name}=0.5" for name in DOCTORS]
     flagged, _ = routed(folder, *fees)

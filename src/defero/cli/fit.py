@@ -131,8 +131,8 @@ def fit(
     heads: Annotated[
         str,
         typer.Option(
-            help="separate: each expert is learned from their own answers. shrunk: experts with few answers are shrunk "
-            "toward the average expert. auto: shrunk if half of the experts gave fewer than 200 answers."
+            help="separate: each expert is learned from their own answers (by trees: with 150 or more). shrunk: experts "
+            "with few are shrunk toward the average expert. auto: shrunk if half of the experts gave fewer than 200."
         ),
     ] = "auto",
     min_answers: Annotated[

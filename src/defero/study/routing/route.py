@@ -95,7 +95,8 @@ def route_cases(
     voided = _voided(router, terms, plan) if useless is None else [useless]
     routing.cautions = (
         *repeated_sentence(key, sink.n_repeated()),
-        *_unusual_sentence(router, routing, terms),
+        *_unusual_sentence(router, routing, terms, can_be_asked=plan is None),
+        *_of_panels(routing, terms),
         *voided,
         *_no_doubt(router, routing, terms),
         *([] if plan is None else plan.cautions),
@@ -300,13 +301,24 @@ def _panels(
     return with_decider(sets, decision)
 
 
-def _unusual_sentence(router: Router, routing: Routing, terms: _Terms) -> list[str]:
-    """Say how many cases are unusual, and what became of them."""
+def _of_panels(routing: Routing, terms: _Terms) -> list[str]:
+    """Say that a case of a panel is counted once, for the expert who is asked first."""
+    if terms.ask != "panel" or not (routing.rows - routing.load["model"]):
+        return []
+    return ["a case that a panel decides is counted for its first expert alone; the column ask names the whole panel."]
+
+
+def _unusual_sentence(router: Router, routing: Routing, terms: _Terms, *, can_be_asked: bool) -> list[str]:
+    """Say how many cases are unusual, what became of them, and how they are given to a person if they can be."""
     if not routing.unusual:
         return []
     cases, them = ("1 case is", "it") if routing.unusual == 1 else (f"{routing.unusual} cases are", "them")
     if not terms.ask_unusual:
-        ask = ("; ", Argument("unusual", "ask"), f" gives {them} to a person.") if router.expert_names else (".",)
+        ask = (
+            ("; ", Argument("unusual", "ask"), f" gives {them} to a person.")
+            if router.expert_names and can_be_asked
+            else (".",)
+        )
         return [Message(f"{cases} unlike those that were learned from: see the column unusual", *ask)]
     promised = router.panel is not None and not router.panel.stratified
     void = ", without a panel's promise where the model would have decided" if promised else ""
