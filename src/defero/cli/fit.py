@@ -131,7 +131,7 @@ def fit(
     heads: Annotated[
         str,
         typer.Option(
-            help="separate: each expert is learned from their own answers (by trees: with 150 or more). shrunk: experts "
+            help="separate: each expert is learned from their own answers (by trees: with 150 or more). shrunk: those "
             "with few are shrunk toward the average expert. auto: shrunk if half of the experts gave fewer than 200."
         ),
     ] = "auto",
