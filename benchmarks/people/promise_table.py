@@ -1,7 +1,7 @@
 """The table of promises: what our teams promise of all cases, beside what they keep."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ def verdict(figures: Mapping[str, Any]) -> str:
     return "promises too much" if figures["gap"] > 0 else "promises too little"
 
 
-def promises_section(facts: Mapping[str, Any] | None, sets: Iterable[str]) -> str:
+def promises_section(facts: Mapping[str, Any] | None, sets: Collection[str]) -> str:
     """Return the table, with the verdict of each set and which of the sets were not run; nothing without trials."""
     if not facts or not facts["figures"]:
         return ""
@@ -81,6 +81,13 @@ def promises_section(facts: Mapping[str, Any] | None, sets: Iterable[str]) -> st
             f"| {one['set']}, {one['way']} ({one['splits']}) | {one['questions']:.2f} | {100 * one['promised']:.1f} | "
             f"{100 * one['kept']:.1f} | {100 * one['gap']:+.2f}{spread} | {word} |"
         )
+    known = set(sets)
+    rows += [
+        line
+        for name, note in facts.get("notes", {}).items()
+        if name not in known and any(one["set"] == name for one in facts["figures"])
+        for line in ("", f"**{name}**, of which there is this table alone: {note}")
+    ]
     lacking = [name for name in sets if name not in {one["set"] for one in facts["figures"]}]
     if lacking:
         rows += ["", f"Not run: {', '.join(lacking)}."]

@@ -35,6 +35,7 @@ def stored(path: Path) -> dict[str, Any] | None:
     return {
         "code": ledger.versions(trials),
         "versions": library_versions(),
+        "notes": {one.name: one.note for one in all_sets()},
         "figures": promise_figures([one.name for one in all_sets()], trials),
     }
 
