@@ -73,7 +73,7 @@ WHY = """## What is not met, and why
   plain system. But 20 answers of one expert hardly tell where they are good. With 10, 50 and 200 experts Bayes' rule,
   told how the experts are drawn, reaches {rings},
   the default {ours}
-  and the best plain system {plain}. So with 10 and 200 experts no rule can be
+  and the best plain system {plain}. So with {beyond} experts no rule can be
   a point above the best plain system by these answers, with the same model of the classes.
 - **gain3-constant, {constant:+.2f} points from the shares by class**: that system assumes just what is true there, a
   logistic model and skill that is the same everywhere. About 0.07 points of it are the rows that the default keeps for
@@ -112,6 +112,8 @@ def why_section(table: Table, bounds: Bounds, ties: list[dict[str, float]]) -> s
     credits = [name for name in bounds if name.startswith("few-credit")]
     best_plain = {name: max(table.mean(name, other, "accuracy") for other in plain) for name in credits}
 
+    ring = {name: float(np.mean(bounds[name][RING_KNOWN])) for name in credits}
+
     def percents(values: Iterable[float]) -> str:
         return join_names([f"{100 * value:.1f}" for value in values]) + " %"
 
@@ -121,7 +123,8 @@ def why_section(table: Table, bounds: Bounds, ties: list[dict[str, float]]) -> s
         most=100 * max(tie["range"] for tie in ties),
         sd=100 * float(np.sqrt(sum(tie["sd"] ** 2 for tie in ties))) / len(ties),
         credit=np.floor(100 * min(float(np.mean(bounds[name][SKILL_KNOWN])) - best_plain[name] for name in credits)),
-        rings=percents(float(np.mean(bounds[name][RING_KNOWN])) for name in credits),
+        rings=percents(ring.values()),
+        beyond=join_names(name.rpartition("-")[2] for name in credits if ring[name] - best_plain[name] < LEAST_ABOVE),
         ours=percents(table.mean(name, DEFAULT, "accuracy") for name in credits),
         plain=percents(best_plain.values()),
         skilled_10=above("few-skilled-10"),
