@@ -11,7 +11,6 @@ from defero.core.display import html_table, text_table
 from defero.datasets import wedge
 from defero.study.pools.pool_study import PoolStudy
 from defero.study.routing.routed import Routing
-from defero.study.sweep import Sweep
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +51,6 @@ def test_decisions_in_memory_are_shown_and_those_in_a_file_are_not_read(study, c
     assert "<th>reason</th>" in shown
     assert shown.count("<th>") <= 6
     assert "<table" not in Routing(Path("no/such/file.csv"), ("ann",), load=Counter(ann=3))._repr_html_()
-
-
-def test_a_sweep_is_shown_by_its_means():
-    runs = [{"net": "trees", "loss": "auto", "seed": seed} for seed in (0, 1)]
-    figures = [{"team": 0.8, "model": 0.7, "questions": 0.2, "promised": 0.8, "kept": 0.8}] * 2
-    assert "<td>0.8</td>" in Sweep(runs, figures)._repr_html_()
 
 
 def test_a_pool_is_judged_in_a_few_lines():

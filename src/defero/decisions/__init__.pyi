@@ -12,7 +12,3 @@ from defero.decisions.rules import MostLikelyRight as MostLikelyRight
 from defero.decisions.rules import NeverAsk as NeverAsk
 from defero.decisions.rules import Rule as Rule
 from defero.decisions.rules import rule_from_settings as rule_from_settings
-from defero.decisions.stream import StreamDecision as StreamDecision
-from defero.decisions.stream import StreamPlan as StreamPlan
-from defero.decisions.stream import StreamState as StreamState
-from defero.decisions.stream import stream_step as stream_step

@@ -1,6 +1,6 @@
 """Study: from past cases to a team that is fitted, calibrated, conformalized, tested, saved and used."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ from defero.study.fitting.parts import check_cases, check_seed, check_test_share
 from defero.study.judging.evaluation import Evaluation, other_terms
 from defero.study.money.given import Fees, Money
 from defero.study.routing.by_file import FILE_OPTIONS, FolderRouting, route_folder
-from defero.study.sweep import Sweep, SweepCases, run_sweep
 from defero.study.team import TeamAtWork
 
 if TYPE_CHECKING:
@@ -184,41 +183,6 @@ class Study(Preformatted, TeamAtWork):
         self._choices, self._seen = choices, self.team.seen
         return self.team
 
-    def sweep(
-        self,
-        *,
-        net: str | Iterable[str] = "auto",
-        loss: str | Iterable[str] = "auto",
-        seeds: int | Iterable[int] = range(5),
-        out: str | PathLike[str] | None = None,
-        engine: str = "local",
-        workers: int | None = None,
-        address: str | None = None,
-        **fit_options: Any,
-    ) -> Sweep:
-        """Fit and test a team for every learner, loss and seed; the team of this study stays as it is.
-
-        Parameters
-        ----------
-        net, loss : str or several
-            As in `fit`.
-        seeds : int or several
-            Each seed splits the cases anew and trains; with `split` or `time` the parts stay the same.
-        out : path, optional
-            Folder of the runs, one JSON file each. Runs that are in it are not run again, so that a sweep that was
-            stopped goes on where it was. None: nothing is written.
-        engine, workers, address
-            Where the runs are made: "local" (one process, or a pool of `workers`) or "ray" (a cluster at `address`, or
-            one on this machine). The figures are the same.
-        **fit_options
-            Other arguments of `fit`, such as `fees`.
-        """
-        cases = self._own_cases("sweep") if self._given is None else self._given
-        options = {name: value for name, value in fit_options.items() if value is not None}
-        shared = SweepCases(cases, {**self.cuts, "test_share": self._test_share}, options)
-        where = engine_by_name(engine, workers=workers, address=address)
-        return run_sweep(shared, nets=net, losses=loss, seeds=seeds, engine=where, out=out)
-
     def route_folder(
         self,
         folder: str | PathLike[str],
@@ -239,7 +203,8 @@ class Study(Preformatted, TeamAtWork):
         folder, out : paths
             Of the cases, and of the decisions. Columns that stand in the names of folders (year=2024) are not read.
         engine, workers, address
-            Where the files are routed, as in `sweep`.
+            Where the files are routed: "local" (one process, or a pool of `workers`) or "ray" (a cluster at `address`,
+            or one on this machine).
         **options
             key, fees, error_cost, cost_matrix, absent, ask, uncertainty, unusual, bad_rows and blank, as in `route`.
             Limits and answers so far are about all cases together: call `route` with them.

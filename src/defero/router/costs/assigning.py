@@ -143,7 +143,7 @@ class Assigning(Asking):
         cost_matrix: ArrayLike | None = None,
         available: ArrayLike | None = None,
     ) -> Gains:
-        """Return what asking each expert once saves against the model's answer, for `assign` and `stream_step`.
+        """Return what asking each expert once saves against the model's answer, as `assign` weighs it.
 
         Parameters
         ----------
