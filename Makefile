@@ -34,12 +34,13 @@ demo: setup      ## a model and ten experts become a team (about 30 seconds)
 
 test: check unit ## everything that must hold before a change lands
 
-check: setup     ## ruff, mypy --strict, import-linter
+check: setup     ## ruff, mypy --strict, import-linter, the size of the sources
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/lint-imports --config papers/verma2023/pyproject.toml
+	$(BIN)/python -m checks.house --check
 
 unit: setup      ## the tests and every example in the docs
 	$(ONE_THREAD) $(BIN)/pytest $(SHARED) -m "not slow and not browser"

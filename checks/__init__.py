@@ -1,1 +1,1 @@
-"""Checks of what defero rests on: versions with known flaws, and the lowest versions that it says it supports."""
+"""Checks that are no tests: the size of the sources, versions with known flaws, the lowest supported versions."""

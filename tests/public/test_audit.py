@@ -1,6 +1,7 @@
 """`make audit` lists known flaws of pinned versions, and says so where nobody can be asked about them."""
 
 import pytest
+
 from checks import audit
 
 
