@@ -18,10 +18,9 @@ import uvicorn
 from looking import CONTRASTS, OVERFLOWING, run
 
 from defero.service.access.shell import Shell
-from defero.service.access.signing import issue_link
+from defero.service.access.tokens import issue_link
 from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.cases import AddCases
-from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.cases import AddCases, GiveOutcomes
 from defero.service.office import Office
 from defero.service.pages.site import make_site
 from defero.service.store.saved_views import open_ledger

@@ -1,7 +1,6 @@
 """`make audit` lists known flaws of pinned versions, and says so where nobody can be asked about them."""
 
 import pytest
-
 from checks import audit
 
 

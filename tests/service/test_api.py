@@ -8,12 +8,11 @@ import pytest
 from small_team import SURE, UNSURE, add_cases
 
 from defero.service.access.roles import RateLimit
-from defero.service.access.signing import CSRF_HEADER, SESSION_COOKIE, csrf_token, sign
-from defero.service.access.tokens import PREFIX
+from defero.service.access.tokens import CSRF_HEADER, PREFIX, SESSION_COOKIE, csrf_token, sign
 from defero.service.flow.answers import Skip
 from defero.service.flow.cases import EraseCase
 from defero.service.flow.people import ErasePerson
-from defero.service.store.tables import CASES, METADATA, NOTES
+from defero.service.store.log import CASES, METADATA, NOTES
 
 
 def problem(reply, status):

@@ -11,7 +11,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from defero.service.access.roles import RateLimit
 from defero.service.access.shell import Shell
-from defero.service.access.signing import issue_link
+from defero.service.access.tokens import issue_link
 from defero.service.office import Office
 from defero.service.pages.site import make_site
 

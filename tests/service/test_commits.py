@@ -8,8 +8,8 @@ import pytest
 from small_team import SURE, UNSURE, add_cases
 from sqlalchemy.exc import OperationalError
 
-from defero.service.api import sending
-from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.api import requests
+from defero.service.flow.cases import GiveOutcomes
 from defero.service.flow.people import AddPerson
 from defero.service.problems import InDoubt
 from defero.service.store.log import read_log
@@ -118,10 +118,10 @@ def test_a_commit_is_about_a_limited_number_of_cases(office, monkeypatch):
 
 
 def test_a_queue_of_large_requests_does_not_fill_the_memory(office, monkeypatch):
-    monkeypatch.setattr(sending, "MOST_WAITING_CASES", 3)
+    monkeypatch.setattr(requests, "MOST_WAITING_CASES", 3)
     office.writer.submit(add_cases(office.team, [SURE] * 3))  # nobody works on it yet
-    with pytest.raises(sending.Problem) as refused:
-        asyncio.run(sending.done(office, add_cases(office.team, [SURE])))
+    with pytest.raises(requests.Problem) as refused:
+        asyncio.run(requests.done(office, add_cases(office.team, [SURE])))
     assert refused.value.status == 503
     office.writer.start()
     office.do(AddPerson("dot", "expert", "system"))

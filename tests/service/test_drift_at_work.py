@@ -6,7 +6,7 @@ from small_team import UNSURE, World, add_cases
 
 from defero.core.scores import Scores
 from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.outcomes import ActOnDrift, GiveOutcomes
+from defero.service.flow.cases import ActOnDrift, GiveOutcomes
 from defero.service.flow.steps import corrected_scores
 from defero.service.flow.terms import ChangePolicy
 from defero.service.problems import Problem

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.metrics.statistics.intervals import wilson_interval
-from defero.service.views.figures import Period, flow, flow_by_day, mean_wait, person_figures, sums_of
 from defero.service.views.kept import MILLION, Kept
-from defero.service.views.tallies import TEAM
+from defero.service.views.tallies import TEAM, Period, flow, flow_by_day, mean_wait, person_figures, sums_of
 
 DAYS = ["2026-11-14", "2026-11-15", "2026-11-16"]
 counts_of = st.dictionaries(

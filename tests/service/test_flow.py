@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from small_team import SURE, UNSURE, World, add_cases
 
 from defero.service.flow.answers import Expire, GiveAnswer, Skip
-from defero.service.flow.cases import EraseCase
-from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.cases import EraseCase, GiveOutcomes
 from defero.service.flow.people import AddPerson, ChangePerson, ErasePerson
 from defero.service.flow.terms import ChangePolicy
 from defero.service.problems import Problem

@@ -21,9 +21,8 @@ from defero.service.outward.language_models import Callers
 from defero.service.outward.requesting import send
 from defero.service.problems import Problem
 from defero.service.store.contents import read_notes
-from defero.service.store.log import of_cases, read_log
+from defero.service.store.log import METADATA, of_cases, read_log
 from defero.service.store.saved_views import fold_log, read_cases, read_views
-from defero.service.store.tables import METADATA
 from defero.service.views.connections import LanguageModel, apply_call
 
 KEY = "sk-very-secret"

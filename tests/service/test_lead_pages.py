@@ -15,7 +15,7 @@ from defero.service.access.roles import RateLimit
 from defero.service.access.shell import Shell
 from defero.service.flow import terms
 from defero.service.flow.answers import GiveAnswer, Undo
-from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.cases import GiveOutcomes
 from defero.service.flow.people import AddPerson
 from defero.service.flow.terms import Shelf
 from defero.service.office import Office

@@ -11,7 +11,7 @@ from defero.service.access.roles import OPEN_PAGES, PAGES
 from defero.service.access.shell import Shell
 from defero.service.access.tokens import revoke_tokens
 from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.cases import GiveOutcomes
 from defero.service.flow.people import AddPerson, ChangePerson
 from defero.service.pages import site
 from defero.service.pages.console import PANELS

@@ -7,8 +7,7 @@ from starlette.testclient import TestClient
 
 from defero.service.access.roles import PAGES
 from defero.service.access.shell import Shell
-from defero.service.access.signing import issue_link
-from defero.service.access.tokens import issue_token
+from defero.service.access.tokens import issue_link, issue_token
 from defero.service.flow.people import AddPerson
 from defero.service.pages import site
 

@@ -7,8 +7,7 @@ from small_team import Clock, add_cases, small_team
 from sqlalchemy import text
 
 from defero.service.flow.answers import Expire, GiveAnswer, Skip
-from defero.service.flow.cases import EraseCase
-from defero.service.flow.outcomes import GiveOutcomes
+from defero.service.flow.cases import EraseCase, GiveOutcomes
 from defero.service.flow.people import AddPerson, ChangePerson, ErasePerson
 from defero.service.flow.terms import ChangePolicy
 from defero.service.office import Office

@@ -8,11 +8,18 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from defero.service.access.shell import Shell
-from defero.service.access.signing import SESSION_COOKIE, issue_link, sign
-from defero.service.access.tokens import REMEMBERED_SECONDS, forget_tokens, issue_token, revoke_tokens
+from defero.service.access.tokens import (
+    REMEMBERED_SECONDS,
+    SESSION_COOKIE,
+    forget_tokens,
+    issue_link,
+    issue_token,
+    revoke_tokens,
+    sign,
+)
 from defero.service.office import Office
 from defero.service.pages.site import make_site
-from defero.service.store.tables import METADATA, TOKENS
+from defero.service.store.log import METADATA, TOKENS
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from defero.service.flow.answers import GiveAnswer
 from defero.service.office import Office
 from defero.service.problems import Problem
 from defero.service.store.database import Database, durability, migrate
-from defero.service.store.log import read_log
-from defero.service.store.tables import IDENTITIES, METADATA, TOKENS
+from defero.service.store.log import IDENTITIES, METADATA, TOKENS, read_log
 
 
 def test_every_commit_reaches_the_disk(office):

@@ -10,9 +10,8 @@ from stub_server import stub_server
 from studio_stub import TOKEN, StudioStub, jwt
 
 from defero.service.flow.answers import Expire, GiveAnswer, Skip, Undo
-from defero.service.flow.cases import EraseCase
+from defero.service.flow.cases import EraseCase, GiveOutcomes
 from defero.service.flow.connections import EndStudio, SetLanguageModel, SetStudio
-from defero.service.flow.outcomes import GiveOutcomes
 from defero.service.flow.people import ErasePerson
 from defero.service.office import Office
 from defero.service.outward import requesting
@@ -20,8 +19,8 @@ from defero.service.outward.label_studio import StudioDesk
 from defero.service.outward.studio_api import annotations_of, question_of
 from defero.service.problems import Problem
 from defero.service.store.contents import read_addresses, read_notes
+from defero.service.store.log import METADATA
 from defero.service.store.saved_views import fold_log, read_cases, read_studio, read_views
-from defero.service.store.tables import METADATA
 
 ANN, BOB, CEM = "ann@a.example", "bob@a.example", "cem@a.example"
 ADDRESSES = {"p1": ANN, "p2": BOB}

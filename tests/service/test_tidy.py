@@ -5,8 +5,8 @@ from small_team import SURE
 from sqlalchemy import func, select
 
 from defero.service.store import sql_desk
+from defero.service.store.log import REQUESTS
 from defero.service.store.sql_desk import KEPT_SECONDS, forget_requests
-from defero.service.store.tables import REQUESTS
 
 
 def n_keys(office):

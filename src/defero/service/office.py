@@ -15,8 +15,7 @@ from sqlalchemy import Connection
 
 from defero.data.encoders.find import Encoder
 from defero.service.access.roles import RateLimit
-from defero.service.access.signing import issue_link, signing_key
-from defero.service.access.tokens import TokenBook, forget_tokens, issue_token
+from defero.service.access.tokens import TokenBook, forget_tokens, issue_link, issue_token, signing_key
 from defero.service.flow.answers import Expire, gone_of
 from defero.service.flow.command import Command, Round
 from defero.service.flow.people import AddPerson

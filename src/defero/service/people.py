@@ -7,14 +7,13 @@ from sqlalchemy import Connection
 
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean
-from defero.service.access.signing import issue_link, signing_key
-from defero.service.access.tokens import issue_token, revoke_tokens, valid_tokens
+from defero.service.access.tokens import issue_link, issue_token, revoke_tokens, signing_key, valid_tokens
 from defero.service.events import PersonChanged
 from defero.service.office import SYSTEM
 from defero.service.store.contents import read_names, write_names
 from defero.service.store.database import Database, database_url, migrate
 from defero.service.store.saved_views import open_ledger, read_people, save_ledger
-from defero.service.views.people import ROLES
+from defero.service.views.policy import ROLES
 
 
 def add_with_token(database: str, name: str, role: str, *, days: float, now: float) -> tuple[str, str]:

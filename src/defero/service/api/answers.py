@@ -5,13 +5,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from defero.service.access.tokens import Caller
-from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
+from defero.service.api.requests import InOffice, caller_of, done, plain
 from defero.service.api.schemas import AnswerIn, AnswerOut, OutcomesIn, OutcomesOut, PersonId, SkipIn, StepOut
-from defero.service.api.sending import done, plain
 from defero.service.flow.answers import GiveAnswer, Skip
-from defero.service.flow.outcomes import GiveOutcomes
-from defero.service.flow.replies import seen_by_expert
+from defero.service.flow.cases import GiveOutcomes
+from defero.service.flow.steps import seen_by_expert
 from defero.service.problems import Problem
 from defero.service.store.contents import read_contents
 from defero.service.store.saved_views import read_cases

@@ -10,8 +10,8 @@ from fastapi import Depends, FastAPI
 
 from defero import __version__
 from defero.service.api import answers, cases, connections, people, terms, watching
-from defero.service.api.caller import check_access
 from defero.service.api.errors import ProblemOut, add_handlers
+from defero.service.api.requests import check_access
 from defero.service.office import Office
 
 ROUTERS = (

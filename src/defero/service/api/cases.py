@@ -6,14 +6,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
+from defero.service.api.requests import InOffice, QuickRoute, caller_of, done, plain
 from defero.service.api.schemas import MOST_NUMBER, Case, CasesIn, NewCasesOut
-from defero.service.api.sending import QuickRoute, done, plain
 from defero.service.events import Settled
-from defero.service.events.entry import to_json
+from defero.service.events.facts import to_json
 from defero.service.flow.cases import AddCases, EraseCase
-from defero.service.flow.replies import Beliefs, decided, first_step, seen_by_expert, state_reply
+from defero.service.flow.steps import Beliefs, decided, first_step, seen_by_expert, state_reply
 from defero.service.problems import Problem
 from defero.service.store import contents, log
 from defero.service.store.contents import csv_lines, read_contents, read_names

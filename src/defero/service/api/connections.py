@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
+from defero.service.api.requests import InOffice, caller_of, done, plain
 from defero.service.api.schemas import (
     HookIn,
     LanguageModelIn,
@@ -22,11 +22,10 @@ from defero.service.api.schemas import (
     StudioOut,
     StudioSetOut,
 )
-from defero.service.api.sending import done, plain
 from defero.service.flow.connections import EndHook, EndLanguageModel, EndStudio, SetHook, SetLanguageModel, SetStudio
 from defero.service.office import Office
-from defero.service.outward.chat import PromptError, names_in
 from defero.service.outward.label_studio import SECRET, SECRET_HEADER
+from defero.service.outward.language_models import PromptError, names_in
 from defero.service.outward.requesting import check_named
 from defero.service.outward.webhooks import secret_name
 from defero.service.problems import Problem

@@ -5,10 +5,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from defero.service.access.tokens import DEFAULT_DAYS, issue_token, revoke_tokens
-from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
+from defero.service.api.requests import InOffice, caller_of, done, plain
 from defero.service.api.schemas import PeopleOut, PersonChangeIn, PersonId, PersonIn, PersonOut, TokenOut
-from defero.service.api.sending import done, plain
 from defero.service.flow.people import AddPerson, ChangePerson, ErasePerson, person_reply
 from defero.service.office import Office
 from defero.service.problems import Problem

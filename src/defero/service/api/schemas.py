@@ -6,8 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictBool, Stri
 
 from defero.service.views.connections import KINDS, UNKNOWN
 from defero.service.views.drift import ACTIONS
-from defero.service.views.people import ROLES
-from defero.service.views.policy import ASKING, MODES, ON_DRIFT, RULES, SHADOW_ANSWERS
+from defero.service.views.policy import ASKING, MODES, ON_DRIFT, ROLES, RULES, SHADOW_ANSWERS
 
 MOST_CASES = 1_000
 """Of one request."""

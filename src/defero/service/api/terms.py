@@ -5,10 +5,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
+from defero.service.api.requests import InOffice, caller_of, done, plain
 from defero.service.api.schemas import MOST_NUMBER, ModelIn, PolicyIn, PolicyOut
-from defero.service.api.sending import done, plain
 from defero.service.events import ModelChanged, PolicyChanged
 from defero.service.flow.terms import ChangePolicy, LoadModel, SwitchModel, checked_policy
 from defero.service.flow.what_if import MOST_CASES, preview, preview_model

@@ -7,17 +7,16 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from sqlalchemy import func, select
 from starlette.responses import PlainTextResponse
 
-from defero.service.api.caller import InOffice, caller_of
 from defero.service.api.errors import responses
+from defero.service.api.requests import InOffice, caller_of, done, plain
 from defero.service.api.schemas import DriftActIn
-from defero.service.api.sending import done, plain
-from defero.service.flow.outcomes import ActOnDrift
+from defero.service.flow.cases import ActOnDrift
 from defero.service.problems import Problem
 from defero.service.store import log
 from defero.service.store.contents import read_names
 from defero.service.store.database import reachable
+from defero.service.store.log import CASES, TALLIES
 from defero.service.store.saved_views import open_ledger
-from defero.service.store.tables import CASES, TALLIES
 from defero.service.views.drift import drift_rows
 from defero.service.views.tallies import TEAM, day_of
 

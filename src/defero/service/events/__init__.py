@@ -1,11 +1,11 @@
 """What can happen: typed facts, and the numbered entries of the log that hold them."""
 
-from defero.service.events.entry import Entry as Entry
 from defero.service.events.facts import Answered as Answered
 from defero.service.events.facts import Asked as Asked
 from defero.service.events.facts import Compared as Compared
 from defero.service.events.facts import DriftActed as DriftActed
 from defero.service.events.facts import DriftRaised as DriftRaised
+from defero.service.events.facts import Entry as Entry
 from defero.service.events.facts import Erased as Erased
 from defero.service.events.facts import Fact as Fact
 from defero.service.events.facts import Label as Label

@@ -6,10 +6,10 @@ from typing import Any
 
 from defero.service.events import Answered, Entry, Label, Outcome, Skipped, TimedOut, Undone
 from defero.service.flow.command import CaseCommand, Command, Round
-from defero.service.flow.replies import state_reply
+from defero.service.flow.steps import state_reply
 from defero.service.problems import Problem
 from defero.service.views.cases import CaseState, apply
-from defero.service.views.people import Person
+from defero.service.views.policy import Person
 
 
 def case_of(work: Round, case: str) -> CaseState:

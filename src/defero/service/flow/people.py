@@ -7,7 +7,7 @@ from typing import Any
 from defero.service.events import Erased, PersonChanged, TimedOut
 from defero.service.flow.command import Command, Round
 from defero.service.problems import Problem
-from defero.service.views.people import ROLES, Person
+from defero.service.views.policy import ROLES, Person
 
 
 def person_reply(person: Person, name: str, asked_today: int) -> dict[str, Any]:

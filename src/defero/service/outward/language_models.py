@@ -1,25 +1,24 @@
-"""Callers: the questions of experts that are language models are sent to their servers, a few at once.
+"""Language models as experts: what is asked of them, what they say, and the calls that are due."""
 
-A question is taken in the log before its call (`BeginCall`), so that no two processes call for it. Whatever is killed
-between the call and its record is called again once the lease has ended; the answer and the price that are recorded
-are those of one call.
-"""
-
+import json
 import logging
 import os
+import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
+from defero.data.tables.cells import text_of
 from defero.service.events import Label
 from defero.service.flow.command import Command
-from defero.service.flow.connections import BeginCall, EndCall, FailCall, GiveBack, deadline_of
+from defero.service.flow.connections import BeginCall, EndCall, FailCall, GiveBack, Heard, deadline_of
 from defero.service.flow.team import Row
-from defero.service.outward.chat import PromptError, heard_of, request_of, retry_at
 from defero.service.outward.requesting import Send, send
 from defero.service.store.contents import read_contents
 from defero.service.store.database import Database
@@ -27,6 +26,160 @@ from defero.service.store.saved_views import open_ledger, read_cases, read_langu
 from defero.service.store.sql_desk import SqlDesk
 from defero.service.views.cases import CaseState
 from defero.service.views.connections import LanguageModel
+
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+"""Seconds until a call that failed is tried again; twice as long after each further failure of the question."""
+_AGAIN = frozenset({0, 408, 425, 429, *range(500, 600)})
+_PLACE = re.compile(r"\{\{|\}\}|\{([^{}]+)\}|[{}]")
+_MOST_SHOWN = 80
+
+
+class PromptError(ValueError):
+    """A template that cannot be filled; the message says why."""
+
+
+def fill(template: str, cells: Mapping[str, Any]) -> str:
+    """Return a template with the cells of a case in place of {column}; "{{" and "}}" stand for braces.
+
+    Nothing else is looked at: no attributes, no formats, and no braces in the cells themselves.
+
+    >>> fill("{age} years, {{as told}}: {note}", {"age": 41, "note": "pain in {arm}"})
+    '41 years, {as told}: pain in {arm}'
+    """
+
+    def place(match: re.Match[str]) -> str:
+        name = match[1]
+        if name is None:
+            if match[0] in "{}":
+                raise PromptError(f'a single "{match[0]}" in the prompt; write {2 * match[0]} for a brace.')
+            return match[0][0]
+        if name not in cells:
+            raise PromptError(f"the case has no column {name!r}.")
+        return _text(cells[name])
+
+    return _PLACE.sub(place, template)
+
+
+def names_in(template: str) -> list[str]:
+    """Return the columns that a template names; raises `PromptError` where its braces are wrong.
+
+    >>> names_in("{age} {site} {age}")
+    ['age', 'site']
+    """
+    names: dict[str, None] = {}
+    for match in _PLACE.finditer(template):
+        if match[0] in ("{", "}"):
+            raise PromptError(f'a single "{match[0]}" in the prompt; write {2 * match[0]} for a brace.')
+        if match[1] is not None:
+            names[match[1]] = None
+    return list(names)
+
+
+def cells_of(row: Row) -> Mapping[str, Any]:
+    """Return the cells of a case by column; x0, x1, ... where it has no names."""
+    return row if isinstance(row, Mapping) else {f"x{place}": value for place, value in enumerate(row)}
+
+
+def lines_of(cells: Mapping[str, Any]) -> str:
+    """Return the cells of a case as text, one in a line; pictures (data URLs) are left out.
+
+    >>> lines_of({"age": 41, "scan": "data:image/png;base64,AAAA", "note": "pain"}).split(chr(10))
+    ['age: 41', 'note: pain']
+    """
+    shown = {name: cell for name, cell in cells.items() if not str(cell).startswith("data:")}
+    return "\n".join(f"{name}: {_text(cell)}" for name, cell in shown.items())
+
+
+def prompt_of(model: LanguageModel, row: Row, classes: Sequence[Label]) -> str:
+    """Return what the language model is asked.
+
+    >>> model = LanguageModel("p1", "https://a.example/v1", "m", prompt="Note: {note}")
+    >>> print(prompt_of(model, {"note": "pain", "age": 41}, ["ill", "well"]))
+    Note: pain
+    <BLANKLINE>
+    Answer with exactly one of these and nothing else:
+    ill
+    well
+    """
+    cells = cells_of(row)
+    case = fill(model.prompt, cells) if model.prompt else lines_of(cells)
+    return "\n".join([case, "", "Answer with exactly one of these and nothing else:", *map(_text, classes)])
+
+
+def request_of(model: LanguageModel, row: Row, classes: Sequence[Label]) -> bytes:
+    """Return the body of the request."""
+    message = {"role": "user", "content": prompt_of(model, row, classes)}
+    return json.dumps({**model.options, "model": model.model, "messages": [message]}).encode()
+
+
+def read_reply(body: bytes, classes: Sequence[Label]) -> tuple[Label | None, str, int | None, int | None]:
+    """Return the class, why there is none, and the tokens that went in and came out.
+
+    The answer must be a class and nothing else, with blanks around it at most: whatever a case may talk a language
+    model into, it can only name a class.
+
+    >>> reply = {"choices": [{"message": {"content": " ill"}}], "usage": {"prompt_tokens": 9, "completion_tokens": 1}}
+    >>> read_reply(json.dumps(reply).encode(), ["ill", "well"])
+    ('ill', '', 9, 1)
+    >>> read_reply(b'{"choices": [{"message": {"content": "ill or well"}}]}', ["ill", "well"])[1]
+    "the language model's answer is no class: 'ill or well'"
+    """
+    try:
+        reply = json.loads(body)
+        content = reply["choices"][0]["message"]["content"]
+        usage = reply.get("usage") or {}
+        tokens_in, tokens_out = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None, "the language model's reply is no chat completion", None, None
+    if isinstance(content, str):
+        by_text = {_text(label): label for label in classes}
+        if content.strip() in by_text:
+            return by_text[content.strip()], "", tokens_in, tokens_out
+    shown = repr(content)
+    shown = shown if len(shown) <= _MOST_SHOWN else shown[:_MOST_SHOWN] + "..."
+    return None, f"the language model's answer is no class: {shown}", tokens_in, tokens_out
+
+
+def heard_of(model: LanguageModel, body: bytes, classes: Sequence[Label], *, seconds: float) -> Heard:
+    """Return what a reply brought, with its price."""
+    answer, why, tokens_in, tokens_out = read_reply(body, classes)
+    return Heard(answer, why, round(seconds, 3), model.price(tokens_in, tokens_out), tokens_in, tokens_out)
+
+
+def retry_at(status: int, headers: Mapping[str, str], *, attempt: int, now: float) -> float | None:
+    """Return when a call that failed is tried again: not before `Retry-After`; None where that is of no use.
+
+    >>> retry_at(503, {}, attempt=3, now=100.0), retry_at(429, {"retry-after": "7"}, attempt=1, now=100.0)
+    (104.0, 107.0)
+    >>> retry_at(401, {}, attempt=1, now=100.0) is None
+    True
+    """
+    if status not in _AGAIN:
+        return None
+    wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(attempt - 1, 20))
+    return max(now + wait, _asked_for(headers.get("retry-after", ""), now))
+
+
+def _asked_for(value: str, now: float) -> float:
+    """Return the time that a header `Retry-After` names, in seconds or as a date."""
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", value.strip()):
+        return now + float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, TypeError):
+        return now
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else text_of(value)  # "007" is a code, not a number
+
 
 MOST_AT_ONCE = 8
 """Calls of one process."""

@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 from defero.data.tables.cells import text_of
 from defero.service.events import Label
 from defero.service.flow.team import Row
-from defero.service.outward.chat import cells_of, lines_of
+from defero.service.outward.language_models import cells_of, lines_of
 from defero.service.outward.requesting import Send, send
 
 _SECONDS = 60.0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from defero.service.events import Entry, HookFailed, HookSent
-from defero.service.events.entry import to_json_bytes
+from defero.service.events.facts import to_json_bytes
 from defero.service.flow.command import Command
 from defero.service.flow.connections import RecordDelivery
 from defero.service.outward.requesting import send

@@ -11,21 +11,20 @@ from sqlalchemy import Connection, func, select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
-from defero.service.api.caller import InOffice
+from defero.service.api.requests import InOffice, done, form_of, needed
 from defero.service.api.schemas import MOST_CASES, Case
-from defero.service.api.sending import done, form_of, needed
 from defero.service.flow.cases import AddCases
-from defero.service.flow.replies import Beliefs, first_step
+from defero.service.flow.steps import Beliefs, first_step
 from defero.service.flow.team import Row, Team
 from defero.service.office import Office
 from defero.service.pages.charts import shown
-from defero.service.pages.render import render
-from defero.service.pages.words import lines_of
+from defero.service.pages.forms import lines_of
+from defero.service.pages.sight import render
 from defero.service.problems import Problem
 from defero.service.store import log
 from defero.service.store.contents import read_contents, read_names, read_notes
+from defero.service.store.log import CASES, CONTENTS
 from defero.service.store.saved_views import open_ledger, read_cases
-from defero.service.store.tables import CASES, CONTENTS
 
 router = APIRouter()
 PAGE = "/console/cases"

@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from defero.service.flow.team import Row
-from defero.service.views.figures import Flow
 from defero.service.views.kept import Kept
+from defero.service.views.tallies import Flow
 
 LONG_TEXT = 60
 """A longer text is shown as a paragraph, not in the table."""

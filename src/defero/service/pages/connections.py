@@ -12,8 +12,7 @@ from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
 from defero.service.api import connections as api
-from defero.service.api.caller import InOffice
-from defero.service.api.sending import form_of, needed
+from defero.service.api.requests import InOffice, form_of, needed
 from defero.service.office import Office
 from defero.service.pages.forms import (
     NUMBERS,
@@ -24,14 +23,13 @@ from defero.service.pages.forms import (
     studio_fields_of,
     studio_of,
 )
-from defero.service.pages.render import render
-from defero.service.pages.sight import Sight, Waiting
+from defero.service.pages.sight import Sight, Waiting, render
 from defero.service.problems import Problem
 from defero.service.store.contents import read_addresses
 from defero.service.views.connections import KINDS, LanguageModel
-from defero.service.views.figures import Period, ratio, sums_of
 from defero.service.views.kept import MILLION
-from defero.service.views.people import Person
+from defero.service.views.policy import Person
+from defero.service.views.tallies import Period, ratio, sums_of
 
 router = APIRouter()
 PAGE = "/console/connections"

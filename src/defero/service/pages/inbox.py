@@ -9,15 +9,14 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
-from defero.service.api.caller import InOffice, caller_of
+from defero.service.api.requests import InOffice, caller_of, done, form_of, needed
 from defero.service.api.schemas import Case
-from defero.service.api.sending import done, form_of, needed
 from defero.service.events import Answered, Asked
 from defero.service.flow.answers import UNDO_SECONDS, GiveAnswer, Skip, Undo
 from defero.service.flow.people import ChangePerson
 from defero.service.office import Office
 from defero.service.pages.charts import shown
-from defero.service.pages.render import render
+from defero.service.pages.sight import render
 from defero.service.problems import Problem
 from defero.service.store import log
 from defero.service.store.contents import read_contents

@@ -5,19 +5,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from starlette.responses import RedirectResponse
 
-from defero.service.access.signing import issue_link
-from defero.service.access.tokens import DEFAULT_DAYS, issue_token, valid_tokens
+from defero.service.access.tokens import DEFAULT_DAYS, issue_link, issue_token, valid_tokens
 from defero.service.api import people as api
-from defero.service.api.caller import InOffice, caller_of
+from defero.service.api.requests import InOffice, caller_of, done, form_of, needed
 from defero.service.api.schemas import MOST_NUMBER, PersonId
-from defero.service.api.sending import done, form_of, needed
 from defero.service.flow.people import AddPerson, ChangePerson
 from defero.service.office import Office
-from defero.service.pages.render import render
+from defero.service.pages.sight import render
 from defero.service.problems import Problem
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
-from defero.service.views.people import ROLES
+from defero.service.views.policy import ROLES
 
 router = APIRouter()
 Id = Annotated[PersonId, Path()]

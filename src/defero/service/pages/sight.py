@@ -1,19 +1,89 @@
-"""Sight: what the panels of the console look at, read once for a page."""
+"""A template filled and sent: what every page knows; and a sight, what the panels of the console are drawn from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fastapi import Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from sqlalchemy import Connection, func, select
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from starlette.responses import HTMLResponse
 
+from defero.service.access.tokens import SESSION_COOKIE, Caller, csrf_token
+from defero.service.api.requests import the_office
+from defero.service.office import Office
+from defero.service.pages import charts
+from defero.service.pages.forms import ago, duration, moment, money, number, percent
 from defero.service.store.contents import read_names
+from defero.service.store.log import CASES, TALLIES
 from defero.service.store.saved_views import open_ledger
-from defero.service.store.tables import CASES, TALLIES
 from defero.service.views.drift import MODEL, drift_rows
-from defero.service.views.figures import Counts, Period
 from defero.service.views.ledger import Ledger
-from defero.service.views.people import Person
-from defero.service.views.tallies import TEAM, Tally
+from defero.service.views.policy import Person
+from defero.service.views.tallies import TEAM, Counts, Period, Tally
+
+NAV = {
+    "expert": [("/inbox", "Inbox")],
+    "lead": [
+        ("/console", "Console"),
+        ("/console/cases", "Cases"),
+        ("/console/people", "People"),
+        ("/console/policy", "Policy"),
+        ("/console/models", "Models"),
+        ("/console/connections", "Connections"),
+    ],
+}
+"""Links at the top of every page, by role."""
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("defero.service.pages"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters.update(
+    ago=ago,
+    duration=duration,
+    moment=moment,
+    money=money,
+    percent=percent,
+    number=number,
+)
+_TEMPLATES.globals.update(charts=charts)
+
+
+def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page; the caller, their links and the CSRF token of their session are known to every template."""
+    office, caller = the_office(request), caller_or_none(request)
+    session = request.cookies.get(SESSION_COOKIE, "")
+    known: dict[str, Any] = {
+        "nav": [],
+        "caller": None,
+        "caller_name": "",
+        "path": request.url.path,
+        "now": office.clock(),
+    }
+    if caller is not None:
+        known |= {"nav": NAV.get(caller.role, []), "caller": caller, "caller_name": _name(office, caller)}
+    known["csrf"] = csrf_token(office.key, session)
+    return HTMLResponse(_TEMPLATES.get_template(template).render(**known, **values), status)
+
+
+def _name(office: Office, caller: Caller) -> str:
+    """Return the caller's name; none where the database is away, so that the page can say so."""
+    try:
+        with office.database.read() as connection:
+            return read_names(connection).get(caller.person, "")
+    except (OperationalError, PoolTimeout):
+        return ""
+
+
+def caller_or_none(request: Request) -> Caller | None:
+    """Return who opens a page, if they are signed in."""
+    return getattr(request.state, "caller", None)
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from defero import __version__
-from defero.service.access.signing import SESSION_COOKIE, SESSION_DAYS, session_of
+from defero.service.access.tokens import SESSION_COOKIE, SESSION_DAYS, session_of
 from defero.service.api.app import make_app
-from defero.service.api.caller import caller_of, the_office
+from defero.service.api.requests import caller_of, the_office
 from defero.service.office import Office
-from defero.service.pages import cases, connections, console, drift, inbox, models, people, policy
-from defero.service.pages.render import render
+from defero.service.pages import cases, connections, console, inbox, people, policy
+from defero.service.pages.sight import render
 from defero.service.problems import TITLES, Problem, database_away
 
 entrance = APIRouter()
@@ -82,9 +82,7 @@ ROUTERS = (
     console.router,
     people.router,
     cases.router,
-    drift.router,
     policy.router,
-    models.router,
     connections.router,
 )
 """One for each page."""

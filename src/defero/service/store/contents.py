@@ -11,14 +11,23 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
-from defero.service.events.entry import to_json
+from defero.service.events.facts import to_json
 from defero.service.flow.team import Row, Team
 from defero.service.flow.what_if import Past
 from defero.service.store import log
 from defero.service.store.database import Database
-from defero.service.store.log import last_seq, read_log
+from defero.service.store.log import (
+    ADDRESSES,
+    CONTENTS,
+    IDENTITIES,
+    NOTES,
+    SECRETS,
+    insert_rows,
+    last_seq,
+    read_log,
+    upsert_rows,
+)
 from defero.service.store.saved_views import read_cases
-from defero.service.store.tables import ADDRESSES, CONTENTS, IDENTITIES, NOTES, SECRETS, insert_rows, upsert_rows
 
 
 def write_contents(connection: Connection, contents: Mapping[str, tuple[str | None, Row]]) -> None:

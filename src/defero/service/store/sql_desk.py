@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import Connection, delete, func, select
 
 from defero.service.events import Entry
-from defero.service.events.entry import to_json
+from defero.service.events.facts import to_json
 from defero.service.flow.command import Request
 from defero.service.flow.team import Row
 from defero.service.store import contents, log
+from defero.service.store.log import CASES, REQUESTS, insert_rows
 from defero.service.store.saved_views import read_cases
-from defero.service.store.tables import CASES, REQUESTS, insert_rows
 from defero.service.views.cases import CaseState
 
 KEPT_SECONDS = 7 * 86_400.0

@@ -29,12 +29,10 @@ from defero.service.events import (
 )
 from defero.service.views import cases as case_view
 from defero.service.views import drift as drift_view
-from defero.service.views import people as people_view
 from defero.service.views.cases import CaseState
 from defero.service.views.connections import Hook, LanguageModel, Studio, apply_call, apply_hook, apply_studio
 from defero.service.views.drift import DriftBook, judged
-from defero.service.views.people import Person
-from defero.service.views.policy import Policy
+from defero.service.views.policy import Person, Policy, person_after
 from defero.service.views.tallies import Tally, day_of, tallies
 
 
@@ -116,7 +114,7 @@ class Ledger:
             if isinstance(fact, CallBegun | CallFailed | CallEnded):
                 self._call(entry)
         elif isinstance(fact, PersonChanged):
-            self.people[fact.person] = people_view.apply(self.people.get(fact.person), entry)
+            self.people[fact.person] = person_after(self.people.get(fact.person), entry)
             self.touched_people.add(fact.person)
         elif isinstance(fact, PolicyChanged):
             self.policy = Policy.from_dict(fact.policy, version=fact.version)

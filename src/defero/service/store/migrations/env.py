@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from defero.service.store.tables import METADATA
+from defero.service.store.log import METADATA
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=METADATA, transactional_ddl=False)
