@@ -23,8 +23,8 @@ $(READY):
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	UV_FIND_LINKS="$(or $(UV_FIND_LINKS),$(PIP_FIND_LINKS))" VIRTUAL_ENV="$(VENV)" \
-	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,pictures,onnx,efficientnet,service,browser,docs,dev]' \
-	  --editable papers/verma2023
+	  $(BIN)/uv pip install --quiet --constraint constraints.txt --editable '.[train,pictures,onnx,service,browser,docs,dev]' \
+	  --editable 'papers/verma2023[efficientnet]'
 	@# Bytecode now: where PYTHONDONTWRITEBYTECODE is set, every process would compile pandas, scikit-learn and torch anew.
 	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src >/dev/null 2>&1 || true
 	@rm -f $(VENV)/.ready-* && touch $@

@@ -12,7 +12,6 @@ SHAPES = {
     "resnet-50": (3, 16, 16),
     "resnet-18-small": (3, 8, 8),
     "text-cnn": (20,),
-    "efficientnet-lite0": (3, 32, 32),
 }
 
 
@@ -32,6 +31,5 @@ def small_net(name, *, seed=0, branches="one", model_column=False):
         n_experts=N_EXPERTS,
         branches=branches,
         model_column=model_column,
-        pretrained=False,
         generator=seeded(seed),
     )

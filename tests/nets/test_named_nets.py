@@ -9,7 +9,7 @@ from small_nets import seeded
 from torch import nn
 
 from defero.core.errors import InputError
-from defero.nets import EfficientNetLite, ResNet, TextCnn, WideResNet, net_by_name, trunk_by_name
+from defero.nets import ResNet, TextCnn, WideResNet, net_by_name, trunk_by_name
 from defero.nets.named import is_net_name, meant_net
 
 PICTURES, VECTORS = torch.zeros(2, 3, 32, 32), torch.zeros(2, 100)
@@ -28,7 +28,6 @@ def test_names_give_the_nets_they_say():
     assert named("resnet-18").trunk.conv1.kernel_size == (7, 7)
     assert named("resnet-18-small").trunk.conv1.kernel_size == (3, 3)
     assert isinstance(named("resnet-34").trunk, ResNet)
-    assert isinstance(named("efficientnet-lite1", pretrained=False).trunk, EfficientNetLite)
 
 
 def test_the_example_tells_the_channels():
@@ -43,7 +42,7 @@ def test_two_branches_are_drawn_apart():
 
 
 @pytest.mark.parametrize(
-    "name", ["wrn-28", "resnet-101", "resnet-18-tiny", "efficientnet-lite7", "ResNet-18", "keras:resnet", ""]
+    "name", ["wrn-28", "resnet-101", "resnet-18-tiny", "efficientnet-lite0", "ResNet-18", "keras:resnet", ""]
 )
 def test_unknown_names_are_answered_with_the_list(name):
     with pytest.raises(InputError, match=r"net must be one of wrn-<depth>-<width>, resnet-18, .*timm:<model>, got"):
@@ -64,7 +63,6 @@ def test_unknown_names_are_answered_with_the_list(name):
         ("wrn-27-0", "wrn-28-1"),
         ("wrn-4-2", "wrn-10-2"),
         ("textcnn", "text-cnn"),
-        ("efficentnet-lite0", "efficientnet-lite0"),
         ("torchvison:resnet18", "torchvision:resnet18"),
     ],
 )

@@ -116,7 +116,7 @@ def test_every_number_of_experts_and_the_column_of_the_model(n_experts, tmp_path
 @has_onnx
 @torch_warns
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["wrn-28-4", "resnet-18", "resnet-50", "efficientnet-lite0"])
+@pytest.mark.parametrize("name", ["wrn-28-4", "resnet-18", "resnet-50"])
 def test_deep_nets(name, tmp_path):
     batch = items(name, 3)
     net = trained(small_net(name), batch)

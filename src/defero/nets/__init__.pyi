@@ -3,7 +3,6 @@ from defero.nets.deferral_net import DeferralNet as DeferralNet
 from defero.nets.deferral_net import feature_width as feature_width
 from defero.nets.dense import DenseNet as DenseNet
 from defero.nets.dense import Logits as Logits
-from defero.nets.efficientnet_lite import EfficientNetLite as EfficientNetLite
 from defero.nets.named import NET_NAMES as NET_NAMES
 from defero.nets.named import net_by_name as net_by_name
 from defero.nets.named import trunk_by_name as trunk_by_name

@@ -158,7 +158,6 @@ class DeepScorer:
             n_experts=int(settings["n_experts"]),
             branches=settings["branches"],
             model_column=LINKS.find(settings["link"]).model_column,
-            pretrained=False,
             generator=torch.Generator().manual_seed(0),
         )
         try:

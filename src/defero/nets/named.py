@@ -14,12 +14,6 @@ from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean
 from defero.nets.deferral_net import DeferralNet
-from defero.nets.efficientnet_lite import (
-    EFFICIENTNET_VARIANTS,
-    EfficientNetLite,
-    find_efficientnet_weights,
-    load_efficientnet_lite,
-)
 from defero.nets.resnet import RESNET_DEPTHS, ResNet, WideResNet, is_wide_resnet
 from defero.nets.text_cnn import TextCnn
 
@@ -96,14 +90,12 @@ def _drawing_from(generator: torch.Generator) -> Iterator[None]:
 _WIDE = re.compile(r"wrn-(\d+)-(\d+)")
 _LIKE_WIDE = re.compile(r"w[a-z]*[^a-z\d]?(\d+)\D+(\d+)")
 _RESNET = re.compile(r"resnet-(\d+)(-small)?")
-_EFFICIENT = re.compile(r"efficientnet-lite(\d+)")
 _FOREIGN = {"torchvision": torchvision_trunk, "timm": timm_trunk}
 
 _PLAIN = (
     *(f"resnet-{depth}" for depth in RESNET_DEPTHS),
     *(f"resnet-{depth}-small" for depth in RESNET_DEPTHS),
     "text-cnn",
-    *(f"efficientnet-lite{variant}" for variant in EFFICIENTNET_VARIANTS),
 )
 BRANCHES = ("one", "heads", "two")
 """What classes and experts share: trunk and head, the trunk, nothing."""
@@ -168,7 +160,7 @@ def net_by_name(
     n_experts: int,
     branches: str = "one",
     model_column: bool = False,
-    pretrained: bool | None = None,
+    pretrained: bool = False,
     generator: torch.Generator,
 ) -> DeferralNet:
     """Build a net with a deferral head.
@@ -177,7 +169,7 @@ def net_by_name(
     ----------
     name : str
         "wrn-28-4" or any "wrn-<depth>-<width>"; "resnet-18", "-34" or "-50", with "-small" behind it for pictures of
-        about 32 x 32; "text-cnn"; "efficientnet-lite0"; "torchvision:resnet18", "timm:convnext_tiny" and the like.
+        about 32 x 32; "text-cnn"; "torchvision:resnet18", "timm:convnext_tiny" and the like.
     example : (n, channels, height, width) pictures, or (n, d) vectors for "text-cnn"
         Tells the number of channels, and the width of other packages' nets.
     n_classes, n_experts : int
@@ -186,9 +178,8 @@ def net_by_name(
         of the same shape and with weights of its own.
     model_column : bool
         For a mixture of experts.
-    pretrained : bool, optional
-        Start from learned weights. By default efficientnet-lite does, because an installed package carries them, and
-        the others do not; torchvision and timm download theirs, wrn, resnet and text-cnn have none.
+    pretrained : bool
+        Start from learned weights: torchvision and timm download theirs, the others have none.
     generator : torch.Generator
         Draws all other weights.
 
@@ -216,9 +207,7 @@ def net_by_name(
     )
 
 
-def trunk_by_name(
-    name: str, example: Tensor, *, pretrained: bool | None = None, generator: torch.Generator
-) -> nn.Module:
+def trunk_by_name(name: str, example: Tensor, *, pretrained: bool = False, generator: torch.Generator) -> nn.Module:
     """Build the trunk that a name stands for, without a head; see `net_by_name`.
 
     >>> trunk_by_name("text-cnn", torch.zeros(2, 100), generator=torch.Generator().manual_seed(0)).out_features
@@ -228,20 +217,12 @@ def trunk_by_name(
         raise InputError(f"must be one of {', '.join(NET_NAMES)}, got {name!r}{meant_net(name)}", argument="net")
     package, colon, model = name.partition(":")
     if colon:
-        return _FOREIGN[package](model, pretrained=bool(pretrained), generator=generator)
-    if match := _EFFICIENT.fullmatch(name):
-        return _efficientnet(name, int(match[1]), example, pretrained=pretrained, generator=generator)
-    trunk = _own_trunk(name, example, generator)
+        return _FOREIGN[package](model, pretrained=pretrained, generator=generator)
     if pretrained:
         raise InputError(
-            f": there are no learned weights of {name}; leave it out, "
-            "or take efficientnet-lite0, torchvision:... or timm:...",
+            f": there are no learned weights of {name}; leave it out, or take torchvision:... or timm:...",
             argument="pretrained",
         )
-    return trunk
-
-
-def _own_trunk(name: str, example: Tensor, generator: torch.Generator) -> nn.Module:
     if match := _WIDE.fullmatch(name):
         channels = _channels(name, example)
         return WideResNet(int(match[1]), int(match[2]), in_channels=channels, generator=generator)
@@ -253,15 +234,6 @@ def _own_trunk(name: str, example: Tensor, generator: torch.Generator) -> nn.Mod
             f": text-cnn takes one vector per text, got items of shape {tuple(example.shape[1:])}.", argument="net"
         )
     return TextCnn(generator=generator)
-
-
-def _efficientnet(
-    name: str, variant: int, example: Tensor, *, pretrained: bool | None, generator: torch.Generator
-) -> nn.Module:
-    trunk = EfficientNetLite(variant, in_channels=_channels(name, example), generator=generator)
-    if pretrained is None or pretrained:
-        load_efficientnet_lite(trunk, find_efficientnet_weights(variant))
-    return trunk
 
 
 def _channels(name: str, example: Tensor) -> int:

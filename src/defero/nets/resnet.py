@@ -221,21 +221,16 @@ class _Block(nn.Module):
         return torch.add(beside, self.conv2(inner))
 
 
-def conv2d(
-    n_in: int, n_out: int, side: int, *, stride: int = 1, groups: int = 1, padding: int | None = None
-) -> nn.Conv2d:
+def conv2d(n_in: int, n_out: int, side: int, *, stride: int = 1) -> nn.Conv2d:
     """Return a square convolution that keeps the picture's size at stride 1; its weights are not drawn yet."""
-    around = side // 2 if padding is None else padding
-    layer = skip_init(
-        nn.Conv2d, n_in, n_out, side, stride=stride, padding=around, groups=groups, bias=False, device="cpu"
-    )
+    layer = skip_init(nn.Conv2d, n_in, n_out, side, stride=stride, padding=side // 2, bias=False, device="cpu")
     return cast(nn.Conv2d, layer)
 
 
 def draw_convolutions(net: nn.Module, *, generator: torch.Generator) -> None:
     """Draw every convolution's weights from N(0, 2 / fan-out) in the order of the layers (He et al. 2015, Eq. 14).
 
-    The fan-out is side^2 x output channels / groups: a depthwise filter feeds one channel.
+    The fan-out is side^2 x output channels.
 
     >>> layer = conv2d(3, 16, 3)
     >>> draw_convolutions(layer, generator=torch.Generator().manual_seed(0))
@@ -244,6 +239,6 @@ def draw_convolutions(net: nn.Module, *, generator: torch.Generator) -> None:
     """
     for layer in net.modules():
         if isinstance(layer, nn.Conv2d):
-            fan_out = math.prod(layer.kernel_size) * layer.out_channels // layer.groups
+            fan_out = math.prod(layer.kernel_size) * layer.out_channels
             with torch.no_grad():
                 layer.weight.normal_(0.0, math.sqrt(2.0 / fan_out), generator=generator)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NETS = ("auto", "trees", "linear", "mlp")
 HEADS = ("auto", "shrunk", "separate")
 WEIGHTS = ("label", "label+features")
-_PICTURES = ("wrn-", "resnet-", "efficientnet-")
+_PICTURES = ("wrn-", "resnet-")
 ALPHA, TARGET = 0.1, "any-correct"
 
 

