@@ -6,7 +6,7 @@ from router_team import small_table
 
 from defero import InputError, Router, TwoStageDeferral
 from defero.data.rows_key import VARIABLE, key_id
-from defero.router.rows.seen import FORGOTTEN, check_rows_known
+from defero.router.rows import FORGOTTEN, check_rows_known
 
 
 @pytest.fixture(scope="module")

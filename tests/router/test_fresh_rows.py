@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.router.rows.fresh import CaseMarks, fresh_rows
-from defero.router.rows.seen import KEYED, of_other_experts, seen_after
+from defero.router.rows import KEYED, CaseMarks, fresh_rows, of_other_experts, seen_after
 
 SMALL = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 9)), max_size=12)
 """Features, what was said, and a key."""
@@ -19,58 +18,47 @@ def marks(rows, *, keyed):
     return CaseMarks(features, 100 * features + said, 1000 * features + keys if keyed else None)
 
 
-def fresh(rows, seen, *, keyed, chance=0.0, said=1.0):
-    return fresh_rows(
-        marks(rows, keyed=keyed), marks(seen, keyed=keyed), same_features=lambda: chance, same_answers=lambda: said
-    )
+def fresh(rows, seen, *, keyed):
+    return fresh_rows(marks(rows, keyed=keyed), marks(seen, keyed=keyed))
 
 
 @pytest.mark.parametrize("keyed", [True, False])
 def test_of_rows_that_look_alike_those_that_were_seen_are_found(keyed):
     """Four cases with the same features: the second and fourth were seen, the first and third are judged."""
-    found = fresh([(1, 0, 0), (1, 1, 1), (1, 2, 2), (1, 3, 3)], [(1, 1, 1), (1, 3, 3)], keyed=keyed, chance=1.0)
+    found = fresh([(1, 0, 0), (1, 1, 1), (1, 2, 2), (1, 3, 3)], [(1, 1, 1), (1, 3, 3)], keyed=keyed)
     assert found.rows.tolist() == [True, False, True, False]
     assert found.alike == 0
 
 
-@pytest.mark.parametrize("keyed", [True, False])
-def test_another_label_or_another_number_makes_no_new_case_where_features_tell_cases_apart(keyed):
+def test_another_label_or_another_answer_makes_no_new_case():
     seen = [(number, 0, number) for number in range(50)]
-    found = fresh([(number, 1, number + 100) for number in range(40, 60)], seen, keyed=keyed)
-    assert found.rows.tolist() == [False] * 10 + [True] * 10
-    assert found.alike == 0
+    again = [(number, 1, number) for number in range(40, 60)]
+    for keyed in (True, False):
+        found = fresh(again, seen, keyed=keyed)
+        assert found.rows.tolist() == [False] * 10 + [True] * 10
+        assert found.alike == 0
+
+
+def test_another_key_makes_a_new_case_and_its_features_are_told():
+    seen = [(number, 0, number) for number in range(50)]
+    found = fresh([(number, 1, number + 100) for number in range(40, 60)], seen, keyed=True)
+    assert found.rows.all()
+    assert found.alike == 10
 
 
 def test_cases_of_few_values_are_new_where_their_keys_are():
     seen = [(number % 3, number % 2, number) for number in range(60)]
     rows = [(0, 7, 100), (1, 7, 101), (9, 7, 102)]
-    found = fresh(rows, seen, keyed=True, chance=1 / 3)
+    found = fresh(rows, seen, keyed=True)
     assert found.rows.all()
     assert found.alike == 2
     assert fresh(rows, seen, keyed=False).rows.tolist() == [False, False, True], "without keys nothing says so"
 
 
-def test_cases_numbered_anew_are_found_by_what_was_said_of_them():
-    """All 40 come again with their labels and answers under other keys: chance would make a fifth of them equal."""
-    seen = [(number % 4, number % 10, number) for number in range(40)]
-    again = [(features, said, key + 100) for features, said, key in seen]
-    assert not fresh(again, seen, keyed=True, chance=0.25, said=0.02).rows.any()
-    others = [(features, said + 50, key) for features, said, key in again]
-    assert fresh(others, seen, keyed=True, chance=0.25, said=0.02).rows.all()
-
-
-def test_copies_forgive_nothing():
-    """Every case stands twice, but its features are its own: with another label it is still the same case."""
-    seen = [(number // 2, number, number) for number in range(40)]
-    turned = [(features, 99, 200 + key) for features, _, key in seen]
-    assert not fresh(turned, seen, keyed=True).rows.any()
-    assert not fresh(turned, seen, keyed=False).rows.any()
-
-
 def test_stages_that_kept_no_answers_go_by_features():
     rows, seen = marks([(1, 5, 0), (1, 6, 1), (2, 5, 2)], keyed=False), marks([(1, 5, 0)], keyed=False)
     unsaid = CaseMarks(seen.features, seen.answered[:0])
-    found = fresh_rows(rows, unsaid, same_features=lambda: 1.0, same_answers=lambda: 1.0)
+    found = fresh_rows(rows, unsaid)
     assert found.rows.tolist() == [False, True, True]
 
 
@@ -78,16 +66,16 @@ def test_stages_that_kept_no_answers_go_by_features():
 def test_the_whole_table_again_leaves_exactly_what_was_not_seen(seen, rest, keyed):
     order = np.random.default_rng(len(seen)).permutation(len(seen) + len(rest))
     rows = [[*seen, *rest][place] for place in order]
-    found = fresh(rows, seen, keyed=keyed, chance=1.0)
+    found = fresh(rows, seen, keyed=keyed)
     told = [row[::2] if keyed else row[:2] for row in rows]  # what tells them apart
     left = sorted(row for row, new in zip(told, found.rows, strict=True) if new)
     assert left == sorted(row[::2] if keyed else row[:2] for row in rest)
     assert found.alike == 0
 
 
-@given(SMALL, SMALL, st.booleans(), st.sampled_from([0.0, 0.3, 1.0]))
-def test_nothing_seen_by_name_is_ever_judged(rows, seen, keyed, chance):
-    found = fresh(rows, seen, keyed=keyed, chance=chance)
+@given(SMALL, SMALL, st.booleans())
+def test_nothing_seen_by_name_is_ever_judged(rows, seen, keyed):
+    found = fresh(rows, seen, keyed=keyed)
     told, known = ([row[::2] if keyed else row[:2] for row in some] for some in (rows, seen))
     for one in set(told):
         judged = sum(bool(new) for row, new in zip(told, found.rows, strict=True) if row == one)

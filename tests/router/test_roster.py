@@ -254,7 +254,7 @@ def test_where_rows_repeat_a_changed_team_cannot_tell_reuse_and_says_so(change):
         after, now = router.copy().add_expert("eve", X[300:400], label[300:400], said[300:400, 5]), said
     else:
         after, now = router.copy().remove_expert("expert_4"), said[:, :4]
-    with pytest.warns(UserWarning, match="so many rows repeat that reuse of rows of fit"):
+    with pytest.warns(UserWarning, match="300 of 300 rows have the features of rows that fit"):
         after.copy().calibrate(X[:300], label[:300], now[:300])
 
 

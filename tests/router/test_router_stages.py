@@ -71,21 +71,23 @@ def test_rows_that_an_earlier_stage_saw_are_refused(team, ready):
     with pytest.raises(InputError, match="conformalize: 1000 of 1000 rows were seen by fit or calibrate"):
         ready.copy().conformalize(CAL.features, CAL.labels, CAL.answers)
     one = np.vstack([TRAIN.features[:1], CONF.features[1:]])
+    labels = np.concatenate([TRAIN.labels[:1], CONF.labels[1:]])
+    answers = np.concatenate([TRAIN.answers[:1], CONF.answers[1:]])
     with pytest.raises(InputError, match=r"conformalize: 1 of 1500 rows were seen by fit.* The first is row 0,"):
-        team.router_.copy().conformalize(one, CONF.labels, CONF.answers)
+        team.router_.copy().conformalize(one, labels, answers)
     with pytest.raises(InputError, match="The first is row 1499, counted from 0; where other cases merely look alike"):
-        team.router_.copy().conformalize(
-            np.roll(one, -1, axis=0), np.roll(CONF.labels, -1), np.roll(CONF.answers, -1, axis=0)
-        )
+        team.router_.copy().conformalize(np.roll(one, -1, axis=0), np.roll(labels, -1), np.roll(answers, -1, axis=0))
 
 
-def test_rows_that_only_look_alike_are_not_refused():
+def test_rows_that_only_look_alike_are_warned_of_and_not_refused():
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 12, (900, 2)).astype(float), rng.integers(0, 2, 900)
     answers = np.where(rng.random((900, 6)) < 0.6, y[:, None], 1 - y[:, None])
     team = DeferralClassifier("linear", loss="ova").fit(x[:300], y[:300], experts=answers[:300])
-    team.calibrate(x[300:600], y[300:600], experts=answers[300:600])
-    team.conformalize(x[600:], y[600:], experts=answers[600:])
+    with pytest.warns(UserWarning, match=r"calibrate: \d+ of 300 rows have the features of rows that fit used"):
+        team.calibrate(x[300:600], y[300:600], experts=answers[300:600])
+    with pytest.warns(UserWarning, match=r"conformalize: \d+ of 300 rows have the features of rows that fit or calib"):
+        team.conformalize(x[600:], y[600:], experts=answers[600:])
     assert team.predict_set(x).mask.shape == (900, 6)
 
 
@@ -239,7 +241,7 @@ def test_reuse_is_found_by_labels_and_answers_where_features_repeat():
     with pytest.raises(InputError, match="conformalize: 1000 of 1000 rows were seen by fit"):
         team.conformalize(x, y, experts=answers)
     few = DeferralClassifier("linear", loss="ova").fit(x, y, experts=answers[:, :1])
-    with pytest.warns(UserWarning, match="reuse of rows of fit cannot be told from coincidence"):
+    with pytest.warns(UserWarning, match="1000 of 1000 rows have the features of rows that fit used"):
         few.conformalize(x, y, experts=answers[:, :1])
 
 

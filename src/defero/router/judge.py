@@ -15,7 +15,7 @@ from defero.metrics.record.team import TeamRecord, team_record
 from defero.router.costs.under_terms import decide_under, model_labels
 from defero.router.panel import Panel
 from defero.router.router import Router
-from defero.router.rows.seen import check_rows_known, seen_after, told_apart_by
+from defero.router.rows import check_rows_known, seen_after, told_apart_by
 from defero.router.ways import Held, panel_vote, ways_of
 from defero.scorers.given import ArrayScorer, FunctionScorer
 

@@ -15,7 +15,7 @@ from defero.data.recipes.usual import UsualRanges
 from defero.decisions.rules import MostLikelyRight, Rule
 from defero.router.facts import FitFacts
 from defero.router.panel import Panel
-from defero.router.rows.seen import Fingerprints
+from defero.router.rows import Fingerprints
 from defero.scorers import Scorer
 
 

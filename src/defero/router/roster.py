@@ -15,14 +15,7 @@ from defero.core.wording import did_you_mean, join_names
 from defero.data.fingerprint import held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.router.rows.look_alikes import most_by_chance
-from defero.router.rows.seen import (
-    ANSWERED,
-    Fingerprints,
-    of_other_experts,
-    shared_rows,
-    told_apart_by,
-)
+from defero.router.rows import ANSWERED, Fingerprints, n_reused, of_other_experts, told_apart_by
 from defero.scorers.team import TeamScorer
 
 if TYPE_CHECKING:
@@ -219,8 +212,8 @@ def _tell_of_nobody_wrong(name: str, right: BoolArray) -> None:
 def _tell_of_learned_from(name: str, router: "Router", scorer: TeamScorer, rows: Fingerprints) -> None:
     """Warn where a head that looks at how sure the model is learns from the model's own rows."""
     looks = scorer.lens.reads_classes or (isinstance(router.recipe, FeatureRecipe) and bool(router.recipe.text))
-    shared, by_chance = shared_rows(rows, router.seen.get("fit", rows[:0]))
-    if looks and shared > max(most_by_chance(by_chance), FEW_OF_FIT * len(rows)):
+    shared = n_reused(rows, router.seen.get("fit", rows[:0]))
+    if looks and shared > FEW_OF_FIT * len(rows):
         warnings.warn(
             f"{shared} of the {len(rows)} cases that {name} answered are among those that fit learned from. The model "
             f"is surer of these than it will be of new ones, so the estimate of {name} may be wrong on new cases; use "

@@ -31,7 +31,7 @@ from defero.router.costs.assigning import Assigning
 from defero.router.costs.under_terms import decide_under
 from defero.router.panel import Panel
 from defero.router.parts import TeamParts
-from defero.router.rows.seen import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
+from defero.router.rows import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
 from defero.router.storage import read_router, with_encoder, write_router
 from defero.router.ways import Held, fit_ways
 from defero.scorers.given import given_scorer

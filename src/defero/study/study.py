@@ -14,7 +14,7 @@ from defero.data.encoders.find import Encoder
 from defero.engines import engine_by_name
 from defero.router import Router, try_out
 from defero.router.judge import terms_of
-from defero.router.rows.seen import Fingerprints
+from defero.router.rows import Fingerprints
 from defero.study.absent import available_without
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team

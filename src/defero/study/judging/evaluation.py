@@ -22,7 +22,7 @@ from defero.metrics.record.team import TeamRecord
 from defero.router import Router, record_of, try_out
 from defero.router.judge import present_experts, terms_of
 from defero.router.roster import STAGE
-from defero.router.rows.fresh import Fresh
+from defero.router.rows import Fresh
 from defero.study.absent import available_without
 from defero.study.judging.cautions import alike_in_groups, with_cautions
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
@@ -65,8 +65,6 @@ class Evaluation:
         What a majority for a truth does to every figure.
     notes : sentences
         What was left out or filled in while reading.
-    renumbered : int
-        How many of `seen_by_fit` have another key than the row that they equal.
     rows_checked : bool
         Whether it was checked that the cases are new to the team.
     against : tuple of Rival
@@ -92,7 +90,6 @@ class Evaluation:
     random_state: int = 0
     majority: str | None = None
     notes: tuple[str, ...] = ()
-    renumbered: int = 0
     rows_checked: bool = True
     against: "tuple[Rival, ...]" = ()
     absent: tuple[str, ...] = ()
@@ -148,11 +145,6 @@ class Evaluation:
         sentences = []
         if self.seen_by_fit:
             sentences.append(f"{self.seen_by_fit} of {self.rows} rows were seen by {who} and are left out.")
-        if self.renumbered:
-            sentences.append(
-                f"{self.renumbered} of these have another key, but equal rows that {who} saw more often than chance "
-                "would have it: they look like the same cases, numbered anew."
-            )
         if self.of_seen_groups:
             sentences.append(
                 f"{self.of_seen_groups} of {self.rows} rows are of a {groups} that {who} saw and are left out."
@@ -278,7 +270,6 @@ def evaluate_cases(
         random_state=random_state,
         majority=cases.majority_sentence(),
         notes=(*_notes_on(cases, test, router, fresh), *other_terms(router, terms, absent), *whole.notes),
-        renumbered=fresh.renumbered,
         rows_checked=router.rows_key is None,
         absent=tuple(absent),
     )

@@ -15,15 +15,7 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
 from defero.data.tables.item_keys import plain_name
 from defero.router import Router
-from defero.router.rows.fresh import CaseMarks, Fresh, fresh_rows
-from defero.router.rows.look_alikes import chance_alike, equal_pairs
-from defero.router.rows.seen import (
-    ANSWERED,
-    KEYED,
-    check_rows_known,
-    told_apart_by,
-    with_answers,
-)
+from defero.router.rows import ANSWERED, KEYED, CaseMarks, Fresh, check_rows_known, fresh_rows, with_answers
 
 _STAGES = ("fit", "calibrate", "conformalize")
 _GROUPS = "groups" + ANSWERED
@@ -66,15 +58,10 @@ def fresh_cases(router: Router, cases: Cases, *, key: str | None, all_rows_new: 
     table = cases.table
     if not _can_check(router, all_rows_new=all_rows_new):
         return Fresh(np.ones(len(table), dtype=np.bool_), 0)
-    answers = table.coded
     features = _marks_of_rows(router, cases)
     keyed = _with_key(cases.apart[key], features) if key in cases.apart.columns else None
-    return fresh_rows(
-        CaseMarks(features, with_answers(features, table.label_idx, answers), keyed),
-        _marks_seen(router),
-        same_features=lambda: chance_alike(told_apart_by(table.features, router.recipe)),
-        same_answers=lambda: equal_pairs(with_answers(np.zeros_like(features), table.label_idx, answers)),
-    )
+    answered = with_answers(features, table.label_idx, table.coded)
+    return fresh_rows(CaseMarks(features, answered, keyed), _marks_seen(router))
 
 
 def _can_check(router: Router, *, all_rows_new: bool) -> bool:

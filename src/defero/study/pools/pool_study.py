@@ -24,7 +24,7 @@ from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
 from defero.pools.record import judge_pool
 from defero.pools.router import PoolRouter
 from defero.pools.storage import is_pool_folder
-from defero.router.rows.seen import FORGOTTEN, check_rows_known
+from defero.router.rows import FORGOTTEN, check_rows_known
 from defero.router.storage import with_encoder
 from defero.study.absent import present_members
 from defero.study.bad_rows import STOP

@@ -1,23 +1,22 @@
-"""Rows that an earlier stage has used: nothing can be promised on those."""
+"""Rows that a team has seen: nothing can be promised on those. Which rows are new, by keys, answers and features."""
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.answers import Answers
-from defero.core.checks.arrays import IntArray
+from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.lookup import MISSING
 from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles, PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.rows_key import VARIABLE
-from defero.router.rows.look_alikes import chance_alike, equal_pairs, most_by_chance
 
 Fingerprints = NDArray[np.uint64]
 ANSWERED = "+answers"
@@ -65,6 +64,9 @@ def seen_after(
 ) -> dict[str, Fingerprints]:
     """Return what has been seen once a stage has used these rows; raises where an earlier stage used them.
 
+    Rows with the features, the label and the answers of a row used before are refused; of a stage that kept features
+    alone, such as `add_expert`, rows with the same features. Of other rows that share features the caller is warned.
+
     Parameters
     ----------
     seen : mapping
@@ -84,18 +86,45 @@ def seen_after(
     whole = with_answers(rows, label_idx, answers)
     before = {name: marks for name, marks in seen.items() if name not in (stage, stage + ANSWERED, KEYED)}
     if not disjoint:
-        plain = {name: marks for name, marks in before.items() if not name.endswith(ANSWERED)}
-        features_alike = partial(chance_alike, table)
-
-        def wholly_alike() -> float:
-            return features_alike() * equal_pairs(with_answers(np.zeros_like(rows), label_idx, answers))
-
-        refuse_seen(stage, rows, plain, alike=features_alike, tell_doubt=False)
-        known = {name: before[name + ANSWERED] for name in plain if name + ANSWERED in before}
-        refuse_seen(stage, whole, known, alike=wholly_alike, tell_doubt=True)
-        unknown = {name: plain[name] for name in plain if name not in known}
-        refuse_seen(stage, rows, unknown, alike=features_alike, tell_doubt=True)
+        _refuse_seen(stage, rows, whole, before)
     return {**before, stage: rows, stage + ANSWERED: whole}
+
+
+def _refuse_seen(stage: str, rows: Fingerprints, whole: Fingerprints, before: Mapping[str, Fingerprints]) -> None:
+    """Raise where rows were used by an earlier stage, and warn of those that merely have the features of one."""
+    plain = {name: marks for name, marks in before.items() if not name.endswith(ANSWERED)}
+    known = {name: before[name + ANSWERED] for name in plain if name + ANSWERED in before}
+    unknown = {name: marks for name, marks in plain.items() if name not in known}
+    for own, earlier in ((whole, known), (rows, unknown)):
+        used = _together(earlier.values())
+        n_used = n_reused(own, used)
+        if n_used:
+            first = int((~held_out(used, own)).argmax())
+            raise InputError(
+                f"{stage}: {n_used} of {len(rows)} rows were seen by {' or '.join(earlier)}, and nothing can be "
+                f"promised on those; pass rows of their own. The first is row {first}, counted from 0; where other "
+                "cases merely look alike, leave it out."
+            )
+    n_alike = int((~held_out(_together(plain.values()), rows)).sum())
+    if n_alike:
+        warnings.warn(
+            f"{stage}: {n_alike} of {len(rows)} rows have the features of rows that {' or '.join(plain)} used; make "
+            "sure that they are other cases.",
+            stacklevel=5,
+        )
+
+
+def n_reused(rows: Fingerprints, used: Fingerprints) -> int:
+    """Return how many rows (n,) are among those used before; 0 where so many look alike among the used ones anyway.
+
+    If a share d of the used rows repeats another, a new row equals one of them by chance with probability about 2 d.
+
+    >>> n_reused(np.array([7, 8], np.uint64), np.array([7, 9], np.uint64))
+    1
+    """
+    n_shared = int((~held_out(used, rows)).sum())
+    by_chance = 2 * (1 - len(np.unique(used)) / max(len(used), 1)) * len(rows)
+    return n_shared if n_shared > by_chance + 4 * math.sqrt(by_chance) else 0
 
 
 def of_other_experts(seen: Mapping[str, Fingerprints]) -> dict[str, Fingerprints]:
@@ -125,8 +154,11 @@ def told_apart_by(X: Any, recipe: FeatureRecipe | PictureRecipe | None) -> Any:
 
 def features_seen(seen: Mapping[str, Fingerprints]) -> Fingerprints:
     """Return the fingerprints of the features of every row that some stage has used."""
-    plain = [rows for name, rows in seen.items() if not name.endswith(ANSWERED)]
-    return np.concatenate([np.empty(0, np.uint64), *plain])
+    return _together(rows for name, rows in seen.items() if not name.endswith(ANSWERED))
+
+
+def _together(parts: Iterable[Fingerprints]) -> Fingerprints:
+    return np.concatenate([np.empty(0, np.uint64), *parts])
 
 
 def with_answers(rows: Fingerprints, label_idx: IntArray, answers: IntArray | Answers) -> Fingerprints:
@@ -144,50 +176,70 @@ def with_answers(rows: Fingerprints, label_idx: IntArray, answers: IntArray | An
     return whole
 
 
-def refuse_seen(
-    stage: str,
-    rows: Fingerprints,
-    earlier: Mapping[str, Fingerprints],
-    *,
-    alike: Callable[[], float],
-    tell_doubt: bool,
-) -> None:
-    """Raise where rows were used by an earlier stage.
+@dataclass(frozen=True)
+class CaseMarks:
+    """Fingerprints of rows, of ever more of what they hold.
 
-    In a table with few distinct feature values different cases look alike. If a share d of the earlier rows repeats
-    another, a new row equals one of them by chance with probability about 2 d; only more than that is taken for
-    reuse. A small table of whole numbers may repeat no row and still share one with another: what `alike` expects of
-    its columns is forgiven too. Without either a single shared row is reuse.
+    Attributes
+    ----------
+    features : fingerprints
+        Of the features alone.
+    answered : fingerprints
+        With labels and answers; of rows seen before there may be fewer, as not every stage keeps them.
+    keyed : fingerprints, optional
+        Features with keys, of every row.
+    """
+
+    features: Fingerprints
+    answered: Fingerprints
+    keyed: Fingerprints | None = None
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """What is new among n rows.
+
+    Attributes
+    ----------
+    rows : (n,) bool
+        Not seen before.
+    alike : int
+        How many of them have the features of a row seen before, and another key.
+    """
+
+    rows: BoolArray
+    alike: int
+
+
+def fresh_rows(rows: CaseMarks, seen: CaseMarks) -> Fresh:
+    """Tell which rows are new.
+
+    Where keys are known, rows with another key are. Otherwise rows that are the same beyond their features are taken
+    out first, on both sides: so cases that look alike are told apart within one table. Of the others, those with the
+    features of a row that is left count as seen: its label may have been corrected, or an answer come in.
 
     Parameters
     ----------
-    stage : str
-        Who wants to use the rows.
-    rows : (n,) fingerprints
-    earlier : mapping
-        The fingerprints that each earlier stage has used.
-    alike : callable
-        Gives the chance that two different cases have the same row; asked only where rows are shared.
-    tell_doubt : bool
-        Warn where rows repeat so often that the check cannot tell.
+    rows, seen : CaseMarks
+        Of n rows, and of those seen before.
+
+    Examples
+    --------
+    >>> features, answered = np.array([1, 1, 2], np.uint64), np.array([11, 12, 21], np.uint64)
+    >>> seen = CaseMarks(features[:1], answered[1:2])
+    >>> fresh_rows(CaseMarks(features, answered), seen).rows.tolist()  # the second was seen; the first looks like it
+    [True, False, True]
     """
-    used = np.concatenate([np.empty(0, np.uint64), *earlier.values()])
-    shared, by_chance = shared_rows(rows, used)
-    if shared > most_by_chance(by_chance) and shared > most_by_chance(-math.expm1(-len(used) * alike()) * len(rows)):
-        raise InputError(
-            f"{stage}: {shared} of {len(rows)} rows were seen by {' or '.join(earlier)}, and nothing can be promised "
-            f"on those; pass rows of their own. The first is row {int((~held_out(used, rows)).argmax())}, counted from "
-            "0; where other cases merely look alike, leave it out."
-        )
-    if tell_doubt and shared and by_chance >= 0.5 * len(rows):
-        warnings.warn(
-            f"{stage}: so many rows repeat that reuse of rows of {' or '.join(earlier)} cannot be told from "
-            "coincidence; make sure that the parts are disjoint.",
-            stacklevel=5,
-        )
+    if rows.keyed is None or seen.keyed is None:
+        new = held_out(seen.answered, rows.answered)
+        return Fresh(new & ~_shared(rows.features, seen.features, among=new), 0)
+    new = held_out(seen.keyed, rows.keyed)
+    return Fresh(new, int(_shared(rows.features, seen.features, among=new).sum()))
 
 
-def shared_rows(rows: Fingerprints, used: Fingerprints) -> tuple[int, float]:
-    """Return how many rows (n,) are among those used before, and how many chance makes so: see `refuse_seen`."""
-    repeated = 1 - len(np.unique(used)) / len(used) if len(used) else 0.0
-    return int((~held_out(used, rows)).sum()), 2 * repeated * len(rows)
+def _shared(rows: Fingerprints, seen: Fingerprints, *, among: BoolArray) -> BoolArray:
+    """Tell which of some rows (n,) are among those seen, less those that the other rows account for."""
+    left = seen[held_out(rows[~among], seen)]
+    shared = np.zeros(len(rows), dtype=np.bool_)
+    shared[np.flatnonzero(among)] = ~held_out(left, rows[among])
+    return shared
