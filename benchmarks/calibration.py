@@ -7,16 +7,15 @@ from functools import partial
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.metrics.probabilities.binned import (
-    adaptive_calibration_error,
+from defero.metrics import (
+    brier_score,
+    calibration_by_group,
+    decision_calibration,
     expected_calibration_error,
     reliability_bins,
-    squared_calibration_error,
+    smooth_calibration_error,
+    smooth_calibration_interval,
 )
-from defero.metrics.probabilities.decision_calibration import decision_calibration
-from defero.metrics.probabilities.groups import calibration_by_group
-from defero.metrics.probabilities.proper_scores import brier_parts, brier_score
-from defero.metrics.probabilities.smooth import smooth_calibration_error, smooth_calibration_interval
 
 
 def draw(n_items: int, n_experts: int) -> tuple[FloatArray, BoolArray]:
@@ -89,8 +88,6 @@ def a_million() -> dict[str, float]:
     calls: dict[str, Callable[[], object]] = {
         "expected calibration error": partial(expected_calibration_error, confidence, correct),
         "pooled expected calibration error": partial(expected_calibration_error, confidence, correct, average="pooled"),
-        "adaptive calibration error": partial(adaptive_calibration_error, confidence, correct),
-        "squared calibration error, debiased": partial(squared_calibration_error, confidence, correct),
         "reliability bins": partial(reliability_bins, confidence, correct),
         "calibration by group": partial(calibration_by_group, confidence, correct, groups),
         "decision calibration": partial(decision_calibration, whom, confidence, correct),
@@ -99,7 +96,6 @@ def a_million() -> dict[str, float]:
             smooth_calibration_interval, confidence, correct, rng=np.random.default_rng(0)
         ),
         "Brier score": partial(brier_score, confidence, correct),
-        "parts of the Brier score": partial(brier_parts, confidence, correct),
     }
     return {f"1,000,000 items, 20 experts: {name}": round(cpu_seconds(call), 3) for name, call in calls.items()}
 

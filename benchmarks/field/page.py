@@ -11,7 +11,7 @@ from benchmarks.field.problem import FieldSet
 from benchmarks.field.summary import ACCURACY, COSTS, DEFAULT, Field, Lines
 from benchmarks.field.trial import FEES
 from benchmarks.page_numbers.blocks import table
-from defero.metrics.statistics.resampled import ResampledMean
+from benchmarks.resampled import ResampledMean
 
 IN_TURN = "default, in turn"
 

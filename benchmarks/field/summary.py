@@ -9,10 +9,9 @@ import numpy as np
 from benchmarks.field.method import Entry
 from benchmarks.field.problem import FieldSet
 from benchmarks.field.trial import FEES
+from benchmarks.resampled import ResampledMean, nadeau_bengio
 from benchmarks.tables.trial import Line
 from defero.core.several_tests import holm_adjusted
-from defero.metrics import nadeau_bengio
-from defero.metrics.statistics.resampled import ResampledMean
 
 Lines = Mapping[tuple[str, str, int, str], Line]
 DEFAULT = "default"

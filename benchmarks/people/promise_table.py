@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.people.trial import Trial
-from defero.metrics.statistics.resampled import nadeau_bengio
+from benchmarks.resampled import nadeau_bengio
 
 WAYS = {"our team": "one expert", "our sequential panel, fee 0.01, calibrated": "in turn"}
 """The systems that are judged, and how they ask."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from benchmarks.people.crowd import PeopleSet
 from benchmarks.people.trial import Trial
+from benchmarks.resampled import Alternative, nadeau_bengio
 from defero.metrics import holm
-from defero.metrics.statistics.resampled import Alternative, nadeau_bengio
 
 REFERENCES: dict[str, Alternative] = {
     "model alone": "two-sided",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.metrics.statistics.resampled import nadeau_bengio
+from benchmarks.resampled import nadeau_bengio
 
 Line = dict[str, Any]
 OURS = "ExpertPool"

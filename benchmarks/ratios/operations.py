@@ -15,7 +15,7 @@ from defero import DeferralClassifier
 from defero.aggregation import majority_vote
 from defero.conformal import ExpertSetPredictor
 from defero.decisions import assign
-from defero.metrics.probabilities.binned import expected_calibration_error
+from defero.metrics.calibration import expected_calibration_error
 from defero.router.judge import try_out
 
 N_FEATURES, N_CLASSES = 32, 3

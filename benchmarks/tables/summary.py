@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.resampled import ResampledMean, nadeau_bengio
 from benchmarks.tables.outcome import System
 from benchmarks.tables.setting import Setting
 from benchmarks.tables.trial import PLAIN, Line
 from defero.core.several_tests import holm_adjusted
-from defero.metrics import nadeau_bengio
-from defero.metrics.statistics.resampled import ResampledMean
 
 Trials = Mapping[tuple[str, str, int, str], Line]
 DEFAULT, MODEL = "default", "model alone"

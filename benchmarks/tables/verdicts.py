@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks.resampled import ResampledMean
 from benchmarks.tables.summary import DEFAULT, MODEL, WAYS, Table, below_after_holm
-from defero.metrics.statistics.resampled import ResampledMean
 
 FULL = 10
 """Splits from which on a verdict counts: with two or three every interval holds 0."""

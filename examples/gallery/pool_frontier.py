@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from defero import ExpertPool
-from defero.plotting.pool_frontier import PoolFrontierDisplay
+from defero.plotting import PoolFrontierDisplay
 
 rng = np.random.default_rng(0)
 prompts = rng.normal(size=(1_500, 4))

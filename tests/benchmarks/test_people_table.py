@@ -16,11 +16,11 @@ from benchmarks.people.promise_table import promise_figures, verdict
 from benchmarks.people.run import judged, run_all
 from benchmarks.people.summary import summarise
 from benchmarks.people.trial import Trial
+from benchmarks.resampled import nadeau_bengio
 from tiny_crowd import tiny_crowd, tiny_set
 
 from defero import InputError
 from defero.metrics import holm
-from defero.metrics.statistics.resampled import nadeau_bengio
 
 CHEAP = chosen(all_systems(), ["model alone", "random annotator", "plain rule", "majority of all"], what="systems")
 ACCURACY = {

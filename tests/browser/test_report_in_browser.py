@@ -154,8 +154,6 @@ def numbers_of(test):
     for line in test["recall"]:
         found = (with_ends(*(line[who + end] for end in ("", "_low", "_high"))) for who in ("team", "model"))
         yield " ".join([str(line["class"]), str(line["n"]), *found])
-    for point in test["deferral"]:
-        yield from (percent(point["rate"]), share(point["team"]))
     for cell in test["skill_by_class"]:
         if cell["accuracy"] is not None:
             yield percent(cell["accuracy"])

@@ -13,7 +13,7 @@ from defero.calibration import Calibrator, Method
 from defero.calibration.platt import PlattMaps
 from defero.core import InputError, Scores
 from defero.metrics import expected_calibration_error
-from defero.metrics.probabilities.smooth import smooth_calibration_error
+from defero.metrics.smooth import smooth_calibration_error
 from defero.scorers.links import scores_from_logits
 
 LINKS = ["logit", "log"]

@@ -8,6 +8,8 @@ import pytest
 from scipy.stats import binom, chi2, chi2_contingency
 
 from defero.metrics.accuracy import ClassRecall
+from defero.metrics.intervals import Share
+from defero.metrics.paired import Comparison, compare
 from defero.metrics.record.cautions import (
     _chance_of_at_least,
     broken_panel,
@@ -30,8 +32,6 @@ from defero.metrics.record.cautions import (
 from defero.metrics.record.member import ExpertRecord, ModelCalibration
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.record.promise import PromiseRecord
-from defero.metrics.statistics.intervals import Share
-from defero.metrics.statistics.paired import Comparison, compare
 
 GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)
 

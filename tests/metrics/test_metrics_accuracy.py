@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
-from sklearn.metrics import accuracy_score, recall_score
+from sklearn.metrics import accuracy_score
 
 from defero.core import Decision, InputError
-from defero.metrics import recall_per_class, system_accuracy, system_labels, wilson_interval
+from defero.metrics import system_accuracy, system_labels, wilson_interval
 
 NAMES = np.array(["ash", "birch", "cedar"], dtype=object)
 
@@ -147,10 +147,6 @@ SILENT = "item 1 was deferred to expert 0, who has no recorded answer there; .*a
         (lambda: system_accuracy([0], [0], [[0]], [0], sample_weight=[-1]), "sample_weight must be finite and not neg"),
         (lambda: system_accuracy([0], [0], [[0]], [0], sample_weight=[1, 1]), "sample_weight must have 1 items"),
         (lambda: system_accuracy([0], [0], [[0]], [0], sample_weight=["x"]), "sample_weight must be numbers"),
-        (lambda: recall_per_class([0, 3], [0, 0], [0, 1]), "labels must be among the classes 0, 1, got .*3.* item 1"),
-        (lambda: recall_per_class([0], [0], [0, 0]), "classes must be distinct, got 0, 0"),
-        (lambda: recall_per_class([0, 1], [0], [0, 1]), "predicted must have 2 items"),
-        (lambda: recall_per_class([0], ["a"], [0]), "predicted must have the form of labels"),
         (lambda: wilson_interval(3, 2), r"successes must lie in 0\.\.total, got 3 of 2"),
         (lambda: wilson_interval(-1, 2), r"successes must lie in 0\.\.total, got -1 of 2"),
         (lambda: wilson_interval(1, 2, level=95), r"level must lie in \(0, 1\), got 95; for a 95% interval pass 0.95"),
@@ -159,19 +155,6 @@ SILENT = "item 1 was deferred to expert 0, who has no recorded answer there; .*a
 def test_what_does_not_fit_is_refused(call, words):
     with pytest.raises(InputError, match=words):
         call()
-
-
-@given(teams(n_classes=4))
-def test_recall_agrees_with_scikit_learn(team):
-    labels, said, _, _ = team
-    found = recall_per_class(labels, said, range(4))
-    expected = recall_score(labels, said, labels=range(4), average=None, zero_division=np.nan)
-    np.testing.assert_allclose(found, expected)
-
-
-def test_recall_follows_the_order_of_the_classes():
-    assert recall_per_class(["a", "b", "b"], ["a", "a", "b"], ["b", "c", "a"]).tolist()[::2] == [0.5, 1.0]
-    assert np.isnan(recall_per_class([], [], ["a"])).all()
 
 
 @given(st.integers(1, 500), st.data(), st.floats(0.5, 0.999))

@@ -11,9 +11,8 @@ from sklearn.calibration import calibration_curve
 from torchmetrics.functional.classification import binary_calibration_error
 
 from defero.core import InputError
-from defero.metrics import adaptive_calibration_error, expected_calibration_error, squared_calibration_error
+from defero.metrics import expected_calibration_error
 
-ERRORS = (expected_calibration_error, adaptive_calibration_error, squared_calibration_error)
 forecasts = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60)
 
 
@@ -54,17 +53,14 @@ def test_it_agrees_with_scikit_learn():
 
 
 @pytest.mark.parametrize("n_bins", [1, 7, 20])
-def test_both_errors_agree_with_torchmetrics_between_the_borders(n_bins):
+def test_it_agrees_with_torchmetrics_between_the_borders(n_bins):
     # On a border torchmetrics takes the bin above, and 1 becomes a bin of its own; so none lies there.
     rng = np.random.default_rng(1)
     confidence = (rng.integers(0, n_bins, 3000) + rng.uniform(0.01, 0.99, 3000)) / n_bins
     correct = rng.random(3000) < np.sqrt(confidence)
     told = torch.tensor(confidence), torch.tensor(correct, dtype=torch.int64)
     mean = float(binary_calibration_error(*told, n_bins=n_bins, norm="l1"))
-    root = float(binary_calibration_error(*told, n_bins=n_bins, norm="l2"))
     assert expected_calibration_error(confidence, correct, n_bins=n_bins) == pytest.approx(mean, abs=1e-6)
-    plain = squared_calibration_error(confidence, correct, n_bins=n_bins, debiased=False)
-    assert math.sqrt(plain) == pytest.approx(root, abs=1e-6)
 
 
 @pytest.mark.parametrize("n_bins", [*range(2, 60), 100, 1000])
@@ -133,89 +129,8 @@ def test_what_does_not_fit_is_refused(call, words):
         call()
 
 
-def slow_adaptive_error(confidence, correct, n_bins):
-    """An item's bin is the number of borders below it; a border is a confidence picked from a sorted list."""
-    ranked, n = sorted(confidence), len(confidence)
-    borders = [ranked[math.ceil(Fraction(k * n, n_bins)) - 1] for k in range(1, n_bins)]
-    gaps = {}
-    for c, right in zip(confidence, correct, strict=True):
-        where = sum(border < c for border in borders)
-        gaps[where] = gaps.get(where, 0.0) + c - right
-    return sum(map(abs, gaps.values())) / n
-
-
-def slow_squared_error(confidence, correct, n_bins, *, debiased):
-    total, used = 0.0, 0
-    for k in range(n_bins):
-        inside = [i for i, c in enumerate(confidence) if k / n_bins < c <= (k + 1) / n_bins or (k == 0 and c == 0)]
-        if len(inside) > debiased:
-            accuracy = sum(correct[i] for i in inside) / len(inside)
-            gap = sum(confidence[i] for i in inside) / len(inside) - accuracy
-            noise = accuracy * (1 - accuracy) / (len(inside) - 1) if debiased else 0.0
-            total, used = total + len(inside) * (gap**2 - noise), used + len(inside)
-    return total / used if used else math.nan
-
-
-ties = st.lists(st.tuples(st.sampled_from(np.linspace(0, 1, 9).tolist()), st.booleans()), min_size=1, max_size=60)
-
-
-@given(st.one_of(forecasts, ties), st.integers(1, 25))
-def test_the_other_errors_equal_their_obvious_loops(pairs, n_bins):
-    confidence, correct = zip(*pairs, strict=True)
-    adaptive = adaptive_calibration_error(confidence, correct, n_bins=n_bins)
-    assert adaptive == pytest.approx(slow_adaptive_error(confidence, correct, n_bins), abs=1e-12)
-    for debiased in (False, True):
-        found = squared_calibration_error(confidence, correct, n_bins=n_bins, debiased=debiased)
-        expected = slow_squared_error(confidence, correct, n_bins, debiased=debiased)
-        assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
-
-
-def test_bins_of_equal_count_by_hand():
-    # Two bins of two: gaps |.1 + .2 - 1| and |.3 + .9 - 1|, over four.
-    assert adaptive_calibration_error([0.3, 0.1, 0.9, 0.2], [1, 0, 0, 1], n_bins=2) == pytest.approx(0.9 / 4)
-    # The border falls between equal confidences: they stay together, and the second bin holds .9 alone.
-    assert adaptive_calibration_error([0.1, 0.3, 0.3, 0.9], [0, 1, 0, 1], n_bins=2) == pytest.approx(0.4 / 4)
-
-
-@given(st.lists(st.floats(0, 1), min_size=4, max_size=80, unique=True), st.integers(1, 10))
-def test_bins_of_equal_count_are_those_of_a_sorted_list_where_nothing_is_equal(confidence, n_bins):
-    confidence = np.array(confidence[: len(confidence) // n_bins * n_bins])
-    correct = np.arange(len(confidence)) % 3 == 0
-    order = np.argsort(confidence)
-    parts = np.split(order, n_bins)
-    expected = sum(abs((confidence[part] - correct[part]).sum()) for part in parts) / max(len(confidence), 1)
-    if len(confidence):
-        assert adaptive_calibration_error(confidence, correct, n_bins=n_bins) == pytest.approx(expected, abs=1e-12)
-
-
-def test_squared_errors_by_hand():
-    # (0, 1/2]: .2, .4, one right: gap -.2, variance 1/4. (1/2, 1]: .9, right: gap .1, one item.
-    case = ([0.2, 0.4, 0.9], [False, True, True])
-    assert squared_calibration_error(*case, n_bins=2, debiased=False) == pytest.approx((2 * 0.04 + 0.01) / 3)
-    assert squared_calibration_error(*case, n_bins=2) == pytest.approx(0.04 - 0.25)
-
-
-@given(forecasts, st.integers(1, 20))
-def test_the_plain_square_lies_between_the_square_of_the_mean_gap_and_the_mean_gap(pairs, n_bins):
-    case = tuple(zip(*pairs, strict=True))
-    gap = expected_calibration_error(*case, n_bins=n_bins)
-    square = squared_calibration_error(*case, n_bins=n_bins, debiased=False)
-    assert gap**2 - 1e-12 <= square <= gap + 1e-12
-
-
-def test_an_honest_forecaster_has_no_debiased_error_where_the_plain_square_sees_one():
-    # In theory the plain square is B / n times the mean of p (1 - p): 20 / 2000 / 6 = 1.67e-3.
-    rng = np.random.default_rng(0)
-    confidence = rng.random((2000, 500))
-    correct = rng.random((2000, 500)) < confidence
-    plain = squared_calibration_error(confidence, correct, debiased=False)
-    assert plain >= 1e-3
-    assert plain == pytest.approx(20 / 2000 / 6, rel=0.05)
-    assert abs(squared_calibration_error(confidence, correct)) <= 1e-4
-
-
-@pytest.mark.parametrize("error", ERRORS)
-def test_experts_one_by_one_averaged_and_pooled(error):
+def test_experts_one_by_one_averaged_and_pooled():
+    error = expected_calibration_error
     rng = np.random.default_rng(2)
     confidence, correct, observed = rng.random((300, 4)), rng.random((300, 4)) < 0.6, rng.random((300, 4)) < 0.5
     observed[:, 2] = False
@@ -227,8 +142,8 @@ def test_experts_one_by_one_averaged_and_pooled(error):
     assert error(confidence, correct, observed=observed, average="pooled") == as_one
 
 
-@pytest.mark.parametrize("error", ERRORS)
-def test_what_means_nothing_is_nan_and_the_rest_is_defined(error):
+def test_what_means_nothing_is_nan_and_the_rest_is_defined():
+    error = expected_calibration_error
     assert math.isnan(error([], []))
     assert math.isnan(error([0.5], [1], observed=[0]))
     assert math.isnan(error(np.zeros((3, 0)), np.zeros((3, 0))))
@@ -237,10 +152,4 @@ def test_what_means_nothing_is_nan_and_the_rest_is_defined(error):
         assert math.isnan(error(np.zeros((0, 2)), np.zeros((0, 2)), average=average))
     nobody = error([[0.2, 0.4]] * 3, [[1, 1]] * 3, observed=[[1, 0]] * 3, average=None)
     assert np.isnan(nobody).tolist() == [False, True]
-    assert error([0.25] * 4, [1] * 4) == pytest.approx(0.5625 if error is squared_calibration_error else 0.75)
-
-
-def test_one_item_has_an_error_but_no_variance():
-    assert expected_calibration_error([0.25], [1]) == adaptive_calibration_error([0.25], [1]) == 0.75
-    assert squared_calibration_error([0.25], [1], debiased=False) == 0.5625
-    assert math.isnan(squared_calibration_error([0.25], [1]))
+    assert error([0.25] * 4, [1] * 4) == pytest.approx(0.75)

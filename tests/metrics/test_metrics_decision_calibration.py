@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,29 +13,16 @@ def test_it_equals_the_obvious_loop(n_items, n_experts, seed):
     expert = rng.integers(-1, n_experts, n_items)
     proba, correct = rng.random((n_items, n_experts)), rng.random((n_items, n_experts)) < 0.5
     found = decision_calibration(expert, proba, correct, level=0.8)
-    everything = []
     for j in range(n_experts):
         asked = [i for i in range(n_items) if expert[i] == j]
-        everything += [(proba[i, j], correct[i, j]) for i in asked]
         assert found.count[j] == len(asked)
         if asked:
             assert found.promised[j] == pytest.approx(np.mean([proba[i, j] for i in asked]))
             assert found.realised[j] == pytest.approx(np.mean([correct[i, j] for i in asked]))
             ends = wilson_interval(sum(correct[i, j] for i in asked), len(asked), level=0.8)
             assert (found.low[j], found.high[j]) == ends
-            assert found.gap[j] == found.realised[j] - found.promised[j]
         else:
-            assert np.isnan([found.promised[j], found.realised[j], found.low[j], found.high[j], found.gap[j]]).all()
-    assert found.pooled.count == len(everything)
-    if everything:
-        promised, realised = np.mean(everything, axis=0)
-        assert (found.pooled.promised, found.pooled.realised) == pytest.approx((promised, realised))
-        assert found.pooled.gap == pytest.approx(realised - promised)
-        right = round(realised * len(everything))
-        assert (found.pooled.low, found.pooled.high) == wilson_interval(right, len(everything), level=0.8)
-    else:
-        assert math.isnan(found.pooled.promised)
-        assert math.isnan(found.pooled.low)
+            assert np.isnan([found.promised[j], found.realised[j], found.low[j], found.high[j]]).all()
 
 
 def test_a_decision_will_do_and_only_cells_of_who_was_asked_are_read():
@@ -59,7 +44,6 @@ def test_permuting_experts_permutes_the_answer():
     moved = decision_calibration(place[expert], proba[:, order], correct[:, order])
     np.testing.assert_array_equal(moved.promised, found.promised[order])
     np.testing.assert_array_equal(moved.low, found.low[order])
-    assert moved.pooled.count == found.pooled.count
 
 
 def test_who_is_overrated_is_asked_and_it_shows():
@@ -71,7 +55,6 @@ def test_who_is_overrated_is_asked_and_it_shows():
     found = decision_calibration(proba.argmax(axis=1), proba, correct)
     assert abs((proba - correct).mean()) < 0.01
     assert (found.promised > found.high).all()
-    assert found.pooled.gap < -0.02
 
 
 @pytest.mark.parametrize(("interval", "least", "most"), [("wilson", 0.93, 0.97), ("clopper-pearson", 0.95, 1.0)])
@@ -91,10 +74,8 @@ def test_intervals_hold_the_true_share_as_often_as_they_say(interval, least, mos
 def test_the_exact_interval_and_the_edges():
     found = decision_calibration([0, 0, 0], [[1.0], [1.0], [1.0]], [[1], [1], [1]], interval="clopper-pearson")
     assert (found.low[0], found.high[0]) == clopper_pearson_interval(3, 3)
-    assert found.gap.tolist() == [0.0]
     nothing = decision_calibration([], np.zeros((0, 2)), np.zeros((0, 2)))
     assert nothing.count.tolist() == [0, 0]
-    assert nothing.pooled.count == 0
     alone = decision_calibration([-1, -1], np.zeros((2, 0)), np.zeros((2, 0)))
     assert alone.count.shape == (0,)
     with pytest.raises(ValueError, match="read-only"):

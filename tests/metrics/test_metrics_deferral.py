@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.core import Decision, InputError
-from defero.metrics import coverage, deferral_curve, expert_usage, wilson_interval
+from defero.metrics import coverage, deferral_curve
 
 
 @st.composite
@@ -105,39 +105,6 @@ def test_coverage_of_a_decision_is_its_own():
     zeros, expert = np.zeros(3), np.array([0, -1, 0])
     decision = Decision(expert, ("ann",), zeros, zeros, expert, zeros, np.full(3, -1))
     assert coverage(decision) == decision.coverage == pytest.approx(1 / 3)
-    assert expert_usage(decision, [[1], [1], [0]], [1, 1, 1]).load.tolist() == decision.load.tolist()
-
-
-@given(st.data(), st.integers(0, 15), st.integers(1, 4))
-def test_usage_equals_the_obvious_loop(data, n_items, n_experts):
-    column = st.lists(st.integers(0, 2), min_size=n_items, max_size=n_items)
-    labels = data.draw(column)
-    answers = np.array([data.draw(column) for _ in range(n_experts)], dtype=int).T.reshape(n_items, n_experts)
-    choice = st.lists(st.integers(-1, n_experts - 1), min_size=n_items, max_size=n_items)
-    expert = np.array(data.draw(choice), dtype=int)
-    usage = expert_usage(expert, answers, labels)
-    for j in range(n_experts):
-        items = [i for i in range(n_items) if expert[i] == j]
-        right = sum(bool(answers[i, j] == labels[i]) for i in items)
-        assert usage.load[j] == len(items)
-        np.testing.assert_equal(usage.share[j], len(items) / n_items if n_items else np.nan)
-        np.testing.assert_equal(usage.accuracy[j], right / len(items) if items else np.nan)
-        np.testing.assert_equal((usage.low[j], usage.high[j]), wilson_interval(right, len(items)))
-
-
-def test_usage_counts_only_the_answers_that_were_asked():
-    usage = expert_usage([-1, 0], [[None, None], ["a", None]], ["b", "a"])
-    assert usage.load.tolist() == [1, 0]
-    assert usage.accuracy[0] == 1.0
-    assert math.isnan(usage.accuracy[1])
-    assert usage.low[0] == wilson_interval(1, 1)[0]
-    narrow = expert_usage([-1, 0], [[None, None], ["a", None]], ["b", "a"], level=0.5)
-    assert narrow.low[0] > usage.low[0]
-
-
-def test_usage_without_experts_is_empty():
-    usage = expert_usage([-1], np.empty((1, 0), int), [0])
-    assert usage.load.shape == usage.low.shape == usage.high.shape == usage.share.shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +116,6 @@ def test_usage_without_experts_is_empty():
         (lambda: deferral_curve([True, True], [True, True], [0.0, np.nan]), "gain .* got NaN for item 1"),
         (lambda: deferral_curve([0.3], [True], [0.0]), "model_correct must be True or False"),
         (lambda: deferral_curve([[True]], [True], [0.0]), r"model_correct must have one axis \(n,\)"),
-        (lambda: expert_usage([0], [[-1]], [1]), "item 0 was deferred to expert 0, who has no recorded answer"),
-        (lambda: expert_usage([0], [[1]], [1, 2]), "labels must have 1 items"),
-        (lambda: expert_usage([0], [[1]], ["a"]), "answers must have the form of labels"),
         (lambda: coverage([-2]), r"expert must be -1 \(the model\) or an expert's number, got -2"),
     ],
 )

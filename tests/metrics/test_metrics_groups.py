@@ -21,8 +21,6 @@ def test_groups_equal_the_obvious_loop(n_items, n_experts, seed):
         for j in range(n_experts):
             check(found.count[g, j], found.promised[g, j], found.realised[g, j], (found.low[g, j], found.high[g, j]),
                   confidence[inside[:, j], j], correct[inside[:, j], j])  # fmt: skip
-        check(found.pooled_count[g], found.pooled_promised[g], found.pooled_realised[g],
-              (found.pooled_low[g], found.pooled_high[g]), confidence[inside], correct[inside])  # fmt: skip
 
 
 def check(count, promised, realised, ends, confidence, correct):
@@ -39,7 +37,7 @@ def test_one_forecaster_and_numbered_groups():
     assert found.groups.tolist() == [-1, 5]
     assert found.count.tolist() == [[1], [2]]
     assert found.promised.ravel() == pytest.approx([0.2, 0.8])
-    np.testing.assert_array_equal(found.realised[:, 0], found.pooled_realised)
+    assert found.realised.tolist() == [[0.0], [0.5]]
     with pytest.raises(ValueError, match="read-only"):
         found.promised[0] = 0.0
 

@@ -8,7 +8,7 @@ from scipy.stats import binom, binomtest
 
 from defero.core import InputError
 from defero.metrics import clopper_pearson_interval, wilson_interval
-from defero.metrics.statistics.intervals import share_intervals, simultaneous_level
+from defero.metrics.intervals import share_intervals, simultaneous_level
 
 counts = st.integers(1, 400).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
 

@@ -11,9 +11,9 @@ from defero.core.errors import InputError
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.trials.trial import PanelTrial, Trial
+from defero.metrics.intervals import Share
 from defero.metrics.record.panel import panel_record
 from defero.metrics.record.team import team_record
-from defero.metrics.statistics.intervals import Share
 
 
 def trial_of(answer_idx, inside, *, target="any-correct", alpha=0.1, deferred=None, eligible=None):

@@ -15,10 +15,10 @@ from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trials.trial import Trial
 from defero.metrics import clopper_pearson_interval, expected_calibration_error, holm, wilson_interval
-from defero.metrics.deferral import deferral_points, trial_curve
+from defero.metrics.deferral import trial_curve
+from defero.metrics.intervals import Share
 from defero.metrics.record.promise import PromiseRecord
 from defero.metrics.record.team import team_record
-from defero.metrics.statistics.intervals import Share
 
 
 def trial_of(label_idx, class_proba, expert_proba, answer_idx):
@@ -228,45 +228,23 @@ def test_a_panel_that_was_not_judged_is_told():
 
 
 @given(st.integers(0, 10_000), st.integers(1, 30), st.integers(0, 4))
-def test_deferral_points_are_those_of_a_slow_queue(seed, n, n_experts):
+def test_the_curve_is_that_of_a_slow_queue(seed, n, n_experts):
     trial = random_trial(seed, n=n, n_experts=n_experts)
     decision = trial.decision
     queue = [i for i in range(n) if decision.best_expert[i] >= 0]
     queue.sort(key=lambda i: decision.model_value[i] - decision.best_value[i])
-    points = deferral_points(trial)
-    assert [point.wanted for point in points] == [step / 10 for step in range(11)]
-    for step, point in enumerate(points):
-        gone = queue[: min(len(queue), math.floor(step * n / 10 + 0.5))]
-        load, right = [0] * n_experts, 0
-        for i in range(n):
-            if i in gone:
-                load[decision.best_expert[i]] += 1
-                right += bool(trial.answer_idx[i, decision.best_expert[i]] == trial.label_idx[i])
-            else:
-                right += bool(trial.model_correct[i])
-        assert point.load.tolist() == load
-        assert point.accuracy == Share(right, n)
-        assert point.rate == pytest.approx(len(gone) / n)
-    if queue:
-        curve = trial_curve(trial)
-        assert len(curve.rate) == len(queue) + 1
-        for point in points:
-            assert curve.accuracy[round(point.rate * n)] == pytest.approx(point.accuracy.value)
-        assert (curve.oracle >= curve.accuracy).all()
-        assert curve.random[[0, -1]] == pytest.approx(curve.accuracy[[0, -1]])
-    else:
+    if not queue:
         with pytest.raises(InputError, match="no case could be deferred to anybody"):
             trial_curve(trial)
-
-
-def test_cases_without_a_recorded_expert_cannot_be_deferred():
-    trial = trial_of([0, 0, 0, 1], [[0.6, 0.4]] * 4, [[0.9]] * 4, [[0], [-1], [-1], [1]])
-    points = judged(trial).deferral
-    assert [point.rate for point in points[4:]] == [0.5] * 7
-    assert points[-1].load.tolist() == [2]
-    assert points[-1].accuracy == Share(4, 4)
-    assert points[0].accuracy == Share(3, 4)
-    assert points[0].rate == 0
+        return
+    curve = trial_curve(trial)
+    assert curve.rate == pytest.approx([step / n for step in range(len(queue) + 1)])
+    for step, accuracy in enumerate(curve.accuracy):
+        by_model = [trial.model_correct[i] for i in range(n) if i not in queue[:step]]
+        by_expert = [trial.answer_idx[i, decision.best_expert[i]] == trial.label_idx[i] for i in queue[:step]]
+        assert accuracy == pytest.approx((sum(by_model) + sum(by_expert)) / n)
+    assert (curve.oracle >= curve.accuracy).all()
+    assert curve.random[[0, -1]] == pytest.approx(curve.accuracy[[0, -1]])
 
 
 def test_everything_known_of_a_team_is_plain_json():
@@ -276,8 +254,6 @@ def test_everything_known_of_a_team_is_plain_json():
     assert told["team_minus_model"]["difference"] == record.gain.difference
     assert told["cautions"] == list(record.cautions)
     assert told["cautions"]
-    assert len(told["deferral"]) == 11
-    assert told["deferral"][3]["load"] == record.deferral[3].load.tolist()
     assert [(row["expert"], row["class"]) for row in told["skill_by_class"][:4]] == [
         ("e0", 0),
         ("e0", 1),

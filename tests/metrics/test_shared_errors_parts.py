@@ -13,14 +13,14 @@ from scipy.stats import binom, combine_pvalues
 from defero.metrics.shared_chance import (
     MOST,
     SPREAD,
-    Products,
+    SharedResiduals,
     both_unlikely,
     chance_of_same,
     chance_together,
     common_correlation,
     explained_chance,
 )
-from defero.metrics.shared_pairs import Wrongs
+from defero.metrics.shared_errors import Wrongs
 
 EVERYBODY = np.ones((6, 6), dtype=bool)
 
@@ -30,7 +30,7 @@ def random_products(seed, n_experts=6):
     observed = rng.random((80, n_experts)) < 0.7
     chance = np.where(observed, rng.uniform(0.1, 0.6, observed.shape), 0)
     residual = np.where(observed, (rng.random(observed.shape) < chance + 0.05) - chance, 0)
-    return Products.of(residual, chance * (1 - chance), observed), residual, chance * (1 - chance), observed
+    return SharedResiduals.of(residual, chance * (1 - chance), observed), residual, chance * (1 - chance), observed
 
 
 def test_products_are_sums_over_shared_items():
@@ -77,7 +77,7 @@ def test_common_correlation_is_that_of_a_loop(seed):
 
 def test_one_factor_with_equal_loads_is_found_exactly():
     norm = 1e6 * (1 - np.eye(6))
-    products = Products(0.3 * norm, norm, norm)
+    products = SharedResiduals(0.3 * norm, norm, norm)
     common = common_correlation(products, EVERYBODY)
     off = ~np.eye(6, dtype=bool)
     assert common.value[off] == pytest.approx(0.3, abs=1e-6)
@@ -87,7 +87,7 @@ def test_one_factor_with_equal_loads_is_found_exactly():
 def test_loads_of_one_factor_are_found_to_a_tenth():
     loads = np.array([0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
     norm = 1e6 * (1 - np.eye(6))
-    found = common_correlation(Products(np.outer(loads, loads) * norm, norm, norm), EVERYBODY).value
+    found = common_correlation(SharedResiduals(np.outer(loads, loads) * norm, norm, norm), EVERYBODY).value
     off = ~np.eye(6, dtype=bool)
     assert np.abs(found - np.outer(loads, loads))[off].max() < 0.1
 
@@ -96,7 +96,7 @@ def test_a_pair_says_nothing_about_itself():
     products = random_products(3)[0]
     total = products.total.copy()
     total[0, 1] = total[1, 0] = 1e9
-    changed = common_correlation(Products(total, products.norm, products.variance), EVERYBODY)
+    changed = common_correlation(SharedResiduals(total, products.norm, products.variance), EVERYBODY)
     before = common_correlation(products, EVERYBODY)
     assert changed.value[0, 1] == pytest.approx(before.value[0, 1])
     assert changed.most[0, 1] == pytest.approx(before.most[0, 1])
@@ -106,7 +106,7 @@ def test_a_pair_says_nothing_about_itself():
 def test_among_few_all_may_be_difficulty_up_to_a_half(n_experts):
     norm = 10 * (1 - np.eye(n_experts))
     for seen, passes in ((0.3, 0.3), (0.9, MOST), (-0.2, 0.0)):
-        found = common_correlation(Products(seen * norm, norm, norm), np.ones(norm.shape, dtype=bool))
+        found = common_correlation(SharedResiduals(seen * norm, norm, norm), np.ones(norm.shape, dtype=bool))
         assert found.value[0, 1] == found.most[0, 1] == pytest.approx(passes)
 
 

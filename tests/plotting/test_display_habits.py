@@ -115,7 +115,7 @@ def _heat_colours():
     return {matplotlib.colors.to_hex(shade) for shade in shades}
 
 
-@pytest.mark.parametrize("name", ["ReliabilityDisplay", "ExpertLoadDisplay", "SkillDisplay", "SharedErrorsDisplay"])
+@pytest.mark.parametrize("name", ["ReliabilityDisplay", "ExpertLoadDisplay", "SkillDisplay"])
 def test_names_are_written_as_they_are(name):
     drawn = getattr(plotting, name).from_trial(made_trial(3, names=("$x^{$", "_b", "a\nb")))
     words = "\n".join(text for text, _ in texts(drawn.figure_))
@@ -136,7 +136,6 @@ def test_a_team_without_experts_gives_a_picture_or_a_sentence(display):
         "ExpertLoadDisplay": "at least one expert, got none",
         "AgreementDisplay": "at least one expert, got none",
         "SkillDisplay": "at least one expert, got none",
-        "SharedErrorsDisplay": "at least one expert, got none",
     }
     if display.__name__ in sentences:
         with pytest.raises(InputError, match=sentences[display.__name__]):
@@ -158,7 +157,6 @@ def test_nothing_deferred_is_drawn(display):
         "DeferralCurveDisplay",
         "ExpertLoadDisplay",
         "AgreementDisplay",
-        "SharedErrorsDisplay",
         "SkillDisplay",
     ],
 )

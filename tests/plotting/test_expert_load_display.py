@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from drawn_trials import made_trial
 
-from defero.metrics import decision_calibration, expert_usage
+from defero.metrics import decision_calibration
 from defero.plotting import ExpertLoadDisplay, style
 
 
@@ -18,19 +18,18 @@ def _nothing_stays_open():
 def test_rows_are_the_experts_by_load_with_the_metrics_numbers():
     trial = made_trial(5, silent=(3,))
     display = ExpertLoadDisplay.from_trial(trial, level=0.9)
-    usage = expert_usage(trial.decision, trial.answer_idx, trial.label_idx, level=0.9)
-    promise = decision_calibration(trial.decision, trial.scores.expert_proba, trial.expert_correct)
-    order = sorted(range(5), key=lambda j: (-usage.load[j], j))
+    usage = decision_calibration(trial.decision, trial.scores.expert_proba, trial.expert_correct, level=0.9)
+    order = sorted(range(5), key=lambda j: (-usage.count[j], j))
     assert display.order.tolist() == order
     left, right = display.axes_
-    assert [bar.get_width() for bar in left.patches] == usage.share[order].tolist()
+    assert [bar.get_width() for bar in left.patches] == (usage.count / len(trial))[order].tolist()
     assert [label.get_text() for label in left.get_yticklabels()] == [f"dr_{j}" for j in order]
     counts = [text.get_text() for text in left.texts]
-    assert counts == [str(usage.load[j]) for j in order[:-1]] + ["never asked"]
+    assert counts == [str(usage.count[j]) for j in order[:-1]] + ["never asked"]
     asked = order[:-1]
     drawn, promised = right.get_lines()
-    assert drawn.get_xydata().tolist() == [[usage.accuracy[j], row] for row, j in enumerate(asked)]
-    assert promised.get_xydata() == pytest.approx(np.array([[promise.promised[j], row] for row, j in enumerate(asked)]))
+    assert drawn.get_xydata().tolist() == [[usage.realised[j], row] for row, j in enumerate(asked)]
+    assert promised.get_xydata() == pytest.approx(np.array([[usage.promised[j], row] for row, j in enumerate(asked)]))
     ends = np.array(right.collections[0].get_segments())
     assert np.array_equal(ends[:, :, 0], np.column_stack([usage.low[asked], usage.high[asked]]))
     assert left.get_xlabel() == f"share of all cases (the model: {style.percent(trial.decision.coverage)})"
@@ -46,7 +45,7 @@ def test_the_first_row_is_on_top():
 
 def test_without_probabilities_nothing_is_promised():
     display = ExpertLoadDisplay.from_predictions([0, -1], [["a"], ["b"]], ["a", "b"], expert_names=["ann"])
-    assert np.isnan(display.promised).all()
+    assert np.isnan(display.usage.promised).all()
     (only,) = display.axes_[1].get_lines()
     assert "".join(only.get_label().split()) == "accuracy,with95%interval"
 

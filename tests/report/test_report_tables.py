@@ -7,8 +7,8 @@ import pytest
 from report_trials import Reader, page_of, trial_and_record
 
 from defero.core.scores import Scores
-from defero.metrics.probabilities.smooth import smooth_calibration_error
-from defero.metrics.statistics.intervals import Share
+from defero.metrics.intervals import Share
+from defero.metrics.smooth import smooth_calibration_error
 from defero.report.sections.calibration import calibration
 from defero.report.sections.skill import skill
 from defero.report.tables import Scale, whisker
@@ -146,19 +146,6 @@ def test_panels(team, read):
         [f"{panel.filled_size:.1f} ± {panel.filled_size_half:.1f}"],
         [share(panel.accuracy)],
     ]
-
-
-def test_deferral(team, read):
-    _, record = team
-    rows = read.rows("deferral", "Accuracy of the team")
-    loads = read.cells("deferral", "Cases that each expert gets")
-    assert len(rows) == len(record.deferral)
-    for point in record.deferral:
-        wanted = f"{100 * point.wanted:.0f} %"
-        gain = points(point.accuracy.value - record.model.value)
-        assert rows[wanted] == [percents(point.rate), share(point.accuracy), gain]
-        for j, expert in enumerate(record.experts):
-            assert str(loads[expert.name][wanted]) == str(point.load[j])
 
 
 def test_skill(team, read):

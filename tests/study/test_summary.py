@@ -9,8 +9,8 @@ from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trials.trial import Trial
 from defero.metrics import compare, team_record
+from defero.metrics.intervals import Share
 from defero.metrics.record.panel import PanelRecord
-from defero.metrics.statistics.intervals import Share
 from defero.study.judging.summary import panel_lines, points, record_text
 
 PANEL = PanelRecord(

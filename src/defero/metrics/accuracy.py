@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, check_length, numbers
+from defero.core.checks.arrays import numbers
 from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
 from defero.core.errors import InputError
-from defero.core.labels import Labels, answer_matrix, as_column
+from defero.core.labels import Labels, answer_matrix
 from defero.core.results import Decision
 from defero.core.trials.trial import Trial
-from defero.core.wording import join_names
-from defero.metrics.statistics.intervals import Share, number
-from defero.metrics.statistics.paired import holm, mcnemar
+from defero.metrics.intervals import Share, number
+from defero.metrics.paired import holm, mcnemar
 
 
 def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike | Decision) -> Labels:
@@ -87,46 +86,6 @@ def system_accuracy(
     truth = complete_labels("labels", labels, n_items=len(team_labels))
     check_same_form("labels", truth, "the labels of the team", team_labels)
     return _weighted_share(team_labels == truth, sample_weight)
-
-
-def recall_per_class(labels: ArrayLike, predicted: ArrayLike, classes: ArrayLike) -> FloatArray:
-    """Return for each class the share of its items that were called so, (K,), in the order of `classes`.
-
-    Parameters
-    ----------
-    labels : (n,)
-        The truth, each one of `classes`.
-    predicted : (n,)
-        The predicted labels, for example those of `system_labels`.
-    classes : (K,)
-        Distinct.
-
-    Returns
-    -------
-    (K,)
-        nan for a class without items.
-
-    Examples
-    --------
-    >>> recall_per_class(["a", "a", "b"], ["a", "b", "b"], ["a", "b", "c"]).tolist()
-    [0.5, 1.0, nan]
-    """
-    truth, answer = as_column(labels, name="labels"), as_column(predicted, name="predicted")
-    kinds = as_column(classes, name="classes")
-    check_length("predicted", answer, n_items=len(truth))
-    if len(set(kinds.tolist())) != len(kinds):
-        raise InputError(f"must be distinct, got {join_names(kinds.tolist())}.", argument="classes")
-    is_class = truth[:, None] == kinds[None, :]
-    strange = np.flatnonzero(~is_class.any(axis=1))
-    if strange.size:
-        item = int(strange[0])
-        raise InputError(
-            f"must be among the classes {join_names(kinds.tolist())}, got {truth[item]!r} for item {item}.",
-            argument="labels",
-        )
-    check_same_form("predicted", answer, "labels", truth)
-    hits, items = is_class[answer == truth].sum(axis=0), is_class.sum(axis=0)
-    return np.divide(hits, items, out=np.full(len(kinds), np.nan), where=items > 0)
 
 
 def _weighted_share(is_right: ArrayLike, sample_weight: ArrayLike | None) -> float:

@@ -1,19 +1,16 @@
-"""Who gets the work, and what deferring more or less of it would bring."""
+"""How much the model decides, and what deferring more or less would bring."""
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, numbers
-from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
+from defero.core.checks.experts import chosen_experts
 from defero.core.errors import InputError
-from defero.core.labels import answer_matrix
 from defero.core.results import MODEL, Decision
 from defero.core.trials.trial import Trial
-from defero.metrics.statistics.intervals import Interval, Share, counts_by_expert, number, share_intervals
 
 
 def coverage(expert: ArrayLike | Decision) -> float:
@@ -141,143 +138,17 @@ def curve_of(start: int, change: IntArray, *, n_items: int) -> DeferralCurve:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ExpertUsage:
-    """How much each expert was used, and how well they did then.
-
-    Attributes
-    ----------
-    load : (J,) int
-        How many items the expert got.
-    share : (J,)
-        The same as a share of all items, the model's included; nan for no items.
-    accuracy : (J,)
-        The share of those items answered right; nan for an expert never used.
-    low, high : (J,)
-        Wilson's interval of that accuracy.
-    """
-
-    load: IntArray
-    share: FloatArray
-    accuracy: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-
-def expert_usage(
-    expert: ArrayLike | Decision,
-    answers: ArrayLike,
-    labels: ArrayLike,
-    *,
-    level: float = 0.95,
-    interval: Interval = "wilson",
-) -> ExpertUsage:
-    """Count how often each expert was asked, and how often they were right when asked.
-
-    Parameters
-    ----------
-    expert : (n,) int, or a Decision
-        -1 where the model answers, else the expert's index.
-    answers : (n, J)
-        The experts' answers; see `system_labels` for what counts as no answer.
-    labels : (n,)
-        The truth in the same form.
-    level : float
-        Of the intervals.
-    interval : "wilson" or "clopper-pearson"
-
-    Examples
-    --------
-    >>> usage = expert_usage([0, 0, -1, 1], [[1, 0], [1, 0], [0, 0], [1, 1]], [1, 0, 0, 1])
-    >>> usage.load.tolist(), usage.share.tolist(), usage.accuracy.tolist()
-    ([2, 1], [0.5, 0.25], [0.5, 1.0])
-    """
-    chosen, columns = chosen_experts(expert), answer_matrix(answers, name="answers")
-    n_items, n_columns = columns.shape
-    truth = complete_labels("labels", labels, n_items=n_items)
-    deferred, chosen_answers = asked_answers(chosen, columns)
-    check_same_form("answers", chosen_answers, "labels", truth)
-    load, right = counts_by_expert(chosen[deferred], chosen_answers == truth[deferred], n_columns)
-    low, high = share_intervals(right, load, level=level, interval=interval)
-    never = np.full(n_columns, np.nan)
-    return ExpertUsage(
-        load=frozen(load),
-        share=frozen(load / n_items if n_items else never),
-        accuracy=frozen(np.divide(right, load, out=never.copy(), where=load > 0)),
-        low=frozen(low),
-        high=frozen(high),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class DeferralPoint:
-    """The team, were this share of the cases deferred.
-
-    Attributes
-    ----------
-    wanted : float
-        The share asked for.
-    rate : float
-        The share that could be deferred: less than wanted where too few cases have a recorded expert to go to.
-    accuracy : Share
-        Of the whole team.
-    load : (J,) int
-        How many cases each expert gets.
-    """
-
-    wanted: float
-    rate: float
-    accuracy: Share
-    load: IntArray
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "wanted": self.wanted,
-            "rate": number(self.rate),
-            "team": self.accuracy.to_dict(),
-            "load": self.load.tolist(),
-        }
-
-
-def deferral_points(trial: Trial, *, steps: int = 10) -> tuple[DeferralPoint, ...]:
-    """Return the team at 0, 1/steps, ..., 1 of its cases deferred, those with the largest gain first.
+def trial_curve(trial: Trial) -> DeferralCurve:
+    """Trace a trial case by case; the curve ends at the share of the cases that somebody can take.
 
     The gain is what the best expert is worth minus what the model is worth. A case goes to the best expert who is
-    proven and whose answer is recorded. One without such an expert cannot be deferred, however large the share asked
-    for: the accuracy of an expert who was not asked is not known. Of equal gains the earlier case goes first.
+    proven and whose answer is recorded: the accuracy of an expert who was not asked is not known. Of equal gains the
+    earlier case goes first.
     """
-    whom, change = _queue(trial)
-    right = right_answers(int(trial.model_correct.sum()), change)
-    points = []
-    for step in range(steps + 1):
-        # Counts of cases, rounded half up, so that 100 % is everything.
-        count = min(len(whom), (2 * step * len(trial) + steps) // (2 * steps))
-        load = np.bincount(whom[:count], minlength=len(trial.expert_names)).astype(np.int64)
-        points.append(
-            DeferralPoint(
-                wanted=step / steps,
-                rate=count / len(trial) if len(trial) else float("nan"),
-                accuracy=Share(int(right[count]), len(trial)),
-                load=frozen(load),
-            )
-        )
-    return tuple(points)
-
-
-def trial_curve(trial: Trial) -> DeferralCurve:
-    """Trace the same case by case; the curve ends at the share of the cases that somebody can take."""
-    _, change = _queue(trial)
-    if not change.size:
-        raise InputError("no case could be deferred to anybody: there is no curve to draw.")
-    return curve_of(int(trial.model_correct.sum()), change, n_items=len(trial))
-
-
-def _queue(trial: Trial) -> tuple[IntArray, IntArray]:
-    """Return whom the cases go to, in the order in which they are deferred, and what that does to right answers."""
     decision = trial.decision
     open_to = np.flatnonzero(decision.best_expert != MODEL)
+    if not open_to.size:
+        raise InputError("no case could be deferred to anybody: there is no curve to draw.")
     order = open_to[by_gain((decision.best_value - decision.model_value)[open_to])]
-    whom = decision.best_expert[order]
-    change = trial.expert_correct[order, whom].astype(np.int64) - trial.model_correct[order]
-    return whom, change
+    change = trial.expert_correct[order, decision.best_expert[order]].astype(np.int64) - trial.model_correct[order]
+    return curve_of(int(trial.model_correct.sum()), change, n_items=len(trial))

@@ -72,7 +72,7 @@ _SMALL = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Products:
+class SharedResiduals:
     """Sums over the items that two experts share, (J, J) each; the diagonals are 0.
 
     Attributes
@@ -87,7 +87,7 @@ class Products:
     variance: FloatArray
 
     @classmethod
-    def of(cls, residual: FloatArray, variance: FloatArray, observed: BoolArray) -> "Products":
+    def of(cls, residual: FloatArray, variance: FloatArray, observed: BoolArray) -> "SharedResiduals":
         """Sum residuals and variances (n, J), 0 where no answer is recorded."""
         over_shared = variance.T @ observed.astype(np.float64)  # [a, b]: of expert a, over the items shared with b
         parts = residual.T @ residual, np.sqrt(over_shared * over_shared.T), variance.T @ variance
@@ -115,7 +115,7 @@ class Common:
     most: FloatArray
 
 
-def common_correlation(products: Products, typical: BoolArray) -> Common:
+def common_correlation(products: SharedResiduals, typical: BoolArray) -> Common:
     """Estimate what hidden difficulty explains of each pair's correlation.
 
     Where one difficulty makes everybody err, the correlation of a and b is l_a l_b (Spearman's one factor). With r_a

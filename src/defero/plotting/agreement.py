@@ -13,7 +13,7 @@ from defero.core.checks.experts import check_same_form, complete_labels, missing
 from defero.core.labels import answer_matrix
 from defero.core.trials.trial import Trial
 from defero.metrics import reliability_bins, wilson_interval
-from defero.metrics.statistics.intervals import simultaneous_level
+from defero.metrics.intervals import simultaneous_level
 from defero.plotting import style
 from defero.plotting.style import Display, check_cases, check_experts
 

@@ -1,18 +1,18 @@
 """Load of each expert, and their accuracy beside the promised one."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, names
-from defero.core.checks.experts import complete_labels
+from defero.core.checks.arrays import IntArray, names
+from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
 from defero.core.labels import answer_matrix
 from defero.core.results import Decision
 from defero.core.trials.trial import Trial
-from defero.metrics import ExpertUsage, decision_calibration, expert_usage
-from defero.metrics.statistics.intervals import Interval
+from defero.metrics import GroupCalibration, decision_calibration
+from defero.metrics.intervals import Interval
 from defero.plotting import style
 from defero.plotting.style import Display, check_cases, check_experts, side_by_side
 
@@ -23,9 +23,9 @@ class ExpertLoadDisplay(Display):
 
     Attributes
     ----------
-    usage : ExpertUsage of J experts
-    promised : (J,)
-        Mean P(right) on the cases that they get; nan for experts who are never asked.
+    usage : GroupCalibration of J experts
+        On the cases that they get: `count`, and `realised` beside `promised`, nan for experts who are never asked.
+    n_items : int
     expert_names : J names
     level : float
     order : (J,) int
@@ -35,14 +35,14 @@ class ExpertLoadDisplay(Display):
     Examples
     --------
     >>> display = ExpertLoadDisplay.from_predictions([0, 1, 1, -1], [[1, 0], [0, 0], [1, 1], [0, 0]], [1, 0, 0, 0])
-    >>> display.order.tolist(), display.usage.share.tolist(), display.usage.accuracy.tolist()
-    ([1, 0], [0.25, 0.5], [1.0, 0.5])
+    >>> display.order.tolist(), display.usage.count.tolist(), display.usage.realised.tolist()
+    ([1, 0], [1, 2], [1.0, 0.5])
     >>> from matplotlib import pyplot as plt
     >>> plt.close(display.figure_)
     """
 
-    usage: ExpertUsage
-    promised: FloatArray
+    usage: GroupCalibration
+    n_items: int
     expert_names: tuple[str, ...]
     level: float = 0.95
     axes_: tuple[Axes, ...] = field(init=False, default=(), repr=False)
@@ -99,17 +99,19 @@ class ExpertLoadDisplay(Display):
         n_items, n_experts = columns.shape
         check_cases(n_items)
         check_experts(n_experts)
-        usage = expert_usage(expert, columns, labels, level=level, interval=interval)
-        promised = np.full(n_experts, np.nan)
-        if expert_proba is not None:
-            correct = columns == complete_labels("labels", labels, n_items=n_items)[:, None]
-            promised = decision_calibration(expert, expert_proba, correct.astype(np.bool_), level=level).promised
-        return cls(usage, promised, names("expert_names", expert_names, count=n_experts), level).plot(ax)
+        truth = complete_labels("labels", labels, n_items=n_items)
+        check_same_form("answers", asked_answers(chosen_experts(expert), columns)[1], "labels", truth)
+        correct = (columns == truth[:, None]).astype(np.bool_)
+        proba = np.zeros(columns.shape) if expert_proba is None else expert_proba
+        usage = decision_calibration(expert, proba, correct, level=level, interval=interval)
+        if expert_proba is None:
+            usage = replace(usage, promised=np.full(n_experts, np.nan))
+        return cls(usage, n_items, names("expert_names", expert_names, count=n_experts), level).plot(ax)
 
     @property
     def order(self) -> IntArray:
         """(J,): those with most cases first; ties in the order of the experts."""
-        return np.argsort(-self.usage.load, kind="stable")
+        return np.argsort(-self.usage.count, kind="stable")
 
     def plot(self, ax: Axes | None = None) -> "ExpertLoadDisplay":
         """Draw the two panels, on `ax` or on a new figure that grows with the experts."""
@@ -125,12 +127,13 @@ class ExpertLoadDisplay(Display):
         return self
 
     def _draw_load(self, ax: Axes) -> None:
-        order, share = self.order, self.usage.share
+        order, count = self.order, self.usage.count
+        share = count / self.n_items
         style.dress(ax, x=f"share of all cases (the model: {style.percent(round(1 - share.sum(), 12))})", grid="x")
         rows = np.arange(len(order))
         ax.barh(rows, share[order], height=0.62, color=style.TEAM, linewidth=0, label="load")
         for row, j in enumerate(order):
-            text = f"{self.usage.load[j]:,}" if self.usage.load[j] else "never asked"
+            text = f"{count[j]:,}" if count[j] else "never asked"
             ax.annotate(
                 text,
                 (share[j], row),
@@ -147,12 +150,12 @@ class ExpertLoadDisplay(Display):
     def _draw_accuracy(self, ax: Axes) -> None:
         style.dress(ax, x="accuracy on these cases", grid="both")
         order, usage = self.order, self.usage
-        places = np.flatnonzero(usage.load[order])
+        places = np.flatnonzero(usage.count[order])
         expert_idx = order[places]
         low, high = usage.low[expert_idx], usage.high[expert_idx]
         ax.hlines(places, low, high, color=style.EXPERT, linewidth=1.6, label="interval")
         ax.plot(
-            usage.accuracy[expert_idx],
+            usage.realised[expert_idx],
             places,
             linestyle="none",
             marker="o",
@@ -161,9 +164,9 @@ class ExpertLoadDisplay(Display):
             label=f"accuracy, with {style.whole_percent(self.level)} interval",
             zorder=3,
         )
-        if np.isfinite(self.promised).any():
+        if np.isfinite(usage.promised).any():
             ax.plot(
-                self.promised[expert_idx],
+                usage.promised[expert_idx],
                 places,
                 linestyle="none",
                 marker="D",
@@ -173,7 +176,7 @@ class ExpertLoadDisplay(Display):
                 label="promised",
                 zorder=4,
             )
-        ends = np.concatenate([low, self.promised[expert_idx], [1.0]])
+        ends = np.concatenate([low, usage.promised[expert_idx], [1.0]])
         lowest = float(np.nanmin(ends)) if len(expert_idx) else 0.0
         ax.set_xlim(max(0.0, lowest - 0.04) if lowest < 0.96 else 0.9, 1.01)
         style.in_percent(ax.xaxis)

@@ -4,8 +4,8 @@ import math
 import re
 
 from defero.core import wording
-from defero.metrics.statistics.intervals import Share
-from defero.metrics.statistics.paired import Comparison
+from defero.metrics.intervals import Share
+from defero.metrics.paired import Comparison
 from defero.plotting.style import NO_BREAK
 
 NOTHING = "–"

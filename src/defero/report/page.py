@@ -81,7 +81,7 @@ def _sections(trial: Trial, record: TeamRecord, provenance: Provenance, *, evide
         recorded_only(record),
         answering(provenance.answering),
         _contents(experts=experts, grouped=grouped),
-        *([ways(record), costs(trial, record, () if evidence is None else evidence.scenarios)] if experts else []),
+        *([ways(record), costs(trial, record)] if experts else []),
         *([groups(record, evidence.groups)] if evidence is not None and evidence.groups else []),
         gain(trial, record),
         recall(record),

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from defero.metrics.record.group_load import GroupTable
-from defero.metrics.record.scenario import Scenario
 from defero.metrics.record.team import TeamRecord
 from defero.report.html import Html, joined, tag
 from defero.report.numbers import count
@@ -12,7 +11,7 @@ from defero.report.numbers import count
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known beside the record: how well the experts are known, other circumstances, groups of cases.
+    """What is known beside the record: how well the experts are known, groups of cases.
 
     Attributes
     ----------
@@ -20,8 +19,6 @@ class Evidence:
         Standard deviation of P(expert j is right), averaged over the cases; nan if unknown.
     min_answers : int
         Experts with fewer training answers are never asked alone.
-    scenarios : tuple of Scenario
-        The team as it is, and under other circumstances.
     groups : tuple of GroupTable
         The cases by the values of columns.
     panels_void : str
@@ -30,7 +27,6 @@ class Evidence:
 
     expert_sd: tuple[float, ...]
     min_answers: int
-    scenarios: tuple[Scenario, ...] = ()
     groups: tuple[GroupTable, ...] = ()
     panels_void: str = ""
 

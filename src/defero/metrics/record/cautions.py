@@ -10,10 +10,10 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.targets import TARGETS
 from defero.core.wording import list_in_words
 from defero.metrics.accuracy import ClassRecall
+from defero.metrics.paired import Comparison, holm
 from defero.metrics.record.member import ExpertRecord, ModelCalibration
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.record.promise import PromiseRecord
-from defero.metrics.statistics.paired import Comparison, holm
 
 LEAST_EXPECTED = 5
 """Of fewer expected cases the chi-square law fails."""

@@ -16,8 +16,8 @@ from defero.core.results import MODEL
 from defero.core.trials.trial import WAYS, Trial, Way
 from defero.core.wording import money
 from defero.metrics.deferral import by_gain
+from defero.metrics.intervals import number
 from defero.metrics.record.ways import WORDS
-from defero.metrics.statistics.intervals import number
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from defero.core.checks.arrays import IntArray
-from defero.metrics.statistics.intervals import Share
+from defero.metrics.intervals import Share
 
 
 @dataclass(frozen=True, eq=False)

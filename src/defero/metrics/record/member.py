@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from defero.core.trials.trial import Trial
-from defero.metrics.probabilities.binned import expected_calibration_error
-from defero.metrics.probabilities.smooth import smooth_calibration_interval
+from defero.metrics.calibration import expected_calibration_error
+from defero.metrics.intervals import Share, number
+from defero.metrics.paired import Comparison, compare
 from defero.metrics.record.promise import PromiseRecord, TeamPromises
-from defero.metrics.statistics.intervals import Share, number
-from defero.metrics.statistics.paired import Comparison, compare
+from defero.metrics.smooth import smooth_calibration_interval
 
 MOST_RESAMPLES, FEWEST_RESAMPLES = 4_000, 50
 """Of the smooth errors of all experts together, and of one: a crowd of a thousand takes seconds, not minutes."""

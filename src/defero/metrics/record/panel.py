@@ -10,9 +10,9 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.targets import TARGETS
 from defero.core.trials.trial import Trial
+from defero.metrics.intervals import Share, clopper_pearson_interval, number
 from defero.metrics.record.promise import FEW, Verdict
 from defero.metrics.sets import judge_sets
-from defero.metrics.statistics.intervals import Share, clopper_pearson_interval, number
 
 
 @dataclass(frozen=True)

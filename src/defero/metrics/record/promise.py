@@ -8,8 +8,8 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray
 from defero.core.trials.trial import Trial
-from defero.metrics.probabilities.decision_calibration import decision_calibration
-from defero.metrics.statistics.intervals import Share, clopper_pearson_interval, number, simultaneous_level
+from defero.metrics.groups import decision_calibration
+from defero.metrics.intervals import Share, clopper_pearson_interval, number, simultaneous_level
 
 Verdict = Literal["less", "more", "as promised", "too few"]
 """What became of a promise."""

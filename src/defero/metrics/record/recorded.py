@@ -7,7 +7,7 @@ from defero.core.checks.arrays import IntArray
 from defero.core.labels import MISSING
 from defero.core.trials.trial import Trial
 from defero.core.wording import percent
-from defero.metrics.statistics.intervals import clopper_pearson_interval
+from defero.metrics.intervals import clopper_pearson_interval
 
 LEAST_ANSWERS = 3
 """A majority of fewer answers is nobody's or one's."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from defero.core.trials.trial import Trial
 from defero.metrics.accuracy import ClassRecall, class_recalls
-from defero.metrics.deferral import DeferralPoint, deferral_points
-from defero.metrics.probabilities.binned import expected_calibration_error
-from defero.metrics.probabilities.cells import mean_of_known
-from defero.metrics.probabilities.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
+from defero.metrics.calibration import expected_calibration_error, mean_of_known
+from defero.metrics.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
+from defero.metrics.intervals import Share, number
+from defero.metrics.paired import Comparison, compare
 from defero.metrics.record import cautions as doubts
 from defero.metrics.record.costs import CostRecord, cheaper_way, cost_record
 from defero.metrics.record.member import ExpertRecord, ModelCalibration, expert_records, model_calibration
@@ -21,8 +21,6 @@ from defero.metrics.record.promise import TeamPromises, team_promises
 from defero.metrics.record.recorded import below_chance, labels_from_answers
 from defero.metrics.record.ways import WayRecord, better_ways, way_records, ways_dict
 from defero.metrics.shared_errors import SharedErrors, shared_errors
-from defero.metrics.statistics.intervals import Share, number
-from defero.metrics.statistics.paired import Comparison, compare
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +50,6 @@ class TeamRecord:
         The share of each class's cases that were called so, by the team and by the model.
     above_one : float
         The share of (case, expert) cells whose estimate exceeds 1 before calibration, the softmax loss's fault.
-    deferral : tuple of DeferralPoint
-        At 0, 10, ..., 100 % of the cases deferred; those without a recorded expert cannot be.
     skill : SkillByClass
         Each expert by true class: counts and accuracies (J, K).
     by_predicted_class : GroupCalibration
@@ -92,7 +88,6 @@ class TeamRecord:
     mean_error: float
     recall: tuple[ClassRecall, ...]
     above_one: float
-    deferral: tuple[DeferralPoint, ...]
     skill: SkillByClass
     by_predicted_class: GroupCalibration
     shared_errors: SharedErrors
@@ -169,7 +164,6 @@ class TeamRecord:
             "skill_by_class": self._skill_rows(),
             "model_by_predicted_class": self._predicted_rows(),
             "shared_errors": self.shared_errors.to_dict(),
-            "deferral": [point.to_dict() for point in self.deferral],
             "estimates": self.estimates,
             "estimates_above_one": number(self.above_one),
             "recalibrated": self.recalibrated,
@@ -254,7 +248,6 @@ def team_record(
         recall=class_recalls(trial),
         # Calibration hides the softmax estimate's fault from its users, not from the judge.
         above_one=trial.uncalibrated.above_one(),
-        deferral=deferral_points(trial),
         skill=skill_by_class(correct, trial.label_idx, n_classes, observed=observed),
         by_predicted_class=_by_predicted_class(trial),
         shared_errors=_shared_errors(trial),
@@ -289,9 +282,7 @@ def _pooled_error(trial: Trial) -> float:
 def _by_predicted_class(trial: Trial) -> GroupCalibration:
     scores = trial.scores
     by_group = calibration_by_group(trial.model_proba, trial.model_correct, trial.model_idx)
-    if scores.link != "weight":
-        return by_group
-    return replace(by_group, promised=by_group.promised * math.nan, pooled_promised=by_group.pooled_promised * math.nan)
+    return replace(by_group, promised=by_group.promised * math.nan) if scores.link == "weight" else by_group
 
 
 def _cautions(record: TeamRecord, trial: Trial, panel_cases: int | None) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ import numpy as np
 from defero.core.several_tests import holm_adjusted
 from defero.core.trials.trial import ASK, PLAIN, WAYS, Trial, Way
 from defero.core.wording import percent
-from defero.metrics.statistics.intervals import number, wilson_interval
-from defero.metrics.statistics.paired import Comparison, compare
+from defero.metrics.intervals import number, wilson_interval
+from defero.metrics.paired import Comparison, compare
 
 WORDS = {
     "one": "asking one expert",

@@ -1,7 +1,6 @@
-"""What it costs: every way in money, more or fewer questions, and other circumstances."""
+"""What it costs: every way in money, and more or fewer questions."""
 
 import math
-from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
@@ -9,29 +8,24 @@ from defero.core.results import MODEL
 from defero.core.trials.trial import Trial
 from defero.core.wording import money
 from defero.metrics.record.costs import CostFrontier, CostRecord, MeanCost, WayCost, cost_frontier
-from defero.metrics.record.scenario import Scenario
 from defero.metrics.record.team import TeamRecord
 from defero.plotting import style
 from defero.report.html import Html, joined, paragraph, section, tag
-from defero.report.numbers import NOTHING, percent
+from defero.report.numbers import NOTHING
 from defero.report.svg import figure
 from defero.report.tables import Cell, table
 
-STEPS = 10
 NO_FEE = "No fee is set, so each question costs 0.01 of an error, as in the table of the ways of asking."
 
 
-def costs(trial: Trial, record: TeamRecord, scenarios: Sequence[Scenario]) -> Html:
+def costs(trial: Trial, record: TeamRecord) -> Html:
     """Return the section; without fees and costs of errors it is counted in errors."""
-    in_money = record.costs is not None
-    unit = "in your unit of money" if in_money else "in errors: neither fees nor costs of errors were given"
     somebody = bool((trial.decision.best_expert != MODEL).any())
     return section(
         "costs",
         "What does it cost?",
         *([] if record.costs is None else _ways(record.costs)),
         *(_frontier(trial, record) if somebody else [paragraph("No case has an expert who could be asked.")]),
-        *_scenarios(scenarios, unit=unit, in_money=in_money),
     )
 
 
@@ -96,9 +90,6 @@ def _frontier(trial: Trial, record: TeamRecord) -> list[Html]:
     frontier, in_money = cost_frontier(trial), record.costs is not None
     what = "money per case" if in_money else "errors per case"
     free = "" if record.fees_given else f" {NO_FEE}"
-    like = float(frontier.total.min())
-    shares = [step / STEPS for step in range(STEPS + 1)]
-    cells = [_number(frontier.at(one), like) if one <= frontier.rate[-1] + 1e-9 else NOTHING for one in shares]
     return [
         tag("h3", "More or fewer questions"),
         paragraph(
@@ -110,12 +101,6 @@ def _frontier(trial: Trial, record: TeamRecord) -> list[Html]:
             f"Total cost ({what}) by the number of questions per case.",
             lambda ax: _draw(ax, frontier, record, what=what),
             size=(5.2, 3.8),
-        ),
-        table(
-            f"Total cost ({what}) if one expert is asked about this share of the cases.",
-            ["share asked", *(style.whole_percent(one) for one in shares)],
-            [["total", *cells]],
-            kind="dense",
         ),
     ]
 
@@ -144,23 +129,3 @@ def _draw(ax: Axes, frontier: CostFrontier, record: TeamRecord, *, what: str) ->
         ax.set_xlim(left=0)
         ax.margins(y=0.1)
         style.legend_above(ax)
-
-
-def _scenarios(scenarios: Sequence[Scenario], *, unit: str, in_money: bool) -> list[Html]:
-    if len(scenarios) < 2:
-        return []
-    first, like = scenarios[0], min(one.total for one in scenarios)
-    head = ["", "accuracy", "questions per case", *(["spent", "errors", "total", "change"] if in_money else [])]
-    rows: list[list[str | Cell]] = []
-    for one in scenarios:
-        change = NOTHING if one is first else _signed(one.total - first.total, like)
-        amounts = [*(_number(each, like) for each in (one.spent, one.errors, one.total)), change] if in_money else []
-        rows.append([one.words, percent(one.accuracy), f"{one.questions:.2f}", *amounts])
-    return [
-        tag("h3", "What if somebody is absent, or fees change?"),
-        table(f"The same cases decided anew, without a new fit; per case, {unit}.", head, rows),
-    ]
-
-
-def _signed(amount: float, like: float) -> str:
-    return f"+{_number(amount, like)}" if amount > 0 else _number(amount, like)

@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 
 from defero.core.trials.trial import Trial
 from defero.core.wording import count_of
+from defero.metrics.intervals import Share
 from defero.metrics.record.group_load import GroupRow, GroupTable
 from defero.metrics.record.member import ExpertRecord
 from defero.metrics.record.promise import FEW, PromiseRecord, Verdict
 from defero.metrics.record.team import TeamRecord
-from defero.metrics.statistics.intervals import Share
 from defero.plotting import ExpertLoadDisplay
 from defero.report.html import Html, folded, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count, percent, points, share, with_interval

@@ -4,13 +4,9 @@ import math
 from collections.abc import Sequence
 
 from defero.metrics.record.team import TeamRecord
-from defero.metrics.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors
-from defero.metrics.shared_pairs import SharedPair
-from defero.plotting import SharedErrorsDisplay
-from defero.plotting.shared_errors import MOST_EXPERTS, SHOWN
+from defero.metrics.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors, SharedPair
 from defero.report.html import Html, bullet_list, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, by_chance, count, interval, percent
-from defero.report.svg import figure
 from defero.report.tables import Cell, folded_rows, most_asked_first, table
 
 VERY_FEW = 10
@@ -96,7 +92,6 @@ def shared_errors(record: TeamRecord) -> Html:
         ),
         *_verdict(errors, known=known),
         _pairs(errors.pairs) if errors.pairs else "",
-        _picture(errors) if known else "",
         tag("p", _rule(errors), attributes={"class": "aside"}) if known else "",
     )
 
@@ -151,20 +146,6 @@ def _pairs_table(rows: Sequence[list[str]]) -> Html:
         ],
         rows,
         kind="dense",
-    )
-
-
-def _picture(errors: SharedErrors) -> Html:
-    n_experts = len(errors.names)
-    n_shown = n_experts if n_experts <= MOST_EXPERTS else SHOWN
-    pairs = "every two experts" if n_shown == n_experts else f"the {n_shown} most similar of {count(n_experts)} experts"
-    side = 1.6 + (0.36 if n_shown <= 12 else 0.22) * max(n_shown, 4)
-    return figure(
-        "shared-errors-picture",
-        f"Correlation of the mistakes of {pairs} that hard cases do not explain: stronger colours mean a higher "
-        "correlation. A frame marks pairs beyond chance.",
-        lambda ax: SharedErrorsDisplay.from_errors(errors, ax=ax),
-        size=(side, side + 0.4),
     )
 
 

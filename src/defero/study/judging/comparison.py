@@ -11,7 +11,7 @@ from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import join_names
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import text_of
-from defero.metrics.statistics.paired import Comparison, compare, holm
+from defero.metrics.paired import Comparison, compare, holm
 from defero.router import Router
 from defero.router.storage import with_encoder
 from defero.study.judging.evaluation import Evaluation, evaluate_cases

@@ -12,9 +12,9 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.data.tables.cells import is_blank, no_such_column, text_of
+from defero.metrics.intervals import Share
 from defero.metrics.record.group_load import GroupRow, GroupTable
-from defero.metrics.statistics.intervals import Share
-from defero.router.costs.what_if import decisions_with_everybody
+from defero.router.costs.under_terms import decide_under
 from defero.study.judging.evaluation import Evaluation
 
 MOST_COLUMNS = 5
@@ -42,12 +42,12 @@ def group_tables(evaluation: Evaluation, by: Sequence[str]) -> tuple[GroupTable,
         return ()
     router, trial = evaluation.router, evaluation.trial
     features = router.features(evaluation.cases.features)
-    whole = decisions_with_everybody(router, features, trial, evaluation.terms, available=evaluation.available)
+    everybody = decide_under(router, features, trial.scores, evaluation.terms, available=evaluation.available)
     tables = []
     for name in by:
         _refuse_dates(evaluation.columns[name], name)
         values, groups = group_values(evaluation.columns[name])
-        rows = [_row(evaluation, whole.expert, one, values == one) for one in groups]
+        rows = [_row(evaluation, everybody.expert, one, values == one) for one in groups]
         tables.append(GroupTable(name, tuple(rows)))
     return tuple(tables)
 

@@ -1,19 +1,14 @@
-"""The report of an evaluation: one page to pass on, also with somebody absent or other fees."""
+"""The report of an evaluation: one page to pass on."""
 
 import os
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from defero.core.errors import Argument, InputError, Spelling
 from defero.data.case_file import Table, TableSource
 from defero.data.model_folder import library_versions
 from defero.data.tables.write import write_whole
-from defero.metrics.record.scenario import Scenario
-from defero.router.costs.what_if import team_way, team_way_within
 from defero.study.judging.evaluation import Evaluation, other_terms
 
 if TYPE_CHECKING:
@@ -64,7 +59,6 @@ def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelli
     evidence = Evidence(
         expert_sd=evaluation.expert_sd,
         min_answers=evaluation.router.min_answers,
-        scenarios=what_if(evaluation),
         groups=evaluation.groups,
         panels_void=_capitalized(other_terms(evaluation.router, evaluation.terms, evaluation.absent)),
     )
@@ -103,35 +97,3 @@ def _provenance(evaluation: Evaluation, *, command: str, spell: Spelling) -> "Pr
         calibration=() if calibrator is None else tuple(calibrator.describe(evaluation.router.expert_names)),
         answering=() if answering is None else tuple(one.message(spell) for one in answering.sentences),
     )
-
-
-MOST_ABSENT = 3
-"""Of so many experts who are asked most it is tried what their absence does."""
-
-
-def what_if(evaluation: Evaluation) -> tuple[Scenario, ...]:
-    """Return the team as it is, without each of those who are asked most, with twice the fees, and with half the money.
-
-    Half the money is half of what the team spends on questions as it is.
-    """
-    router, trial, terms = evaluation.router, evaluation.trial, evaluation.terms
-    if not router.expert_names or not len(trial):
-        return ()
-    features = router.features(evaluation.cases.features)
-    before = evaluation.available
-    present = np.ones(len(router.expert_names), dtype=np.bool_) if before is None else before
-    own = trial.way or next(one for one in trial.ways if one.name == "one")
-    scenarios = [Scenario.of("as it is", own)]
-    order = np.argsort(-trial.decision.load, kind="stable")
-    for j in [int(j) for j in order[:MOST_ABSENT] if trial.decision.load[j]]:
-        available = present & (np.arange(len(present)) != j)
-        way = team_way(router, features, trial, terms, available=available)
-        scenarios.append(Scenario.of(f"without {router.expert_names[j]}", way))
-    if terms.fees is not None:
-        dearer = replace(terms, fees=2 * terms.fees)
-        scenarios.append(Scenario.of("fees doubled", team_way(router, features, trial, dearer, available=before)))
-        half = float(own.fees.sum()) / 2
-        if half > 0:
-            way = team_way_within(router, features, trial, terms, available=before, budget=half)
-            scenarios.append(Scenario.of("half the budget", way))
-    return tuple(scenarios)

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from defero.core.wording import money, percent
+from defero.metrics.intervals import Share
+from defero.metrics.paired import Comparison
 from defero.metrics.record.costs import CostRecord, MeanCost
 from defero.metrics.record.group_load import GroupTable
 from defero.metrics.record.member import ExpertRecord, ModelCalibration
 from defero.metrics.record.panel import PanelRecord
 from defero.metrics.record.promise import PromiseRecord
 from defero.metrics.record.team import TeamRecord
-from defero.metrics.statistics.intervals import Share
-from defero.metrics.statistics.paired import Comparison
 
 if TYPE_CHECKING:
     from defero.study.judging.comparison import Rival

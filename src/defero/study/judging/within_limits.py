@@ -7,7 +7,7 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.results import Assignment
-from defero.metrics.statistics.intervals import Share
+from defero.metrics.intervals import Share
 from defero.router.costs.under_terms import cost_of_labels
 from defero.router.ways import Held
 from defero.study.judging.summary import table, with_interval

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.resampled import ResampledMean, nadeau_bengio
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from defero.core.errors import InputError
-from defero.metrics.statistics.resampled import ResampledMean, nadeau_bengio
 
 some = st.lists(st.floats(-1, 1).map(lambda value: round(value, 3)), min_size=2, max_size=25)
 

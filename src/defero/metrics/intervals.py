@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.special import betaincinv
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.checks.options import one_of, share
 from defero.core.errors import InputError
 
@@ -105,6 +105,15 @@ def share_intervals(
     return ends[..., 0], ends[..., 1]
 
 
+def ratio(part: FloatArray | IntArray, whole: FloatArray | IntArray) -> FloatArray:
+    """Divide arrays of the same shape; nan by 0.
+
+    >>> ratio(np.array([1, 0]), np.array([2, 0])).tolist()
+    [0.5, nan]
+    """
+    return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
+
+
 def simultaneous_level(level: float, count: int) -> float:
     """Return the level that each of `count` intervals needs for all to hold together at `level` (Bonferroni).
 
@@ -151,16 +160,6 @@ class Share:
         """Return plain values for JSON."""
         low, high = self.interval
         return {"accuracy": number(self.value), "low": number(low), "high": number(high), "n": self.total}
-
-
-def counts_by_expert(whom: IntArray, was_right: BoolArray, n_experts: int) -> tuple[IntArray, IntArray]:
-    """Return how many cases went to each expert and how many came out right, (J,) each.
-
-    >>> load, right = counts_by_expert(np.array([0, 0, 2]), np.array([True, False, True]), 3)
-    >>> load.tolist(), right.tolist()
-    ([2, 0, 1], [1, 0, 1])
-    """
-    return np.bincount(whom, minlength=n_experts), np.bincount(whom[was_right], minlength=n_experts)
 
 
 def number(value: float) -> float | None:

@@ -12,7 +12,7 @@ from scipy.special import bdtr
 from defero.core.checks.arrays import FloatArray, flags, numbers
 from defero.core.errors import InputError
 from defero.core.several_tests import holm_adjusted
-from defero.metrics.statistics.intervals import check_level, number
+from defero.metrics.intervals import check_level, number
 
 
 @dataclass(frozen=True)

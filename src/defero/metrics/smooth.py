@@ -9,8 +9,8 @@ from scipy.fft import dct
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.checks.options import whole_number
-from defero.metrics.probabilities.cells import Average, forecast_cells
-from defero.metrics.statistics.intervals import check_level
+from defero.metrics.calibration import Average, check_forecasts
+from defero.metrics.intervals import check_level
 
 _CELLS = 1024
 """Cells of [0, 1]: items that fall into one, right and wrong apart, count as so many items at their mean."""
@@ -65,7 +65,7 @@ def smooth_calibration_error(
     >>> round(smooth_calibration_error([0.75, 0.75, 0.75, 0.75], [True, True, True, False]), 4)
     0.0
     """
-    return forecast_cells(confidence, correct, observed).average(_point, average)
+    return check_forecasts(confidence, correct, observed).average(_point, average)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +143,11 @@ def smooth_calibration_interval(
     def ends(column: FloatArray, right: BoolArray) -> tuple[float, float, float]:
         return _interval(column, right, rng, level, draws)
 
-    return SmoothCalibration(*forecast_cells(confidence, correct, observed).averages(ends, average, count=3))
+    return SmoothCalibration(*check_forecasts(confidence, correct, observed).averages(ends, average, count=3))
 
 
 @dataclass(frozen=True)
-class _Cells:
+class _Grid:
     """The cells that hold items.
 
     Attributes
@@ -189,43 +189,43 @@ class _Cells:
 
 
 def _point(confidence: FloatArray, correct: BoolArray) -> float:
-    return _cells(confidence, correct).width()
+    return _grid_of(confidence, correct).width()
 
 
 def _interval(
     confidence: FloatArray, correct: BoolArray, rng: np.random.Generator, level: float, n_resamples: int
 ) -> tuple[float, float, float]:
-    cells = _cells(confidence, correct)
-    value = cells.width()
-    again = _again(cells, rng, n_resamples)
+    grid = _grid_of(confidence, correct)
+    value = grid.width()
+    again = _again(grid, rng, n_resamples)
     reach = float(np.quantile(np.abs(again - value), level))
-    by_chance = np.quantile(_perfect(cells, rng, n_resamples), level)
+    by_chance = np.quantile(_perfect(grid, rng, n_resamples), level)
     low = 0.0 if value <= by_chance else max(0.0, value - reach)
     return value, low, min(1.0, value + reach)
 
 
-def _again(cells: _Cells, rng: np.random.Generator, n_resamples: int) -> FloatArray:
+def _again(grid: _Grid, rng: np.random.Generator, n_resamples: int) -> FloatArray:
     """Draw the error anew, (n_resamples,), half a right and half a wrong answer added to those drawn from.
 
     They are spread over the confidences as the items are. Without them no draw from nothing but right answers would
     hold a wrong one, and the interval would have no width.
     """
-    items, n_items = cells.items, cells.count.sum()
-    chance = (cells.count + 0.5 * items / n_items) / (n_items + 1)
+    items, n_items = grid.items, grid.count.sum()
+    chance = (grid.count + 0.5 * items / n_items) / (n_items + 1)
     drawn = rng.multinomial(n_items, chance.ravel(), size=n_resamples).reshape(n_resamples, *chance.shape)
-    claimed = np.where(cells.count > 0, cells.mean, cells.claim)
-    return _own_width(cells.residuals(drawn / n_items, claimed), steps=8, per_width=8)
+    claimed = np.where(grid.count > 0, grid.mean, grid.claim)
+    return _own_width(grid.residuals(drawn / n_items, claimed), steps=8, per_width=8)
 
 
-def _perfect(cells: _Cells, rng: np.random.Generator, n_resamples: int) -> FloatArray:
+def _perfect(grid: _Grid, rng: np.random.Generator, n_resamples: int) -> FloatArray:
     """Draw the error of a perfect forecaster with these confidences, (n_resamples,)."""
-    items, promised = cells.items, cells.claim
+    items, promised = grid.items, grid.claim
     right = rng.binomial(items, np.minimum(promised, 1.0), size=(n_resamples, len(items)))
     share = np.stack([items - right, right], axis=1) / items.sum()
-    return _own_width(cells.residuals(share, promised), steps=8, per_width=8)
+    return _own_width(grid.residuals(share, promised), steps=8, per_width=8)
 
 
-def _cells(confidence: FloatArray, correct: BoolArray) -> _Cells:
+def _grid_of(confidence: FloatArray, correct: BoolArray) -> _Grid:
     """Sum wrong and right items in cells."""
     index = np.minimum((confidence * _CELLS).astype(np.int64), _CELLS - 1)
     place, within = np.unique(index, return_inverse=True)
@@ -233,7 +233,7 @@ def _cells(confidence: FloatArray, correct: BoolArray) -> _Cells:
     count = np.bincount(within, minlength=2 * len(place))
     total = np.bincount(within, weights=confidence, minlength=2 * len(place))
     mean = np.divide(total, count, out=np.zeros(len(count)), where=count > 0)
-    return _Cells(place, count.reshape(2, -1), mean.reshape(2, -1))
+    return _Grid(place, count.reshape(2, -1), mean.reshape(2, -1))
 
 
 def _own_width(residuals: FloatArray, *, steps: int, per_width: int = _CELLS) -> FloatArray:

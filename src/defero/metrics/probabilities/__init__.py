@@ -1,1 +1,0 @@
-"""How good are probabilities? Calibration errors, proper scores, reliability."""

@@ -1,1 +1,0 @@
-"""Confidence intervals and paired tests."""
