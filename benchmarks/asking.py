@@ -27,8 +27,8 @@ from defero import DeferralClassifier, ExpertTable, Router
 from defero.core.splits.split import split_groups, split_rows
 from defero.data.model_folder import library_versions
 from defero.datasets import recidivism_people
-from defero.decisions import ask_in_turn
-from defero.router import try_out
+from defero.decide import ask_in_turn
+from defero.team import try_out
 
 SHARES = (0.5, 0.15, 0.15, 0.2)
 N_SPLITS = 10

@@ -22,7 +22,7 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray
 from defero.data.model_folder import library_versions
-from defero.decisions import assign
+from defero.decide import assign
 
 N_EXPERTS = 20
 BATCHES = (

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.metrics import (
+from defero.judge import (
     brier_score,
     calibration_by_group,
     decision_calibration,

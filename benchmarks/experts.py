@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from defero.experts import draw_human, specialist
+from defero.simulate import draw_human, specialist
 from defero_verma2023.pools.annotators import galaxyzoo_pool, hatespeech_pool
 from defero_verma2023.pools.cifar10 import cifar10_sim1_pool, cifar10_sim2_pool, gradual_overlap_pool
 from defero_verma2023.pools.ham10000 import ham10000_pool

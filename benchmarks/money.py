@@ -27,9 +27,9 @@ from benchmarks.tables.sets import credit
 from defero import DeferralClassifier, Router
 from defero.core.trials.trial import Trial
 from defero.data.model_folder import library_versions
-from defero.decisions.terms import Terms
-from defero.metrics.record.costs import mean_cost
-from defero.router import try_out
+from defero.decide.terms import Terms
+from defero.judge.record.costs import mean_cost
+from defero.team import try_out
 
 ERROR_COST, FEES = 100.0, (1.0, 5.0, 20.0)
 N_SPLITS = 10

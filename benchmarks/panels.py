@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from defero.conformal import TARGETS, ExpertSetPredictor
 from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.decide.panels import TARGETS, ExpertSetPredictor
 
 ALPHA = 0.1
 

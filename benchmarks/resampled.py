@@ -10,7 +10,7 @@ from scipy.special import stdtr, stdtrit
 from defero.core.checks.arrays import numbers
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
-from defero.metrics.intervals import check_level, number
+from defero.judge.intervals import check_level, number
 
 Alternative = Literal["two-sided", "greater", "less"]
 

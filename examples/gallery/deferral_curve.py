@@ -7,7 +7,7 @@ random, the dashed one knows the truth. The diamond is the team, with its 95 % i
 from defero import TwoStageDeferral
 from defero.datasets import wedge
 from defero.plotting import DeferralCurveDisplay
-from defero.router import try_out
+from defero.team import try_out
 
 past, new = wedge(1_000, random_state=0), wedge(1_000, random_state=1)
 team = TwoStageDeferral().fit(past.features, past.labels, experts=past.answers)

@@ -7,7 +7,7 @@ diamond is what was promised.
 from defero import TwoStageDeferral
 from defero.datasets import wedge
 from defero.plotting import ExpertLoadDisplay
-from defero.router import try_out
+from defero.team import try_out
 
 past, new = wedge(1_000, random_state=0), wedge(1_000, random_state=1)
 team = TwoStageDeferral().fit(past.features, past.labels, experts=past.answers)

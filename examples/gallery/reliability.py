@@ -7,7 +7,7 @@ intervals that hold together at 95 %.
 from defero import TwoStageDeferral
 from defero.datasets import wedge
 from defero.plotting import ReliabilityDisplay
-from defero.router import try_out
+from defero.team import try_out
 
 past, new = wedge(1_000, random_state=0), wedge(1_000, random_state=1)
 team = TwoStageDeferral().fit(past.features, past.labels, experts=past.answers)

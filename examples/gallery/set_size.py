@@ -7,7 +7,7 @@ gets right.
 from defero import TwoStageDeferral
 from defero.datasets import wedge
 from defero.plotting import SetSizeDisplay
-from defero.router import try_out
+from defero.team import try_out
 
 past, held_out, new = (wedge(1_000, random_state=seed) for seed in range(3))
 team = TwoStageDeferral().fit(past.features, past.labels, experts=past.answers)

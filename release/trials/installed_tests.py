@@ -9,8 +9,8 @@ from release.environment import Environment, run
 
 CHOSEN = (
     "tests/core",
-    "tests/aggregation",
-    "tests/conformal",
+    "tests/decide/votes",
+    "tests/decide/panels",
     "tests/public/test_public_names.py",
     "tests/cli/test_cli_main.py",
     "tests/study/test_html_views.py",

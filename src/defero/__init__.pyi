@@ -1,16 +1,14 @@
-from defero import aggregation as aggregation
 from defero import answering as answering
 from defero import calibration as calibration
-from defero import conformal as conformal
 from defero import data as data
 from defero import datasets as datasets
-from defero import decisions as decisions
-from defero import experts as experts
+from defero import decide as decide
+from defero import judge as judge
 from defero import losses as losses
-from defero import metrics as metrics
 from defero import nets as nets
 from defero import plotting as plotting
 from defero import pools as pools
+from defero import simulate as simulate
 from defero import training as training
 from defero.core import Answer as Answer
 from defero.core import Decision as Decision
@@ -31,10 +29,10 @@ from defero.estimators.recipe import Recipe as Recipe
 from defero.estimators.two_stage import TwoStageDeferral as TwoStageDeferral
 from defero.pools.decision import PoolDecision as PoolDecision
 from defero.pools.router import PoolRouter as PoolRouter
-from defero.router import Router as Router
 from defero.study import Cases as Cases
 from defero.study import Evaluation as Evaluation
 from defero.study import Study as Study
 from defero.study import read_cases as read_cases
+from defero.team import Router as Router
 
 __version__: str

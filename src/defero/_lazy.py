@@ -21,9 +21,9 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], object], Calla
 
     Examples
     --------
-    >>> import defero.experts
-    >>> load, names, public = attach_stub("defero.experts", defero.experts.__file__)
-    >>> "specialist" in public, load("specialist") is defero.experts.specialist
+    >>> import defero.simulate
+    >>> load, names, public = attach_stub("defero.simulate", defero.simulate.__file__)
+    >>> "specialist" in public, load("specialist") is defero.simulate.specialist
     (True, True)
     """
     homes: dict[str, tuple[str, str]] = {}

@@ -20,7 +20,7 @@ from benchmarks.resampled import nadeau_bengio
 from tiny_crowd import tiny_crowd, tiny_set
 
 from defero import InputError
-from defero.metrics import holm
+from defero.judge import holm
 
 CHEAP = chosen(all_systems(), ["model alone", "random annotator", "plain rule", "majority of all"], what="systems")
 ACCURACY = {

@@ -4,7 +4,7 @@ import numpy as np
 from calibration_problems import draw_case
 
 from defero.calibration import Calibrator
-from defero.metrics.smooth import smooth_calibration_error
+from defero.judge.smooth import smooth_calibration_error
 
 
 def errors_of(scores, correct):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from defero.calibration import Calibrator, Method
 from defero.calibration.platt import PlattMaps
 from defero.core import InputError, Scores
-from defero.metrics import expected_calibration_error
-from defero.metrics.smooth import smooth_calibration_error
+from defero.judge import expected_calibration_error
+from defero.judge.smooth import smooth_calibration_error
 from defero.scorers.links import scores_from_logits
 
 LINKS = ["logit", "log"]

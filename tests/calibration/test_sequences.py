@@ -9,7 +9,7 @@ from defero import Router
 from defero.calibration.sequences import VerdictMap, fit_verdicts
 from defero.calibration.stopping import gain_of_asking
 from defero.core import InputError
-from defero.router import try_out
+from defero.team import try_out
 
 RNG = np.random.default_rng
 

@@ -11,7 +11,7 @@ from crowd import annotation, tasks_of, write_tasks
 from defero import Router
 from defero.data.exports.label_studio import read_label_studio
 from defero.data.tables.read import read_frame
-from defero.router.facts import ControlFacts
+from defero.team.facts import ControlFacts
 
 NAMES = ("2", "dr_a", "dr_c")  # dr_b is a number that nothing describes
 

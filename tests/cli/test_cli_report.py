@@ -93,14 +93,14 @@ def test_json_is_evaluates_and_where_the_page_is(folder):
     ],
 )
 def test_a_page_that_cannot_be_written_is_told_before_any_work(folder, monkeypatch, out, said):
-    monkeypatch.setattr("defero.router.Router.load", None)
+    monkeypatch.setattr("defero.team.Router.load", None)
     outcome = run("report", "model", "cases.csv", "--out", out)
     assert (outcome.code, outcome.out) == (2, "")
     assert re.fullmatch(rf"defero: {said}\n", outcome.err)
 
 
 def test_the_log_of_answers_is_no_page(folder, monkeypatch):
-    monkeypatch.setattr("defero.router.Router.load", None)
+    monkeypatch.setattr("defero.team.Router.load", None)
     (folder / "log.csv").write_text("id,who,said\n", encoding="utf-8")
     outcome = run("report", "model", "cases.csv", "--answers", "log.csv", "--out", "log.csv")
     assert outcome.code == 2

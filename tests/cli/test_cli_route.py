@@ -16,8 +16,8 @@ from defero import Router
 from defero.data.tables import read as reading
 from defero.data.tables.read import read_frame
 from defero.data.tables.write import write_decisions
-from defero.router.panel import with_decider
 from defero.study.routing.decisions import blank_where
+from defero.team.panel import with_decider
 
 PROBABILITIES = ["p_model", "p_dr_a", "p_dr_b", "p_dr_c"]
 COLUMNS = ["case", "ask", "label", "p_right", "expected_cost", "route", "panel", "model_says", "unusual"]

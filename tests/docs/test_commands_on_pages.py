@@ -21,7 +21,7 @@ ONLY_PARSED = {
     "defero serve ": "is a server that does not end; tests/service and `make release-check` start one",
     "defero route defero-demo/model ": "needs the model of the demo",
     "defero datasets get ": "downloads",
-    "defero route model new/ --out decisions/ --engine ray ": "needs a Ray cluster; tests/engines has one",
+    "defero route model new/ --out decisions/ --engine ray ": "needs a Ray cluster; tests/study/engines has one",
     "defero fit scans ": "trains a deep net for minutes; tests/cli/test_cli_images.py trains a small one",
     "defero evaluate model new.csv --images scans": "needs that net",
     "defero route model new.csv --images scans": "needs that net",
@@ -30,7 +30,7 @@ ONLY_PARSED = {
 }
 """Commands by how they begin, and why they are not run."""
 ONE_PROCESS = ("--workers 4", "--workers 1")
-"""Four processes read the same files: tests/engines has them."""
+"""Four processes read the same files: tests/study/engines has them."""
 
 
 def commands_on(page):

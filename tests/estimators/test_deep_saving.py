@@ -11,7 +11,7 @@ from tiny_pictures import Pooled, pictures, small_team
 
 from defero import DeferralClassifier
 from defero.core.errors import InputError, ModelFolderError
-from defero.router import Router
+from defero.team import Router
 
 X, Y, M = pictures()
 NEW_X, NEW_Y, NEW_M = pictures(60, seed=1)
@@ -86,7 +86,7 @@ def test_the_onnx_form_is_the_same_team_without_torch(named, tmp_path):
     code = (
         "import sys, numpy as np\n"
         "sys.modules['torch'] = None\n"
-        "from defero.router import Router\n"
+        "from defero.team import Router\n"
         f"router = Router.load({str(tmp_path / 'model')!r})\n"
         f"np.save({str(tmp_path / 'p.npy')!r}, router.scores(np.load({str(tmp_path / 'x.npy')!r})).expert_proba)\n"
     )
@@ -110,7 +110,7 @@ def test_without_torch_a_model_that_needs_it_says_so(named, tmp_path):
     named.save(tmp_path / "model")
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from defero.router import Router\n"
+        "from defero.team import Router\n"
         f"Router.load({str(tmp_path / 'model')!r})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -20,7 +20,7 @@ from defero import (
 )
 from defero.core.answers import Answers
 from defero.estimators.training_data import TrainingData
-from defero.router import rows as seen
+from defero.team import rows as seen
 from defero.training import verdicts
 
 

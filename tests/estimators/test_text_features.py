@@ -16,7 +16,7 @@ from defero.core.errors import InputError, TableError
 from defero.data.recipes.read_texts import fit_ridge, folds_of, log_loss, read_texts
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.estimators.baselines import BestExpert, ConfidenceThreshold, ModelOnly, RandomExpert
-from defero.router import Router
+from defero.team import Router
 
 SAYS = {"fine": ["good", "sunny", "calm"], "poor": ["bad", "grey", "rough"], "odd": ["strange", "queer", "weird"]}
 FILLER = [f"word{place}" for place in range(40)]

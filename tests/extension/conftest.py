@@ -4,9 +4,9 @@ import importlib
 
 import pytest
 
-from defero.aggregation import VOTES
-from defero.conformal import TARGETS
 from defero.data import TEXT_ENCODERS
+from defero.decide.panels import TARGETS
+from defero.decide.votes import VOTES
 from defero.losses import LOSSES
 
 

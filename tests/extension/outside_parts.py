@@ -5,8 +5,8 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from defero import Answer
-from defero.aggregation import Ballot, Vote
-from defero.conformal import Target, conformal_quantile
+from defero.decide.panels import Target, conformal_quantile
+from defero.decide.votes import Ballot, Vote
 from defero.losses import Loss
 
 

@@ -6,9 +6,9 @@ from outside_parts import TWO_OR_ALL
 from toy_team import ANSWERS, CONF, TEST, X, Y, fitted, with_panels
 
 from defero import DeferralClassifier, InputError
-from defero.conformal import TARGETS, ExpertSetPredictor
-from defero.metrics import set_coverage
-from defero.router import judge
+from defero.decide.panels import TARGETS, ExpertSetPredictor
+from defero.judge import set_coverage
+from defero.team import judge
 
 
 def test_conformalize_save_load_and_judge(tmp_path):

@@ -6,7 +6,7 @@ from outside_parts import LOUDEST
 from toy_team import ANSWERS, TEST, X, Y, fitted, with_panels
 
 from defero import InputError
-from defero.aggregation import VOTES
+from defero.decide.votes import VOTES
 
 
 def test_answer_with_it():

@@ -4,10 +4,10 @@ import numpy as np
 from outside_package import example
 from toy_team import ANSWERS, TEST, X, Y, fitted, with_panels
 
-from defero.aggregation import VOTES
-from defero.conformal import TARGETS
+from defero.decide.panels import TARGETS
+from defero.decide.votes import VOTES
 from defero.losses import LOSSES
-from defero.router import judge
+from defero.team import judge
 
 
 def named(heading):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError
-from defero.metrics import wilson_interval
+from defero.judge import wilson_interval
 from defero.plotting import AgreementDisplay
 
 

@@ -7,7 +7,7 @@ from drawn_trials import made_trial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from defero.metrics import deferral_curve, wilson_interval
+from defero.judge import deferral_curve, wilson_interval
 from defero.plotting import DeferralCurveDisplay
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from drawn_trials import made_trial
 
-from defero.metrics import decision_calibration
+from defero.judge import decision_calibration
 from defero.plotting import ExpertLoadDisplay, style
 
 

@@ -6,7 +6,7 @@ import pytest
 from drawn_trials import made_trial, overlaps
 
 from defero.core.errors import InputError
-from defero.metrics import expected_calibration_error, reliability_bins
+from defero.judge import expected_calibration_error, reliability_bins
 from defero.plotting import ReliabilityDisplay
 
 

@@ -7,7 +7,7 @@ from drawn_trials import made_trial
 from matplotlib.collections import PatchCollection
 
 from defero.core.errors import InputError
-from defero.metrics import skill_by_class
+from defero.judge import skill_by_class
 from defero.plotting import SkillDisplay, style
 
 

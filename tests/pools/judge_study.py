@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from defero.metrics.intervals import wilson_interval
+from defero.judge.intervals import wilson_interval
 from defero.pools import Judge
 
 SENSITIVITY, SPECIFICITY = 0.9, 0.8

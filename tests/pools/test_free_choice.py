@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from defero import ExpertPool
-from defero.metrics.intervals import wilson_interval
+from defero.judge.intervals import wilson_interval
 from defero.pools.copies import score_interval
 from defero.pools.record import judge_pool
 from defero.report.pool_page import pool_page

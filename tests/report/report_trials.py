@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from defero.report import Provenance, report_page
-from defero.router import Router, record_of, try_out
+from defero.team import Router, record_of, try_out
 
 NASTY = '<b>&"Ann" $x^2$'
 VOID = {"meta", "br", "hr"}

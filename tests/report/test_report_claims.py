@@ -7,9 +7,9 @@ import pytest
 from report_trials import Reader, provenance, trial_and_record
 from test_report_ways import page
 
-from defero.decisions.terms import Terms
-from defero.metrics.record.costs import cost_frontier
-from defero.metrics.record.group_load import GroupTable
+from defero.decide.terms import Terms
+from defero.judge.record.costs import cost_frontier
+from defero.judge.record.group_load import GroupTable
 from defero.report import Evidence, report_page
 
 pytestmark = pytest.mark.usefixtures("empty_pictures")

@@ -8,7 +8,7 @@ import pytest
 from report_trials import NASTY, Reader, page_of, provenance, trial_and_record
 
 from defero.core.scores import Scores
-from defero.metrics import team_record
+from defero.judge import team_record
 from defero.report import report_page
 from defero.report.page import CONTENTS
 from defero.report.sections.headline import sentence

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from report_trials import NASTY, Reader, page_of, provenance, trial_and_record
 
-from defero.metrics import shared_errors, team_record
+from defero.judge import shared_errors, team_record
 from defero.report import report_page
 from defero.report.sections.skill import shared_errors as shared_errors_section
 

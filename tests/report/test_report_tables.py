@@ -7,8 +7,8 @@ import pytest
 from report_trials import Reader, page_of, trial_and_record
 
 from defero.core.scores import Scores
-from defero.metrics.intervals import Share
-from defero.metrics.smooth import smooth_calibration_error
+from defero.judge.intervals import Share
+from defero.judge.smooth import smooth_calibration_error
 from defero.report.sections.calibration import calibration
 from defero.report.sections.skill import skill
 from defero.report.tables import Scale, whisker

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from report_trials import Reader, provenance, trial_and_record
 
-from defero.metrics import compare
-from defero.metrics.intervals import Share
-from defero.metrics.record.cautions import no_better
-from defero.metrics.record.promise import PromiseRecord
+from defero.judge import compare
+from defero.judge.intervals import Share
+from defero.judge.record.cautions import no_better
+from defero.judge.record.promise import PromiseRecord
 from defero.report.sections.gain import gain, recall
 from defero.report.sections.headline import cautions, headline, sentence
 from defero.report.sections.load import load

@@ -5,9 +5,9 @@ import pytest
 from report_trials import Reader, provenance
 
 from defero import Router
-from defero.decisions.terms import Terms
+from defero.decide.terms import Terms
 from defero.report.page import report_page
-from defero.router import record_of, try_out
+from defero.team import record_of, try_out
 
 pytestmark = pytest.mark.usefixtures("empty_pictures")
 

@@ -8,9 +8,9 @@ import pytest
 from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trials.trial import Trial
-from defero.metrics import compare, team_record
-from defero.metrics.intervals import Share
-from defero.metrics.record.panel import PanelRecord
+from defero.judge import compare, team_record
+from defero.judge.intervals import Share
+from defero.judge.record.panel import PanelRecord
 from defero.study.judging.summary import panel_lines, points, record_text
 
 PANEL = PanelRecord(

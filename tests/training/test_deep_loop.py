@@ -14,8 +14,8 @@ from torch import nn
 
 from defero.core.errors import InputError
 from defero.core.scores import Scores
+from defero.judge import expected_calibration_error, system_accuracy
 from defero.losses import DeferralLoss
-from defero.metrics import expected_calibration_error, system_accuracy
 from defero.nets import DenseNet, Logits
 from defero.training.deep.answer_source import FixedAnswers
 from defero.training.deep.evaluate import all_logits, evaluate, judge

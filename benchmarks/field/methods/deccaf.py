@@ -10,7 +10,7 @@ from benchmarks.field.methods.choosing import choose
 from benchmarks.field.methods.first_stage import FirstStage, fit_first_stage
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.results import Assignment
-from defero.decisions.assigning.assign import assign
+from defero.decide.assigning.assign import assign
 
 MOST_CATEGORIES = 255
 """scikit-learn's boosting takes no more; beyond it an expert is their shrunken share of right answers."""

@@ -4,7 +4,7 @@ from benchmarks.people.fold import Fold
 from benchmarks.people.shares import shrunk_shares
 from benchmarks.people.system import System
 from defero import Answer
-from defero.aggregation import ConfusionMatrices, bayes_vote
+from defero.decide.votes import ConfusionMatrices, bayes_vote
 
 
 def run(fold: Fold) -> Answer:

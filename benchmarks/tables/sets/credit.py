@@ -9,7 +9,7 @@ from benchmarks.tables.setting import Setting
 from benchmarks.tables.split import Rows, Split, cut
 from defero.core.checks.arrays import IntArray
 from defero.datasets.loaders.credit_default import credit_default_cases, credit_default_clients
-from defero.experts.team import SimulatedTeam
+from defero.simulate.team import SimulatedTeam
 
 LAWS = ("ring", "checkerboard", "product")
 N_EXPERTS = (4, 12, 25)

@@ -10,7 +10,7 @@ from benchmarks.tables.setting import Setting
 from benchmarks.tables.split import Rows, Split, Truth
 from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.scores import softmax
-from defero.experts import simulate_team
+from defero.simulate import simulate_team
 
 N_LEARN, N_TEST, N_ANSWERS = 500, 5_000, 20
 

@@ -11,7 +11,7 @@ from defero.cli.options import spelling
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from defero.router.facts import AnsweringFacts
+    from defero.team.facts import AnsweringFacts
 
 running: dict[str, str | None] = {"command": None}
 """Which command runs: some have options of their own for the same argument."""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from defero.core.table import ExpertTable
-from defero.experts import simulate_pool, specialist
+from defero.simulate import simulate_pool, specialist
 
 
 def digits_team(*, p_in: float = 0.95, p_out: float = 0.3, random_state: int | None = None) -> ExpertTable:

@@ -11,7 +11,7 @@ from defero.core.checks.options import whole_number
 from defero.core.errors import InputError
 from defero.core.results import MODEL
 from defero.datasets.wedge_truth import HIGH, LOW, N_CLASSES, region_proba
-from defero.experts.specialists import right_with
+from defero.simulate.specialists import right_with
 
 
 @dataclass(frozen=True, eq=False, repr=False)

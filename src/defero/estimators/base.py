@@ -19,7 +19,7 @@ from defero.core.checks.arrays import FloatArray
 from defero.core.labels import Labels, find_classes, refuse_gaps
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
-from defero.decisions.rules import MostLikelyRight, Rule
+from defero.decide.rules import MostLikelyRight, Rule
 from defero.estimators.encode import Encoded, encode
 from defero.estimators.expert_heads import with_population
 from defero.estimators.saved_parameters import parameters_for, plain_parameters
@@ -32,9 +32,9 @@ from defero.estimators.training_data import (
     warn_about_unused_columns,
     with_answer_weights,
 )
-from defero.router import FitFacts, Router
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
+from defero.team import FitFacts, Router
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -242,7 +242,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         alpha : float
             Largest probability that the promise is broken.
         target : "any-correct", "all-correct" or "missed-share"
-            The promise: see `defero.conformal.ExpertSetPredictor`.
+            The promise: see `defero.decide.panels.ExpertSetPredictor`.
         fees : (J,), optional
             The fees that `decide` will be called with.
         available : (J,) bool, optional

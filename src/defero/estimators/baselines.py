@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 
 from defero.core.errors import InputError
 from defero.core.labels import Labels
-from defero.decisions.rules import AlwaysAskBest, AskAtRandom, AskBelowThreshold, NeverAsk, Rule
+from defero.decide.rules import AlwaysAskBest, AskAtRandom, AskBelowThreshold, NeverAsk, Rule
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.training_data import TrainingData
 from defero.estimators.two_stage import classes_of, fit_classifier, smoothed_share, team_scorer

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from defero.core.errors import ModelFolderError
 from defero.estimators.recipe import Recipe
-from defero.router import FitFacts
+from defero.team import FitFacts
 
 
 def parse_parameter(name: str, value: Any) -> Any:

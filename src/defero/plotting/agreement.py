@@ -12,8 +12,8 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.checks.experts import check_same_form, complete_labels, missing_cells
 from defero.core.labels import answer_matrix
 from defero.core.trials.trial import Trial
-from defero.metrics import reliability_bins, wilson_interval
-from defero.metrics.intervals import simultaneous_level
+from defero.judge import reliability_bins, wilson_interval
+from defero.judge.intervals import simultaneous_level
 from defero.plotting import style
 from defero.plotting.style import Display, check_cases, check_experts
 

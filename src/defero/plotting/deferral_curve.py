@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, flags
 from defero.core.trials.trial import Trial
-from defero.metrics import DeferralCurve, deferral_curve, wilson_interval
-from defero.metrics.deferral import trial_curve
+from defero.judge import DeferralCurve, deferral_curve, wilson_interval
+from defero.judge.deferral import trial_curve
 from defero.plotting import style
 from defero.plotting.style import Display, check_cases
 

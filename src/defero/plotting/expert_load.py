@@ -11,8 +11,8 @@ from defero.core.checks.experts import asked_answers, check_same_form, chosen_ex
 from defero.core.labels import answer_matrix
 from defero.core.results import Decision
 from defero.core.trials.trial import Trial
-from defero.metrics import GroupCalibration, decision_calibration
-from defero.metrics.intervals import Interval
+from defero.judge import GroupCalibration, decision_calibration
+from defero.judge.intervals import Interval
 from defero.plotting import style
 from defero.plotting.style import Display, check_cases, check_experts, side_by_side
 

@@ -11,8 +11,8 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels
 from defero.core.wording import money
-from defero.decisions.assigning.assign import assign
-from defero.decisions.assigning.limits import Capacity
+from defero.decide.assigning.assign import assign
+from defero.decide.assigning.limits import Capacity
 from defero.pools.frontier import NOBODY, choices_at, frontier_steps, steps_within
 
 

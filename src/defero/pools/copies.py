@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.data.fingerprint import HashArray, row_fingerprints
 from defero.data.tables.cells import column_kind, is_blank, numbers
-from defero.metrics.intervals import wilson_interval
+from defero.judge.intervals import wilson_interval
 
 WORDS_OF_A_SENTENCE = 5
 """A column of texts is read as sentences, not as categories, if half of its values have so many words."""

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import FloatArray
 from defero.core.checks.options import probability
 from defero.core.errors import Argument, InputError
-from defero.metrics.intervals import Share, check_level
+from defero.judge.intervals import Share, check_level
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import math
 import re
 
 from defero.core import wording
-from defero.metrics.intervals import Share
-from defero.metrics.paired import Comparison
+from defero.judge.intervals import Share
+from defero.judge.paired import Comparison
 from defero.plotting.style import NO_BREAK
 
 NOTHING = "–"

@@ -3,7 +3,7 @@
 from importlib import resources
 
 from defero.core.trials.trial import Trial
-from defero.metrics.record.team import TeamRecord
+from defero.judge.record.team import TeamRecord
 from defero.report.html import Html, bullet_list, joined, section, tag
 from defero.report.provenance import Evidence, Provenance, footer
 from defero.report.sections.calibration import calibration

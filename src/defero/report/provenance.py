@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from defero.metrics.record.group_load import GroupTable
-from defero.metrics.record.team import TeamRecord
+from defero.judge.record.group_load import GroupTable
+from defero.judge.record.team import TeamRecord
 from defero.report.html import Html, joined, tag
 from defero.report.numbers import count
 

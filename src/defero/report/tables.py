@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from defero.metrics.intervals import Share
+from defero.judge.intervals import Share
 from defero.plotting.style import whole_percent
 from defero.report.html import Html, folded, joined, one_line, tag
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from defero.core import ExpertTable
-from defero.metrics.record.costs import mean_cost
-from defero.router import Router
+from defero.judge.record.costs import mean_cost
 from defero.study.judging.page import write_page
 from defero.study.study import Study
+from defero.team import Router
 
 
 class Repetition(NamedTuple):

@@ -12,10 +12,10 @@ from defero.core.wording import count_of, join_names, percent
 from defero.data.answers.spellings import alike_expert_notes, alike_experts
 from defero.data.case_file import Cases, Table
 from defero.data.recipes.pictures import PictureRecipe
-from defero.router import Router
 from defero.study.fitting.choices import ALPHA, TARGET
 from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, rows_are_checked, with_groups_of
 from defero.study.team_cases import Reading, read_for_team
+from defero.team import Router
 
 
 @dataclass(frozen=True)

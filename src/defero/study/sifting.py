@@ -20,9 +20,9 @@ from defero.data.tables.cells import is_missing_spelling, numbers
 from defero.data.tables.parquet import FolderPart, folder_parts
 from defero.data.tables.read import ROWS_AT_ONCE
 from defero.data.tables.write import write_decisions
-from defero.engines import Engine
-from defero.router import Router
 from defero.study.bad_rows import BadRows, list_of_bad_rows
+from defero.study.engines import Engine
+from defero.team import Router
 
 MOST_CASES = 200_000
 """Of more cases a random sample of so many is judged: the interval of a share is then at most 0.22 points wide on

@@ -11,11 +11,8 @@ from defero.core.errors import InputError
 from defero.core.wording import join_names
 from defero.data.case_file import Cases
 from defero.data.encoders.find import Encoder
-from defero.engines import engine_by_name
-from defero.router import Router, try_out
-from defero.router.judge import terms_of
-from defero.router.rows import Fingerprints
 from defero.study.absent import available_without
+from defero.study.engines import engine_by_name
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team
 from defero.study.fitting.notes import class_counts, sizes_sentence
@@ -24,6 +21,9 @@ from defero.study.judging.evaluation import Evaluation, other_terms
 from defero.study.money.given import Fees, Money
 from defero.study.routing.by_file import FILE_OPTIONS, FolderRouting, route_folder
 from defero.study.team import TeamAtWork
+from defero.team import Router, try_out
+from defero.team.judge import terms_of
+from defero.team.rows import Fingerprints
 
 if TYPE_CHECKING:
     from defero.estimators.recipe import Recipe

@@ -10,9 +10,7 @@ from typing import Any
 from defero.core.errors import InputError
 from defero.data.answers.spellings import Rename
 from defero.data.case_file import Table
-from defero.engines import named_engine
-from defero.router import Router
-from defero.router.roster import check_name
+from defero.study.engines import named_engine
 from defero.study.judging.comparison import compare_teams, load_rival
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
@@ -25,6 +23,8 @@ from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.routing.routed import Routing
 from defero.study.team_cases import Reading, TeamCases, as_written, read_for_team
+from defero.team import Router
+from defero.team.roster import check_name
 
 
 class TeamAtWork:

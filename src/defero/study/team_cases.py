@@ -14,11 +14,11 @@ from defero.data.cases import cases_in
 from defero.data.exports.export import TABLE, takes_control
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.blank_cells import BlankCells
-from defero.engines import Engine
-from defero.router import FitFacts, Router
 from defero.study.bad_rows import STOP, BadRows, are_skipped
+from defero.study.engines import Engine
 from defero.study.reading import format_of
 from defero.study.sifting import MOST_CASES, CaseSift
+from defero.team import FitFacts, Router
 
 
 @dataclass(frozen=True, eq=False)

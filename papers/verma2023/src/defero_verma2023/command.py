@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from defero import InputError
-from defero.engines import named_engine
+from defero.study.engines import named_engine
 from defero_verma2023.command_output import as_json_text, show_numbers, show_summary
 
 if TYPE_CHECKING:
-    from defero.engines import Engine
+    from defero.study.engines import Engine
     from defero_verma2023.figures.figure import PaperFigure
     from defero_verma2023.reproduction import Reproduction
 

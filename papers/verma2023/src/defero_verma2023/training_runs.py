@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from defero import InputError
-from defero.engines import Engine
+from defero.study.engines import Engine
 from defero_verma2023.figures.catalogue import figures_by_name
 from defero_verma2023.measures.measure import measure
 from defero_verma2023.methods import ONE_CLASSIFIER

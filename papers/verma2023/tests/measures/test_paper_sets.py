@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.conformal.conformal_problems import problems
 
 from defero import InputError
-from defero.conformal import ExpertSetPredictor
-from defero.metrics import missed_share, set_coverage, set_size
+from defero.decide.panels import ExpertSetPredictor
+from defero.judge import missed_share, set_coverage, set_size
 from defero_verma2023.measures.paper_sets import (
     BETAS,
     LAMBDAS,

@@ -8,7 +8,7 @@ from paper_pools import CASES, HAM_COUNTS, PUBLISHED, SHARES, WRITTEN
 
 from defero import InputError
 from defero.datasets import HAM10000_CLASSES
-from defero.experts import specialist
+from defero.simulate import specialist
 from defero_verma2023.pools.annotators import hatespeech_pool
 from defero_verma2023.pools.catalogue import POOLS
 from defero_verma2023.pools.cifar10 import cifar10_sim1_pool, cifar10_sim2_pool, gradual_overlap_pool

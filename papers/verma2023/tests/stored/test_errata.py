@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from stored_cases import stored_folder
 
-from defero.conformal import ExpertSetPredictor, conformal_quantile
+from defero.decide.panels import ExpertSetPredictor, conformal_quantile
+from defero.judge import expected_calibration_error
 from defero.losses import DeferralLoss, scores_from_logits
-from defero.metrics import expected_calibration_error
 from defero_verma2023.measures.conformal_as_run import fit_regularized, outputs_as_run, vote_as_run
 from defero_verma2023.measures.paper_sets import NaiveExpertSets, lower_quantile
 from defero_verma2023.stored.outputs import list_runs, read_run

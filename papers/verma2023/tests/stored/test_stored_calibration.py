@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from stored_cases import stored_folder
 
+from defero.judge import expected_calibration_error
 from defero.losses import scores_from_logits
-from defero.metrics import expected_calibration_error
 from defero_verma2023.stored.outputs import list_runs, read_run
 
 FIGURES = {"fig1-ham10000": "ham10000_increase_experts", "fig2c": "cifar10_sim2_increase_confidence"}

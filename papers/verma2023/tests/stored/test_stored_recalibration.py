@@ -10,8 +10,8 @@ import pytest
 
 from defero import InputError, Scores
 from defero.calibration import Calibrator
+from defero.judge import expected_calibration_error
 from defero.losses import scores_from_logits
-from defero.metrics import expected_calibration_error
 from defero_verma2023.measures.who_decides import most_likely_right
 from defero_verma2023.runs.record import versions
 from defero_verma2023.stored.outputs import list_runs, outputs_folder, read_run

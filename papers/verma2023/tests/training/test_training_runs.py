@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from defero import InputError
-from defero.engines import engine_by_name
+from defero.study.engines import engine_by_name
 from defero_verma2023 import training_runs
 from defero_verma2023.experiments import EXPERIMENTS
 from defero_verma2023.measures.team_outputs import TeamOutputs

@@ -12,7 +12,7 @@ from defero.core.table import ExpertTable
 from defero.datasets.catalog import described
 from defero.datasets.files import require
 from defero.datasets.storage.cache import data_folder
-from defero.experts.team import SimulatedTeam, simulate_team
+from defero.simulate.team import SimulatedTeam, simulate_team
 
 _TARGET = "default_next_month"
 _NAMES = {
@@ -50,7 +50,7 @@ def credit_default(
     """Load 30,000 credit card clients, 1 if they default next month, with simulated experts.
 
     There are no real experts in the data. Skill depends on the amounts and the age by `law`, on the class, and on the
-    education of the client: `defero.experts.simulate_team`. `credit_default_cases` returns the exact probabilities too.
+    education of the client: `simulate_team`. `credit_default_cases` returns the exact probabilities too.
 
     Parameters
     ----------

@@ -10,9 +10,9 @@ from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
 from defero.estimators.networks.needs_torch import check_torch, has_torch
-from defero.router.scoring import items_of_shape
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
+from defero.team.scoring import items_of_shape
 
 SMALL_NETS = ("auto", "trees", "linear", "mlp")
 _CHANNELS = (1, 2, 3, 4)

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.trials.trial import Trial
 from defero.core.wording import count_of
-from defero.metrics.record.team import TeamRecord
-from defero.metrics.smooth import smooth_calibration_error
+from defero.judge.record.team import TeamRecord
+from defero.judge.smooth import smooth_calibration_error
 from defero.plotting import ReliabilityDisplay
 from defero.report.html import Html, folded, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count, percent, with_interval

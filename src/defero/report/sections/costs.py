@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from defero.core.results import MODEL
 from defero.core.trials.trial import Trial
 from defero.core.wording import money
-from defero.metrics.record.costs import CostFrontier, CostRecord, MeanCost, WayCost, cost_frontier
-from defero.metrics.record.team import TeamRecord
+from defero.judge.record.costs import CostFrontier, CostRecord, MeanCost, WayCost, cost_frontier
+from defero.judge.record.team import TeamRecord
 from defero.plotting import style
 from defero.report.html import Html, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING

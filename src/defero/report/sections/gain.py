@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from defero.core.results import MODEL
 from defero.core.trials.trial import Trial
 from defero.core.wording import count_of
-from defero.metrics.accuracy import ClassRecall
-from defero.metrics.intervals import Share
-from defero.metrics.paired import Comparison
-from defero.metrics.record.team import TeamRecord
+from defero.judge.accuracy import ClassRecall
+from defero.judge.intervals import Share
+from defero.judge.paired import Comparison
+from defero.judge.record.team import TeamRecord
 from defero.plotting import AgreementDisplay, DeferralCurveDisplay
 from defero.report.html import Html, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count, percent, points, points_interval, share

@@ -4,11 +4,11 @@ import math
 from pathlib import PurePath
 
 from defero.core.wording import count_of, money
-from defero.metrics.record.cautions import no_better, nothing_deferred
-from defero.metrics.record.costs import CostRecord
-from defero.metrics.record.member import ExpertRecord
-from defero.metrics.record.promise import FEW
-from defero.metrics.record.team import TeamRecord
+from defero.judge.record.cautions import no_better, nothing_deferred
+from defero.judge.record.costs import CostRecord
+from defero.judge.record.member import ExpertRecord
+from defero.judge.record.promise import FEW
+from defero.judge.record.team import TeamRecord
 from defero.report.html import Html, bullet_list, joined, tag
 from defero.report.numbers import by_chance, count, interval, percent, points, points_interval, with_minus
 from defero.report.provenance import Provenance

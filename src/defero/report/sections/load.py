@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 
 from defero.core.trials.trial import Trial
 from defero.core.wording import count_of
-from defero.metrics.intervals import Share
-from defero.metrics.record.group_load import GroupRow, GroupTable
-from defero.metrics.record.member import ExpertRecord
-from defero.metrics.record.promise import FEW, PromiseRecord, Verdict
-from defero.metrics.record.team import TeamRecord
+from defero.judge.intervals import Share
+from defero.judge.record.group_load import GroupRow, GroupTable
+from defero.judge.record.member import ExpertRecord
+from defero.judge.record.promise import FEW, PromiseRecord, Verdict
+from defero.judge.record.team import TeamRecord
 from defero.plotting import ExpertLoadDisplay
 from defero.report.html import Html, folded, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count, percent, points, share, with_interval

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from defero.metrics.record.team import TeamRecord
-from defero.metrics.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors, SharedPair
+from defero.judge.record.team import TeamRecord
+from defero.judge.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors, SharedPair
 from defero.report.html import Html, bullet_list, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, by_chance, count, interval, percent
 from defero.report.tables import Cell, folded_rows, most_asked_first, table

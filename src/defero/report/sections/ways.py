@@ -1,9 +1,9 @@
 """Ways of asking: one expert, one after the other, a panel with its promise, and what one can do without a team."""
 
 from defero.core.trials.trial import Trial
-from defero.metrics.record.panel import PanelRecord
-from defero.metrics.record.team import TeamRecord
-from defero.metrics.record.ways import WayRecord, better_than_team
+from defero.judge.record.panel import PanelRecord
+from defero.judge.record.team import TeamRecord
+from defero.judge.record.ways import WayRecord, better_than_team
 from defero.plotting import SetSizeDisplay
 from defero.report.html import Html, joined, paragraph, section, tag
 from defero.report.numbers import NOTHING, count, percent, plus_minus, points, points_interval, share, with_interval

@@ -282,7 +282,7 @@ class DriftRaised(Fact):
     person : str
         An id, or "model".
     n, promised, kept, shift
-        As in `defero.monitoring.drift.Alarm`.
+        As in `defero.judge.drift.Alarm`.
     """
 
     kind: ClassVar[str] = "drift_raised"

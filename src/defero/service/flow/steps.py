@@ -11,7 +11,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.results import MODEL
 from defero.core.results.steps import Steps
 from defero.core.scores import Scores, logit, sigmoid
-from defero.decisions.asking import DEFAULT_FEE
+from defero.decide.asking import DEFAULT_FEE
 from defero.service.events import Asked, Entry, ModelChanged, Observed, Received, Rerouted, Settled
 from defero.service.flow.directing import Directed, case_limits, direct
 from defero.service.flow.team import Row, Team

@@ -18,9 +18,9 @@ from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import text_of
-from defero.router import Router
 from defero.service.events import Label
 from defero.service.problems import Problem
+from defero.team import Router
 
 Row = Mapping[str, Any] | Sequence[Any]
 """The features of a case: by column, or in order for a model that was fitted on an array."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import RedirectResponse
 
-from defero.monitoring.drift import START, THRESHOLD
+from defero.judge.drift import START, THRESHOLD
 from defero.service.api import watching as api
 from defero.service.api.requests import InOffice, form_of, needed
 from defero.service.api.schemas import DriftActIn

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from defero.monitoring.drift import (
+from defero.judge.drift import (
     THRESHOLD,
     Alarm,
     Watch,

@@ -7,7 +7,7 @@ the largest of theirs, however much they err together.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from defero.metrics.intervals import wilson_interval
+from defero.judge.intervals import wilson_interval
 from defero.service.events import Label
 from defero.service.views.cases import CaseState
 

@@ -9,12 +9,12 @@ from defero.core.errors import Argument, InputError, Message
 from defero.core.targets import TARGETS
 from defero.estimators.networks.needs_torch import check_torch, has_torch
 from defero.losses import LOSSES
-from defero.router import Router
 from defero.scorers import Scorer
 from defero.scorers.blend import BlendScorer
 from defero.scorers.network import NetworkScorer
 from defero.scorers.team import TeamScorer
 from defero.scorers.trees import TreesScorer
+from defero.team import Router
 
 if TYPE_CHECKING:
     from defero.estimators.recipe import Recipe

@@ -6,14 +6,14 @@ from typing import Any, Literal, cast
 
 from defero.core import ExpertTable
 from defero.data.case_file import Cases
-from defero.decisions.terms import Terms
-from defero.router import FitFacts, Router
-from defero.router.facts import AnsweringFacts, ControlFacts
+from defero.decide.terms import Terms
 from defero.study.fitting.choices import FitChoices
 from defero.study.fitting.notes import few_groups, notes_on
 from defero.study.fitting.shared_answers import answering_in, shared_in
 from defero.study.judging.fresh_cases import seen_groups, seen_keys
 from defero.study.money.given import TeamTerms, unpayable
+from defero.team import FitFacts, Router
+from defero.team.facts import AnsweringFacts, ControlFacts
 
 
 def fit_team(

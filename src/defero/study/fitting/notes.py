@@ -14,8 +14,8 @@ from defero.data.recipes.columns import MOST_OFFERED, CategoricalColumn, Column,
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import row_number
 from defero.data.tables.item_keys import plain_name
-from defero.router import Router
-from defero.router.rows import told_apart_by, with_answers
+from defero.team import Router
+from defero.team.rows import told_apart_by, with_answers
 
 FEW_ROWS = 5
 FEW_GROUPS = 5

@@ -15,10 +15,10 @@ from defero.core.labels import MISSING
 from defero.data.case_file import Cases
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.metrics import shared_errors
-from defero.metrics.shared_errors import SharedErrors
-from defero.router import Router
-from defero.router.facts import AnsweringFacts, SharedErrorFacts
+from defero.judge import shared_errors
+from defero.judge.shared_errors import SharedErrors
+from defero.team import Router
+from defero.team.facts import AnsweringFacts, SharedErrorFacts
 
 if TYPE_CHECKING:
     from defero.core import ExpertTable

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from defero.core.wording import count_of, join_names
-from defero.metrics.record import cautions as doubts
-from defero.metrics.record.member import ExpertRecord
-from defero.metrics.record.recorded import FROM_ANSWERS
-from defero.metrics.record.team import TeamRecord
-from defero.router import Router
+from defero.judge.record import cautions as doubts
+from defero.judge.record.member import ExpertRecord
+from defero.judge.record.recorded import FROM_ANSWERS
+from defero.judge.record.team import TeamRecord
 from defero.study.fitting.shared_answers import shared_caution
+from defero.team import Router
 
 NAMED = 3
 """How many experts a sentence names before it counts the others."""

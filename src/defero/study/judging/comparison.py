@@ -11,12 +11,12 @@ from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import join_names
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import text_of
-from defero.metrics.paired import Comparison, compare, holm
-from defero.router import Router
-from defero.router.storage import with_encoder
+from defero.judge.paired import Comparison, compare, holm
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.money.given import Money
 from defero.study.team_cases import Reading, read_for_team
+from defero.team import Router
+from defero.team.storage import with_encoder
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,9 @@ from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.remarks import remark_sentences
 from defero.data.tables.cells import is_blank
 from defero.data.tables.item_keys import plain_name
-from defero.decisions.terms import Terms
-from defero.metrics.record.group_load import GroupTable
-from defero.metrics.record.team import TeamRecord
-from defero.router import Router, record_of, try_out
-from defero.router.judge import present_experts, terms_of
-from defero.router.roster import STAGE
-from defero.router.rows import Fresh
+from defero.decide.terms import Terms
+from defero.judge.record.group_load import GroupTable
+from defero.judge.record.team import TeamRecord
 from defero.study.absent import available_without
 from defero.study.judging.cautions import alike_in_groups, with_cautions
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
@@ -30,6 +26,10 @@ from defero.study.judging.summary import groups_text, record_text, rivals_text
 from defero.study.money.given import Money, unpayable
 from defero.study.sifting import without_bad_fees
 from defero.study.team_cases import TeamCases
+from defero.team import Router, record_of, try_out
+from defero.team.judge import present_experts, terms_of
+from defero.team.roster import STAGE
+from defero.team.rows import Fresh
 
 if TYPE_CHECKING:
     import pandas as pd

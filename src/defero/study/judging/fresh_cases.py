@@ -14,8 +14,8 @@ from defero.data.fingerprint import HashArray, row_fingerprints, text_fingerprin
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
 from defero.data.tables.item_keys import plain_name
-from defero.router import Router
-from defero.router.rows import ANSWERED, KEYED, CaseMarks, Fresh, check_rows_known, fresh_rows, with_answers
+from defero.team import Router
+from defero.team.rows import ANSWERED, KEYED, CaseMarks, Fresh, check_rows_known, fresh_rows, with_answers
 
 _STAGES = ("fit", "calibrate", "conformalize")
 _GROUPS = "groups" + ANSWERED

@@ -12,10 +12,10 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.data.tables.cells import is_blank, no_such_column, text_of
-from defero.metrics.intervals import Share
-from defero.metrics.record.group_load import GroupRow, GroupTable
-from defero.router.costs.under_terms import decide_under
+from defero.judge.intervals import Share
+from defero.judge.record.group_load import GroupRow, GroupTable
 from defero.study.judging.evaluation import Evaluation
+from defero.team.costs.under_terms import decide_under
 
 MOST_COLUMNS = 5
 MOST_VALUES = 8

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from defero.core.wording import money, percent
-from defero.metrics.intervals import Share
-from defero.metrics.paired import Comparison
-from defero.metrics.record.costs import CostRecord, MeanCost
-from defero.metrics.record.group_load import GroupTable
-from defero.metrics.record.member import ExpertRecord, ModelCalibration
-from defero.metrics.record.panel import PanelRecord
-from defero.metrics.record.promise import PromiseRecord
-from defero.metrics.record.team import TeamRecord
+from defero.judge.intervals import Share
+from defero.judge.paired import Comparison
+from defero.judge.record.costs import CostRecord, MeanCost
+from defero.judge.record.group_load import GroupTable
+from defero.judge.record.member import ExpertRecord, ModelCalibration
+from defero.judge.record.panel import PanelRecord
+from defero.judge.record.promise import PromiseRecord
+from defero.judge.record.team import TeamRecord
 
 if TYPE_CHECKING:
     from defero.study.judging.comparison import Rival

@@ -7,11 +7,11 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.results import Assignment
-from defero.metrics.intervals import Share
-from defero.router.costs.under_terms import cost_of_labels
-from defero.router.ways import Held
+from defero.judge.intervals import Share
 from defero.study.judging.summary import table, with_interval
 from defero.study.routing.limits import FileLimits
+from defero.team.costs.under_terms import cost_of_labels
+from defero.team.ways import Held
 
 if TYPE_CHECKING:
     from defero.study.judging.evaluation import Evaluation

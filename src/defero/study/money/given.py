@@ -16,8 +16,8 @@ from defero.core.wording import join_names
 from defero.data.case_file import TableSource
 from defero.data.tables.bad_cells import BadCell, bad_cell
 from defero.data.tables.cells import is_blank, no_such_column, number_of, numbers, text_of
-from defero.decisions.costs import class_places
-from defero.decisions.terms import Terms
+from defero.decide.costs import class_places
+from defero.decide.terms import Terms
 from defero.study.fitting.choices import fees_by_name
 
 

@@ -15,12 +15,12 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.bad_cells import BadCell, OnBad
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import table_format
-from defero.router import Router
 from defero.study.bad_rows import BadRows
 from defero.study.money.given import TeamTerms
 from defero.study.reading import format_of
 from defero.study.routing.decisions import is_tasks
 from defero.study.team_cases import Reading
+from defero.team import Router
 
 
 @dataclass(frozen=True, eq=False)

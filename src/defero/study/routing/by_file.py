@@ -11,15 +11,15 @@ from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, percent
 from defero.data.tables.parquet import parquet_files
-from defero.engines import Engine, run_once
-from defero.engines.runs import run_name
-from defero.router import Router
-from defero.router.storage import router_files
+from defero.study.engines import Engine, run_once
+from defero.study.engines.runs import run_name
 from defero.study.money.given import Money
 from defero.study.routing.identity import run_identity
 from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.team_cases import Reading
+from defero.team import Router
+from defero.team.storage import router_files
 
 FILE_OPTIONS = (
     "key",

@@ -17,9 +17,9 @@ from defero.data.answers.read_log import join_answers, long_columns
 from defero.data.answers.spellings import missing_answers_note, without_missing_answers
 from defero.data.case_file import TableSource
 from defero.data.tables.read import NoRowsError
-from defero.router import Router
 from defero.study.routing.decisions import blank_where
 from defero.study.team_cases import Reading, with_log_columns
+from defero.team import Router
 
 
 @dataclass(frozen=True, eq=False)

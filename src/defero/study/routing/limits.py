@@ -12,10 +12,10 @@ from defero.core.checks.options import probability
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.results import MODEL, Assignment
-from defero.decisions.assigning.limits import capacity_of
-from defero.router import Router
-from defero.router.costs.assigning import Gains
+from defero.decide.assigning.limits import capacity_of
 from defero.study.money.given import TeamTerms
+from defero.team import Router
+from defero.team.costs.assigning import Gains
 
 
 @dataclass(frozen=True)

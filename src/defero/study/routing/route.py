@@ -17,13 +17,7 @@ from defero.core.labels import MISSING
 from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trials.trial import ASK
-from defero.decisions.terms import Terms
-from defero.router import Router
-from defero.router.costs.under_terms import decide_under, model_labels
-from defero.router.deciding import UNUSUAL
-from defero.router.judge import terms_of
-from defero.router.panel import with_decider
-from defero.router.storage import router_files
+from defero.decide.terms import Terms
 from defero.study.absent import available_without
 from defero.study.bad_rows import are_skipped
 from defero.study.money.given import Money, TeamTerms, unpayable
@@ -36,6 +30,12 @@ from defero.study.routing.repeated_keys import repeated_sentence
 from defero.study.routing.routed import Routing
 from defero.study.routing.sinks import sink_to
 from defero.study.team_cases import Reading, with_folder
+from defero.team import Router
+from defero.team.costs.under_terms import decide_under, model_labels
+from defero.team.deciding import UNUSUAL
+from defero.team.judge import terms_of
+from defero.team.panel import with_decider
+from defero.team.storage import router_files
 
 
 @dataclass(frozen=True)

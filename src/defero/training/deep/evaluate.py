@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.results import MODEL
 from defero.core.scores import Scores
-from defero.decisions.rules import MostLikelyRight
+from defero.decide.rules import MostLikelyRight
+from defero.judge import expected_calibration_error
 from defero.losses import DeferralLoss
-from defero.metrics import expected_calibration_error
 from defero.nets import Logits
 from defero.scorers.links import scores_from_logits
 from defero.training.deep.feeds.feed import Feed

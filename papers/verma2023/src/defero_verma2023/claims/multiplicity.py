@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from defero.metrics import holm
+from defero.judge import holm
 from defero_verma2023.claims.verdict import CONFIRMED, CONTRADICTED, INCONCLUSIVE, Verdict
 
 SETTLED = (CONFIRMED, CONTRADICTED)

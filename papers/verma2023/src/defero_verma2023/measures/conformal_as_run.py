@@ -1,4 +1,4 @@
-"""The paper's two conformal procedures as its authors ran them, for comparison: use `defero.conformal` for work.
+"""The paper's two conformal procedures as its authors ran them, for comparison: use `defero.decide.panels` for work.
 
 Where the runs differ from the paper's text, the runs are followed here; each place says so.
 """

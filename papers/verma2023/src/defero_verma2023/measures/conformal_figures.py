@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defero import InputError
-from defero.aggregation import bayes_vote, majority_vote, vote_discount
-from defero.conformal import ExpertSetPredictor
+from defero.decide.panels import ExpertSetPredictor
+from defero.decide.votes import bayes_vote, majority_vote, vote_discount
 from defero_verma2023.arrays import BoolArray, FloatArray, IntArray
 from defero_verma2023.measures.conformal_as_run import (
     Float32Array,

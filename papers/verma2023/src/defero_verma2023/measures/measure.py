@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from defero.calibration import Calibrator
-from defero.metrics import expected_calibration_error
+from defero.judge import expected_calibration_error
 from defero_verma2023.measures.conformal_figures import conformal_figures
 from defero_verma2023.measures.team_outputs import TeamOutputs
 from defero_verma2023.measures.who_decides import most_likely_right, team_correct, who_decides

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from defero import InputError
-from defero.conformal import TARGETS, ConformalSets, conformal_quantile
+from defero.decide.panels import TARGETS, ConformalSets, conformal_quantile
 from defero_verma2023.arrays import BoolArray, FloatArray
 
 BETAS = np.linspace(3.5, 1e-3, 50)

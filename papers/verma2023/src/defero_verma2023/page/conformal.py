@@ -48,7 +48,7 @@ which experts to ask (section 5, appendix B). The paper aims at the best expert;
 about the right ones. The naive sets: every right expert is in the set with probability 0.90. The regularized sets: at
 most a share of 0.10 of the right experts is left out, on average. The authors published their code and the outputs of
 their networks. Only because of that can this page put side by side, for the same networks and items, what was
-published, what the code does, what the text says, and what `defero.conformal` does.
+published, what the code does, what the text says, and what `defero.decide.panels` does.
 
 ## How to read the table
 

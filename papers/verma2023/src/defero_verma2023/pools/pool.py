@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero import InputError
-from defero.experts import Law, simulate_pool
+from defero.simulate import Law, simulate_pool
 from defero_verma2023.arrays import FloatArray, IntArray
 from defero_verma2023.pools.checks import check_generator, numbers_below
 from defero_verma2023.pools.tables import TOLERANCE, draw_from_table, probability_rows

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.experts import specialist
+from defero.simulate import specialist
 from defero_verma2023.arrays import IntArray
 from defero_verma2023.pools.checks import probability
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from defero import InputError
-from defero.metrics import expected_calibration_error
+from defero.judge import expected_calibration_error
 from defero_verma2023.experiments import Experiment
 from defero_verma2023.measures.measure import measure
 from defero_verma2023.runs.record import RunRecord

@@ -12,7 +12,7 @@ from os import PathLike
 import numpy as np
 
 from defero.datasets import hatespeech
-from defero.experts import draw_human
+from defero.simulate import draw_human
 from defero.training import text_scores, text_vectors
 from defero_verma2023.arrays import FloatArray, IntArray
 from defero_verma2023.pools.pool import ExpertPool, Variant

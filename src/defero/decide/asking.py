@@ -1,0 +1,318 @@
+"""Asking one after the other: the next question while it is expected to pay, else the answer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix, names, price_matrix
+from defero.core.checks.experts import answers_and_model, class_probabilities
+from defero.core.checks.options import whole_number
+from defero.core.class_skill import ClassSkill
+from defero.core.labels import MISSING, named
+from defero.core.posterior import EPS, AnswerLaw, at, first_best
+from defero.core.results import MODEL, InTurn, Steps
+from defero.core.scores import softmax
+from defero.decide.costs import ErrorCosts, after_one_answer
+from defero.decide.look_ahead import costs_to_go, n_candidates
+
+DEFAULT_FEE = 0.01
+"""Fee of a question where none is given, in units of the dearest error: free questions are asked without end."""
+_NOTHING = 1e-12
+"""A gain below this is rounding, not a reason to ask."""
+_TIE = 1e-9
+"""Costs closer than this share of an error are equal."""
+
+
+def next_step(
+    class_proba: ArrayLike,
+    expert_proba: ArrayLike,
+    *,
+    answers: ArrayLike | None = None,
+    fees: ArrayLike | None = None,
+    prices: ArrayLike | None = None,
+    error_cost: float = 1.0,
+    cost_matrix: ArrayLike | None = None,
+    available: ArrayLike | None = None,
+    skill: ClassSkill | None = None,
+    discount: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    expert_names: ArrayLike | None = None,
+    eps: float = EPS,
+) -> Steps:
+    """Say for each case whom to ask next, or that it should be answered now.
+
+    The state of a case is a posterior over the classes, pi_k, proportional to eta_k(x) times P(a_j | y = k, x) of
+    every answer heard. Answering now costs min_a sum_k pi_k C[k, a]. Asking expert j costs their fee and what is
+    expected afterwards, where further questions may follow while they pay: exact dynamic programming among the few
+    experts who tell most for their fee (6 with two classes, 5 with three, 4 with more), and one answer of everybody
+    else. The cheapest step is taken.
+
+    Parameters
+    ----------
+    class_proba : (n, K)
+        The model's P(y = k | x).
+    expert_proba : (J,) or (n, J)
+        P(expert j is right | x).
+    answers : (n, J) int, optional
+        Class numbers heard so far, -1 where none.
+    fees : (J,) or (n, J), optional
+        What a question costs, in the unit of the costs. By default 0.01 of the dearest error.
+    prices : (J,) or (n, J), optional
+        Added to the fees, for example where somebody's time is scarce. May be negative.
+    error_cost : float
+        What any error costs; ignored where `cost_matrix` is given.
+    cost_matrix : (K, K), optional
+        What it costs to answer a (column) where the truth is k (row).
+    available : (J,) or (n, J) bool, optional
+        Who can be asked; those who have answered are not asked again.
+    skill : ClassSkill, optional
+        P(m | y, x) by item and class, used in place of expert_proba.
+    discount : (J,), optional
+        Weights in (0, 1] from `vote_discount`, for experts who err together.
+    classes : (K,), optional
+        The labels' own values, in the order of the class numbers.
+    expert_names : J names, optional
+    eps : float
+        Both kinds of probability are clipped to [eps, 1 - eps].
+
+    Returns
+    -------
+    Steps
+
+    Examples
+    --------
+    >>> steps = next_step([[0.5, 0.5], [0.98, 0.02]], [0.9, 0.8], expert_names=["ann", "bob"])
+    >>> steps.ask.tolist(), steps.label.tolist(), steps.expected_cost.round(3).tolist()
+    ([0, -1], [0, 0], [0.11, 0.02])
+    """
+    model = class_probabilities(class_proba)
+    n_experts = np.shape(expert_proba)[-1] if np.shape(expert_proba) else 0
+    if answers is None:
+        answers = np.full((len(model), n_experts), MISSING)
+    answer_idx, model = answers_and_model(answers, model)
+    heard = answer_idx != MISSING
+    law = _law(expert_proba, answer_idx, model, skill=skill, discount=discount, eps=eps)
+    terms = _Terms.of(law, fees, prices, ErrorCosts.of(cost_matrix, n_classes=law.n_classes, error_cost=error_cost))
+    can = availability(available, n_items=len(model), n_experts=answer_idx.shape[1]) & ~heard
+    log_belief = np.log(np.clip(model, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard)
+    ask, now, cost = terms.best(softmax(log_belief), np.arange(len(model)), can, most_questions=answer_idx.shape[1])
+    label_idx, belief = _label(log_belief, model, heard, terms.costs)
+    who, n_classes = names("expert_names", expert_names, count=n_experts), model.shape[1]
+    return Steps(
+        ask,
+        who,
+        named(label_idx, classes, n_classes=n_classes),
+        at(belief, label_idx),
+        now,
+        cost,
+        answer_idx=answer_idx,
+        class_names=tuple(map(str, named(np.arange(n_classes), classes, n_classes=n_classes).tolist())),
+    )
+
+
+def next_gains(
+    class_proba: FloatArray,
+    expert_proba: FloatArray,
+    answer_idx: IntArray,
+    *,
+    fees: ArrayLike | None,
+    costs: ErrorCosts,
+    available: BoolArray,
+    skill: ClassSkill | None = None,
+    discount: ArrayLike | None = None,
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return what each next question saves against answering now, with what may follow it.
+
+    The arguments are those of `next_step`, checked.
+
+    Returns
+    -------
+    gain : (n, J)
+        Fees counted; -inf where an expert cannot be asked or has answered.
+    answer_cost : (n,)
+        Expected cost of answering now.
+    label_idx : (n,)
+        The label then.
+    """
+    heard = answer_idx != MISSING
+    law = _law(expert_proba, answer_idx, class_proba, skill=skill, discount=discount, eps=EPS)
+    terms, can = _Terms.of(law, fees, None, costs), available & ~heard
+    log_belief = np.log(np.clip(class_proba, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard)
+    belief, now = softmax(log_belief), costs.least(softmax(log_belief))
+    gain = np.full(can.shape, -np.inf)
+    rows = np.flatnonzero(can.any(axis=1))
+    if len(rows):
+        total, _ = terms.totals(belief[rows], rows, can[rows], most_questions=can.shape[1])
+        gain[rows] = np.where(can[rows], now[rows, None] - total, -np.inf)
+    return gain, now, _label(log_belief, class_proba, heard, costs)[0]
+
+
+def ask_in_turn(
+    answers: ArrayLike,
+    expert_proba: ArrayLike,
+    class_proba: ArrayLike,
+    *,
+    fees: ArrayLike | None = None,
+    prices: ArrayLike | None = None,
+    error_cost: float = 1.0,
+    cost_matrix: ArrayLike | None = None,
+    available: ArrayLike | None = None,
+    skill: ClassSkill | None = None,
+    discount: ArrayLike | None = None,
+    max_questions: int | None = None,
+    classes: ArrayLike | None = None,
+    eps: float = EPS,
+) -> InTurn:
+    """Ask by `next_step` until every case is answered, on recorded answers.
+
+    Parameters
+    ----------
+    answers : (n, J) int
+        Recorded class numbers, -1 where missing: only experts whose answer is recorded can be asked.
+    expert_proba, class_proba, fees, prices, error_cost, cost_matrix, available, skill, discount, classes, eps
+        As in `next_step`.
+    max_questions : int, optional
+        At most so many questions per case.
+
+    Returns
+    -------
+    InTurn
+        Its label is the Bayes vote of those asked, its confidence the posterior of the label, `n_asked` the number
+        of questions. Of experts worth the same the one who tells most is asked, then the first.
+
+    Examples
+    --------
+    >>> panel = ask_in_turn([[0, 1], [0, 1]], [0.9, 0.8], [[0.5, 0.5], [0.95, 0.05]], fees=[0.02, 0.02])
+    >>> panel.label.tolist(), panel.n_asked.tolist(), panel.confidence.round(3).tolist()
+    ([0, 0], [1, 0], [0.9, 0.95])
+    """
+    answer_idx, model = answers_and_model(answers, class_proba)
+    (n_items, n_experts), n_classes = answer_idx.shape, model.shape[1]
+    law = _law(expert_proba, answer_idx, model, skill=skill, discount=discount, eps=eps)
+    terms = _Terms.of(law, fees, prices, ErrorCosts.of(cost_matrix, n_classes=law.n_classes, error_cost=error_cost))
+    askable = availability(available, n_items=n_items, n_experts=n_experts) & (answer_idx != MISSING)
+    most = n_experts if max_questions is None else min(whole_number("max_questions", max_questions, least=0), n_experts)
+    heard = np.zeros(answer_idx.shape, dtype=np.bool_)
+    log_belief = np.log(np.clip(model, law.eps, 1 - law.eps))
+    open_idx = np.arange(n_items)
+    for asked in range(most):
+        can = askable[open_idx] & ~heard[open_idx]
+        ask, _, _ = terms.best(softmax(log_belief[open_idx]), open_idx, can, most_questions=most - asked)
+        # Where nothing is worth asking now, nothing changes: the case is closed for good.
+        open_idx, expert = open_idx[ask != MODEL], ask[ask != MODEL]
+        if not len(open_idx):
+            break
+        heard[open_idx, expert] = True
+        log_belief[open_idx] += law.evidence_of(open_idx, expert, answer_idx[open_idx, expert])
+    label_idx, belief = _label(log_belief, model, heard, terms.costs)
+    return InTurn(
+        named(label_idx, classes, n_classes=n_classes),
+        at(belief, label_idx),
+        heard,
+        fees=np.where(heard, terms.fees, 0.0).sum(axis=1),
+        expected_cost=at(terms.costs.of_labels(belief), label_idx),
+    )
+
+
+def _law(
+    expert_proba: ArrayLike,
+    answer_idx: IntArray,
+    model: FloatArray,
+    *,
+    skill: ClassSkill | None,
+    discount: ArrayLike | None,
+    eps: float,
+) -> AnswerLaw:
+    (n_items, n_experts), n_classes = answer_idx.shape, model.shape[1]
+    return AnswerLaw.of(
+        expert_proba,
+        n_items=n_items,
+        n_experts=n_experts,
+        n_classes=n_classes,
+        skill=skill,
+        discount=discount,
+        eps=eps,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """What experts answer, what they cost, (n, J), and what errors cost."""
+
+    law: AnswerLaw
+    fees: FloatArray
+    charges: FloatArray
+    """Fees and prices."""
+    costs: ErrorCosts
+
+    @classmethod
+    def of(cls, law: AnswerLaw, fees: ArrayLike | None, prices: ArrayLike | None, costs: ErrorCosts) -> "_Terms":
+        n_items, n_experts = law.expert_proba.shape
+        own = np.full(n_experts, DEFAULT_FEE * costs.largest) if fees is None else fees
+        fee = fee_matrix(own, n_items=n_items, n_experts=n_experts)
+        extra = price_matrix("prices", prices, n_items=n_items, n_experts=n_experts)
+        return cls(law, fee, fee + extra, costs)
+
+    def best(
+        self, belief: FloatArray, item_idx: IntArray, can: BoolArray, *, most_questions: int
+    ) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return whom to ask (-1: nobody), the cost of answering now and the expected cost from here on, (a,) each."""
+        now = self.costs.least(belief)
+        ask, cost = np.full(len(belief), MODEL), now.copy()
+        charge = np.where(can, self.charges[item_idx], np.inf)
+        cheapest = charge.min(axis=1, initial=np.inf)
+        # A question costs its fee at least: where an error is expected to cost less, nobody is asked.
+        unsettled = np.flatnonzero(can.any(axis=1) & ((cheapest < now - _NOTHING) | (cheapest < 0)))
+        if most_questions == 0 or not len(unsettled):
+            return ask, now, cost
+        total, information = self.totals(
+            belief[unsettled], item_idx[unsettled], can[unsettled], most_questions=most_questions
+        )
+        # Who is asked anyway, first or second, costs the same: of these the one who tells most.
+        level = total <= total.min(axis=1, keepdims=True) + _TIE * self.costs.largest
+        rows, chosen = np.arange(len(unsettled)), np.where(level, information, -1.0).argmax(axis=1)
+        pays = total[rows, chosen] < now[unsettled] - _NOTHING
+        ask[unsettled[pays]] = chosen[pays]
+        cost[unsettled[pays]] = total[rows, chosen][pays]
+        return ask, now, cost
+
+    def totals(
+        self, belief: FloatArray, item_idx: IntArray, can: BoolArray, *, most_questions: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what asking each expert costs with all that follows (inf where that cannot be), and what they tell."""
+        charge = np.where(can, self.charges[item_idx], np.inf)
+        after, information = after_one_answer(belief, self.law, item_idx, can, self.costs)
+        total = after + charge
+        if most_questions > 1:
+            self._look_ahead(total, information, belief, item_idx, charge, most_questions=most_questions)
+        return total, information
+
+    def _look_ahead(
+        self,
+        total: FloatArray,
+        information: FloatArray,
+        belief: FloatArray,
+        item_idx: IntArray,
+        charge: FloatArray,
+        *,
+        most_questions: int,
+    ) -> None:
+        """Lower `total` (a, J) of the most informative experts to what asking them costs with what follows."""
+        n_some = n_candidates(belief.shape[1], total.shape[1])
+        worth = self.costs.largest * information - charge
+        some = np.argsort(-worth, axis=1, kind="stable")[:, :n_some]
+        rows = np.arange(len(some))[:, None]
+        fees = charge[rows, some]
+        ahead = costs_to_go(belief, self.law, item_idx, some, fees, self.costs, most_questions=most_questions)
+        total[rows, some] = np.minimum(total[rows, some], ahead)
+
+
+def _label(
+    log_belief: FloatArray, model: FloatArray, heard: BoolArray, costs: ErrorCosts
+) -> tuple[IntArray, FloatArray]:
+    """Return the cheapest label, and the posterior: where nobody is heard the model's own numbers, not clipped ones."""
+    belief = np.where(heard.any(axis=1, keepdims=True), softmax(log_belief), model)
+    if costs.symmetric:
+        return first_best(log_belief, model), belief
+    return first_best(-costs.of_labels(softmax(log_belief)), log_belief, model), belief

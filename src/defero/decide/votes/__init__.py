@@ -1,0 +1,24 @@
+"""What the team says: votes that turn the answers of a panel into one `Answer`."""
+
+from defero.core.class_skill import ClassSkill
+from defero.core.posterior import log_odds_weights
+from defero.decide.votes.bayes import bayes_vote
+from defero.decide.votes.confusion import ConfusionMatrices
+from defero.decide.votes.correlation import vote_discount
+from defero.decide.votes.majority import majority_vote
+from defero.decide.votes.votes import VOTES, Ballot, Vote, answer_of_decider
+from defero.decide.votes.weighted import weighted_vote
+
+__all__ = [
+    "VOTES",
+    "Ballot",
+    "ClassSkill",
+    "ConfusionMatrices",
+    "Vote",
+    "answer_of_decider",
+    "bayes_vote",
+    "log_odds_weights",
+    "majority_vote",
+    "vote_discount",
+    "weighted_vote",
+]

@@ -1,0 +1,240 @@
+"""Promised and realised accuracy by group of items and by the expert who is asked; accuracy by true class."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks.arrays import FloatArray, IntArray, check_length, frozen
+from defero.core.checks.experts import chosen_experts, complete_labels
+from defero.core.checks.options import whole_number
+from defero.core.errors import InputError
+from defero.core.labels import Labels
+from defero.core.results import Decision
+from defero.judge.calibration import Forecasts, check_forecasts
+from defero.judge.intervals import Interval, ratio, share_intervals
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCalibration:
+    """Promised and realised accuracy in G groups of answers; nan where a group has no answer.
+
+    Attributes
+    ----------
+    groups : (G,)
+        Names or numbers, in rising order.
+    count, right : (G,) or (G, J) int
+        How many answers, and how many of them are right.
+    promised, realised : the same shape
+        The mean confidence, and the share that was right.
+    low, high : the same shape
+        Interval of `realised`, each at the level by itself. A promise outside it was not kept.
+    """
+
+    groups: Labels
+    count: IntArray
+    right: IntArray
+    promised: FloatArray
+    realised: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(
+        cls, groups: Labels, count: IntArray, right: IntArray, total: FloatArray, *, level: float, interval: Interval
+    ) -> "GroupCalibration":
+        """Divide; `total` is the sum of the confidences."""
+        low, high = share_intervals(right, count, level=level, interval=interval)
+        floats = (frozen(one) for one in (ratio(total, count), ratio(right, count), low, high))
+        return cls(frozen(groups), frozen(count), frozen(right), *floats)
+
+
+@dataclass(frozen=True, eq=False)
+class SkillByClass:
+    """The accuracy of J experts on the items of each of K true classes; nan where they gave no answer.
+
+    Attributes
+    ----------
+    count : (J, K) int
+        How many answers.
+    accuracy : (J, K)
+        The share that was right.
+    low, high : (J, K)
+        Its Wilson interval, each at the level by itself.
+    """
+
+    count: IntArray
+    accuracy: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def calibration_by_group(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    groups: ArrayLike,
+    *,
+    observed: ArrayLike | None = None,
+    level: float = 0.95,
+) -> GroupCalibration:
+    """Compare what was promised with what came out, group by group.
+
+    A group must be known when the promise is made: a hospital, a language, or the class that the model predicts
+    (`groups=scores.class_idx`). Never the true class; see `skill_by_class`.
+
+    Parameters
+    ----------
+    confidence : (n,) or (n, J)
+        P(right), in [0, 1].
+    correct : the same shape, bool
+        Was it right?
+    groups : (n,)
+        Names or numbers.
+    observed : the same shape as confidence, bool, optional
+        Is there an answer? By default everywhere.
+    level : float
+        Of each interval (Wilson).
+
+    Returns
+    -------
+    GroupCalibration
+        With arrays (G, J); J = 1 for input of shape (n,).
+
+    Examples
+    --------
+    >>> result = calibration_by_group([[0.9], [0.7], [0.6]], [[1], [0], [1]], ["west", "west", "east"])
+    >>> result.groups.tolist(), result.promised.ravel().tolist(), result.realised.ravel().tolist()
+    (['east', 'west'], [0.6, 0.8], [1.0, 0.5])
+    """
+    forecasts = check_forecasts(confidence, correct, observed)
+    try:
+        kinds, group_idx = np.unique(
+            complete_labels("groups", groups, n_items=len(forecasts.confidence)), return_inverse=True
+        )
+    except TypeError as error:
+        raise InputError(
+            "must be all names or all numbers, got both; write them as text first.", argument="groups"
+        ) from error
+    return GroupCalibration.of(kinds, *_sums(forecasts, group_idx, len(kinds)), level=level, interval="wilson")
+
+
+def decision_calibration(
+    expert: ArrayLike | Decision,
+    expert_proba: ArrayLike,
+    correct: ArrayLike,
+    *,
+    level: float = 0.95,
+    interval: Interval = "wilson",
+) -> GroupCalibration:
+    """Compare what was promised of each expert with what came out, on the items that they were asked about.
+
+    The gap is the mean of c_ij - p_ij over the items i with r(x_i) = j. An estimate that is calibrated on all items
+    need not be so on those it selects: an item goes to whoever looks best, and who is overrated looks best.
+
+    Parameters
+    ----------
+    expert : (n,) int, or a Decision
+        -1 where the model answers, else the expert's index.
+    expert_proba : (n, J)
+        P(expert j is right), in [0, 1].
+    correct : (n, J) bool
+        Was expert j right? Only the cells of who was asked are read.
+    level : float
+        Of each interval by itself.
+    interval : "wilson" or "clopper-pearson"
+        Wilson's holds at `level` on average over p, Clopper and Pearson's at least so for each p.
+
+    Returns
+    -------
+    GroupCalibration
+        The groups are the experts, 0 to J - 1.
+
+    Examples
+    --------
+    >>> result = decision_calibration([0, 0, -1, 1], [[0.9, 0.6]] * 4, [[1, 0], [0, 0], [0, 0], [1, 1]])
+    >>> result.count.tolist(), result.promised.tolist(), result.realised.tolist()
+    ([2, 1], [0.9, 0.6], [0.5, 1.0])
+    """
+    chosen, shape = chosen_experts(expert), np.shape(expert_proba)
+    if len(shape) != 2 or shape[0] != len(chosen):
+        raise InputError(
+            f"must have shape ({len(chosen)}, J), one row per item of expert, got {shape}.", argument="expert_proba"
+        )
+    if chosen.size and chosen.max() >= shape[1]:
+        item = int(np.argmax(chosen))
+        raise InputError(
+            f"must be below {shape[1]}, the number of columns of expert_proba, got {chosen[item]} for item {item}.",
+            argument="expert",
+        )
+    asked_mask = chosen[:, None] == np.arange(shape[1])
+    forecasts = check_forecasts(expert_proba, correct, asked_mask, name="expert_proba")
+    items = np.flatnonzero(asked_mask.any(axis=1))
+    whom = chosen[items]
+    return GroupCalibration.of(
+        np.arange(shape[1]),
+        np.bincount(whom, minlength=shape[1]),
+        np.bincount(whom[forecasts.correct[items, whom]], minlength=shape[1]),
+        np.bincount(whom, weights=forecasts.confidence[items, whom], minlength=shape[1]).astype(np.float64),
+        level=level,
+        interval=interval,
+    )
+
+
+def skill_by_class(
+    correct: ArrayLike,
+    label_idx: ArrayLike,
+    n_classes: int,
+    *,
+    observed: ArrayLike | None = None,
+    level: float = 0.95,
+) -> SkillByClass:
+    """Return how often each expert is right on the items of each true class: skill, not calibration.
+
+    Calibrated confidences need not be calibrated given the true class: an expert who is right on every cat and on no
+    dog, asked about an item that is either with equal odds, is right with probability 0.5; that looks too low among
+    the cats and too high among the dogs. So there is no confidence in this table.
+
+    Parameters
+    ----------
+    correct : (n,) or (n, J) bool
+        Was expert j right?
+    label_idx : (n,) class numbers
+        The truth, in 0..K-1.
+    n_classes : int
+        K.
+    observed : the same shape as correct, bool, optional
+        Is there an answer? By default everywhere.
+    level : float
+        Of each interval.
+
+    Examples
+    --------
+    >>> skill = skill_by_class([[1, 0], [1, 1], [0, 1]], [0, 0, 1], n_classes=2)
+    >>> skill.accuracy.tolist()
+    [[1.0, 0.0], [0.5, 1.0]]
+    """
+    n_classes = whole_number("n_classes", n_classes, least=1)
+    forecasts = check_forecasts(np.zeros(np.shape(correct)), correct, observed, name="correct")
+    classes = np.asarray(label_idx)
+    check_length("label_idx", classes, n_items=len(forecasts.correct))
+    if classes.size and (classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= n_classes):
+        raise InputError(
+            f"must be whole numbers in 0..{n_classes - 1}, the numbers of the classes.", argument="label_idx"
+        )
+    count, right, _ = _sums(forecasts, classes.astype(np.int64), n_classes)
+    count, right = count.T.copy(), right.T.copy()
+    low, high = share_intervals(right, count, level=level)
+    return SkillByClass(frozen(count), frozen(ratio(right, count)), frozen(low), frozen(high))
+
+
+def _sums(forecasts: Forecasts, group_idx: IntArray, n_groups: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return for each group and expert how many, how many right, and the sum of confidences, (G, J) each."""
+    count = np.zeros((n_groups, forecasts.n_experts), dtype=np.int64)
+    right, total = np.zeros_like(count), np.zeros(count.shape)
+    for j in range(forecasts.n_experts):
+        confidence, correct = forecasts.column(j)
+        where = group_idx if forecasts.observed is None else group_idx[forecasts.observed[:, j]]
+        count[:, j] = np.bincount(where, minlength=n_groups)
+        right[:, j] = np.bincount(where[correct], minlength=n_groups)
+        total[:, j] = np.bincount(where, weights=confidence, minlength=n_groups)
+    return count, right, total

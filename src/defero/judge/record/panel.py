@@ -1,0 +1,148 @@
+"""What a panel promised, and what it kept on held-out cases."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.errors import InputError
+from defero.core.targets import TARGETS
+from defero.core.trials.trial import Trial
+from defero.judge.intervals import Share, clopper_pearson_interval, number
+from defero.judge.record.promise import FEW, Verdict
+from defero.judge.sets import judge_sets
+
+
+@dataclass(frozen=True)
+class PanelRecord:
+    """The panels of the deferred cases.
+
+    Attributes
+    ----------
+    promise : str
+        In words.
+    target, alpha : str, float
+    asked_for : float
+        The level promised: 1 - alpha kept, or for "missed-share" at most alpha missed.
+    kept : float
+        The level seen, on deferred cases that some recorded expert got right.
+    low, high : float
+        Its 95 % interval, which judges the promise: wider where the panels were calibrated on few cases.
+    cases : int
+        How many such cases there were.
+    deferred : int
+    raw_size, filled_size : float
+        Experts per panel, before and after empty panels got the top expert.
+    raw_size_half, filled_size_half : float
+        Half the width of their 95 % intervals.
+    accuracy : Share
+        The whole team's, with panels voting on what is deferred.
+    kept_promise : "less", "as promised", "too few" or None
+        What became of the promise; None where no case counts. Keeping more is as promised.
+    """
+
+    promise: str
+    target: str
+    alpha: float
+    asked_for: float
+    kept: float
+    low: float
+    high: float
+    cases: int
+    deferred: int
+    raw_size: float
+    filled_size: float
+    raw_size_half: float
+    filled_size_half: float
+    accuracy: Share
+    kept_promise: Verdict | None
+
+    @property
+    def bound(self) -> str:
+        """Whether so much is promised "at least" or "at most"."""
+        return TARGETS.find(self.target).bound
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        sizes = ("raw_size", "filled_size", "raw_size_half", "filled_size_half")
+        numbers = {name: number(getattr(self, name)) for name in ("kept", "low", "high", *sizes)}
+        return {
+            "promise": self.promise,
+            "target": self.target,
+            "alpha": self.alpha,
+            "asked_for": self.asked_for,
+            **numbers,
+            "cases": self.cases,
+            "kept_promise": self.kept_promise,
+            "deferred": self.deferred,
+            "team_with_panels": self.accuracy.to_dict(),
+        }
+
+
+def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelRecord:
+    """Judge the panels of a trial on its deferred cases.
+
+    Parameters
+    ----------
+    trial : Trial
+        With a panel.
+    calibrated_on : int, optional
+        How many cases the promise was calibrated on. It holds on average over such cases, so that few of them make
+        a valid panel miss it here. By default as many as here.
+    """
+    if trial.panel is None:
+        raise InputError("the trial has no panel; call conformalize before judging panels.")
+    panel, deferred = trial.panel, trial.panel.deferred
+    sets, target, alpha = panel.sets, panel.target, panel.alpha
+    right = trial.expert_correct & panel.eligible
+    achieved = judge_sets(sets.raw_mask[deferred], right[deferred], target=target)
+    low, high = _interval(achieved, calibrated_on or len(achieved))
+    asked_for = TARGETS.find(target).level(alpha)
+    raw_size, raw_half = _mean_and_half_width(sets.raw_mask[deferred].sum(axis=1))
+    filled_size, filled_half = _mean_and_half_width(sets.mask[deferred].sum(axis=1))
+    return PanelRecord(
+        promise=panel.promise,
+        target=target,
+        alpha=alpha,
+        asked_for=asked_for,
+        kept=float(achieved.mean()) if achieved.size else math.nan,
+        low=low,
+        high=high,
+        cases=len(achieved),
+        deferred=int(deferred.sum()),
+        raw_size=raw_size,
+        filled_size=filled_size,
+        raw_size_half=raw_half,
+        filled_size_half=filled_half,
+        accuracy=Share(int(np.sum(panel.team_label_idx == trial.label_idx)), len(trial)),
+        kept_promise=_verdict(len(achieved), low > asked_for if TARGETS.find(target).at_most else high < asked_for),
+    )
+
+
+def _interval(achieved: FloatArray, calibrated_on: int) -> tuple[float, float]:
+    """Return the 95 % interval of a mean level that was promised on average over calibration samples of this size.
+
+    Shares in [0, 1] vary at most as much as hits and misses of the same mean: the interval errs on the safe side.
+    """
+    if achieved.size == 0:
+        return math.nan, math.nan
+    # Both samples vary: together they tell as much as so many cases would about a promise that is exact.
+    size = 1 / (1 / len(achieved) + 1 / calibrated_on)
+    return clopper_pearson_interval(size * float(achieved.mean()), size)
+
+
+def _verdict(n_cases: int, broken: bool) -> Verdict | None:
+    """Return what became of a promise of at least, or at most, so much on average."""
+    if n_cases == 0:
+        return None
+    if broken:
+        return "less"
+    return "too few" if n_cases < FEW else "as promised"
+
+
+def _mean_and_half_width(values: IntArray) -> tuple[float, float]:
+    if len(values) < 2:
+        return (float(values[0]) if len(values) else math.nan), math.nan
+    return float(values.mean()), 1.96 * float(values.std(ddof=1)) / math.sqrt(len(values))

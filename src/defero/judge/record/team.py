@@ -1,0 +1,324 @@
+"""A team on held-out cases: everything that a person asks of it, in one value."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from defero.core.trials.trial import Trial
+from defero.judge.accuracy import ClassRecall, class_recalls
+from defero.judge.calibration import expected_calibration_error, mean_of_known
+from defero.judge.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
+from defero.judge.intervals import Share, number
+from defero.judge.paired import Comparison, compare
+from defero.judge.record import cautions as doubts
+from defero.judge.record.costs import CostRecord, cheaper_way, cost_record
+from defero.judge.record.member import ExpertRecord, ModelCalibration, expert_records, model_calibration
+from defero.judge.record.panel import PanelRecord, panel_record
+from defero.judge.record.promise import TeamPromises, team_promises
+from defero.judge.record.recorded import below_chance, labels_from_answers
+from defero.judge.record.ways import WayRecord, better_ways, way_records, ways_dict
+from defero.judge.shared_errors import SharedErrors, shared_errors
+
+
+@dataclass(frozen=True, eq=False)
+class TeamRecord:
+    """The team beside the model alone and each expert.
+
+    On recorded data only an expert whose answer is recorded can be asked.
+
+    Attributes
+    ----------
+    team, model : Share
+        Right, the team and the model alone.
+    gain : Comparison
+        The team (first) against the model (second). Where no case is deferred the two are the same, and the interval
+        has no width.
+    coverage : float
+        The share of the cases that the model decides.
+    recorded : float
+        How many answers a case has on average.
+    experts : tuple of ExpertRecord
+    promises : TeamPromises
+        What was promised of the deciders and what was kept: in total, by the model, by each expert.
+    model_calibration : ModelCalibration
+    pooled_error, mean_error : float
+        ECE of the experts' probabilities: all their answers as one forecaster's, and the mean over the experts.
+    recall : tuple of K ClassRecall
+        The share of each class's cases that were called so, by the team and by the model.
+    above_one : float
+        The share of (case, expert) cells whose estimate exceeds 1 before calibration, the softmax loss's fault.
+    skill : SkillByClass
+        Each expert by true class: counts and accuracies (J, K).
+    by_predicted_class : GroupCalibration
+        The model's promise beside what it kept, by the class it named; its groups are class numbers.
+    shared_errors : SharedErrors
+        Who errs with whom, beyond what the cases explain.
+    cautions : tuple of str
+        What a reader should know before believing the numbers, in sentences.
+    estimates : "probabilities" or "weights"
+        What the team goes by. Weights, a mixture of experts', promise nothing: whatever is said of promises and
+        calibration errors is then nan or None.
+    recalibrated : bool
+        Were the estimates corrected on cases of their own?
+    panel : PanelRecord, optional
+    panel_note : str, optional
+        Why there is none though the team has panels.
+    ways : tuple of WayRecord
+        Every way of asking on these cases, and the plain alternatives.
+    ask : "one", "sequential" or "panel"
+        The way that the team's figures are of. Those of the experts and of the model's share are of one expert.
+    fees_given : bool
+        Whether costs have the user's fees; else a question costs 0.01 of an error.
+    costs : CostRecord, optional
+        What every way costs in money, where fees or costs of errors were given.
+    """
+
+    team: Share
+    model: Share
+    gain: Comparison
+    coverage: float
+    recorded: float
+    experts: tuple[ExpertRecord, ...]
+    promises: TeamPromises
+    model_calibration: ModelCalibration
+    pooled_error: float
+    mean_error: float
+    recall: tuple[ClassRecall, ...]
+    above_one: float
+    skill: SkillByClass
+    by_predicted_class: GroupCalibration
+    shared_errors: SharedErrors
+    estimates: Literal["probabilities", "weights"] = "probabilities"
+    recalibrated: bool = False
+    panel: PanelRecord | None = None
+    panel_note: str | None = None
+    ways: tuple[WayRecord, ...] = ()
+    ask: str = "one"
+    fees_given: bool = False
+    costs: CostRecord | None = None
+    cautions: tuple[str, ...] = ()
+
+    @property
+    def classes(self) -> tuple[object, ...]:
+        """K labels."""
+        return tuple(one.label for one in self.recall)
+
+    @property
+    def class_counts(self) -> tuple[int, ...]:
+        """K whole numbers: how many cases of each class there are."""
+        return tuple(one.team.total for one in self.recall)
+
+    @property
+    def coverage_with_all(self) -> float:
+        """The share that the model would decide if everybody could be asked; nan where there are no panels to tell."""
+        return math.nan if self.panel is None else 1 - self.panel.deferred / self.team.total
+
+    @property
+    def promised(self) -> float:
+        """The mean P(right) of the chosen decider, over all cases; nan for weights."""
+        return self.promises.total.promised
+
+    @property
+    def kept(self) -> float:
+        """How often the chosen decider was right."""
+        return self.promises.total.kept.value
+
+    @property
+    def way(self) -> WayRecord | None:
+        """The way that the team settles a case."""
+        return next((one for one in self.ways if one.name == self.ask), None)
+
+    @property
+    def only_team_right(self) -> int:
+        """How many cases the team gets right where the model alone is wrong."""
+        return self.gain.only_first
+
+    @property
+    def only_model_right(self) -> int:
+        """How many cases the model alone gets right where the team is wrong."""
+        return self.gain.only_second
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "items": self.team.total,
+            "team": self.team.to_dict(),
+            "model": self.model.to_dict(),
+            "team_minus_model": self.gain.to_dict(),
+            "only_team_right": self.only_team_right,
+            "only_model_right": self.only_model_right,
+            "promised": number(self.promised),
+            "kept": number(self.kept),
+            "promise": self.promises.total.to_dict(),
+            "experts_promise": self.promises.all_experts.to_dict(),
+            "coverage": number(self.coverage),
+            "coverage_with_all": number(self.coverage_with_all),
+            "recorded_answers_per_item": number(self.recorded),
+            "model_calibration": self.model_calibration.to_dict(),
+            "experts": [expert.to_dict() for expert in self.experts],
+            "experts_calibration_error": {"pooled": number(self.pooled_error), "mean": number(self.mean_error)},
+            "recall": [one.to_dict() for one in self.recall],
+            "skill_by_class": self._skill_rows(),
+            "model_by_predicted_class": self._predicted_rows(),
+            "shared_errors": self.shared_errors.to_dict(),
+            "estimates": self.estimates,
+            "estimates_above_one": number(self.above_one),
+            "recalibrated": self.recalibrated,
+            "panel": None if self.panel is None else self.panel.to_dict(),
+            "panel_note": self.panel_note,
+            "ask": self.ask,
+            "fees_given": self.fees_given,
+            "ways": ways_dict(self.ways),
+            "questions": None if self.way is None else number(self.way.questions),
+            "cost": None if self.costs is None else self.costs.to_dict(),
+            "cautions": list(self.cautions),
+        }
+
+    def _skill_rows(self) -> list[dict[str, Any]]:
+        skill = self.skill
+        return [
+            {
+                "expert": expert.name,
+                "class": label,
+                "n": int(skill.count[j, k]),
+                "accuracy": number(skill.accuracy[j, k]),
+                "low": number(skill.low[j, k]),
+                "high": number(skill.high[j, k]),
+            }
+            for j, expert in enumerate(self.experts)
+            for k, label in enumerate(self.classes)
+        ]
+
+    def _predicted_rows(self) -> list[dict[str, Any]]:
+        one = self.by_predicted_class
+        return [
+            {
+                "class": self.classes[int(k)],
+                "n": int(one.count[g, 0]),
+                "promised": number(one.promised[g, 0]),
+                "kept": number(one.realised[g, 0]),
+                "low": number(one.low[g, 0]),
+                "high": number(one.high[g, 0]),
+            }
+            for g, k in enumerate(one.groups)
+        ]
+
+
+def team_record(
+    trial: Trial,
+    *,
+    training_answers: Sequence[int] | None = None,
+    panel_cases: int | None = None,
+    rng: np.random.Generator,
+) -> TeamRecord:
+    """Judge a team's decisions on cases whose labels and recorded answers are known.
+
+    Parameters
+    ----------
+    trial : Trial of n cases, J experts
+    training_answers : J whole numbers, optional
+        How many answers of each expert were learned from.
+    panel_cases : int, optional
+        On how many cases the panels were calibrated; see `panel_record`.
+    rng : numpy.random.Generator
+        For the bootstrap intervals.
+    """
+    scores, n_classes = trial.scores, len(trial.classes)
+    team_right, model_right = trial.team_correct, trial.model_correct
+    observed, correct = trial.observed, trial.expert_correct
+    gain = compare(team_right, model_right)
+    promises = team_promises(trial)
+    experts = expert_records(trial, promises, training_answers, rng=rng)
+    weights = scores.link == "weight"
+    record = TeamRecord(
+        team=Share(int(team_right.sum()), len(trial)),
+        model=Share(int(model_right.sum()), len(trial)),
+        # Where no case is deferred the team is the model, on any cases.
+        gain=gain if not trial.settled_by_model.all() else replace(gain, low=gain.difference, high=gain.difference),
+        coverage=float(trial.settled_by_model.mean()) if len(trial) else math.nan,
+        recorded=float(observed.sum() / len(trial)) if len(trial) else math.nan,
+        experts=experts,
+        promises=promises,
+        model_calibration=model_calibration(trial, promises, rng=rng),
+        pooled_error=math.nan if weights else _pooled_error(trial),
+        mean_error=mean_of_known(np.array([expert.calibration_error for expert in experts])),
+        recall=class_recalls(trial),
+        # Calibration hides the softmax estimate's fault from its users, not from the judge.
+        above_one=trial.uncalibrated.above_one(),
+        skill=skill_by_class(correct, trial.label_idx, n_classes, observed=observed),
+        by_predicted_class=_by_predicted_class(trial),
+        shared_errors=_shared_errors(trial),
+        estimates="weights" if weights else "probabilities",
+        recalibrated=trial.uncalibrated is not scores,
+        panel=None if trial.panel is None else panel_record(trial, calibrated_on=panel_cases),
+        panel_note=trial.panel_note,
+        ways=way_records(trial),
+        ask=trial.ask,
+        fees_given=trial.fees_given,
+        costs=cost_record(trial),
+    )
+    return replace(record, cautions=(*_cautions(record, trial, panel_cases), *_about_data(trial)))
+
+
+def _about_data(trial: Trial) -> list[str]:
+    """Return what the recorded answers say about the labels."""
+    rng = np.random.default_rng(0)
+    return [sentence for sentence in (below_chance(trial), labels_from_answers(trial, rng=rng)) if sentence]
+
+
+def _shared_errors(trial: Trial) -> SharedErrors:
+    proba = None if trial.scores.link == "weight" else trial.scores.expert_proba
+    return shared_errors(trial.answer_idx, trial.label_idx, proba, expert_names=trial.expert_names)
+
+
+def _pooled_error(trial: Trial) -> float:
+    proba, correct = trial.scores.expert_proba, trial.expert_correct
+    return expected_calibration_error(proba, correct, observed=trial.observed, average="pooled")
+
+
+def _by_predicted_class(trial: Trial) -> GroupCalibration:
+    scores = trial.scores
+    by_group = calibration_by_group(trial.model_proba, trial.model_correct, trial.model_idx)
+    return replace(by_group, promised=by_group.promised * math.nan) if scores.link == "weight" else by_group
+
+
+def _cautions(record: TeamRecord, trial: Trial, panel_cases: int | None) -> tuple[str, ...]:
+    """Return every caution that a record calls for, the gravest first; one sentence for each kind."""
+    names = tuple(expert.name for expert in record.experts)
+    nothing = doubts.nothing_deferred(record.coverage, n_experts=len(names))
+    sentences = (
+        doubts.few_cases(record.team.total),
+        nothing,
+        None if nothing or not names else doubts.no_better(record.gain),
+        better_ways(record.ways, record.ask) if record.costs is None else cheaper_way(record.costs),
+        # Where errors cost differently, the cheapest labels may be wrong more often than the commonest class.
+        None if trial.cost_matrix is not None else doubts.idle_model(record.recall),
+        doubts.lost_classes(record.recall),
+        None if _one_decides(record) else doubts.broken_total(record.promises.total),
+        doubts.broken_promises(record.experts, record.model_calibration, record.promises.all_experts),
+        None if record.panel is None else doubts.broken_panel(record.panel),
+        doubts.miscalibrated_estimates(record.experts, recalibrated=record.recalibrated),
+        _large_panels(record, panel_cases),
+        record.shared_errors.caution,
+        doubts.thin_evidence(record.experts),
+        doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes),
+        doubts.impossible_estimates(record.above_one, recalibrated=record.recalibrated),
+        doubts.silent_experts(record.experts),
+        doubts.unseen_classes(record.classes, record.class_counts),
+    )
+    return tuple(sentence for sentence in sentences if sentence)
+
+
+def _one_decides(record: TeamRecord) -> bool:
+    """Return whether one member decides every case: then the promise of the team is theirs."""
+    return record.team.total in (record.model_calibration.decided.total, *(one.asked.total for one in record.experts))
+
+
+def _large_panels(record: TeamRecord, panel_cases: int | None) -> str | None:
+    if record.panel is None:
+        return None
+    n_experts = len(record.experts)
+    return doubts.large_panels(record.panel, n_experts=n_experts, recorded=record.recorded, calibrated_on=panel_cases)

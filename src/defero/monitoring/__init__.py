@@ -1,1 +1,0 @@
-"""Watch a team at work: does everybody keep what the model promises of them?"""

@@ -1,0 +1,294 @@
+"""Panel: whom to ask together, what is promised of them, and how their answers are put together."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.calibration.sequences import VerdictMap
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
+from defero.core.checks.experts import stratum_names
+from defero.core.class_skill import ClassSkill
+from defero.core.errors import Argument, InputError, Message
+from defero.core.labels import MISSING, Labels
+from defero.core.results import MODEL, Answer, Decision, ExpertSets
+from defero.core.scores import Scores
+from defero.core.targets import TARGETS
+from defero.core.wording import count_of, join_names
+from defero.decide.panels.predictor import ExpertSetPredictor
+from defero.decide.rules import best_expert
+from defero.decide.terms import Terms
+from defero.decide.votes import VOTES, Ballot, ConfusionMatrices, vote_discount
+
+HANDFUL = 10
+"""Panels of so many experts are asked, whatever the size of the team."""
+MANY = 20
+"""Panels of more are not, however large it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """How panels are chosen and heard.
+
+    Attributes
+    ----------
+    predictor : ExpertSetPredictor
+        Calibrated on deferred items.
+    fees : (J,) fees at that time, or None
+        The promise is for these.
+    available : (J,) who could be asked at that time, or None for everybody
+        The promise is for at least these.
+    discount : (J,)
+        How much each expert's vote counts beside others who err alike.
+    confusion : ConfusionMatrices
+        What each expert answers for each true class, for the vote "confusion".
+    mean_size : float
+        How many experts the panels of the deferred items of calibration hold on average.
+    verdicts : mapping
+        For the ways "sequential", "panel" and "everybody_bayes", from the posterior of their labels to how often
+        these are right.
+    cost_matrix : (K, K) costs of errors at that time, or None where each cost 1
+    """
+
+    predictor: ExpertSetPredictor
+    fees: tuple[float, ...] | None
+    available: tuple[bool, ...] | None
+    discount: FloatArray
+    confusion: ConfusionMatrices
+    mean_size: float = 0.0
+    verdicts: Mapping[str, VerdictMap] = field(default_factory=dict)
+    cost_matrix: FloatArray | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        scores: Scores,
+        deferred: BoolArray,
+        label_idx: IntArray,
+        answer_idx: IntArray,
+        *,
+        alpha: float,
+        target: str,
+        terms: Terms,
+        available: ArrayLike | None,
+        proven: BoolArray,
+        strata: ArrayLike | None,
+    ) -> "Panel":
+        """Calibrate on the deferred ones of n items; votes are discounted on all of them.
+
+        The promise is about the experts who can be on a panel: those who are there and have proven themselves.
+        """
+        if scores.link == "weight":
+            raise InputError("a mixture of experts' weights are no probabilities: it cannot be conformalized.")
+        for name, value in (("fees", terms.fees), ("available", available)):
+            if value is not None and np.shape(value) != (scores.n_experts,):
+                raise InputError("must have one entry per expert (J,) here: the promise is for those.", argument=name)
+        named = None if strata is None else np.array(stratum_names(strata, n_items=len(scores)), dtype=object)
+        present = None if available is None else tuple(bool(one) for one in np.asarray(available))
+        eligible = proven if present is None else proven & np.array(present)
+        correct, observed = answer_idx == label_idx[:, None], (answer_idx != MISSING) & eligible
+        predictor = ExpertSetPredictor(target=target, alpha=alpha).fit(
+            scores.expert_proba[deferred],
+            correct[deferred],
+            observed=observed[deferred],
+            strata=None if named is None else named[deferred],
+        )
+        fees_then = None if terms.fees is None else tuple(terms.fees.tolist())
+        discount = vote_discount(answer_idx, label_idx, scores.expert_proba)
+        confusion = ConfusionMatrices.fit(answer_idx, label_idx, scores.n_classes)
+        raw = predictor.predict(
+            scores.expert_proba[deferred],
+            strata=None if named is None else named[deferred],
+            fill_empty=False,
+            available=eligible,
+        )
+        return cls(
+            predictor,
+            fees_then,
+            present,
+            discount,
+            confusion,
+            float(raw.size.mean()) if len(raw) else 0.0,
+            cost_matrix=terms.costs.matrix if terms.costs_given else None,
+        )
+
+    @property
+    def terms(self) -> Terms:
+        """What questions and errors cost at that time."""
+        return Terms.of(self.fees, n_classes=self.confusion.n_classes, cost_matrix=self.cost_matrix)
+
+    @property
+    def stratified(self) -> bool:
+        """Was the promise made inside strata?"""
+        return None not in self.predictor.n_rows_
+
+    @property
+    def useless(self) -> bool:
+        """Whether panels would hold too many experts to ask: more than 20, or more than 10 and half of the team."""
+        return self.mean_size > max(HANDFUL, min(self.predictor.n_experts_ / 2, MANY))
+
+    def useless_sentence(self) -> Message | None:
+        """Say that these panels are not used, and what would make them smaller; None where they are."""
+        if not self.useless:
+            return None
+        few = (
+            "few answers per case are recorded" if self.predictor.partly_observed_ else "experts are hard to tell apart"
+        )
+        return Message(
+            f"panels that keep the promise would hold {self.mean_size:.0f} of {self.predictor.n_experts_} experts on "
+            f"average, as {few}: no panels are used. A larger ",
+            Argument("alpha"),
+            " makes them smaller; asking one after the other needs no panel.",
+        )
+
+    def promise(self) -> str:
+        """Say what is promised about deferred cases, and on how many of them the panels were calibrated."""
+        target, n_rows = TARGETS.find(self.predictor.target), self.predictor.n_rows_
+        if not target.of_panel:
+            return self.predictor.promise().replace("For new items", "For new deferred items", 1)
+        inside = "" if None in n_rows else f", in each of the strata {join_names(n_rows)}"
+        promised = target.of_panel.format(level=target.level(self.predictor.alpha))
+        calibrated = count_of(sum(n_rows.values()), "such case")
+        return (
+            f"If at least one expert who can be asked is right on a deferred case, {promised}{inside}. "
+            f"Calibrated on {calibrated}."
+        )
+
+    def sets(
+        self,
+        scores: Scores,
+        *,
+        expert_names: tuple[str, ...],
+        proven: BoolArray,
+        fill_empty: bool,
+        fees: ArrayLike | None,
+        available: ArrayLike | None,
+        strata: ArrayLike | None,
+    ) -> ExpertSets:
+        """Return whom to ask for each item; warns where the promise does not hold.
+
+        Fees are in units of the dearest error, as in `decide`.
+        Experts who have not proven themselves are on no panel. With `fill_empty`, an empty set gets the best expert
+        who can be asked, fees counted.
+        """
+        shape = {"n_items": len(scores), "n_experts": scores.n_experts}
+        fee, can = fee_matrix(fees, **shape, expert_names=expert_names), availability(available, **shape)
+        can_then = np.ones(scores.n_experts, np.bool_) if self.available is None else np.array(self.available)
+        why = []
+        fees_then = self.terms.fees_in_errors
+        of_all = fee if fees is not None and np.ndim(fees) == 2 else fee[:1]  # the same for each item: one is compared
+        if not np.allclose(of_all, np.zeros(scores.n_experts) if fees_then is None else fees_then, rtol=1e-12, atol=0):
+            why.append("other fees than in conformalize")
+        if (can_then & ~can).any():
+            why.append("absent experts")
+        if why:
+            warnings.warn(
+                f"the panel's promise does not hold with {' and '.join(why)}; conformalize anew.", stacklevel=4
+            )
+        raw = self.predictor.predict(
+            scores.expert_proba,
+            strata=strata,
+            fill_empty=False,
+            available=can & can_then & proven,
+            expert_names=expert_names,
+        )
+        if not fill_empty:
+            return raw
+        empty = np.flatnonzero(~raw.mask.any(axis=1))
+        value = np.where(can[empty] & proven, scores.expert_value[empty] - fee[empty], -np.inf)
+        best, _ = best_expert(value)
+        some = best != MODEL
+        mask, filled = raw.mask.copy(), np.zeros(len(raw), dtype=np.bool_)
+        mask[empty[some], best[some]] = filled[empty[some]] = True
+        return ExpertSets(mask, expert_names, filled)
+
+    def vote(
+        self,
+        scores: Scores,
+        answer_idx: IntArray,
+        mask: BoolArray,
+        *,
+        classes: Labels,
+        vote: str,
+        skill: ClassSkill | None = None,
+        cost_matrix: FloatArray | None = None,
+    ) -> Answer:
+        """Put the answers of the experts in a mask (n, J) together; the model answers where there are none.
+
+        `vote` is a name in `VOTES`; those that use skill know P(expert is right | x, y) where `skill` is given.
+        """
+        ballot = Ballot(
+            answer_idx,
+            mask,
+            scores.expert_proba,
+            scores.class_proba,
+            classes,
+            discount=self.discount,
+            confusion=self.confusion,
+            skill=skill,
+            cost_matrix=cost_matrix,
+        )
+        return VOTES.find(vote).count(ballot)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what model.json keeps."""
+        fees = None if self.fees is None else list(self.fees)
+        available = None if self.available is None else list(self.available)
+        return {
+            "predictor": self.predictor.settings(),
+            "fees": fees,
+            "cost_matrix": None if self.cost_matrix is None else self.cost_matrix.tolist(),
+            "available": available,
+            "discount": self.discount.tolist(),
+            "confusion": self.confusion.proba.tolist(),
+            "enough": self.confusion.enough.tolist(),
+            "mean_size": self.mean_size,
+            "verdicts": {way: verdict.settings() for way, verdict in self.verdicts.items()},
+        }
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> "Panel":
+        """Return the panel that `settings()` described."""
+        fees = None if settings["fees"] is None else tuple(settings["fees"])
+        available = None if settings["available"] is None else tuple(bool(one) for one in settings["available"])
+        predictor = ExpertSetPredictor.from_settings(settings["predictor"])
+        confusion = ConfusionMatrices(np.array(settings["confusion"]), np.array(settings["enough"], dtype=np.bool_))
+        discount = np.array(settings["discount"], dtype=np.float64)
+        verdicts = {way: VerdictMap.from_settings(one) for way, one in settings["verdicts"].items()}
+        matrix = None if settings["cost_matrix"] is None else np.array(settings["cost_matrix"], dtype=np.float64)
+        size = float(settings["mean_size"])
+        return cls(predictor, fees, available, discount, confusion, size, verdicts, matrix)
+
+
+def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:
+    """Return the panels of the deferred items, (n, J), each with the expert whom the decision names.
+
+    Adding an expert never breaks a promise.
+    """
+    mask = sets.mask & decision.deferred[:, None]
+    rows = np.flatnonzero(decision.deferred)
+    mask[rows, decision.expert[rows]] = True
+    return mask
+
+
+def with_recorded(panels: BoolArray, decision: Decision, heard: BoolArray, among_heard: Decision) -> BoolArray:
+    """Give deferred items of whose panel nobody can be heard to the expert who would decide among those who can.
+
+    Parameters
+    ----------
+    panels : (n, J)
+        Of the deferred items.
+    decision : Decision
+        Of the rule that was calibrated, whoever is recorded. It settles who is deferred, also here.
+    heard : (n, J)
+        Whose answer is recorded.
+    among_heard : Decision
+        Among these experts; the model keeps the items that nobody of them is worth asking about.
+    """
+    silent = np.flatnonzero(decision.deferred & ~(panels & heard).any(axis=1) & among_heard.deferred)
+    mask = panels.copy()
+    mask[silent, among_heard.expert[silent]] = True
+    return mask

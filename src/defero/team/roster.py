@@ -1,0 +1,249 @@
+"""Who is on the team: experts join from a few answers, leave, and change their names; nobody else is touched."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks.arrays import BoolArray, IntArray
+from defero.core.errors import InputError
+from defero.core.labels import MISSING, as_column, encode_answers, encode_labels, is_missing
+from defero.core.wording import did_you_mean, join_names
+from defero.data.fingerprint import held_out, row_fingerprints
+from defero.data.recipes.pictures import PictureFiles
+from defero.data.recipes.recipe import FeatureRecipe
+from defero.scorers.team import TeamScorer
+from defero.team.rows import ANSWERED, Fingerprints, n_reused, of_other_experts, told_apart_by
+
+if TYPE_CHECKING:
+    from defero.team.router import Router
+
+STAGE = "add_expert"
+"""Under this name a router remembers the rows that newcomers' heads have learned from."""
+FEW_OF_FIT = 0.1
+"""A smaller share of rows that `fit` has learned from misleads no newcomer's head by much."""
+
+
+def add_expert(router: "Router", name: str, X: Any, y: ArrayLike | None, answers: Any) -> "Router":
+    """Return a router with one more expert at the end, learned from a few answers; see `Router.add_expert`."""
+    check_name(router, name)
+    router = router.with_own_key()
+    scorer = _team(router, "add_expert")
+    answer_idx = _answer_numbers(answers, router, name)
+    answered = answer_idx != MISSING
+    label_idx = _labels_of_answered(y, router, answered)
+    right = answer_idx[answered] == label_idx[answered]
+    seen = of_other_experts(router.seen)
+    if answered.any():
+        rows = _rows_of(X, answered)
+        features = router.features(rows)
+        joined = scorer.with_expert(features, right, label_idx=label_idx[answered])
+        marks = row_fingerprints(told_apart_by(rows, router.recipe))
+        _tell_of_learned_from(name, router, scorer, marks)
+        seen = moved_here(seen, marks)
+        _tell_of_nobody_wrong(name, right)
+    else:
+        joined = _with_unknown(scorer, router)
+    if router.panel is not None:
+        warnings.warn(_DROPS.format("add_expert"), stacklevel=3)
+    calibrator = router.calibrator
+    if calibrator is not None:
+        # Heads beside a base that scores its own experts are made in another way: what it claims too much, they do not.
+        calibrator = calibrator.with_newcomer("identity" if scorer.n_own else "typical")
+    return replace(
+        router,
+        scorer=joined,
+        expert_names=(*router.expert_names, name),
+        answer_counts=np.append(router.answer_counts, len(right)),
+        calibrator=calibrator,
+        selection=None if router.selection is None else router.selection.with_newcomer(),
+        held_out=None,
+        panel=None,
+        seen=seen,
+        facts=router.facts.with_expert(name),
+    )
+
+
+def remove_expert(router: "Router", name: str) -> "Router":
+    """Return a router without this expert; the others' numbers stay as they are."""
+    place = place_of(router, name)
+    scorer = _team(router, "remove_expert")
+    stay = [j for j in range(len(router.expert_names)) if j != place]
+    if router.panel is not None:
+        warnings.warn(_DROPS.format("remove_expert"), stacklevel=3)
+    return replace(
+        router,
+        scorer=scorer.without_expert(place),
+        expert_names=tuple(router.expert_names[j] for j in stay),
+        answer_counts=router.answer_counts[stay],
+        calibrator=None if router.calibrator is None else router.calibrator.take(stay),
+        selection=None if router.selection is None else router.selection.take(np.array(stay, dtype=np.int64)),
+        held_out=None,
+        panel=None,
+        seen=of_other_experts(router.seen),
+        facts=router.facts.without_expert(name),
+    )
+
+
+def rename_expert(router: "Router", old: str, new: str) -> "Router":
+    """Return a router in which an expert has another name, and nothing else has changed."""
+    place = place_of(router, old, argument="old")
+    if new == old:
+        return router
+    check_name(router, new)
+    changed = (*router.expert_names[:place], new, *router.expert_names[place + 1 :])
+    return replace(router, expert_names=changed, facts=router.facts.renamed(old, new))
+
+
+_DROPS = "{} drops the panel's thresholds; call conformalize again."
+
+
+def place_of(router: "Router", name: str, *, argument: str = "name") -> int:
+    """Return an expert's place among the J."""
+    if name not in router.expert_names:
+        hint = did_you_mean(str(name), router.expert_names)
+        raise InputError(f": no expert {name!r}{hint} There are {join_names(router.expert_names)}.", argument=argument)
+    return router.expert_names.index(name)
+
+
+def check_name(router: "Router", name: object) -> None:
+    """Raise unless an expert of this team may be called so."""
+    if not isinstance(name, str):
+        raise InputError(f"must be a text, got a {type(name).__name__}; the name comes first.", argument="name")
+    if not name.strip():
+        raise InputError(f"must not be blank, got {name!r}.", argument="name")
+    if name == "model":
+        raise InputError("must not be 'model': that word names the model in every decision.", argument="name")
+    if name in router.expert_names:
+        raise InputError(
+            f": there is an expert {name!r} already; choose another name. To give more answers of theirs, start again "
+            "from the team before they joined, with all their answers.",
+            argument="name",
+        )
+
+
+def _team(router: "Router", wanted: str) -> TeamScorer:
+    if isinstance(router.scorer, TeamScorer):
+        return router.scorer
+    if not router.expert_names:
+        raise InputError(
+            f"{wanted}: this model knows no experts who could tell what to expect of somebody new; fit it with the "
+            "answers of at least one."
+        )
+    raise InputError(
+        f"{wanted}: this model ({router.scorer.kind}) was made without the population of its experts, which tells what "
+        "to expect of somebody new; fit DeferralClassifier or TwoStageDeferral with this version of defero. To leave "
+        "somebody out, available={name: False} will do."
+    )
+
+
+def _answer_numbers(answers: Any, router: "Router", name: str) -> IntArray:
+    """Return one expert's answers as class numbers, (m,), -1 where missing."""
+    if answers is None:
+        return np.empty(0, np.int64)
+    column: Any = answers
+    if isinstance(answers, np.ndarray):
+        column = answers.reshape(-1, 1) if answers.ndim == 1 else answers
+    elif not hasattr(answers, "columns") and not hasattr(answers, "tocsr"):
+        column = [[one] for one in answers] if len(answers) else np.empty((0, 1))
+    answer_idx = encode_answers(column, router.classes, name=f"answers of {name}")
+    if answer_idx.shape[1] != 1:
+        raise InputError(f"must be of one expert, (m,), got {answer_idx.shape[1]} columns.", argument="answers")
+    return answer_idx[:, 0]
+
+
+def _labels_of_answered(y: ArrayLike | None, router: "Router", answered: BoolArray) -> IntArray:
+    """Return class numbers (m,): where there is an answer there must be a label, for an answer is right or wrong."""
+    if y is None and not answered.any():
+        return np.full(len(answered), MISSING)
+    if y is None:
+        raise InputError(
+            "must be the true label of each row: without labels nobody can say which answers are right, got None.",
+            argument="y",
+        )
+    labels = as_column(y, name="y").astype(object)
+    if len(labels) != len(answered):
+        raise InputError(
+            f"must have one entry per label: {len(labels)} labels, {len(answered)} answers.", argument="answers"
+        )
+    gap = next((row for row in np.flatnonzero(answered).tolist() if is_missing(labels[row])), None)
+    if gap is not None:
+        raise InputError(
+            f"must have a label in every row with an answer, got none in row {gap}: without it nobody can say "
+            "whether the answer is right; fill it in or leave the row out.",
+            argument="y",
+        )
+    labels[~answered] = router.classes[:1].astype(object)[0]  # they are not looked at
+    return encode_labels(labels, router.classes)
+
+
+def _rows_of(X: Any, answered: BoolArray) -> Any:
+    """Return the rows with an answer."""
+    table = X if hasattr(X, "iloc") or isinstance(X, PictureFiles) else np.asarray(X)
+    if len(table) != len(answered):
+        raise InputError(f"must have one row per label: {len(answered)} labels, {len(table)} rows.", argument="X")
+    if isinstance(table, PictureFiles):
+        return table.take(answered)
+    return table.iloc[np.flatnonzero(answered)] if hasattr(table, "iloc") else table[answered]
+
+
+def _with_unknown(scorer: TeamScorer, router: "Router") -> TeamScorer:
+    """Return the team with somebody of whom nothing but the population is known."""
+    shape = router.item_shape or (router.n_features,)
+    if None not in shape:  # scikit-learn's models score no empty table, and a mixture takes nobody
+        scorer.with_expert(np.zeros((1, *shape)), [True], label_idx=np.zeros(1, dtype=np.int64))
+    return scorer.with_unknown()
+
+
+def _tell_of_nobody_wrong(name: str, right: BoolArray) -> None:
+    """Warn where no answer is wrong: a copy of the labels looks like that."""
+    if len(right) > 1 and right.all():
+        warnings.warn(
+            f"all {len(right)} answers of {name} are right. The model shrinks {name} toward the average expert; wrong "
+            "answers are needed to tell where they are weak. If these are copies of the labels, remove the expert "
+            "again.",
+            stacklevel=4,
+        )
+
+
+def _tell_of_learned_from(name: str, router: "Router", scorer: TeamScorer, rows: Fingerprints) -> None:
+    """Warn where a head that looks at how sure the model is learns from the model's own rows."""
+    looks = scorer.lens.reads_classes or (isinstance(router.recipe, FeatureRecipe) and bool(router.recipe.text))
+    shared = n_reused(rows, router.seen.get("fit", rows[:0]))
+    if looks and shared > FEW_OF_FIT * len(rows):
+        warnings.warn(
+            f"{shared} of the {len(rows)} cases that {name} answered are among those that fit learned from. The model "
+            f"is surer of these than it will be of new ones, so the estimate of {name} may be wrong on new cases; use "
+            "answers to other cases.",
+            stacklevel=4,
+        )
+
+
+def moved_here(seen: Mapping[str, Fingerprints], rows: Fingerprints) -> dict[str, Fingerprints]:
+    """Return what has been seen, these rows being add_expert's from now on, whoever used them before.
+
+    A row stands under one stage alone, so that it counts once: it moves here from an earlier stage. Should that stage
+    be run again, it cannot use the row, from which a newcomer's head has learned. `fit` is never run again, and keeps
+    its rows.
+
+    Parameters
+    ----------
+    seen : mapping
+        As `of_other_experts` gives it.
+    rows : (m,)
+        Fingerprints of the rows' features.
+    """
+    after, mine = dict(seen), [seen.get(STAGE, rows[:0])]
+    rows = rows[held_out(mine[0], rows)]
+    for stage in [name for name in seen if name != STAGE and not name.endswith(ANSWERED)]:
+        theirs = seen[stage]
+        if stage != "fit":
+            stay = held_out(rows, theirs)
+            after[stage] = theirs[stay]
+            mine.append(theirs[~stay])
+        rows = rows[held_out(theirs, rows)]
+    after[STAGE] = np.concatenate([*mine, rows])
+    return after

@@ -1,0 +1,250 @@
+"""Every way of asking on the same held-out cases: one expert, in turn, a panel, and what one can do without a team."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.calibration.sequences import VerdictMap, fit_verdicts
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.labels import MISSING, encode_labels
+from defero.core.posterior import at
+from defero.core.results import MODEL, Answer, Decision, ExpertSets
+from defero.core.scores import Scores
+from defero.core.trials.trial import Way
+from defero.decide.rules import best_expert
+from defero.decide.terms import Terms
+from defero.decide.votes import VOTES, Ballot, answer_of_decider
+from defero.team.costs.assigning import Assigning
+from defero.team.costs.under_terms import cost_of_labels, decide_under, model_labels
+from defero.team.panel import with_decider, with_recorded
+from defero.team.voting import vote_with_skill
+
+SEVERAL = ("sequential", "panel", "everybody_bayes")
+"""Ways whose labels rest on the answers of several experts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Held-out cases as the ways need them.
+
+    Attributes
+    ----------
+    features : (n, d)
+    scores : Scores
+    label_idx : (n,)
+        True classes.
+    answer_idx : (n, J)
+        Recorded answers, -1 where missing.
+    available : (J,) bool, optional
+        Who is there; by default everybody.
+    terms : Terms
+        What questions and errors cost.
+    """
+
+    features: Any
+    scores: Scores
+    label_idx: IntArray
+    answer_idx: IntArray
+    available: BoolArray | None
+    terms: Terms
+
+    @classmethod
+    def of(
+        cls, features: Any, scores: Scores, label_idx: IntArray, answer_idx: IntArray, *, terms: Terms, available: Any
+    ) -> "Held":
+        """Return the cases with absences as arrays."""
+        can_ask = None if available is None else np.asarray(available, dtype=np.bool_)
+        return cls(features, scores, label_idx, answer_idx, can_ask, terms)
+
+    @property
+    def present(self) -> BoolArray:
+        """(n, J): who can be asked: recorded, and there."""
+        recorded = self.answer_idx != MISSING
+        return recorded if self.available is None else recorded & self.available
+
+    @property
+    def fee(self) -> FloatArray:
+        """(n, J): what a question costs."""
+        n_items, n_experts = self.answer_idx.shape
+        return self.terms.charged(n_items=n_items, n_experts=n_experts)
+
+    @property
+    def cost_matrix(self) -> FloatArray | None:
+        """What errors cost, where they cost differently."""
+        return None if self.terms.costs.symmetric else self.terms.costs.matrix
+
+
+def ways_of(router: Assigning, held: Held, decision: Decision, panel: Answer | None) -> tuple[Way, ...]:
+    """Settle held-out cases in every way; on recorded answers only experts who answered a case can be asked.
+
+    Parameters
+    ----------
+    router : Assigning
+    held : Held
+    decision : Decision
+        Of one expert, among those present.
+    panel : Answer, optional
+        What the panels say, where there are panels.
+
+    Returns
+    -------
+    tuple of Way
+        Ways that this team does not have are left out: in turn and Bayes where it goes by weights, which are no
+        probabilities, panels where there are none, and everything but the model without experts.
+    """
+    scores, promises = held.scores, held.scores.link != "weight"
+    model_idx = model_labels(scores, held.terms)
+    answer_of = {"one": answer_of_one(router, held, decision, model_idx)}
+    if scores.n_experts:
+        majority = VOTES.find("majority").count(_ballot(router, held))
+        answer_of["everybody_majority"] = majority
+        answer_of["best_expert"] = _best_expert(router, held)
+        if promises:
+            can_ask = held.present & router.proven
+            answer_of["sequential"] = router.ask_in_turn(
+                held.features, scores, held.answer_idx, can_ask=can_ask, fees=held.terms.fees, costs=held.terms.costs
+            )
+            answer_of["everybody_bayes"] = _everybody_by_bayes(router, held)
+        if panel is not None:
+            answer_of["panel"] = panel
+    ways = [settled_way(router, held, name, answer) for name, answer in answer_of.items()]
+    zero = np.zeros(len(scores))
+    right = (model_idx == held.label_idx).astype(np.float64)
+    promised = _promised_of_model(scores, model_idx) if promises else None
+    errors = cost_of_labels(model_idx, held.label_idx, held.terms)
+    ways.append(Way("model", right, zero, zero, promised, model_idx, errors))
+    return (*ways, *([_random_expert(held)] if scores.n_experts else []))
+
+
+def panel_vote(router: Assigning, held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
+    """Return who is deferred, the panels, and what they vote.
+
+    Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
+    """
+    features, scores = held.features, held.scores
+    decision = decide_under(router, features, scores, held.terms, available=held.available)
+    among_recorded = decide_under(router, features, scores, held.terms, available=held.present)
+    with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
+        warnings.filterwarnings("ignore", "the panel's promise does not hold")
+        sets = router.sets_of(scores, fees=held.terms.fees_in_errors, available=held.available, strata=strata)
+    mask = with_recorded(with_decider(sets, decision), decision, held.present, among_recorded)
+    vote = router.vote_of_panel(features, scores, held.answer_idx, mask, vote="bayes", cost_matrix=held.cost_matrix)
+    return decision, sets, vote
+
+
+def fit_ways(router: Assigning, held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
+    """Return for every way that hears several experts how often its labels are right, on held-out cases.
+
+    `router` has a panel, but no such maps yet. Thresholds and discounts of the panel were fitted on the same cases.
+    """
+    panel = panel_vote(router, held, strata=strata)[2]
+    decision = decide_under(router, held.features, held.scores, held.terms, available=held.present)
+    ways = {way.name: way for way in ways_of(router, held, decision, panel)}
+    gain = ways["model"].cost - ways["sequential"].cost if "sequential" in ways else None
+    verdicts = {
+        name: fit_verdicts(way.promised, way.right, way.questions, gain if name == "sequential" else None)
+        for name, way in ways.items()
+        if name in SEVERAL and way.promised is not None and len(held.label_idx)
+    }
+    model, sequential = ways["model"], verdicts.get("sequential")
+    if sequential is not None and not sequential.asks and model.promised is not None:
+        # Nobody will be asked: how often the model is right on all cases counts, not only where it would answer alone.
+        of_model = fit_verdicts(model.promised, model.right, model.questions)
+        verdicts["sequential"] = replace(of_model, asks=False)
+    return verdicts
+
+
+def settled_way(router: Assigning, held: Held, name: str, answer: Answer) -> Way:
+    """Return what a way of asking cost and kept, by its answers."""
+    promises = held.scores.link != "weight"
+    label_idx = encode_labels(answer.label, router.classes)
+    return Way(
+        name,
+        right=(label_idx == held.label_idx).astype(np.float64),
+        questions=answer.heard.sum(axis=1),
+        fees=np.where(answer.heard, held.fee, 0.0).sum(axis=1),
+        promised=answer.confidence if promises and name != "everybody_majority" else None,
+        label_idx=label_idx,
+        errors=cost_of_labels(label_idx, held.label_idx, held.terms),
+    )
+
+
+def answer_of_one(router: Assigning, held: Held, decision: Decision, model_idx: IntArray) -> Answer:
+    """Return what whoever decides says; the model says its cheapest label."""
+    answer = answer_of_decider(held.scores, decision, held.answer_idx, classes=router.classes)
+    return replace(answer, label=np.where(decision.deferred, answer.label, router.classes[model_idx]))
+
+
+def _promised_of_model(scores: Scores, model_idx: IntArray) -> FloatArray:
+    """Return P(the model's label is right), (n,)."""
+    return np.where(model_idx == scores.class_idx, scores.model_proba, at(scores.class_proba, model_idx))
+
+
+def _ballot(router: Assigning, held: Held) -> Ballot:
+    """Return the ballot of everybody who is present."""
+    scores = held.scores
+    return Ballot(held.answer_idx, held.present, scores.expert_proba, scores.class_proba, router.classes)
+
+
+def _everybody_by_bayes(router: Assigning, held: Held) -> Answer:
+    discount = None if router.panel is None else router.panel.discount
+    answer = vote_with_skill(
+        router.scorer,
+        router.calibrator,
+        held.features,
+        held.scores,
+        lambda rows, part, skill: VOTES.find("bayes").count(
+            Ballot(
+                held.answer_idx[rows],
+                held.present[rows],
+                part.expert_proba,
+                part.class_proba,
+                router.classes,
+                discount=discount,
+                skill=skill,
+                cost_matrix=held.cost_matrix,
+            )
+        ),
+    )
+    return router.as_kept("everybody_bayes", answer)
+
+
+def _best_expert(router: Assigning, held: Held) -> Answer:
+    """Let the expert with the highest mean P(right) answer; where they have not, the next best who has, or the model.
+
+    The order is that of the predicted probabilities: the labels of these cases are not looked at.
+    """
+    scores = held.scores
+    order = np.where(router.proven, scores.expert_proba.mean(axis=0) if len(scores) else 0.0, -1.0)
+    best, _ = best_expert(np.where(held.present & router.proven, order, -np.inf))
+    rows = np.flatnonzero(best != MODEL)
+    label_idx, promised = scores.class_idx.copy(), scores.model_proba.copy()
+    label_idx[rows] = held.answer_idx[rows, best[rows]]
+    promised[rows] = scores.expert_proba[rows, best[rows]]
+    heard_mask = np.zeros(held.present.shape, dtype=np.bool_)
+    heard_mask[rows, best[rows]] = True
+    return Answer(router.classes[label_idx], promised, heard_mask)
+
+
+def _random_expert(held: Held) -> Way:
+    """Return what is expected of an expert drawn at random among those present; the model where there is nobody."""
+    count = held.present.sum(axis=1)
+    some = count > 0
+    share = np.where(held.present, 1 / np.maximum(count, 1)[:, None], 0.0)
+    expert_right = (share * (held.answer_idx == held.label_idx[:, None])).sum(axis=1)
+    promised = (share * held.scores.expert_proba).sum(axis=1)
+    model_idx = model_labels(held.scores, held.terms)
+    of_answers = held.terms.costs.matrix[held.label_idx[:, None], held.answer_idx]  # those not present weigh nothing
+    of_model = cost_of_labels(model_idx, held.label_idx, held.terms)
+    promised = np.where(some, promised, _promised_of_model(held.scores, model_idx))
+    return Way(
+        "random_expert",
+        right=np.where(some, expert_right, model_idx == held.label_idx),
+        questions=some.astype(np.float64),
+        fees=(share * held.fee).sum(axis=1),
+        errors=np.where(some, (share * of_answers).sum(axis=1), of_model),
+        promised=None if held.scores.link == "weight" else promised,
+    )

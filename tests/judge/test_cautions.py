@@ -1,0 +1,329 @@
+"""Cautions: said where they are due, silent where nothing is wrong, and few even with fifty experts."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2, chi2_contingency
+
+from defero.judge.accuracy import ClassRecall
+from defero.judge.intervals import Share
+from defero.judge.paired import Comparison, compare
+from defero.judge.record.cautions import (
+    _chance_of_at_least,
+    broken_panel,
+    broken_promises,
+    broken_total,
+    chance_of_choice,
+    chosen_cases,
+    few_cases,
+    idle_model,
+    impossible_estimates,
+    large_panels,
+    lost_classes,
+    miscalibrated_estimates,
+    no_better,
+    nothing_deferred,
+    silent_experts,
+    thin_evidence,
+    unseen_classes,
+)
+from defero.judge.record.member import ExpertRecord, ModelCalibration
+from defero.judge.record.panel import PanelRecord
+from defero.judge.record.promise import PromiseRecord
+
+GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)
+
+
+def expert(name, *, asked=(0, 0), promised=math.nan, alone=(80, 100), answers=None, n_members=2):
+    promise = PromiseRecord(promised, Share(*asked), n_members)
+    return ExpertRecord(name, Share(*alone), promise, 0.1, 0.1, 0.0, 0.2, GAIN, answers)
+
+
+def model(promised=math.nan, right=0, total=0):
+    return ModelCalibration(0.1, 0.1, 0.0, 0.2, PromiseRecord(promised, Share(right, total), 2))
+
+
+def together(experts):
+    """Return the promise of all experts as one."""
+    asked = Share(sum(one.asked.right for one in experts), sum(one.asked.total for one in experts))
+    promised = sum(one.promised * one.asked.total for one in experts) / max(asked.total, 1)
+    return PromiseRecord(promised, asked, len(experts) + 1)
+
+
+def panel(kept, low, high, word, *, target="any-correct", asked_for=0.9):
+    return PanelRecord("", target, 0.1, asked_for, kept, low, high, 100, 100, 2, 2, 0.1, 0.1, Share(9, 10), word)
+
+
+def test_few_cases():
+    assert few_cases(0) == "There is no case to judge by."
+    assert few_cases(1) == "One case is too few to judge by: look at the intervals."
+    assert few_cases(49) == "49 cases are too few to judge by: look at the intervals."
+    assert few_cases(50) is None
+
+
+def test_a_model_that_always_says_the_same():
+    def found(*classes):
+        return [ClassRecall(label, Share(0, n), Share(right, n), 1.0, 1.0) for label, right, n in classes]
+
+    sentence = idle_model(found(("a", 0, 24), ("b", 31, 31)))
+    assert all(fact in sentence for fact in ("accuracy is 56.4 %", "always predicting b (56.4 %)"))
+    assert idle_model(found(("a", 1, 24), ("b", 31, 31))) is None
+    assert idle_model(found(("a", 0, 24), ("b", 25, 25))) is None  # 49 cases are too few
+    assert idle_model(found(("a", 0, 0), ("b", 60, 60))) is None  # of one class alone nothing can be said
+    assert idle_model([]) is None
+
+
+def test_nobody_was_asked():
+    assert nothing_deferred(1.0, n_experts=2) == "No case was deferred: the team is the model alone here."
+    assert nothing_deferred(0.99, n_experts=2) is None
+    assert nothing_deferred(1.0, n_experts=0) is None
+
+
+def test_the_team_is_no_better():
+    def gain(first, second, *, n=100):
+        right = np.arange(n) < first, (np.arange(n) >= first) & (np.arange(n) < first + second)
+        return compare(*right)
+
+    assert no_better(gain(6, 5)) == (
+        "The team is not better than the model beyond doubt: +1.0 points (-6.4 to +8.5), McNemar's p = 1."
+    )
+    assert no_better(gain(0, 6)).startswith("The team is worse than the model: -6.0 points (-12.")
+    assert no_better(gain(0, 0)) == ("The team and the model are right on the same cases: no gain and no loss.")
+    assert no_better(gain(6, 0)) is None
+    assert no_better(gain(0, 0, n=0)) is None
+
+
+def test_few_cases_apart_are_no_proof_whatever_the_interval_says():
+    """Five cases won and none lost are p = 0.0625, though the interval leaves zero out."""
+    won = compare([1] * 5 + [0] * 95, [0] * 100)
+    assert won.low > 0
+    assert "not better than the model beyond doubt" in no_better(won)
+    assert no_better(compare([1], [0])) == (
+        "The team is not better than the model beyond doubt: +100.0 points (-60.4 to +100.0), McNemar's p = 1."
+    )
+
+
+def test_a_class_that_is_lost():
+    def found(label, team, model, adjusted):
+        return ClassRecall(label, Share(team, 40), Share(model, 40), 0.001, adjusted)
+
+    kept = [found("a", 10, 30, 0.06), found("b", 30, 10, 0.001)]
+    assert lost_classes(kept) is None
+    assert lost_classes([*kept, found("c", 20, 30, 0.04)]) == (
+        "The team finds class c (50.0 % of 40 beside 75.0 %) less often than the model alone."
+    )
+    several = lost_classes([found(k, 10 + k, 40, 0.01) for k in range(5)])
+    assert several.startswith("The team finds classes 0 (25.0 % of 40 beside 100.0 %), 1 (")
+    assert several.endswith(") and 3 more less often than the model alone.")
+
+
+def test_a_panel_that_breaks_its_promise():
+    assert broken_panel(panel(0.8, 0.75, 0.85, "less")) == (
+        "Panels hold a right expert less often than promised: at least 90.0 % promised, 80.0 % (75.0 to 85.0) here; "
+        "are these cases like those of conformalize?"
+    )
+    assert "hold every right expert less often" in broken_panel(panel(0.8, 0.7, 0.9, "less", target="all-correct"))
+    missed = broken_panel(panel(0.3, 0.2, 0.4, "less", target="missed-share", asked_for=0.1))
+    assert missed.startswith("Panels miss more of the right experts than promised: at most 10.0 % promised, 30.0 % ")
+    assert broken_panel(panel(0.8, 0.7, 0.9, "as promised")) is None
+
+
+def test_a_broken_promise():
+    experts = [expert("dr_a", asked=(90, 100), promised=0.9), expert("dr_c", asked=(116, 150), promised=0.9)]
+    assert broken_promises(experts, model(0.8, 80, 100), together(experts)) == (
+        "dr_c promises more than they keep on what they get: 0.90 promised, 0.69 to 0.85 kept."
+    )
+    assert broken_promises(experts[:1], model(0.9, 60, 100), together(experts[:1])) == (
+        "The model promises more than it keeps on what it decides: 0.90 promised, 0.48 to 0.71 kept."
+    )
+    assert broken_promises(experts[:1], model(), together(experts[:1])) is None
+
+
+def test_modesty_is_let_pass_and_a_gap_of_one_point_is_not():
+    modest = [expert("dr_a", asked=(990, 1_000), promised=0.5)]
+    assert broken_promises(modest, model(), together(modest)) is None
+    gap = [expert("dr_a", asked=(8_900, 10_000), promised=0.9)]
+    assert "dr_a promises more" in broken_promises(gap, model(), together(gap))
+
+
+def test_the_total_is_judged_by_its_interval():
+    low, high = PromiseRecord(0.9, Share(880, 1000)).interval
+    assert broken_total(PromiseRecord(high - 1e-9, Share(880, 1000))) is None
+    sentence = broken_total(PromiseRecord(0.95, Share(880, 1000)))
+    assert f"0.950, and 0.880 ({low:.3f} to {high:.3f})" in sentence
+    assert "all 1000 cases" in sentence
+
+
+def test_many_who_got_few_cases_each_are_judged_together():
+    """Nobody alone got enough: five cases each, 0.95 promised, four kept."""
+    experts = [expert(f"worker_{j}", asked=(4, 5), promised=0.95) for j in range(40)]
+    assert broken_promises(experts, model(), together(experts)) == (
+        "Together the experts promise more than they keep on the 200 cases that they get: "
+        "0.95 promised, 0.70 to 0.88 kept."
+    )
+    assert broken_promises(experts[:2], model(), together(experts[:2])) is None
+
+
+def test_many_are_counted_the_worst_named():
+    experts = [expert(f"e{j}", asked=(60 - j, 100), promised=0.95, n_members=50) for j in range(50)]
+    sentence = broken_promises(experts, model(), together(experts))
+    assert sentence.startswith("e49 (0.95 promised, ")
+    assert sentence.endswith(" kept) and 48 more promise more than they keep on what they get.")
+    assert len(sentence) < 200
+
+
+@pytest.mark.parametrize("promised", [0.8, 0.95, 0.97, 0.99])
+@pytest.mark.parametrize("n", [1, 3, 10, 30, 100])
+def test_honest_experts_are_seldom_blamed(n, promised):
+    """Fifty honest experts: at most one study in twenty says a word against any of them, exactly."""
+    words = [PromiseRecord(promised, Share(right, n), 50).verdict for right in range(n + 1)]
+    blamed = sum(binom.pmf(right, n, promised) for right, word in enumerate(words) if word == "less")
+    assert 1 - (1 - blamed) ** 50 <= 0.05
+    praised = sum(binom.pmf(right, n, promised) for right, word in enumerate(words) if word == "more")
+    assert 1 - (1 - praised) ** 50 <= 0.05
+
+
+def test_liars_are_found():
+    assert PromiseRecord(0.95, Share(60, 100), 50).verdict == "less"
+    assert PromiseRecord(0.5, Share(95, 100), 50).verdict == "more"
+    assert PromiseRecord(0.95, Share(10, 30), 50).verdict == "less"
+    assert PromiseRecord(0.95, Share(0, 10), 50).verdict == "less"
+
+
+@pytest.mark.parametrize(
+    ("answers", "sentence"),
+    [
+        ({"dr_a": 200, "dr_b": 14}, "dr_b answered only 14 training cases."),
+        ({"dr_a": 200, "dr_b": 1}, "dr_b answered only 1 training case."),
+        ({"dr_a": 200, "dr_b": 0}, "dr_b answered no training case."),
+        ({"dr_a": 20, "dr_b": 3}, "dr_b and dr_a answered fewer than 30 training cases (the fewest: 3)."),
+        ({"dr_a": 30, "dr_b": None}, None),
+        (
+            {f"e{j}": j for j in range(50)},
+            "e0, e1 and 28 more answered fewer than 30 training cases (the fewest: 0).",
+        ),
+    ],
+)
+def test_thin_evidence(answers, sentence):
+    assert thin_evidence([expert(name, answers=count) for name, count in answers.items()]) == sentence
+
+
+def test_chosen_cases_are_told_with_the_class():
+    answered = np.array([[10, 10, 80], [33, 33, 34]])
+    assert chosen_cases(["dr_a", "dr_b"], answered, [100, 100, 100], [0, 1, 2]) == (
+        "Recorded answers were not random: dr_a saw mostly class 2 (80 % of theirs, 33 % of all); "
+        "their accuracy is about those cases."
+    )
+    many = chosen_cases([f"e{j}" for j in range(50)], np.tile(answered[0], (50, 1)), [100, 100, 100], [0, 1, 2])
+    assert " and 48 more; their accuracies are about those cases." in many
+    assert len(many) < 250
+
+
+def test_a_class_that_is_seen_more_often_than_others_but_not_mostly():
+    answered = np.array([[25, 25, 10, 40]])
+    assert "dr_a saw many of class d (40 % of theirs, 25 % of all)" in chosen_cases(
+        ["dr_a"], answered, [100] * 4, ["a", "b", "c", "d"]
+    )
+
+
+def test_chosen_cases_let_pass():
+    classes = ["a", "b"]
+    assert chosen_cases(["dr_a"], np.array([[252_000, 250_000]]), [500_000, 500_000], classes) is None, "a trifle"
+    assert chosen_cases(["dr_a"], np.array([[3, 0]]), [50, 50], classes) is None, "chance"
+    assert chosen_cases(["dr_a"], np.array([[50, 50]]), [50, 50], classes) is None, "saw everything"
+    assert chosen_cases(["dr_a"], np.array([[0, 0]]), [50, 50], classes) is None, "saw nothing"
+    assert chosen_cases(["dr_a"], np.array([[9, 0]]), [50, 0], classes) is None, "one class alone"
+    assert chosen_cases([], np.zeros((0, 2), int), [50, 50], classes) is None
+    assert chosen_cases(["dr_a"], np.array([[0, 0]]), [0, 0], classes) is None
+
+
+@pytest.mark.parametrize(("n", "share", "n_classes"), [(60, 0.5, 3), (400, 0.1, 2), (400, 0.9, 10), (200, 0.25, 40)])
+def test_a_random_choice_is_seldom_taken_for_another(n, share, n_classes):
+    """Ten experts who saw a random part: at most one study in twenty warns."""
+    rng, warned = np.random.default_rng(8), 0
+    for _ in range(300):
+        labels = rng.integers(0, n_classes, n)
+        counts = np.bincount(labels, minlength=n_classes)
+        seen = rng.random((10, n)) < share
+        answered = np.array([np.bincount(labels[row], minlength=n_classes) for row in seen])
+        warned += chosen_cases([f"e{j}" for j in range(10)], answered, counts, range(n_classes)) is not None
+    assert warned / 300 <= 0.07
+
+
+@pytest.mark.parametrize("answered", [[30, 20, 25], [60, 80, 70], [8, 30, 12]])
+def test_the_test_is_scipys_of_answered_against_not(answered):
+    answered, counts = np.array(answered), np.array([100, 120, 90])
+    whole = chi2_contingency([answered, counts - answered], correction=False)
+    expected = chi2.sf(whole.statistic * 309 / 310, 2)
+    assert chance_of_choice(answered, counts.astype(float)) == pytest.approx(expected)
+
+
+def test_the_rest():
+    assert impossible_estimates(0.05, recalibrated=True) == (
+        "5.0 % of the experts' estimates exceeded 1 before recalibration, a fault of the softmax loss."
+    )
+    assert impossible_estimates(1e-5, recalibrated=False) == (
+        "less than 0.1 % of the experts' estimates exceed 1, a fault of the softmax loss: call calibrate."
+    )
+    assert impossible_estimates(0.0, recalibrated=False) is None
+    assert impossible_estimates(math.nan, recalibrated=False) is None
+    silent = [expert(name, alone=(0, 0)) for name in ("a", "b", "c")]
+    assert silent_experts(silent[:1]) == "a has no recorded answer here and cannot be judged."
+    assert silent_experts(silent) == "a, b and 1 more have no recorded answer here and cannot be judged."
+    assert silent_experts([expert("a")]) is None
+    assert (
+        unseen_classes(["x", "y"], [3, 0]) == "No case here has the class y: the figures say nothing about such cases."
+    )
+    assert unseen_classes(range(9), [1] + [0] * 8).startswith("No case here has the classes 1, 2 and 6 more")
+    assert unseen_classes(["x"], [3]) is None
+    assert unseen_classes(["x"], [0]) is None
+
+
+def test_panels_that_hold_most_of_the_team_are_told():
+    size = replace(panel(0.9, 0.8, 1.0, "as promised"), filled_size=18.04)
+    begin = "Panels are of little use here: they hold 18.0 of 30 experts on average"
+    few_answers = ", because too few answers per case are recorded."
+    assert large_panels(size, n_experts=30, recorded=4.0, calibrated_on=16) == begin + few_answers
+    assert large_panels(replace(size, filled_size=15.0), n_experts=30, recorded=4.0) is None
+    assert large_panels(replace(size, filled_size=2.5), n_experts=3, recorded=1.0) is None
+    assert large_panels(replace(size, filled_size=math.nan), n_experts=30, recorded=4.0) is None
+
+
+def test_the_reason_of_large_panels_is_one_that_holds():
+    size = replace(panel(0.9, 0.8, 1.0, "as promised"), filled_size=18.04)
+    few_cases_there = large_panels(size, n_experts=30, recorded=30.0, calibrated_on=16)
+    assert few_cases_there.endswith(", because conformalize had only 16 deferred cases.")
+    assert "had only 1 deferred case." in large_panels(size, n_experts=30, recorded=30.0, calibrated_on=1)
+    for enough in (None, 100):
+        neither = large_panels(size, n_experts=30, recorded=30.0, calibrated_on=enough)
+        assert neither.endswith("on average. A larger alpha makes them smaller.")
+
+
+def off(name, error, low):
+    return replace(expert(name), smooth_error=error, smooth_low=low)
+
+
+def test_chances_that_are_off_are_counted():
+    honest, bad = [off(f"h{j}", 0.03, 0.0) for j in range(7)], [off(f"b{j}", 0.061 + j / 100, 0.04) for j in range(3)]
+    sentence = miscalibrated_estimates([*honest, *bad], recalibrated=True)
+    assert all(fact in sentence for fact in ("3 of 10 experts", "6.1 to 8.1 points", "recalibration has not"))
+    alone = miscalibrated_estimates([bad[0]], recalibrated=False)
+    assert all(fact in alone for fact in ("of b0", "6.1 points", "call calibrate"))
+    assert "of all 3 experts" in miscalibrated_estimates(bad, recalibrated=True)
+
+
+def test_chances_that_are_off_by_little_or_by_chance_are_not():
+    honest = [off(f"h{j}", 0.03, 0.0) for j in range(19)]
+    assert miscalibrated_estimates(honest, recalibrated=True) is None
+    assert miscalibrated_estimates([*honest, off("b", 0.06, 0.01)], recalibrated=True) is None  # 1 in 20 is 5 %
+    assert miscalibrated_estimates([off("b", 0.015, 0.01)], recalibrated=True) is None
+    assert miscalibrated_estimates([off("b", math.nan, math.nan)], recalibrated=True) is None
+    assert miscalibrated_estimates([], recalibrated=True) is None
+
+
+def test_false_alarms_are_counted_as_scipy_does():
+    for count, total in ((1, 1), (2, 10), (9, 100), (3_000, 5_000)):
+        ours, theirs = _chance_of_at_least(count, total), float(binom.sf(count - 1, total, 0.05))
+        assert ours == pytest.approx(theirs, abs=1e-9)

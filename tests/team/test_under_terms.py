@@ -1,0 +1,98 @@
+"""Deciding under fees and costs of errors: against the sums written out, and against the rule of accuracy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from defero import Router
+from defero.decide.terms import Terms
+from defero.decide.votes import bayes_vote
+from defero.judge.record.costs import mean_cost
+from defero.team import try_out
+from defero.team.costs.under_terms import decide_under, model_labels
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def problem(seed, *, n=12, n_classes=3, n_experts=2):
+    rng = np.random.default_rng(seed)
+    proba = rng.dirichlet(np.ones(n_classes), n)
+    right = rng.uniform(0.3, 0.95, (n, n_experts))
+    matrix = rng.integers(1, 20, (n_classes, n_classes)) * (1.0 - np.eye(n_classes))
+    fees = rng.uniform(0, 3, (n, n_experts))
+    return Router.from_probabilities(proba, right), proba, right, matrix, fees
+
+
+@given(seeds)
+def test_the_cheapest_is_chosen(seed):
+    router, proba, right, matrix, fees = problem(seed)
+    terms = Terms.of(fees, n_classes=3, cost_matrix=matrix)
+    decision = decide_under(router, router.features(None), router.scores(), terms)
+    for i, eta in enumerate(proba):
+        by_label = [sum(eta[k] * matrix[k, a] for k in range(3)) for a in range(3)]
+        options = {-1: min(by_label)}
+        for j in range(2):
+            wrong = sum(eta[k] * (1 - right[i, j]) / 2 * matrix[k, a] for k in range(3) for a in range(3))
+            options[j] = fees[i, j] + wrong
+        assert decision.expected_cost[i] == pytest.approx(min(options.values()))
+        assert options[int(decision.expert[i])] == pytest.approx(min(options.values()))
+        assert by_label[model_labels(router.scores(), terms)[i]] == pytest.approx(min(by_label))
+
+
+@given(seeds, st.floats(0.5, 100))
+def test_equal_errors_are_the_rule_of_accuracy(seed, error_cost):
+    router, _, _, _, fees = problem(seed)
+    terms = Terms.of(fees, n_classes=3, error_cost=error_cost)
+    decision = decide_under(router, router.features(None), router.scores(), terms)
+    plain = router.decide(fees=fees / error_cost)
+    assert decision.expert.tolist() == plain.expert.tolist()
+    assert decision.expected_cost == pytest.approx(error_cost * plain.expected_cost)
+    assert terms.same_as(Terms.of(7 * fees[0], n_classes=3, error_cost=7 * error_cost)) is False
+    assert Terms.of(fees[0], n_classes=3, error_cost=error_cost).same_as(
+        Terms.of(7 * fees[0], n_classes=3, error_cost=7 * error_cost)
+    )
+
+
+@given(seeds)
+def test_the_votes_label_is_the_cheapest(seed):
+    _, proba, right, matrix, _ = problem(seed)
+    said = np.random.default_rng(seed).integers(0, 3, right.shape)
+    everybody = np.ones(right.shape, dtype=bool)
+    plain = bayes_vote(said, everybody, right, proba)
+    equal = bayes_vote(said, everybody, right, proba, cost_matrix=7 * (1 - np.eye(3)))
+    assert plain.label.tolist() == equal.label.tolist()
+    for i, label in enumerate(bayes_vote(said, everybody, right, proba, cost_matrix=matrix).label.tolist()):
+        weight = proba[i].copy()
+        for j in range(2):
+            other = (1 - right[i, j]) / 2
+            weight *= [right[i, j] if said[i, j] == k else other for k in range(3)]
+        costs = [sum(weight[k] * matrix[k, a] for k in range(3)) for a in range(3)]
+        assert costs[label] == pytest.approx(min(costs))
+
+
+def test_every_way_pays_fees_and_errors():
+    router, _, right, matrix, fees = problem(5)
+    rng = np.random.default_rng(5)
+    truth, said = rng.integers(0, 3, 12), rng.integers(-1, 3, right.shape)
+    trial = try_out(router, None, truth, said, disjoint=True, terms=Terms.of(fees, n_classes=3, cost_matrix=matrix))
+    ways = {way.name: way for way in trial.ways}
+    for name, way in ways.items():
+        if name != "random_expert":
+            assert way.errors.tolist() == matrix[truth, way.label_idx].tolist()
+    answered = said >= 0
+    assert ways["everybody_bayes"].fees == pytest.approx((answered * fees).sum(axis=1))
+    share = answered / np.maximum(answered.sum(axis=1, keepdims=True), 1)
+    own = np.where(answered, matrix[truth[:, None], np.maximum(said, 0)], 0)
+    someone = answered.any(axis=1)
+    assert ways["random_expert"].errors[someone] == pytest.approx((share * own).sum(axis=1)[someone])
+    assert trial.model_idx.tolist() == ways["model"].label_idx.tolist()
+    assert (trial.team_label_idx == ways["one"].label_idx).all()
+
+
+def test_the_interval_of_a_mean_is_students():
+    values = np.array([1.0, 2.0, 4.0, 9.0])
+    half = 3.182446 * values.std(ddof=1) / 2  # t of 3 degrees of freedom, from a table
+    one = mean_cost(values)
+    assert (one.mean, one.low, one.high) == pytest.approx((4.0, 4.0 - half, 4.0 + half), rel=1e-6)
+    assert np.isnan(mean_cost(values[:1]).low)
