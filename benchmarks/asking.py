@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from benchmarks.people.crowd import Crowd
-from defero import DeferralClassifier, ExpertTable, Router
+from defero import DeferralClassifier, ExpertTable, Team
 from defero.core.splits.split import split_groups, split_rows
 from defero.data.model_folder import library_versions
 from defero.datasets import recidivism_people
@@ -92,7 +92,7 @@ def one_split(crowd: Crowd, seed: int) -> dict[str, dict[str, float]]:
     team = DeferralClassifier(NET, loss="auto", text=text, random_state=seed)
     groups = None if crowd.groups is None else crowd.groups[rows[0]]
     team.fit(features[0], parts[0].labels, experts=parts[0].answers, groups=groups)
-    router = team.router_.calibrate(features[1], parts[1].labels, parts[1].answers, disjoint=True)
+    router = team.team_.calibrate(features[1], parts[1].labels, parts[1].answers, disjoint=True)
     router.conformalize(features[2], parts[2].labels, parts[2].answers, disjoint=True)
     after = _ways(router, features[3], parts[3])
     assert router.panel is not None
@@ -105,7 +105,7 @@ def _before(way: dict[str, float]) -> dict[str, float]:
     return {f"{name}_before": value for name, value in way.items()}
 
 
-def _ways(router: Router, features: Any, test: ExpertTable) -> dict[str, dict[str, float]]:
+def _ways(router: Team, features: Any, test: ExpertTable) -> dict[str, dict[str, float]]:
     trial = try_out(router, features, test.labels, test.answers, disjoint=True)
     return {
         way.name: {

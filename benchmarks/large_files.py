@@ -5,7 +5,7 @@
 A linear team is fitted on 20,000 cases. Every command runs in a process of its own: wall seconds, CPU seconds and the
 largest resident memory are those of that process, its start included. Memory must not grow from a tenth of the rows to
 all of them. A `route` that is killed at random times and started again must write the bytes of an undisturbed one.
-What `Router.decide` and `route` cost is set beside a plain read, product and write of the same columns, in CPU seconds
+What `Team.decide` and `route` cost is set beside a plain read, product and write of the same columns, in CPU seconds
 of one process, the best of five turns of each. The write is that of pyarrow by default, and, faster, with dictionaries
 for texts alone. About 5 GB of disk are needed.
 """
@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.million_rows import measured
 from benchmarks.ratios.timing import seconds
-from defero import Router, Study
+from defero import Study, Team
 from defero.data.model_folder import library_versions
 from defero.data.tables.read import ROWS_AT_ONCE, read_chunks
 
@@ -116,14 +116,14 @@ def killed(here: Path, n_kills: int, *, tenth_s: float, all_s: float) -> dict[st
 
 def plain_ratios(here: Path) -> dict[str, float]:
     """Return the CPU seconds of a plain read, product and write of a tenth of the rows, and what we need for them."""
-    source, router, study = here / "tenth.parquet", Router.load(here / "model"), Study.load(here / "model")
+    source, team, study = here / "tenth.parquet", Team.load(here / "model"), Study.load(here / "model")
     weights = np.random.default_rng(0).normal(size=(N_FEATURES, N_CLASSES + N_EXPERTS))
     decisions = pq.ParquetFile(here / "decisions_tenth.parquet")
     groups = [decisions.read_row_group(group) for group in range(decisions.num_row_groups)]
     texts = [one.name for one in decisions.schema_arrow if not pa.types.is_floating(one.type)]
     turns = []
     for _ in range(TURNS):
-        turn = _one_turn(source, router, weights)
+        turn = _one_turn(source, team, weights)
         turn["write_s"] = seconds(lambda: _write_plainly(here / "plain.parquet", groups, use_dictionary=True))
         turn["write_of_texts_as_dictionaries_s"] = seconds(
             lambda: _write_plainly(here / "plain.parquet", groups, use_dictionary=texts)
@@ -148,7 +148,7 @@ def _write_plainly(path: Path, groups: list[pa.Table], *, use_dictionary: Any) -
             file.write_table(group)
 
 
-def _one_turn(source: Path, router: Router, weights: Any) -> dict[str, float]:
+def _one_turn(source: Path, team: Team, weights: Any) -> dict[str, float]:
     """Return the CPU seconds of a read, of products, and of a read with decisions; the best of some turns counts."""
     turn = {"read_s": 0.0, "product_s": 0.0}
     for batch in _timed(turn, "read_s", _matrices(source)):
@@ -157,7 +157,7 @@ def _one_turn(source: Path, router: Router, weights: Any) -> dict[str, float]:
         turn["product_s"] += time.process_time() - began
     began = time.process_time()
     for frame in read_chunks(source, columns=FEATURES):
-        router.decide(frame)
+        team.decide(frame)
     return {**turn, "decide_s": time.process_time() - began}
 
 

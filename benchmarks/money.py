@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.asking import cut_crowd, of_people
 from benchmarks.tables.ours import names_of, study_of
 from benchmarks.tables.sets import credit
-from defero import DeferralClassifier, Router
+from defero import DeferralClassifier, Team
 from defero.core.trials.trial import Trial
 from defero.data.model_folder import library_versions
 from defero.decide.terms import Terms
@@ -36,7 +36,7 @@ N_SPLITS = 10
 Judge = Callable[[Terms], Trial]
 
 
-def credit_default(seed: int) -> tuple[Router, Judge]:
+def credit_default(seed: int) -> tuple[Team, Judge]:
     """Fit a team of simulated analysts; return it and how it is judged on the test rows."""
     split = credit.draw("ring", 12, 0.1, seed)
     router = study_of(split).fit("trees")
@@ -45,14 +45,14 @@ def credit_default(seed: int) -> tuple[Router, Judge]:
     return router, lambda terms: try_out(router, test.features, labels, answers, disjoint=True, terms=terms)
 
 
-def keswani_toxicity(seed: int) -> tuple[Router, Judge]:
+def keswani_toxicity(seed: int) -> tuple[Team, Judge]:
     """Fit a team of crowd workers; return it and how it is judged on the test rows."""
     crowd = of_people("toxicity")()
     rows, parts, features = cut_crowd(crowd, seed)
     team = DeferralClassifier("linear", text=None if crowd.text is None else list(crowd.text), random_state=seed)
     groups = None if crowd.groups is None else crowd.groups[rows[0]]
     team.fit(features[0], parts[0].labels, experts=parts[0].answers, groups=groups)
-    router = team.router_.calibrate(features[1], parts[1].labels, parts[1].answers, disjoint=True)
+    router = team.team_.calibrate(features[1], parts[1].labels, parts[1].answers, disjoint=True)
     router = router.conformalize(features[2], parts[2].labels, parts[2].answers, disjoint=True)
     test = parts[3]
     return router, lambda terms: try_out(router, features[3], test.labels, test.answers, disjoint=True, terms=terms)

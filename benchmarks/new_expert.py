@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from defero import DeferralClassifier, Router
+from defero import DeferralClassifier, Team
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import sigmoid
 
@@ -16,7 +16,7 @@ N_ITEMS, N_FEATURES, N_EXPERTS, EACH = 5_000, 20, 1_000, 30
 GIVEN = 50
 
 
-def _changed(router: Router, change: str, *given: object) -> object:
+def _changed(router: Team, change: str, *given: object) -> object:
     """Change a copy, so that every call starts from the same team."""
     return getattr(router.copy(), change)(*given)
 
@@ -58,7 +58,7 @@ def run() -> dict[str, float]:
             features, labels, experts=answers
         )
         training = round(time.process_time() - before, 1)
-        router: Router = team.router_.copy().calibrate(*_calibration(rng), method="platt")
+        router: Team = team.team_.copy().calibrate(*_calibration(rng), method="platt")
         what = f"{N_EXPERTS:,} experts, heads={heads!r}"
         figures[f"{what}: train the team, once"] = training
         calls: dict[str, Callable[[], object]] = {
@@ -83,4 +83,4 @@ def _calibration(rng: np.random.Generator) -> tuple[FloatArray, IntArray, IntArr
 
 
 def _on_disk(path: Path, features: FloatArray, labels: IntArray, answers: IntArray) -> None:
-    Router.load(path).add_expert("new", features, labels, answers).save(path.with_name("more"))
+    Team.load(path).add_expert("new", features, labels, answers).save(path.with_name("more"))

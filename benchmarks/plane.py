@@ -16,7 +16,7 @@ import pandas as pd
 from benchmarks.tables.ours import expert_names, names_of, study_of
 from benchmarks.tables.plain import boosted
 from benchmarks.tables.split import Rows, Split, Truth
-from defero import DeferralClassifier, InputError, Router
+from defero import DeferralClassifier, InputError, Team
 from defero.core.checks.arrays import FloatArray
 from defero.core.scores import softmax
 
@@ -77,36 +77,36 @@ def draw(law: str, share: float, *, seed: int = 0, n_learn: int = N_LEARN, n_tes
     return Split(train.asked_only(asked), test, n_classes=N_CLASSES, seed=seed, truth=truth)
 
 
-def by_estimator(net: str, split: Split) -> Router:
+def by_estimator(net: str, split: Split) -> Team:
     """Learn from all rows."""
     answers = pd.DataFrame(names_of(split.train.answer_idx), columns=pd.Index(expert_names(split.train)))
     team = DeferralClassifier(net, random_state=0)
-    return team.fit(split.train.features, names_of(split.train.label_idx), experts=answers).router_
+    return team.fit(split.train.features, names_of(split.train.label_idx), experts=answers).team_
 
 
-def by_study(split: Split) -> Router:
+def by_study(split: Split) -> Team:
     """Learn from five eighths of the rows, and calibrate."""
     return study_of(split).fit()
 
 
-def by_boosting(split: Split) -> Router:
+def by_boosting(split: Split) -> Team:
     """Fit scikit-learn's boosting for the classes, and once for each expert."""
     train = split.train
     model = boosted().fit(train.features, train.label_idx)
     skills = [boosted().fit(train.features[rows], train.correct[rows, j]) for j, rows in enumerate(train.observed.T)]
     test = split.test.features
     expert_proba = np.column_stack([skill.predict_proba(test)[:, 1] for skill in skills])
-    return Router.from_probabilities(model.predict_proba(test), expert_proba)
+    return Team.from_probabilities(model.predict_proba(test), expert_proba)
 
 
-SYSTEMS: dict[str, Callable[[Split], Router]] = {
+SYSTEMS: dict[str, Callable[[Split], Team]] = {
     "default": by_study,
     "trees, all rows": lambda split: by_estimator("trees", split),
     "plain boosted": by_boosting,
 }
 
 
-def judge(router: Router, split: Split, *, fitted_rows: bool) -> dict[str, float]:
+def judge(router: Team, split: Split, *, fitted_rows: bool) -> dict[str, float]:
     """Return the mean error of P(right), and the points that the team loses to the best possible one."""
     truth = split.truth
     assert truth is not None

@@ -1,6 +1,6 @@
 """Load on `defero serve`: cases of 32 numbers and 20 experts posted, on disk and answered, on SQLite and two cores.
 
-Beside the same application with an empty handler, and beside `Router.next_step` alone. Rates and waits are of the wall
+Beside the same application with an empty handler, and beside `Team.next_step` alone. Rates and waits are of the wall
 clock, with the load generator on the same cores: where the load average is above 1 before, others were at work too, and
 only the CPU milliseconds a case, which the kernel counted for the server, tell something.
 """
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.load_generator import body_of, figures_of, run_load
-from defero import DeferralClassifier, Router
+from defero import DeferralClassifier, Team
 from defero.service.people import add_with_token
 
 N_NUMBERS, N_EXPERTS = 32, 20
@@ -83,7 +83,7 @@ def _loads(port: int, token: str, pid: int, rows: list[list[float]], *, empty: b
     return figures
 
 
-def _alone(router: Router, matrix: Any) -> dict[str, Any]:
+def _alone(router: Team, matrix: Any) -> dict[str, Any]:
     """Return what the router alone takes, in CPU milliseconds a case."""
     figures = {}
     for size, times in ((1, 200), (BATCH, 10)):
@@ -92,7 +92,7 @@ def _alone(router: Router, matrix: Any) -> dict[str, Any]:
             start = place % BATCH if size == 1 else 0
             router.next_step(matrix[start : start + size])
         spent = (time.process_time() - begun) / (size * times)
-        figures[f"Router.next_step, {size} at a time: CPU ms a case"] = round(1000 * spent, 3)
+        figures[f"Team.next_step, {size} at a time: CPU ms a case"] = round(1000 * spent, 3)
     return figures
 
 
@@ -117,7 +117,7 @@ def _served(command: list[str]) -> Iterator[tuple[int, int]]:
         process.wait()
 
 
-def _router(folder: Path) -> Router:
+def _router(folder: Path) -> Team:
     """Return a calibrated team of 20 experts of different skill, saved."""
     rng = np.random.default_rng(0)
     features = rng.normal(size=(3_000, N_NUMBERS))
@@ -125,7 +125,7 @@ def _router(folder: Path) -> Router:
     right = rng.random((3_000, N_EXPERTS)) < rng.uniform(0.6, 0.95, N_EXPERTS)
     answers = np.where(right, labels[:, None], 1 - labels[:, None])
     team = DeferralClassifier(net="linear", random_state=0)
-    router: Router = team.fit(features[:2_000], labels[:2_000], experts=answers[:2_000]).router_
+    router: Team = team.fit(features[:2_000], labels[:2_000], experts=answers[:2_000]).team_
     router.calibrate(features[2_000:], labels[2_000:], answers[2_000:], disjoint=True)
     router.save(folder)
     return router

@@ -40,7 +40,7 @@ def _measured(table: ExpertTable, net: Literal["mlp", "linear"]) -> dict[str, ob
         team = DeferralClassifier(net, loss="auto", text=_texts(table.features), random_state=seed)
         team.fit(train.features, train.labels, experts=train.answers)
         team.calibrate(held.features, held.labels, experts=held.answers)
-        record = judge(team.router_, test.features, test.labels, test.answers, disjoint=True)
+        record = judge(team.team_, test.features, test.labels, test.answers, disjoint=True)
         models.append(100 * record.model.value)
         teams.append(100 * record.team.value)
     gains = np.subtract(teams, models)

@@ -111,7 +111,7 @@ def _measured(table: ExpertTable, encoder: TextEncoder | None, seed: int) -> dic
     team.fit(train.features, train.labels, experts=train.answers)
     team.calibrate(held.features, held.labels, experts=held.answers)
     seconds = time.process_time() - started
-    record = judge(team.router_, test.features, test.labels, test.answers, disjoint=True)
+    record = judge(team.team_, test.features, test.labels, test.answers, disjoint=True)
     proba = team.predict_proba(test.features)[np.arange(len(test)), test.label_idx]
     return {
         "team": record.team.value,

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero import ExpertPool, Router
+from defero import ExpertPool, Team
 
 EXPLORED_SHARE = 0.05
 """Share of prompts that go to a random member, so that the scores of no member grow old."""
@@ -84,7 +84,7 @@ class PromptRouter:
         self.members = {member.name: member for member in members}
         self.client, self.folder, self.worth = client, folder, worth
         self.rng = np.random.default_rng(0)
-        self.router: Any = None
+        self.team: Any = None
         folder.mkdir(parents=True, exist_ok=True)
         self.record = folder / "calls.jsonl"
         lines = self.record.read_text().splitlines() if self.record.exists() else []
@@ -125,14 +125,14 @@ class PromptRouter:
         # "auto" compares without prices: where one member is best at everything, it sees no use in the words.
         pool = ExpertPool("ridge").fit(list(scores.index), scores, prices=prices)
         pool.save(self.folder / "pool")
-        self.router = Router.load(self.folder / "pool")
+        self.team = Team.load(self.folder / "pool")
 
     def choose(self, prompt: str, available: dict[str, bool]) -> str:
         """Return the member who is to answer, or a blank where nobody is available."""
         able = [name for name, can in available.items() if can]
         if able and self.rng.random() < EXPLORED_SHARE:
             return str(self.rng.choice(able))
-        return str(self.router.route(prompt, trade_off=self.worth, available=available).name[0])
+        return str(self.team.route(prompt, trade_off=self.worth, available=available).name[0])
 
     def answer(self, prompt: str, expected: str) -> Call:
         """Route a prompt and call the chosen member; where it fails, the next best. Else return the recorded call."""
@@ -147,15 +147,15 @@ class PromptRouter:
         raise OSError("no member answers")
 
 
-def run(router: PromptRouter, prompts: pd.DataFrame, *, first: int, batch: int) -> list[list[Call]]:
+def run(team: PromptRouter, prompts: pd.DataFrame, *, first: int, batch: int) -> list[list[Call]]:
     """Ask everybody the first prompts, then route the others; returns the calls of each batch."""
     for prompt, expected in prompts[["prompt", "expected"]][:first].itertuples(index=False):
-        router.ask_all(prompt, expected)
+        team.ask_all(prompt, expected)
     batches = []
     for start in range(first, len(prompts), batch):
-        router.fit()
+        team.fit()
         rows = prompts[["prompt", "expected"]][start : start + batch].itertuples(index=False)
-        batches.append([router.answer(prompt, expected) for prompt, expected in rows])
+        batches.append([team.answer(prompt, expected) for prompt, expected in rows])
     return batches
 
 
@@ -175,9 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         name, _, dollars = text.rpartition("=")
         members.append(Member(name, *map(float, dollars.split(","))))
     client = ChatClient(given.base_url, api_key=os.environ.get("OPENAI_API_KEY", ""))
-    router = PromptRouter(members, client, folder=given.folder, worth=given.worth)
+    team = PromptRouter(members, client, folder=given.folder, worth=given.worth)
     prompts = pd.read_csv(given.prompts, dtype=str, keep_default_na=False)
-    for number, calls in enumerate(run(router, prompts, first=given.first, batch=given.batch), start=1):
+    for number, calls in enumerate(run(team, prompts, first=given.first, batch=given.batch), start=1):
         asked = pd.Series([call.member for call in calls]).value_counts().to_dict()
         score, price = np.mean([call.score for call in calls]), sum(call.price for call in calls)
         print(f"batch {number}: score {score:.2f}, {price:.6f} dollars, {asked}")

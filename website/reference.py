@@ -21,7 +21,7 @@ FIRST = (
     "Cases",
     "Evaluation",
     "ExpertTable",
-    "Router",
+    "Team",
     "Decision",
     "ExpertSets",
     "Answer",

@@ -30,7 +30,7 @@ def beside() -> str:
     plain = one["read_s"] + one["product_s"]
     usual, fastest = plain + one["write_s"], plain + one["write_of_texts_as_dictionaries_s"]
     rows = [
-        ("`Router.decide`", one["decide_s"], "read and product", plain, 1 / one["decide_share_of_plain"]),
+        ("`Team.decide`", one["decide_s"], "read and product", plain, 1 / one["decide_share_of_plain"]),
         ("`route`", one["route_s"], "with a write, pyarrow's defaults", usual, one["route_over_plain"]),
         ("`route`", one["route_s"], "with a write, fastest settings", fastest, one["route_over_fastest_plain"]),
     ]

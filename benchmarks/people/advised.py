@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from benchmarks.people.fold import Fold
 from benchmarks.people.system import fitted
-from defero import DeferralClassifier, ExpertTable, Router
+from defero import DeferralClassifier, ExpertTable, Team
 
 
 def team(fold: Fold) -> DeferralClassifier:
@@ -14,13 +14,13 @@ def team(fold: Fold) -> DeferralClassifier:
 
 # Several systems of one fold share a fit, and the first of them to ask is charged with its seconds.
 @lru_cache(maxsize=2)
-def advised(fold: Fold) -> Router:
+def advised(fold: Fold) -> Team:
     """Return the team, fitted on a fold's training part."""
     return fitted(team, fold)
 
 
 @lru_cache(maxsize=1)
-def cut(fold: Fold) -> tuple[Router, ExpertTable]:
+def cut(fold: Fold) -> tuple[Team, ExpertTable]:
     """Return the team, fitted on 80 % of a fold's training part, and the other rows."""
     part, held = fold.cut()
     return fitted(team, part), held

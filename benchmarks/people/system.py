@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.people.fold import Fold
-from defero import Answer, Router
+from defero import Answer, Team
 
 Kind = Literal["references", "all answers heard", "one expert asked", "ours"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -57,11 +57,11 @@ def classifier() -> LogisticRegression:
     return LogisticRegression(max_iter=1_000)
 
 
-def fitted(build: Build, fold: Fold) -> Router:
-    """Return the router of an estimator fitted on a fold's training part."""
+def fitted(build: Build, fold: Fold) -> Team:
+    """Return the team of an estimator fitted on a fold's training part."""
     rows = fold.train
-    router: Router = build(fold).fit(rows.features, rows.labels, experts=rows.answers, groups=fold.groups).router_
-    return router
+    team: Team = build(fold).fit(rows.features, rows.labels, experts=rows.answers, groups=fold.groups).team_
+    return team
 
 
 def one_expert(build: Build) -> Callable[[Fold], Answer]:
@@ -79,8 +79,8 @@ def recalibrated(build: Build) -> Callable[[Fold], Answer]:
     def run(fold: Fold) -> Answer:
         part, held = fold.cut()
         # Both are cut from one table; crowds repeat texts, which the check by fingerprints would take for a leak.
-        router = fitted(build, part).copy().calibrate(held.features, held.labels, held.answers, disjoint=True)
-        return router.answer(fold.features, fold.answers, vote="expert")
+        team = fitted(build, part).copy().calibrate(held.features, held.labels, held.answers, disjoint=True)
+        return team.answer(fold.features, fold.answers, vote="expert")
 
     return run
 

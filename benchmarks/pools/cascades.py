@@ -85,7 +85,7 @@ def _play(pool: ExpertPool, rows: Rows, marking: Marking, trade_off: float) -> d
         rows.price,
         rows.marks,
         marking=marking,
-        covariance=pool.router_.covariance,
+        covariance=pool.team_.covariance,
         trade_off=float(trade_off),
     )
     cost = float(done.cost.mean())

@@ -29,11 +29,11 @@ def run_cold_start(data: PoolSet, seed: int) -> list[dict[str, Any]]:
             if n == len(train):
                 expected, promised = everybody
             else:
-                router, rows = pool.router_.copy(), some[:n]
-                router.add_member(name, table.iloc[rows] if n else None, scores[rows, j] if n else None)
-                last = router.scores(table.iloc[test])
+                team, rows = pool.team_.copy(), some[:n]
+                team.add_member(name, table.iloc[rows] if n else None, scores[rows, j] if n else None)
+                last = team.scores(table.iloc[test])
                 expected = np.insert(last[:, :-1], j, last[:, -1], axis=1)
-                promised = router.route(table.iloc[test]).score
+                promised = team.route(table.iloc[test]).score
             real = scores[test]
             chosen = expected.argmax(axis=1)
             lines.append(

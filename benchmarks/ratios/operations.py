@@ -49,7 +49,7 @@ def evaluation() -> Pair:
         answer = np.where(expert < 0, team.predict(features), answers[np.arange(len(labels)), expert])
         return float((answer == labels).mean())
 
-    judge = partial(try_out, team.router_, features, labels, answers, disjoint=True)
+    judge = partial(try_out, team.team_, features, labels, answers, disjoint=True)
     return Pair(judge, plain, 150.0, "decide, and count who was right; without intervals, ways of asking and groups")
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.tables.outcome import InTurn, Outcome, System, Team
+from benchmarks.tables.outcome import Answering, InTurn, Outcome, System
 from benchmarks.tables.split import Rows, Split
-from defero import Router, Study, read_cases
+from defero import Study, Team, read_cases
 from defero.core.checks.arrays import IntArray
 from defero.core.labels import encode_labels
 
@@ -43,30 +43,30 @@ def study_of(split: Split) -> Study:
     return Study(cases, split=PART, groups=None if split.train.groups is None else GROUP, random_state=split.seed)
 
 
-def fit(net: str, split: Split) -> tuple[Team, str]:
+def fit(net: str, split: Split) -> tuple[Answering, str]:
     """Fit by `Study.fit`, and leave everything but the net at its default."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of silent experts and small parts, on every split
         study = study_of(split)
-        router = study.fit(net)
+        team = study.fit(net)
     chosen = [sentence for sentence in study.describe() if sentence.startswith("Model of the classes")]
-    return partial(answer, router), " ".join(chosen)
+    return partial(answer, team), " ".join(chosen)
 
 
-def answer(router: Router, test: Rows) -> Outcome:
+def answer(team: Team, test: Rows) -> Outcome:
     """Decide the test rows, one expert at most; and once more asking one after the other."""
     answers = pd.DataFrame(names_of(test.answer_idx), columns=pd.Index(expert_names(test)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        decision = router.decide(test.features, available=test.observed)
-        in_turn = router.answer(test.features, answers, vote="sequential")
+        decision = team.decide(test.features, available=test.observed)
+        in_turn = team.answer(test.features, answers, vote="sequential")
     # The chosen decider's P(right) after selection; without fees it is what the expected cost leaves.
     p_right = getattr(decision, "p_right", 1 - decision.expected_cost)
     return Outcome(
         decision.expert,
         p_right,
-        encode_labels(router.predict(test.features), router.classes),
-        InTurn(encode_labels(in_turn.label, router.classes), in_turn.confidence, in_turn.heard.sum(axis=1)),
+        encode_labels(team.predict(test.features), team.classes),
+        InTurn(encode_labels(in_turn.label, team.classes), in_turn.confidence, in_turn.heard.sum(axis=1)),
     )
 
 

@@ -51,7 +51,7 @@ class Outcome:
         return np.where(self.expert < 0, self.model_idx, answers)
 
 
-Team = Callable[[Rows], Outcome]
+Answering = Callable[[Rows], Outcome]
 """A fitted team: it sees the features of the test rows, who can be asked, and the answers of those whom it asks."""
 
 
@@ -62,7 +62,7 @@ class System:
     Attributes
     ----------
     name : str
-    fit : Split -> (Team, what was chosen)
+    fit : Split -> (Answering, what was chosen)
         Learns from the training rows alone.
     ours : bool
         It changes with defero, so that its results carry a tag.
@@ -73,7 +73,7 @@ class System:
     """
 
     name: str
-    fit: Callable[[Split], tuple[Team, str]]
+    fit: Callable[[Split], tuple[Answering, str]]
     ours: bool = False
     plain: bool = False
     most_splits: int = 30

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from benchmarks.tables.outcome import Outcome, System, Team, choose
+from benchmarks.tables.outcome import Answering, Outcome, System, choose
 from benchmarks.tables.split import Rows, Split
 from defero.core.checks.arrays import FloatArray
 
@@ -87,7 +87,7 @@ def shares(train: Rows) -> FloatArray:
     return ((train.correct & train.observed).sum(axis=0) + 1) / (train.observed.sum(axis=0) + 2)
 
 
-def fit_two_stage(classes: Learner | None, expert: Learner | None, split: Split) -> tuple[Team, str]:
+def fit_two_stage(classes: Learner | None, expert: Learner | None, split: Split) -> tuple[Answering, str]:
     """Learn the classes, and each expert's being right from their own answers; None is logistic regression."""
     train, share = split.train, shares(split.train)
     features, _ = with_categories(train.features, train.features)
@@ -122,7 +122,7 @@ def shares_by_class(train: Rows, n_classes: int) -> FloatArray:
     return (right + 4 * shares(train)[:, None]) / (train.observed.T.astype(float) @ of_class + 4)
 
 
-def fit_plug_in(split: Split) -> tuple[Team, str]:
+def fit_plug_in(split: Split) -> tuple[Answering, str]:
     """Learn the classes by logistic regression; P(right) is the mean share of the classes, by how likely they are."""
     train, share = split.train, shares_by_class(split.train, split.n_classes)
     features, _ = with_categories(train.features, train.features)
@@ -136,7 +136,7 @@ def fit_plug_in(split: Split) -> tuple[Team, str]:
     return team, "shares by class"
 
 
-def fit_model_alone(split: Split) -> tuple[Team, str]:
+def fit_model_alone(split: Split) -> tuple[Answering, str]:
     """Learn the classes alone."""
     train = split.train
     features, _ = with_categories(train.features, train.features)
@@ -150,7 +150,7 @@ def fit_model_alone(split: Split) -> tuple[Team, str]:
     return team, "boosting"
 
 
-def fit_best_expert(split: Split) -> tuple[Team, str]:
+def fit_best_expert(split: Split) -> tuple[Answering, str]:
     """Ask whoever was right most often on the training rows, among those who can be asked; else the commonest class."""
     share = shares(split.train)
     commonest = int(np.bincount(split.train.label_idx).argmax())

@@ -11,7 +11,7 @@ from defero.team import try_out
 
 past, new = wedge(1_000, random_state=0), wedge(1_000, random_state=1)
 team = TwoStageDeferral().fit(past.features, past.labels, experts=past.answers)
-trial = try_out(team.router_, new.features, new.labels, new.answers)
+trial = try_out(team.team_, new.features, new.labels, new.answers)
 
 display = ReliabilityDisplay.from_trial(trial)
 display.figure_.savefig("reliability.svg")

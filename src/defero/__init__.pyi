@@ -33,6 +33,6 @@ from defero.study import Cases as Cases
 from defero.study import Evaluation as Evaluation
 from defero.study import Study as Study
 from defero.study import read_cases as read_cases
-from defero.team import Router as Router
+from defero.team import Team as Team
 
 __version__: str

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from defero import InputError, Router
+from defero import InputError, Team
 from defero.calibration.after_selection import HeldOut, SelectionMap, fit_selection
 from defero.calibration.logistic import fit_logistic
 from defero.core.scores import Scores
@@ -66,7 +66,7 @@ def test_asking_stops_where_it_does_harm_and_not_otherwise():
     assert fit_selection(noisy_team(2_000, rng, model=0.6)).asks
     assert fit_selection(noisy_team(20, rng)).asks  # too few to tell
     stopped = SelectionMap(np.array([0.0, 1.0, 0.0]), np.zeros(1), False, 500, -0.05, 0.01)
-    router = Router.from_probabilities([[0.6, 0.4]], [[0.9]], expert_names=["ann"])
+    router = Team.from_probabilities([[0.6, 0.4]], [[0.9]], expert_names=["ann"])
     assert router.decide().name.tolist() == ["ann"]
     router.selection = stopped
     assert router.decide().name.tolist() == ["model"]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from defero import Router
+from defero import Team
 from defero.calibration.sequences import VerdictMap, fit_verdicts
 from defero.calibration.stopping import gain_of_asking
 from defero.core import InputError
@@ -53,7 +53,7 @@ def team_of_parrots(n=1_500, *, n_experts=5, copied=0.7, seed=0):
 def test_promises_of_a_team_that_errs_together_are_kept(tmp_path):
     truth, said = team_of_parrots(3_000)
     rows = np.arange(3_000)[:, None]
-    team = Router.from_probabilities(
+    team = Team.from_probabilities(
         lambda X: np.full((len(X), 2), 0.5),
         lambda X: np.full((len(X), 5), 0.75),
         classes=[0, 1],
@@ -77,7 +77,7 @@ def test_a_team_that_loses_by_asking_does_not_ask():
     said = rng.integers(2, size=(2_000, 5))  # guesses, but each looks right on 80 %
     model = np.where(rng.random(2_000) < 0.75, truth, 1 - truth)
     rows = np.arange(2_000)[:, None]
-    team = Router.from_probabilities(
+    team = Team.from_probabilities(
         lambda X: np.where(model[X[:, 0].astype(int)][:, None] == [0, 1], 0.75, 0.25),
         lambda X: np.full((len(X), 5), 0.8),
         classes=[0, 1],

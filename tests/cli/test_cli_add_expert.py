@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run
 
-from defero import DeferralClassifier, ModelOnly, Router
+from defero import DeferralClassifier, ModelOnly, Team
 
 JOIN = ["--expert", "dr_d", "--out", "more"]
 
@@ -40,7 +40,7 @@ def test_the_expert_joins_a_copy_of_the_model(folder):
     outcome = run("add-expert", "model", "new.csv", *JOIN)
     assert (outcome.code, outcome.err) == (0, "")
     assert contents(folder / "model") == before
-    old, new = Router.load("model"), Router.load("more")
+    old, new = Team.load("model"), Team.load("more")
     assert new.expert_names == ("dr_a", "dr_b", "dr_c", "dr_d")
     table = newcomers()
     answered = table.dr_d.notna()
@@ -108,11 +108,11 @@ def test_a_table_from_before_the_newcomer_is_judged_without_their_answers(folder
 
 def test_whoever_joined_in_python_is_remembered_as_well(folder):
     assert run("add-expert", "model", "new.csv", *JOIN).code == 0
-    more = Router.load("more")
+    more = Team.load("more")
     assert more.facts.joined == ("dr_d",)
     table = newcomers(seed=31)
     with pytest.warns(UserWarning, match="drops the panel"):
-        joined = Router.load("model").add_expert("dr_x", table, table.truth, table.dr_d)
+        joined = Team.load("model").add_expert("dr_x", table, table.truth, table.dr_d)
     joined.save("python")
     lesions(80, seed=21).to_csv("before.csv", index=False)
     assert "no column dr_x; joined after fit" in run("evaluate", "python", "before.csv").err
@@ -137,7 +137,7 @@ def test_an_expert_who_answered_nothing_is_the_population(folder):
     assert told["believed"] == told["population"]
     assert not told["asked_alone"]
     fresh = lesions(50, seed=3)
-    assert np.array_equal(Router.load("more").decide(fresh).expert, Router.load("model").decide(fresh).expert)
+    assert np.array_equal(Team.load("more").decide(fresh).expert, Team.load("model").decide(fresh).expert)
 
 
 def test_an_expert_who_is_always_right_is_told(folder):
@@ -176,7 +176,7 @@ def test_long_answers_of_one_person(folder):
     assert told["believed"] == pytest.approx(wide["believed"])
     assert told["notes"] == ["log.csv: answers of 1 other expert are not used."]
     np.testing.assert_allclose(
-        Router.load("more").scores(table).expert_raw, Router.load("wide").scores(table).expert_raw, rtol=1e-9
+        Team.load("more").scores(table).expert_raw, Team.load("wide").scores(table).expert_raw, rtol=1e-9
     )
     bare = run("add-expert", "model", "items.csv", "--answers", "log.csv", "--expert", "dr_z", "--out", "no", *names)
     assert bare.err.startswith("defero: log.csv: no answer of the expert 'dr_z'")
@@ -263,7 +263,7 @@ def test_new_panels_are_found_on_other_cases(folder):
     outcome = run("add-expert", "model", "new.csv", *JOIN, "--panels", "panels.csv")
     assert outcome.code == 0, outcome.err
     assert "The panels are new" in outcome.out
-    assert Router.load("more").panel is not None
+    assert Team.load("more").panel is not None
     told = json.loads(run("add-expert", "model", "new.csv", *JOIN, "--panels", "panels.csv", "--json").out)
     assert (told["panel_dropped"], told["new_panels"]) == (False, True)
     newcomers(seed=51).to_csv("later.csv", index=False)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run, trained
 
-from defero import DeferralClassifier, Router
+from defero import DeferralClassifier, Team
 from defero.data.fingerprint import held_out, row_fingerprints
 from defero.data.tables.wide import read_table
 
@@ -27,7 +27,7 @@ def cases():
 def seen_rows(folder):
     """Tell which rows of cases.csv `fit` has learned from."""
     table = read_table(folder / "cases.csv", label="truth", expert_names=DOCTORS, key="case")
-    return ~held_out(Router.load(folder / "model").all_seen(), row_fingerprints(table.features))
+    return ~held_out(Team.load(folder / "model").all_seen(), row_fingerprints(table.features))
 
 
 def test_the_table_of_fit_is_judged_on_its_held_out_part(folder, tmp_path_factory):
@@ -111,7 +111,7 @@ def test_two_teams_are_compared_on_rows_that_neither_saw(folder):
     rival = result["against"][0]
     fresh = {}
     for name, experts in [("model", DOCTORS), ("other", DOCTORS[1:])]:
-        router = Router.load(folder / name)
+        router = Team.load(folder / name)
         table = read_table("cases.csv", label="truth", expert_names=experts, features=router.facts.columns)
         fresh[name] = router, table, held_out(router.all_seen(), row_fingerprints(table.features))
     common = fresh["model"][2] & fresh["other"][2]

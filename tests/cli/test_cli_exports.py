@@ -8,7 +8,7 @@ import pytest
 from clinic import DOCTORS, enter, lesions, run
 from crowd import annotation, tasks_of, write_tasks
 
-from defero import Router
+from defero import Team
 from defero.data.exports.label_studio import read_label_studio
 from defero.data.tables.read import read_frame
 from defero.team.facts import ControlFacts
@@ -36,7 +36,7 @@ def test_an_export_is_learned_from(folder):
     assert "note: export.json: 1 cancelled annotations do not count.\n" in outcome.err
     assert "lists or objects are left out: clinic." in outcome.err
     assert re.search(r"export\.json: \d+ answers? ignored: the same person answered", outcome.err)
-    team, wide = Router.load("other"), Router.load("model")
+    team, wide = Team.load("other"), Team.load("model")
     assert team.expert_names == NAMES
     assert team.facts.control == ControlFacts("dx", "photo", "choices")
     assert team.facts.columns == ("age", "size_mm", "site")
@@ -82,7 +82,7 @@ def test_the_loop_closes(folder):
     assert decisions.route.tolist() == [task["data"]["defero_route"] for task in after.tasks]
     again = fit(table="routed.json", out="again")
     assert again.code == 0
-    assert Router.load("again").facts.columns == ("age", "size_mm", "site")
+    assert Team.load("again").facts.columns == ("age", "size_mm", "site")
     assert (folder / "again/weights.safetensors").read_bytes() == (folder / "other/weights.safetensors").read_bytes()
 
 
@@ -138,7 +138,7 @@ def test_the_truth_can_be_a_data_field(folder):
     write_tasks(folder / "export.json", tasks)
     assert "no column 'bopsy' for the label; did you mean 'biopsy'?" in fit("--label", "bopsy").err
     assert fit("--label", "biopsy").code == 0
-    assert "biopsy" not in Router.load("other").facts.columns
+    assert "biopsy" not in Team.load("other").facts.columns
     assert json.loads(run("evaluate", "other", "export.json", "--json").out)["test"]["items"] == 32
 
 
@@ -150,7 +150,7 @@ def test_an_export_can_be_cut_by_a_field(folder):
     outcome = fit("--group", "patient")
     assert outcome.code == 0, outcome.err
     assert "no patient is in two parts." in outcome.out
-    assert "patient" not in Router.load("other").facts.columns
+    assert "patient" not in Team.load("other").facts.columns
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_prodigys_lines_are_learned_from(folder):
     outcome = fit("--format", "prodigy", "--label", "meta.truth", table="news.jsonl")
     assert outcome.code == 0, outcome.err
     assert "Label: meta.truth. Key: _input_hash. Experts: 3" in outcome.out
-    assert Router.load("other").expert_names == tuple(DOCTORS)
+    assert Team.load("other").expert_names == tuple(DOCTORS)
     judged = run("evaluate", "other", "news.jsonl", "--json")
     assert judged.code == 0, judged.err
     assert run("route", "other", "news.jsonl", "--format", "prodigy", "--out", "d.csv").code == 0
@@ -228,7 +228,7 @@ def test_prodigys_lines_are_learned_from(folder):
     assert outcome.code == 0, outcome.err
     decisions = read_frame("new.csv")
     assert decisions["case"].tolist() == list(range(1, 11))
-    assert decisions.route.tolist() == Router.load("other").decide(lesions(10, seed=7)).name.tolist()
+    assert decisions.route.tolist() == Team.load("other").decide(lesions(10, seed=7)).name.tolist()
     assert "'doc' must name the item" in run("route", "other", "new.jsonl", "--out", "new.csv", "--key", "doc").err
     assert run("route", "other", "cases.csv", "--out", "d.csv").code == 0
     assert "no item has a label; name a field" in fit("--format", "prodigy", table="news.jsonl").err

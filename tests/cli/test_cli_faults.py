@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run
 
-from defero import Router
+from defero import Team
 from defero.core.errors import ModelFolderError, TableError
 from defero.data.tables.write import STALE_SECONDS, whole_file, write_whole
 
@@ -74,9 +74,9 @@ def test_a_full_disk_while_a_model_is_saved_leaves_the_old_one(folder):
     assert "model: cannot be written: the disk is full" in outcome.err
     assert (folder / "model" / "model.json").read_bytes() == before
     assert not [name for name in names(folder) if name.endswith(".draft")]
-    router = Router.load(folder / "model")
+    team = Team.load(folder / "model")
     with room_for(1_000), pytest.raises(ModelFolderError, match="disk is full"):
-        router.save(folder / "other")
+        team.save(folder / "other")
     assert "other" not in names(folder)
 
 

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run, trained
 
-from defero import Router
+from defero import Team
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def test_it_trains_judges_and_saves(tmp_path_factory):
     assert re.search(
         r"Promised at least 90\.0 %, kept \d+\.\d % \(.*\)\. If everybody could be asked, \d+ cases", printed
     )
-    router = Router.load(folder / "model")
-    assert {"fit", "calibrate", "conformalize"} < set(router.seen)
-    assert router.panel.predictor.alpha == 0.1
-    assert router.expert_names == tuple(DOCTORS)
-    assert router.classes.tolist() == ["benign", "malign"]
-    assert router.facts.label == "truth"
+    team = Team.load(folder / "model")
+    assert {"fit", "calibrate", "conformalize"} < set(team.seen)
+    assert team.panel.predictor.alpha == 0.1
+    assert team.expert_names == tuple(DOCTORS)
+    assert team.classes.tolist() == ["benign", "malign"]
+    assert team.facts.label == "truth"
 
 
 def test_json_says_what_the_table_says(folder, tmp_path_factory):

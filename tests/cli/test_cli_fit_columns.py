@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run, trained
 
-from defero import Router
+from defero import Team
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_in_python_a_text_that_is_not_read_is_warned_of(cases):
 
 def test_fees_at_fit_are_those_of_route(folder):
     assert fit("cases.csv", "--fee", "dr_a=0.2").code == 0
-    assert Router.load("other").panel.fees == (0.2, 0.0, 0.0)
+    assert Team.load("other").panel.fees == (0.2, 0.0, 0.0)
     told = run("route", "other", "cases.csv", "--out", "d.csv", "--json")
     assert json.loads(told.out)["promise_holds"]
     assert told.err == ""
@@ -96,7 +96,7 @@ def test_labels_of_numbers_are_numbers(folder, cases):
     numbers = cases.assign(**{name: cases[name].map(grades) for name in [*DOCTORS, "truth"]})
     pd.DataFrame(numbers).to_csv("numbers.csv", index=False)
     assert fit("numbers.csv").code == 0
-    assert Router.load("other").classes.tolist() == [1, 2]
+    assert Team.load("other").classes.tolist() == [1, 2]
     numbers.loc[15, "dr_b"] = 3
     numbers.to_csv("numbers.csv", index=False)
     assert "numbers.csv: row 17, column dr_b: answer '3.0' is not one of 1, 2.\n" in fit("numbers.csv").err
@@ -176,7 +176,7 @@ def test_a_column_with_a_comma_is_named_in_quotes(folder, cases):
     options = ["--label", "truth", "--key", "case", "--net", "linear", "--out", "comma"]
     outcome = run("fit", "comma.csv", "--experts", 'dr_a,"Chen, Li",chen li', *options)
     assert outcome.code == 0, outcome.err
-    assert Router.load("comma").expert_names == ("dr_a", "Chen, Li", "chen li")
+    assert Team.load("comma").expert_names == ("dr_a", "Chen, Li", "chen li")
     refused = run("fit", "comma.csv", "--experts", "dr_a,Chen, Li", *options)
     assert refused.code == 2
     assert "no column 'Chen' for an expert" in refused.err

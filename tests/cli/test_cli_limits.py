@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from clinic import DOCTORS, enter, lesions, run
 
-from defero import Router
+from defero import Team
 from defero.data.tables import read as reading
 from defero.data.tables.read import read_frame
 
@@ -44,7 +44,7 @@ def test_capacity_holds_and_the_file_says_whom_to_ask(new):
     assert decisions.label[~asked].tolist() == decisions.model_says[~asked].tolist()
     assert decisions.label[asked].isna().all()
     assert "One more question" in outcome.err
-    batch = Router.load("model").assign(new, capacity={"dr_b": 12, "dr_a": (3, 8), "dr_c": 20})
+    batch = Team.load("model").assign(new, capacity={"dr_b": 12, "dr_a": (3, 8), "dr_c": 20})
     assert decisions.route.tolist() == batch.name.tolist()
     assert decisions.reason.tolist() == batch.reason
 
@@ -118,7 +118,7 @@ def test_round_by_round_every_case_gets_its_label(new):
     assert decisions.label.notna().all()
     assert decisions.p_right.between(0, 1).all()
     wide = log.pivot(index="case", columns="expert", values="answer").reindex(new.case, columns=DOCTORS)
-    steps = Router.load("model").next_step(new, answers=wide.astype(object).where(wide.notna(), None).to_numpy())
+    steps = Team.load("model").next_step(new, answers=wide.astype(object).where(wide.notna(), None).to_numpy())
     assert decisions.label.tolist() == steps.label.tolist()
     load = json.loads(route("--answers", "log.csv", "--json").out)["load"]
     assert load == {"model": 160 - log.case.nunique(), "settled": log.case.nunique(), **dict.fromkeys(DOCTORS, 0)}

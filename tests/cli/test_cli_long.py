@@ -8,7 +8,7 @@ import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run
 from crowd import fit, log_of, told, write_log
 
-from defero import Router
+from defero import Team
 from defero.data.tables.read import read_frame
 
 LONG = ["--label", "truth", "--answers", "log.csv", "--net", "linear"]
@@ -25,7 +25,7 @@ def test_a_log_gives_the_same_team_as_the_wide_table(folder):
     outcome = fit(*LONG)
     assert outcome.code == 0
     assert "Label: truth. Key: case. Experts: 3, of whom 2.1 answered a case on average." in outcome.out
-    wide, long = Router.load("model"), Router.load("other")
+    wide, long = Team.load("model"), Team.load("other")
     assert long.expert_names == wide.expert_names == tuple(DOCTORS)
     assert long.facts.key == "case"
     new = lesions(40, seed=5)
@@ -75,7 +75,7 @@ def test_columns_of_the_log_are_remembered_where_they_are_there(folder):
         ).code
         == 0
     )
-    assert Router.load("other").facts.log_columns == {"item": "lesion", "annotator": "who", "answer": "said"}
+    assert Team.load("other").facts.log_columns == {"item": "lesion", "annotator": "who", "answer": "said"}
     usual = told(run("evaluate", "other", "items.csv", "--answers", "log.csv", "--json"))
     assert usual == told(run("evaluate", "other", "items.csv", "--answers", "odd.csv", "--json"))
     odd.rename(columns={"who": "said", "said": "who"}).to_csv("turned.csv", index=False)
@@ -90,9 +90,9 @@ def test_columns_of_the_log_are_remembered_where_they_are_there(folder):
 
 def test_models_that_remember_no_columns_find_them_by_name(folder):
     assert fit(*LONG).code == 0
-    router = Router.load("other")
-    assert router.facts.log_columns == {}
-    replace(router, facts=replace(router.facts, log_columns=None)).save("old")
+    team = Team.load("other")
+    assert team.facts.log_columns == {}
+    replace(team, facts=replace(team.facts, log_columns=None)).save("old")
     new, before = (
         told(run("evaluate", model, "items.csv", "--answers", "log.csv", "--json")) for model in ("other", "old")
     )
@@ -129,7 +129,7 @@ def test_a_wrong_log_is_told(folder, change, message):
 def test_some_people_of_the_log_can_be_chosen(folder):
     outcome = fit(*LONG, "--experts", "dr_c,dr_a")
     assert "note: log.csv: answers of 1 other expert are not used." in outcome.err
-    assert Router.load("other").expert_names == ("dr_c", "dr_a")
+    assert Team.load("other").expert_names == ("dr_c", "dr_a")
     wrong = fit(*LONG, "--experts", "dr_c,dra")
     assert wrong.err.startswith("defero: log.csv: no answer of the expert 'dra'; did you mean 'dr_a'? The experts are")
     strangers = log_of(lesions()).assign(reader="dr_x")
@@ -183,7 +183,7 @@ def test_the_majority_stands_in_for_a_truth_and_every_command_says_so(folder, ki
     assert "Label: the majority of the answers. Key: case." in outcome.out
     assert f"{160 - answered} of 160 cases have no label and are left out." in outcome.err
     assert "\n  majority: a number" in outcome.out
-    assert Router.load("other").facts.majority_label
+    assert Team.load("other").facts.majority_label
     options = [] if kind == "wide" else who
     for command in ("evaluate", "report"):
         again = run(command, "other", table, *options)
@@ -242,7 +242,7 @@ def test_text_is_a_feature_where_it_is_named(folder):
     outcome = fit(*FIT, "--features", "age", "--text", "letter", table="cases.csv")
     assert outcome.code == 0, outcome.err
     assert re.search(r"^  letter: \d+ words of text", outcome.out, re.MULTILINE)
-    assert Router.load("other").recipe.text == ("letter",)
+    assert Team.load("other").recipe.text == ("letter",)
     assert run("route", "other", "cases.csv", "--out", "d.csv").code == 0
     assert read_frame("d.csv").model_says.eq(cases.truth).mean() > 0.95
     cases.assign(letter=None).to_csv("new.csv", index=False)
@@ -279,5 +279,5 @@ def test_the_majority_fills_blank_labels_of_numbers(folder):
     ).to_csv("cases.csv", index=False)
     outcome = fit(*FIT, "--majority-label", table="cases.csv")
     assert outcome.code == 0, outcome.err
-    assert Router.load("other").classes.tolist() == [0, 1]
+    assert Team.load("other").classes.tolist() == [0, 1]
     assert "labels are no recorded truth but the most frequent answer" in outcome.out

@@ -78,7 +78,7 @@ def test_a_defect_is_exit_status_1_with_its_trace(folder, monkeypatch, error):
     def fails(*_, **__):
         raise error
 
-    monkeypatch.setattr("defero.team.Router.load", fails)
+    monkeypatch.setattr("defero.team.Team.load", fails)
     outcome = run("evaluate", "model", "cases.csv")
     assert (outcome.code, outcome.out) == (1, "")
     assert "Traceback (most recent call last)" in outcome.err
@@ -91,7 +91,7 @@ def test_what_a_user_can_mend_is_exit_status_2_in_one_line(folder, monkeypatch, 
     def fails(*_, **__):
         raise error
 
-    monkeypatch.setattr("defero.team.Router.load", fails)
+    monkeypatch.setattr("defero.team.Team.load", fails)
     assert run("evaluate", "model", "cases.csv") == (2, "", "defero: mend this\n")
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run
 
-from defero import Router
+from defero import Team
 from defero.data.tables.read import read_frame
 
 CLASSES = ("benign", "malign")
@@ -77,10 +77,10 @@ def test_a_file_of_fees_and_an_option_over_it(folder):
 def test_a_price_for_each_case(folder):
     for options in (["--fee", "all=@price"], [f"--fee={name}=@price" for name in DOCTORS]):
         assert run("route", "model", "new.csv", "--out", "d.csv", *options, "--error-cost", "40").code == 0
-        decisions, router = read_frame("d.csv"), Router.load("model")
+        decisions, team = read_frame("d.csv"), Team.load("model")
         cases = read_frame("new.csv")
         fees = np.repeat(cases.price.to_numpy()[:, None], 3, axis=1)
-        decision = router.decide(cases, fees=fees / 40)
+        decision = team.decide(cases, fees=fees / 40)
         assert decisions.route.tolist() == decision.name.tolist()
         np.testing.assert_allclose(decisions.expected_cost, 40 * decision.expected_cost, atol=1e-5)
     spent = judged("--fee", "all=@price", "--error-cost", "40")["cost"]["ways"]["everybody_majority"]
@@ -104,7 +104,7 @@ def test_a_matrix_is_put_in_order_and_changes_the_decisions(folder):
 def test_fit_remembers_the_money(folder):
     options = ["--fee", "dr_a=4", "--fee", "dr_b=4", *write_matrix()]
     assert run("fit", "cases.csv", *FIT, *options, "--out", "model").code == 0
-    panel = Router.load("model").panel
+    panel = Team.load("model").panel
     assert panel.fees == (4.0, 4.0, 0.0)
     assert panel.cost_matrix.tolist() == [[0, 10], [50, 0]]
     assert judged()["cost"] == judged(*options)["cost"]

@@ -9,7 +9,7 @@ import pytest
 from clinic import FIT, enter, lesions, run
 from crowd import fit, told, write_log
 
-from defero import Router
+from defero import Team
 
 LONG = ["--label", "truth", "--answers", "log.csv", "--net", "linear"]
 
@@ -30,7 +30,7 @@ def test_a_column_called_split_is_no_feature_and_not_followed(folder):
         "pass --split split.\n"
     )
     assert "81 to learn from, 23 to calibrate, 24 to conformalize, 32 for the test." in outcome.out
-    assert "split" not in Router.load("other").facts.columns
+    assert "split" not in Team.load("other").facts.columns
     cases.assign(split=["north", "south"] * 80).to_csv("cases.csv", index=False)
     outcome = fit(*FIT, table="cases.csv", out="third")
     assert outcome.err == ""
@@ -41,9 +41,9 @@ def seen_of(cases, out="other"):
     """Return the rows of the cases that each stage of a model saw, by position."""
     from defero.data.fingerprint import row_fingerprints
 
-    router = Router.load(out)
-    rows = row_fingerprints(cases[list(router.recipe.inputs)])
-    return {stage: np.flatnonzero(np.isin(rows, router.seen[stage])) for stage in ("fit", "calibrate", "conformalize")}
+    team = Team.load(out)
+    rows = row_fingerprints(cases[list(team.recipe.inputs)])
+    return {stage: np.flatnonzero(np.isin(rows, team.seen[stage])) for stage in ("fit", "calibrate", "conformalize")}
 
 
 def test_no_group_is_in_two_parts(folder):
@@ -57,7 +57,7 @@ def test_no_group_is_in_two_parts(folder):
     rest = np.setdiff1d(np.arange(200), np.concatenate(list(parts.values())))
     groups.append(set(cases.patient.iloc[rest]))
     assert sum(map(len, groups)) == cases.patient.nunique() == len(set.union(*groups))
-    assert "patient" not in Router.load("other").facts.columns
+    assert "patient" not in Team.load("other").facts.columns
     cases.assign(patient=cases.patient.where(cases.index != 4)).to_csv("cases.csv", index=False)
     assert fit(*FIT, "--group", "patient", table="cases.csv").err == (
         "defero: cases.csv: row 6, column patient: the group is blank; fill it in or drop the row.\n"
@@ -73,7 +73,7 @@ def test_no_group_is_in_two_parts(folder):
         "the test. With so few, the figures may not hold for another site.\n"
     ) in few.err
     assert "values of patient" not in result.err
-    assert Router.load("few").facts.groups == "site"
+    assert Team.load("few").facts.groups == "site"
 
 
 @pytest.mark.parametrize("kind", ["dates", "numbers"])

@@ -93,14 +93,14 @@ def test_json_is_evaluates_and_where_the_page_is(folder):
     ],
 )
 def test_a_page_that_cannot_be_written_is_told_before_any_work(folder, monkeypatch, out, said):
-    monkeypatch.setattr("defero.team.Router.load", None)
+    monkeypatch.setattr("defero.team.Team.load", None)
     outcome = run("report", "model", "cases.csv", "--out", out)
     assert (outcome.code, outcome.out) == (2, "")
     assert re.fullmatch(rf"defero: {said}\n", outcome.err)
 
 
 def test_the_log_of_answers_is_no_page(folder, monkeypatch):
-    monkeypatch.setattr("defero.team.Router.load", None)
+    monkeypatch.setattr("defero.team.Team.load", None)
     (folder / "log.csv").write_text("id,who,said\n", encoding="utf-8")
     outcome = run("report", "model", "cases.csv", "--answers", "log.csv", "--out", "log.csv")
     assert outcome.code == 2
@@ -109,12 +109,12 @@ def test_the_log_of_answers_is_no_page(folder, monkeypatch):
 
 
 def test_a_table_of_nothing_new_is_refused_and_leaves_no_page(folder):
-    from defero import Router
+    from defero import Team
     from defero.data.fingerprint import held_out, row_fingerprints
 
     cases = lesions()
     seen = ~held_out(
-        Router.load("model").all_seen(), row_fingerprints(pd.read_csv("cases.csv")[["age", "size_mm", "site"]])
+        Team.load("model").all_seen(), row_fingerprints(pd.read_csv("cases.csv")[["age", "size_mm", "site"]])
     )
     cases[seen].to_csv("seen.csv", index=False)
     outcome = run("report", "model", "seen.csv")

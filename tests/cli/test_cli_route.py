@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run
 
-from defero import Router
+from defero import Team
 from defero.data.tables import read as reading
 from defero.data.tables.read import read_frame
 from defero.data.tables.write import write_decisions
@@ -47,17 +47,17 @@ def test_every_row_gets_a_decision(new):
     assert outcome.code == 0
     assert list(decisions.columns) == COLUMNS
     assert decisions["case"].tolist() == new["case"].tolist()
-    router = Router.load("model")
-    decision = router.decide(new)
+    team = Team.load("model")
+    decision = team.decide(new)
     assert decisions.route.tolist() == decision.name.tolist()
     assert decisions.reason.tolist() == decision.reason
-    np.testing.assert_allclose(decisions.p_dr_b, router.scores(new).expert_proba[:, 1], atol=1e-6)
+    np.testing.assert_allclose(decisions.p_dr_b, team.scores(new).expert_proba[:, 1], atol=1e-6)
     np.testing.assert_allclose(decisions.expected_cost, decision.expected_cost, atol=1e-6)
-    heard = with_decider(router.predict_set(new), decision)
+    heard = with_decider(team.predict_set(new), decision)
     panels = ["; ".join(name for name, on in zip(DOCTORS, row, strict=True) if on) for row in heard]
     assert all(who in panel for who, panel in zip(decision.name, panels, strict=True) if who != "model")
     assert decisions.panel.fillna("").tolist() == panels
-    assert decisions.model_says.tolist() == router.predict(new).tolist()
+    assert decisions.model_says.tolist() == team.predict(new).tolist()
     asked = decisions.route != "model"
     assert decisions.ask.fillna("").tolist() == decisions.route.where(asked, "").tolist()
     assert decisions.label.fillna("").tolist() == decisions.model_says.where(~asked, "").tolist()
@@ -228,7 +228,7 @@ def test_doubt_stands_beside_each_probability(folder, new, monkeypatch, rows):
     each = [word for name in DOCTORS for word in (f"p_{name}", f"sd_{name}")]
     first = COLUMNS.index("p_dr_a")
     assert list(told.columns) == [*COLUMNS[:first], *each, COLUMNS[-1]]
-    found = Router.load("model").expert_sd(new)
+    found = Team.load("model").expert_sd(new)
     np.testing.assert_allclose(told[[f"sd_{name}" for name in DOCTORS]], found, atol=1e-6)
     pd.testing.assert_frame_equal(told[COLUMNS], read_frame("plain.csv"))
     assert "how unsure" not in outcome.err
@@ -247,7 +247,7 @@ def test_too_few_answers_are_a_reason(folder, new):
     cases = lesions()
     cases.assign(dr_b=cases.truth.mask(cases.index > 7)).to_csv("few.csv", index=False)  # right wherever they answered
     assert run("fit", "few.csv", *FIT, "--out", "few").code == 0
-    assert not Router.load("few").proven[1]
+    assert not Team.load("few").proven[1]
     assert run("route", "few", "new.csv", "--out", "d.csv").code == 0
     told = read_frame("d.csv")
     assert "dr_b" not in set(told.route)
@@ -324,7 +324,7 @@ def test_asking_in_turn_begins_with_the_first_question(new):
     outcome = route("new.csv", "--ask", "sequential")
     assert outcome.code == 0
     assert "a question costs 0.01 of an error; --fee sets what it costs." in outcome.err
-    decisions, steps = read_frame("decisions.csv"), Router.load("model").next_step(new)
+    decisions, steps = read_frame("decisions.csv"), Team.load("model").next_step(new)
     assert decisions.ask.fillna("").tolist() == ["" if j < 0 else DOCTORS[j] for j in steps.ask]
     np.testing.assert_allclose(decisions.expected_cost, steps.expected_cost, atol=1e-6)
     pd.DataFrame(columns=["case", "expert", "answer"]).to_csv("log.csv", index=False)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from clinic import DOCTORS, enter, lesions, run
 
-from defero import Router, Study
+from defero import Study, Team
 
 NEW = lesions(6, seed=20).drop(columns=[*DOCTORS, "truth"])
 NEW.loc[:1, "age"] = 9999
@@ -32,7 +32,7 @@ def test_a_typing_error_makes_nobody_sure(folder):
     columns = list(decisions.columns)
     assert columns.index("unusual") == columns.index("model_says") + 1 == columns.index("p_model") - 1
     assert decisions.unusual.tolist() == ["age", "age", "site", "", "", ""]
-    accuracy = Router.load(folder / "model").calibrator.accuracy
+    accuracy = Team.load(folder / "model").calibrator.accuracy
     odd = decisions.iloc[:3]
     assert (odd.p_model <= round(accuracy.model, 6)).all()
     assert (odd.p_model < 0.99).all()

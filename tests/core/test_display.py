@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from defero import Router
+from defero import Team
 from defero.core.display import html_table, text_table
 
 N = 1_000
@@ -13,10 +13,10 @@ N = 1_000
 def results():
     rng = np.random.default_rng(0)
     classes = rng.dirichlet([1, 1, 1], N)
-    router = Router.from_probabilities(classes, rng.random((N, 40)))
+    team = Team.from_probabilities(classes, rng.random((N, 40)))
     answers = rng.integers(0, 3, (N, 40))
-    decision = router.decide()
-    return [decision, router.scores(), router.answer(None, answers, vote="expert")]
+    decision = team.decide()
+    return [decision, team.scores(), team.answer(None, answers, vote="expert")]
 
 
 def test_a_repr_has_at_most_ten_lines(results):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import Router, TwoStageDeferral
+from defero import Team, TwoStageDeferral
 from defero.data.rows_key import VARIABLE, rows_key
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "privacy.md"
@@ -21,7 +21,7 @@ def team():
     frame = pd.DataFrame({"age": x, "city": np.tile(["Basel", "Bern"], 60)})
     y = np.where(x + 0.3 * rng.normal(size=120) > 0, "ill", "well")
     answers = pd.DataFrame({"ann@example.org": y, "bob": np.where(rng.random(120) < 0.7, y, "well")})
-    return TwoStageDeferral().fit(frame, y, experts=answers).router_
+    return TwoStageDeferral().fit(frame, y, experts=answers).team_
 
 
 def written(router, folder):
@@ -45,7 +45,7 @@ def test_fingerprints_are_kept_and_can_be_left_out(team, tmp_path):
     assert b"seen.fit" in written(team, tmp_path / "model")
     content = written(team.forget_rows(), tmp_path / "forgotten")
     assert b"seen." not in content
-    assert dict(Router.load(tmp_path / "forgotten").seen) == {}
+    assert dict(Team.load(tmp_path / "forgotten").seen) == {}
 
 
 def test_the_key_is_not_in_the_folder(team, tmp_path):
@@ -58,5 +58,5 @@ def test_the_page_names_what_exists():
     page = PAGE.read_text()
     assert VARIABLE in page
     for name in re.findall(r"router\.(\w+)\(", page):
-        assert hasattr(Router, name)
+        assert hasattr(Team, name)
     assert all(len(line) <= 100 or line.startswith("|") for line in page.splitlines())

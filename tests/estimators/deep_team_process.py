@@ -29,7 +29,7 @@ def teams(folder: Path):
 
 
 def weights(team):
-    return {name: tensor.numpy() for name, tensor in team.router_.scorer.base.net.state_dict().items()}
+    return {name: tensor.numpy() for name, tensor in team.team_.scorer.base.net.state_dict().items()}
 
 
 def die_in_the_middle(folder: Path) -> None:

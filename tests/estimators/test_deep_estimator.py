@@ -11,7 +11,7 @@ from PIL import Image
 from sklearn.base import clone
 from tiny_pictures import Pooled, pictures, small_team
 
-from defero import Router
+from defero import Team
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
 from defero.scorers.team import TeamScorer
@@ -46,11 +46,11 @@ def test_a_module_that_has_learned_before_starts_from_its_weights():
     trunk = Pooled()
     torch.nn.init.constant_(trunk.layer.weight, 0.25)
     team = small_team(trunk, max_epochs=1, learning_rate=0.0).fit(X, Y, experts=M)
-    assert torch.equal(team.router_.scorer.base.net.trunk.layer.weight, trunk.layer.weight)
+    assert torch.equal(team.team_.scorer.base.net.trunk.layer.weight, trunk.layer.weight)
 
 
 def test_the_scores_are_those_of_the_net_whatever_the_block(own_module, monkeypatch):
-    scorer = own_module.router_.scorer.base
+    scorer = own_module.team_.scorer.base
     with torch.no_grad():
         colours = (torch.from_numpy(NEW_X).float() - scorer.inputs.center) / scorer.inputs.scale
         logits = scorer.net(colours.permute(0, 3, 1, 2))
@@ -64,10 +64,10 @@ def test_the_scores_are_those_of_the_net_whatever_the_block(own_module, monkeypa
 
 
 def test_the_heads_of_newcomers_look_at_the_net_and_not_at_pixels(own_module):
-    scorer = own_module.router_.scorer
+    scorer = own_module.team_.scorer
     assert isinstance(scorer, TeamScorer)
     assert scorer.lens.n_features == 8  # of 8 x 8 x 3 pixels
-    joined = clone(own_module)._adopt(own_module.router_)
+    joined = clone(own_module)._adopt(own_module.team_)
     good = np.where(np.arange(120) % 10 == 0, (NEW_Y + 1) % 3, NEW_Y)
     joined.add_expert("eva", NEW_X, NEW_Y, good)
     believed = joined.predict_expert_proba(X)
@@ -78,8 +78,8 @@ def test_the_heads_of_newcomers_look_at_the_net_and_not_at_pixels(own_module):
 
 
 def test_a_newcomers_strength_is_found_in_what_the_net_sees(own_module):
-    assert not own_module.router_.scorer.lens.reads_classes  # the embedding is all there is
-    joined = clone(own_module)._adopt(own_module.router_)
+    assert not own_module.team_.scorer.lens.reads_classes  # the embedding is all there is
+    joined = clone(own_module)._adopt(own_module.team_)
     joined.add_expert("kim", NEW_X, NEW_Y, np.where(NEW_Y == 0, 0, (NEW_Y + 1) % 3))
     believed = joined.predict_expert_proba(X)[:, 4]
     assert believed[Y == 0].mean() > believed[Y != 0].mean() + 0.2
@@ -87,9 +87,9 @@ def test_a_newcomers_strength_is_found_in_what_the_net_sees(own_module):
 
 def test_a_population_of_many_held_out_answers_reads_the_class_posterior():
     team = small_team(Pooled(), max_epochs=1, validation_fraction=0.5).fit(X, Y, experts=M)
-    assert team.router_.scorer.lens.reads_classes
+    assert team.team_.scorer.lens.reads_classes
     few = small_team(Pooled(), max_epochs=1, validation_fraction=0.0).fit(X, Y, experts=M)
-    assert not few.router_.scorer.lens.reads_classes
+    assert not few.team_.scorer.lens.reads_classes
 
 
 def test_rows_of_pictures_are_told_apart():
@@ -110,14 +110,14 @@ def test_every_loss_has_a_deep_form(loss):
 
 def test_branches_few_answers_and_nobody():
     two = small_team(Pooled(), branches="two", max_epochs=1).fit(X, Y, experts=M)
-    scorer = two.router_.scorer.base
+    scorer = two.team_.scorer.base
     with torch.no_grad():  # newcomers look at what the experts' own trunk sees
         seen = scorer.net.expert_trunk(scorer.inputs(torch.from_numpy(X)))
         other = scorer.net.trunk(scorer.inputs(torch.from_numpy(X)))
     np.testing.assert_allclose(scorer.score_with_embedding(X)[1], seen.numpy(), atol=1e-5)
     assert not torch.allclose(seen, other, atol=1e-3)
     some = np.where(np.random.default_rng(0).random(M.shape) < 0.3, M, -1)
-    assert small_team(Pooled(), max_epochs=1).fit(X, Y, experts=some).router_.answer_counts.sum() == (some >= 0).sum()
+    assert small_team(Pooled(), max_epochs=1).fit(X, Y, experts=some).team_.answer_counts.sum() == (some >= 0).sum()
     alone = small_team(Pooled(), max_epochs=1).fit(X, Y)
     assert alone.predict_expert_proba(X).shape == (200, 0)
 
@@ -130,8 +130,8 @@ def test_heads_of_their_own_leave_the_classifier_as_it_is_alone(net, tmp_path):
     np.testing.assert_allclose(with_experts.predict_proba(X), alone.predict_proba(X), atol=1e-6)
     assert with_experts.predict_expert_proba(X).shape == (200, 4)
     if isinstance(net, str):
-        with_experts.router_.save(tmp_path / "team")
-        again = Router.load(tmp_path / "team")
+        with_experts.team_.save(tmp_path / "team")
+        again = Team.load(tmp_path / "team")
         np.testing.assert_allclose(again.scores(X).expert_proba, with_experts.predict_expert_proba(X), atol=1e-6)
 
 
@@ -181,7 +181,7 @@ def test_pictures_in_files_are_read_once_or_again_and_again(tmp_path, monkeypatc
     (tmp_path / "new").mkdir()
     later = files_of(tmp_path / "new", NEW_X[:30])
     team.add_expert("eva", later, NEW_Y[:30], np.where(np.arange(30) < 3, -1, NEW_M[:30, 2]))
-    assert len(team.router_.seen["add_expert"]) == 27
+    assert len(team.team_.seen["add_expert"]) == 27
     with pytest.raises(InputError, match="27 of 27 rows were seen by"):
         team.calibrate(later.take(slice(3, 30)), NEW_Y[3:30], experts=np.column_stack([NEW_M, NEW_M[:, 2]])[3:30])
 

@@ -11,7 +11,7 @@ from tiny_pictures import Pooled, pictures, small_team
 
 from defero import DeferralClassifier
 from defero.core.errors import InputError, ModelFolderError
-from defero.team import Router
+from defero.team import Team
 
 X, Y, M = pictures()
 NEW_X, NEW_Y, NEW_M = pictures(60, seed=1)
@@ -43,7 +43,7 @@ def test_a_named_net_comes_back_bit_for_bit(named, tmp_path):
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["model.json", "weights.safetensors"]
     assert_same(back, named, atol=0)
     assert back.net == "wrn-10-1"
-    assert back.router_.item_shape == (8, 8, 3)
+    assert back.team_.item_shape == (8, 8, 3)
     with pytest.raises(InputError, match="seen by"):
         back.calibrate(X, Y, experts=np.column_stack([M, M[:, 0]]))
 
@@ -52,7 +52,7 @@ def test_a_named_net_comes_back_bit_for_bit(named, tmp_path):
 def test_weights_that_do_not_fit_are_told_before_the_net_is_built(named, net):
     from defero.nets.deep_scorer import DeepScorer
 
-    packed = named.router_.scorer.base.pack()
+    packed = named.team_.scorer.base.pack()
     with pytest.raises(ModelFolderError, match=f"the weights are not those of {net}; fit again"):
         DeepScorer.unpack(replace(packed, settings={**packed.settings, "net": net}))
 
@@ -60,7 +60,7 @@ def test_weights_that_do_not_fit_are_told_before_the_net_is_built(named, net):
 def test_an_item_beyond_all_use_is_refused(named):
     from defero.nets.deep_scorer import DeepScorer
 
-    packed = named.router_.scorer.base.pack()
+    packed = named.team_.scorer.base.pack()
     with pytest.raises(ModelFolderError, match=r"item_shape must have at most .*100000, 100000, 3"):
         DeepScorer.unpack(replace(packed, settings={**packed.settings, "item_shape": [100_000, 100_000, 3]}))
 
@@ -86,8 +86,8 @@ def test_the_onnx_form_is_the_same_team_without_torch(named, tmp_path):
     code = (
         "import sys, numpy as np\n"
         "sys.modules['torch'] = None\n"
-        "from defero.team import Router\n"
-        f"router = Router.load({str(tmp_path / 'model')!r})\n"
+        "from defero.team import Team\n"
+        f"router = Team.load({str(tmp_path / 'model')!r})\n"
         f"np.save({str(tmp_path / 'p.npy')!r}, router.scores(np.load({str(tmp_path / 'x.npy')!r})).expert_proba)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -103,15 +103,13 @@ def test_somebodys_module_is_exported_and_grows_there(tmp_path):
     assert back.net == "Pooled, exported"
     back.add_expert("tom", X[:40], Y[:40], M[:40, 3])
     back.save(tmp_path / "again")
-    assert Router.load(tmp_path / "again").expert_names[-1] == "tom"
+    assert Team.load(tmp_path / "again").expert_names[-1] == "tom"
 
 
 def test_without_torch_a_model_that_needs_it_says_so(named, tmp_path):
     named.save(tmp_path / "model")
     code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from defero.team import Router\n"
-        f"Router.load({str(tmp_path / 'model')!r})"
+        f"import sys; sys.modules['torch'] = None\nfrom defero.team import Team\nTeam.load({str(tmp_path / 'model')!r})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "needs a package that is not installed" in done.stderr

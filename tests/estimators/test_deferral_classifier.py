@@ -34,7 +34,7 @@ def test_probabilities_are_probabilities(net, loss):
 @pytest.mark.parametrize("net", ["linear", "mlp"])
 def test_a_seed_makes_runs_bit_equal(net):
     def run():
-        return DeferralClassifier(net, loss="ova", random_state=3).fit(X, Y, experts=M).router_.scores(X)
+        return DeferralClassifier(net, loss="ova", random_state=3).fit(X, Y, experts=M).team_.scores(X)
 
     one, two = run(), run()
     assert np.array_equal(one.class_proba, two.class_proba)
@@ -118,7 +118,7 @@ def test_the_score_asks_only_experts_whose_answer_is_recorded():
     nobody = np.full(M.shape, -1)
     assert team.score(X, Y, experts=nobody) == np.mean(team.predict(X) == Y)
     first = np.column_stack([M[:, :1], nobody[:, 1:]])
-    asked = team.router_.answer(X, first).heard
+    asked = team.team_.answer(X, first).heard
     assert asked[:, 0].any()
     assert not asked[:, 1:].any()
 

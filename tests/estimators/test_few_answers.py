@@ -188,4 +188,4 @@ def test_a_grid_and_a_list_of_the_same_answers_teach_the_same(build):
     one = build().fit(features, labels, experts=experts)
     other = build().fit(features, labels, experts=dense)
     assert np.array_equal(one.predict_expert_proba(features), other.predict_expert_proba(features))
-    assert np.array_equal(one.router_.seen["fit+answers"], other.router_.seen["fit+answers"])
+    assert np.array_equal(one.team_.seen["fit+answers"], other.team_.seen["fit+answers"])

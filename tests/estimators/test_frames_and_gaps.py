@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from defero import DeferralClassifier, InputError, ModelOnly, Router, TwoStageDeferral
+from defero import DeferralClassifier, InputError, ModelOnly, Team, TwoStageDeferral
 
 N = 80
 RNG = np.random.default_rng(0)
@@ -151,7 +151,7 @@ def test_an_array_with_gaps_is_taken_as_a_frame_is(team, tmp_path):
     frame_proba = as_frame.predict_proba(pd.DataFrame(ARRAY, columns=["a", "b"]))
     np.testing.assert_array_equal(as_array.predict_proba(ARRAY), frame_proba)
     as_array.save(tmp_path / "model")
-    loaded = Router.load(tmp_path / "model")
+    loaded = Team.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.scores(ARRAY).class_proba, frame_proba)
     assert loaded.decide([[999.0, np.nan]]).unusual.tolist() == ["column 0"]
     with pytest.raises(InputError, match="3 features, but fit saw 2"):
@@ -196,7 +196,7 @@ def test_a_text_in_an_array_is_named_by_row_column_and_value(make):
     for call in (
         lambda: make().fit(texts, labels, experts=labels[:, None]),
         lambda: team.predict(texts),
-        lambda: team.router_.decide(texts),
+        lambda: team.team_.decide(texts),
     ):
         with pytest.raises(InputError) as error:
             call()

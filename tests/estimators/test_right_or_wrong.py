@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import Router
+from defero import Team
 from defero.core.errors import InputError
 from defero.estimators.training_data import coded_experts
 
@@ -23,6 +23,6 @@ def test_right_or_wrong_is_no_answer_unless_the_classes_are_true_and_false(given
 
 
 def test_neither_is_it_when_answers_are_combined():
-    router = Router.from_probabilities([[0.5, 0.5], [0.9, 0.1]], [[0.8, 0.7], [0.8, 0.7]])
+    team = Team.from_probabilities([[0.5, 0.5], [0.9, 0.1]], [[0.8, 0.7], [0.8, 0.7]])
     with pytest.raises(InputError, match="got True and False"):
-        router.next_step(answers=RIGHT)
+        team.next_step(answers=RIGHT)

@@ -111,7 +111,7 @@ def test_clone_keeps_parameters_and_forgets_the_fit():
     )
     copy = clone(team)
     assert copy.get_params() == team.get_params()
-    assert not hasattr(copy, "router_")
+    assert not hasattr(copy, "team_")
 
 
 def test_data_frames_name_experts_and_features():

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from defero import DeferralClassifier, InputError, Recipe, Router, TwoStageDeferral
+from defero import DeferralClassifier, InputError, Recipe, Team, TwoStageDeferral
 from defero.estimators.networks.network_fit import NetworkOptions, train_network
 from defero.losses import DeferralLoss
 from defero.scorers.team import TeamScorer
@@ -27,7 +27,7 @@ BOTH = pytest.mark.parametrize("build", [linear, TwoStageDeferral], ids=["linear
 
 
 def shrinks(team):
-    scorer = team.router_.scorer
+    scorer = team.team_.scorer
     return isinstance(scorer, TeamScorer) and scorer.n_own == 0
 
 
@@ -73,7 +73,7 @@ def test_own_heads_of_two_stages_are_a_logistic_regression_each():
 def test_a_grid_and_a_list_of_answers_are_the_same(build):
     one, other = (build().fit(X, Y, experts=said) for said in (M, scipy.sparse.csr_array(M + 1)))
     assert np.array_equal(one.predict_expert_proba(FRESH), other.predict_expert_proba(FRESH))
-    assert np.array_equal(one.router_.expert_sd(FRESH), other.router_.expert_sd(FRESH))
+    assert np.array_equal(one.team_.expert_sd(FRESH), other.team_.expert_sd(FRESH))
 
 
 @BOTH
@@ -98,7 +98,7 @@ def test_who_answered_nothing_is_like_the_others_and_never_asked_alone(build):
     proba = team.predict_expert_proba(FRESH)
     # The population's mean is known by eight experts and a prior: near their mean, and less sure than any of them.
     np.testing.assert_allclose(proba[:, 8].mean(), proba[:, :8].mean(), atol=0.1)
-    assert (team.router_.expert_sd(FRESH)[:, 8] > team.router_.expert_sd(FRESH)[:, :8].mean(axis=1)).all()
+    assert (team.team_.expert_sd(FRESH)[:, 8] > team.team_.expert_sd(FRESH)[:, :8].mean(axis=1)).all()
     decision = team.decide(FRESH, available=[False] * 8 + [True])
     assert decision.coverage == 1.0
     assert any("insufficient evidence on expert_8" in reason for reason in decision.reason)
@@ -160,17 +160,17 @@ def test_a_hundred_experts_with_a_dozen_answers_are_better_known_together(build)
 def test_saved_and_read_it_is_the_same(build, tmp_path):
     team = build().fit(X, Y, experts=M).add_expert("eve", FRESH, Y[:60], np.zeros(60, int))
     team.save(tmp_path / "model")
-    for again in (type(team).load(tmp_path / "model").router_, Router.load(tmp_path / "model")):
-        assert np.array_equal(again.scores(FRESH).expert_raw, team.router_.scores(FRESH).expert_raw)
+    for again in (type(team).load(tmp_path / "model").team_, Team.load(tmp_path / "model")):
+        assert np.array_equal(again.scores(FRESH).expert_raw, team.team_.scores(FRESH).expert_raw)
         assert np.array_equal(again.scores(FRESH).class_proba, team.predict_proba(FRESH))
-        assert np.array_equal(again.expert_sd(FRESH), team.router_.expert_sd(FRESH))
+        assert np.array_equal(again.expert_sd(FRESH), team.team_.expert_sd(FRESH))
 
 
 def test_a_seed_makes_networks_bit_equal():
     quick = {"recipe": Recipe(hidden=(8,), expert_hidden=(4,), max_epochs=2), "random_state": 0}
     one, two = (DeferralClassifier("mlp", **quick).fit(X, Y, experts=M) for _ in range(2))
     assert shrinks(one)
-    assert one.router_.scorer.lens.n_hidden == 4
+    assert one.team_.scorer.lens.n_hidden == 4
     assert np.array_equal(one.predict_expert_proba(FRESH), two.predict_expert_proba(FRESH))
 
 
@@ -181,7 +181,7 @@ def test_a_frozen_classifier_is_looked_at_as_it_is():
     team = TwoStageDeferral(FrozenEstimator(known)).fit(X, Y, experts=M)
     assert team.classes_.tolist() == [0, 1, 2]
     assert np.array_equal(team.predict_proba(FRESH), known.predict_proba(FRESH))
-    scorer = team.router_.scorer
+    scorer = team.team_.scorer
     seen = scorer.lens.transform(X, known.predict_proba(X))
     assert np.array_equal(scorer.heads.prior.centre, seen.mean(axis=0))
 
@@ -190,8 +190,8 @@ def test_what_a_tree_says_of_its_own_rows_is_not_looked_at():
     """It is certain of these; across folds it is not, and nobody is taken to be right wherever it is sure."""
     team = TwoStageDeferral(DecisionTreeClassifier(random_state=0)).fit(X, Y, experts=M)
     assert (team.predict(X) == Y).all()
-    in_sample = team.router_.scorer.lens.transform(X, team.predict_proba(X))
-    assert not np.allclose(team.router_.scorer.heads.prior.centre, in_sample.mean(axis=0))
+    in_sample = team.team_.scorer.lens.transform(X, team.predict_proba(X))
+    assert not np.allclose(team.team_.scorer.heads.prior.centre, in_sample.mean(axis=0))
 
 
 @BOTH
@@ -202,7 +202,7 @@ def test_rows_of_a_group_are_looked_at_as_new_ones(build):
     giveaway = np.eye(30)[group]
     answers = np.where(M >= 0, labels[:, None], -1)
     centre = [
-        build().fit(giveaway, labels, experts=answers, groups=groups).router_.scorer.heads.prior.centre[2]
+        build().fit(giveaway, labels, experts=answers, groups=groups).team_.scorer.heads.prior.centre[2]
         for groups in (None, group)
     ]
     assert centre[0] > centre[1] + 0.5  # the mean log-odds of the likelier class

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.tables import plain
 from benchmarks.tables.sets.skill_by_class import draw
 
-from defero import DeferralClassifier, InputError, Router
+from defero import DeferralClassifier, InputError, Team
 from defero.estimators.tables.stack_weights import share_by_gain
 
 
@@ -35,18 +35,18 @@ def test_the_team_is_as_good_as_shares_by_class(case):
 
 def test_class_heads_have_most_of_the_weight_and_are_saved(case, tmp_path):
     split, team = case
-    scorer = team.router_.scorer
+    scorer = team.team_.scorer
     assert scorer.class_share > 0.6
     team.save(tmp_path / "model")
     features = split.test.features[:50]
-    again = Router.load(tmp_path / "model")
+    again = Team.load(tmp_path / "model")
     assert again.scorer.class_share == scorer.class_share
     assert np.array_equal(again.decide(features).expert, team.decide(features).expert)
 
 
 def test_a_share_without_class_heads_is_refused(case):
     _, team = case
-    scorer = team.router_.scorer
+    scorer = team.team_.scorer
     with pytest.raises(InputError) as error:
         type(scorer)(scorer.base, scorer.lens, scorer.heads, scorer.n_own, scorer.order, None, class_share=0.5)
     assert error.value.argument == "class_share"
@@ -61,7 +61,7 @@ def test_the_share_grows_with_the_evidence_and_is_careful_where_it_is_noisy():
 
 def test_class_heads_of_other_experts_are_refused(case):
     _, team = case
-    scorer = team.router_.scorer
+    scorer = team.team_.scorer
     with pytest.raises(InputError) as error:
         replace(scorer, class_heads=scorer.class_heads.take([0]))
     assert error.value.argument == "class_heads"

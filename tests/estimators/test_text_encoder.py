@@ -11,8 +11,8 @@ from defero import (
     BestExpert,
     DeferralClassifier,
     InputError,
-    Router,
     Study,
+    Team,
     TwoStageDeferral,
     read_cases,
 )
@@ -60,8 +60,8 @@ def test_fit_save_load_and_route_with_a_function(tmp_path):
     new, truth, _ = desk(60, seed=1)
     assert (team.predict(new) == truth).mean() > 0.95
     team.save(tmp_path / "model")
-    router = Router.load(tmp_path / "model", text_encoder=topics)
-    assert (router.scores(new).class_proba == team.router_.scores(new).class_proba).all()
+    router = Team.load(tmp_path / "model", text_encoder=topics)
+    assert (router.scores(new).class_proba == team.team_.scores(new).class_proba).all()
     again = DeferralClassifier.load(tmp_path / "model", text_encoder=topics)
     assert (again.predict(new) == team.predict(new)).all()
     assert again.text_encoder is topics
@@ -69,7 +69,7 @@ def test_fit_save_load_and_route_with_a_function(tmp_path):
 
 def test_without_the_encoder_a_model_loads_and_says_what_is_missing(tmp_path):
     fitted().save(tmp_path / "model")
-    router = Router.load(tmp_path / "model")
+    router = Team.load(tmp_path / "model")
     assert router.expert_names == ("expert_0", "expert_1")
     with pytest.raises(InputError) as error:
         router.scores(desk(5)[0])
@@ -83,7 +83,7 @@ def test_without_the_encoder_a_model_loads_and_says_what_is_missing(tmp_path):
 def test_another_encoder_is_refused(tmp_path, other):
     fitted().save(tmp_path / "model")
     with pytest.raises(InputError, match="topics"):
-        Router.load(tmp_path / "model", text_encoder=other)
+        Team.load(tmp_path / "model", text_encoder=other)
 
 
 def test_a_model_of_plain_columns_needs_no_encoder(tmp_path):
@@ -91,16 +91,16 @@ def test_a_model_of_plain_columns_needs_no_encoder(tmp_path):
     DeferralClassifier("linear", text="note", random_state=0).fit(frame, truth, experts=answers).save(
         tmp_path / "model"
     )
-    assert Router.load(tmp_path / "model", text_encoder="tfidf").recipe.text == ("note",)
+    assert Team.load(tmp_path / "model", text_encoder="tfidf").recipe.text == ("note",)
     with pytest.raises(InputError, match="not needed"):
-        Router.load(tmp_path / "model", text_encoder=topics)
+        Team.load(tmp_path / "model", text_encoder=topics)
 
 
 def test_a_folder_names_its_encoder_and_never_loads_one(tmp_path, monkeypatch):
     fitted(TextEncoder("owner/small", topics, kind="model")).save(tmp_path / "model")
     monkeypatch.setattr("defero.data.encoders.find.model_encoder", None)  # would raise if it were called
     monkeypatch.setattr("defero.data.encoders.find.folder_encoder", None)
-    router = Router.load(tmp_path / "model")
+    router = Team.load(tmp_path / "model")
     with pytest.raises(InputError, match="text_encoder='owner/small'"):
         router.scores(desk(5)[0])
 
@@ -111,7 +111,7 @@ def test_an_encoder_of_an_installed_package_is_found_again(tmp_path, monkeypatch
     team = fitted("topics")
     team.save(tmp_path / "model")
     new = desk(20, seed=2)[0]
-    assert (Router.load(tmp_path / "model").predict(new) == team.predict(new)).all()
+    assert (Team.load(tmp_path / "model").predict(new) == team.predict(new)).all()
     assert DeferralClassifier.load(tmp_path / "model").text_encoder == "topics"
 
 
@@ -137,15 +137,15 @@ def test_blank_texts_are_marked_and_never_sent_to_the_encoder():
     team.fit(frame, truth, experts=answers)
     assert None not in seen
     assert len(seen) == len(set(seen))
-    assert "note=missing" in team.router_.recipe.names
+    assert "note=missing" in team.team_.recipe.names
     assert np.isfinite(team.predict_proba(pd.DataFrame({"note": [None, "  ", "sail"], "size": [0.0, 0.0, 0.0]}))).all()
 
 
 def test_a_blank_text_is_unusual_where_training_had_none():
     team = fitted()
     new = pd.DataFrame({"note": ["sail", None], "size": [0.0, 0.0]})
-    assert team.router_.recipe.unusual(team.router_.recipe.apply(new))[:, 0].tolist() == [False, True]
-    assert team.router_.recipe.remarks(new) == {"note: blank, read as no words": 1}
+    assert team.team_.recipe.unusual(team.team_.recipe.apply(new))[:, 0].tolist() == [False, True]
+    assert team.team_.recipe.remarks(new) == {"note: blank, read as no words": 1}
 
 
 def test_scores_of_training_rows_come_from_other_folds():

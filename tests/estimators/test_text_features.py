@@ -16,7 +16,7 @@ from defero.core.errors import InputError, TableError
 from defero.data.recipes.read_texts import fit_ridge, folds_of, log_loss, read_texts
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.estimators.baselines import BestExpert, ConfidenceThreshold, ModelOnly, RandomExpert
-from defero.team import Router
+from defero.team import Team
 
 SAYS = {"fine": ["good", "sunny", "calm"], "poor": ["bad", "grey", "rough"], "odd": ["strange", "queer", "weird"]}
 FILLER = [f"word{place}" for place in range(40)]
@@ -219,7 +219,7 @@ def test_a_team_reads_texts_and_comes_back_from_disk(net, classes, tmp_path):
     again = DeferralClassifier.load(tmp_path / "model")
     assert again.text == ("note",)
     assert np.array_equal(again.predict_expert_proba(new), team.predict_expert_proba(new))
-    assert np.array_equal(Router.load(tmp_path / "model").scores(new).class_proba, team.predict_proba(new))
+    assert np.array_equal(Team.load(tmp_path / "model").scores(new).class_proba, team.predict_proba(new))
     repeated = DeferralClassifier(net, loss="auto", text="note", random_state=0).fit(frame, labels, experts=answers)
     assert np.array_equal(repeated.predict_proba(new), team.predict_proba(new))
 
@@ -228,11 +228,11 @@ def test_words_of_other_rows_never_enter():
     frame, labels, answers = cases(200)
     team = ModelOnly(text="note").fit(frame[:100], labels[:100], experts=answers[:100])
     unseen = frame[100:].assign(note="zzz yyy")
-    assert set(team.router_.recipe.columns[0].words) <= {word for note in frame["note"][:100] for word in note.split()}
+    assert set(team.team_.recipe.columns[0].words) <= {word for note in frame["note"][:100] for word in note.split()}
     team.calibrate(frame[100:], labels[100:], experts=answers[100:])
-    assert team.router_.recipe.unseen(unseen) == {"note": 100}
-    assert len(np.unique(team.router_.features(unseen)[:, 0])) == 1
-    assert team.router_.recipe.describe()[0].endswith("weighted by TF-IDF and summed up in one score.")
+    assert team.team_.recipe.unseen(unseen) == {"note": 100}
+    assert len(np.unique(team.team_.features(unseen)[:, 0])) == 1
+    assert team.team_.recipe.describe()[0].endswith("weighted by TF-IDF and summed up in one score.")
 
 
 @pytest.mark.parametrize("build", [TwoStageDeferral, ModelOnly, BestExpert, RandomExpert, ConfidenceThreshold])
@@ -254,7 +254,7 @@ def test_odd_tables_of_text():
     assert np.isfinite(TwoStageDeferral(text="note").fit(half, labels, experts=answers).predict_proba(frame)).all()
     two = frame.assign(second=frame["note"].to_numpy()[::-1])
     team = TwoStageDeferral(text=["note", "second"]).fit(two, labels, experts=answers)
-    assert team.router_.recipe.names == ("note=score0", "age", "second=score0")
+    assert team.team_.recipe.names == ("note=score0", "age", "second=score0")
 
 
 def test_what_is_wrong_is_said():

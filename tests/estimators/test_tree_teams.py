@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import DeferralClassifier, InputError, Router
+from defero import DeferralClassifier, InputError, Team
 from defero.core.scores import Scores
 from defero.estimators.tables.boosting import TreeSize, boost, first_trees, predict_stages
 from defero.estimators.tables.choose_team import Candidate, _Team, held_out_values, in_order, n_folds
@@ -64,12 +64,12 @@ def test_it_promises_what_it_keeps(team):
 def test_a_saved_team_decides_alike_without_torch_or_scikit_learn(team, tmp_path):
     frame, _, _ = clinic(50, seed=3)
     team.save(tmp_path / "team")
-    again = Router.load(tmp_path / "team")
+    again = Team.load(tmp_path / "team")
     np.testing.assert_array_equal(again.scores(frame).expert_proba, team.predict_expert_proba(frame))
     np.testing.assert_array_equal(again.decide(frame).expert, team.decide(frame).expert)
     frame.to_csv(tmp_path / "new.csv", index=False)
     program = (
-        "import sys, pandas as pd; from defero import Router; Router.load('team').decide(pd.read_csv('new.csv'));"
+        "import sys, pandas as pd; from defero import Team; Team.load('team').decide(pd.read_csv('new.csv'));"
         "print([name for name in ('torch', 'sklearn') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -79,7 +79,7 @@ def test_a_saved_team_decides_alike_without_torch_or_scikit_learn(team, tmp_path
 def test_experts_join_and_leave_and_the_others_stay_as_they_are(team):
     frame, labels, answers = clinic(60, seed=4)
     before = team.predict_expert_proba(frame)
-    bigger = DeferralClassifier("trees")._adopt(team.router_.copy())
+    bigger = DeferralClassifier("trees")._adopt(team.team_.copy())
     bigger.add_expert("dr_new", frame, labels, answers["dr_0"])
     np.testing.assert_array_equal(bigger.predict_expert_proba(frame)[:, :3], before)
     smaller = bigger.remove_expert("dr_0")
@@ -90,7 +90,7 @@ def test_experts_join_and_leave_and_the_others_stay_as_they_are(team):
 @pytest.mark.parametrize("heads", ["shrunk", "separate"])
 def test_heads_are_shrunk_or_separate_on_request(heads):
     frame, labels, answers = clinic(180)
-    trees = DeferralClassifier("trees", heads=heads).fit(frame, labels, experts=answers).router_.scorer.trees
+    trees = DeferralClassifier("trees", heads=heads).fit(frame, labels, experts=answers).team_.scorer.trees
     assert (trees.forest is None) == (heads == "shrunk")
     assert heads == "shrunk" or (trees.with_trees == [0, 1, 0]).all()
 
@@ -98,7 +98,7 @@ def test_heads_are_shrunk_or_separate_on_request(heads):
 def test_few_answers_and_no_experts_and_one_class_and_weights():
     frame, labels, answers = clinic(100, share=0.1)
     few = DeferralClassifier("trees").fit(frame, labels, experts=answers)
-    assert few.router_.scorer.trees.forest is None  # nobody has enough answers for trees of their own
+    assert few.team_.scorer.trees.forest is None  # nobody has enough answers for trees of their own
     alone = DeferralClassifier().fit(frame, labels)
     assert alone.decide(frame).coverage == 1
     one = DeferralClassifier().fit(frame, np.full(100, "well"), experts=answers.where(answers == "well"))
@@ -115,7 +115,7 @@ def test_with_few_answers_heads_read_the_beliefs_alone_unless_more_is_borne_out(
     def heads_read(skill, share=0.1):
         answers = np.where(rng.random((400, 8)) < skill, label_idx[:, None], 1 - label_idx[:, None])
         answers[rng.random((400, 8)) > share] = -1
-        return DeferralClassifier("trees").fit(features, label_idx, experts=answers).router_.scorer.lens.directions
+        return DeferralClassifier("trees").fit(features, label_idx, experts=answers).team_.scorer.lens.directions
 
     assert heads_read(0.8).shape == (6, 0)
     assert heads_read(np.where(features[:, :1] > 0, 0.97, 0.4), share=0.3) is None  # every feature by itself
@@ -130,8 +130,8 @@ def test_groups_are_never_in_two_folds(chosen):
 def test_auto_says_what_it_chose_and_by_how_much(chosen):
     learned = chosen._learned
     assert {one.net for one in learned.candidates} >= {"trees", "linear"}
-    assert learned.net in chosen.router_.facts.choice
-    assert "The mlp was not tried" in chosen.router_.facts.choice
+    assert learned.net in chosen.team_.facts.choice
+    assert "The mlp was not tried" in chosen.team_.facts.choice
 
 
 def test_the_team_s_log_loss_is_that_of_whoever_is_most_likely_right():
@@ -156,7 +156,7 @@ def test_fees_make_auto_choose_by_the_cost():
     costs = [one.team_cost for one in learned.candidates]
     assert None not in costs
     for fact in ("cost (errors and fees", f"{learned.net} {costs[0]:.4f}"):
-        assert fact in team.router_.facts.choice
+        assert fact in team.team_.facts.choice
     with pytest.raises(InputError, match="no expert zoe") as caught:
         DeferralClassifier().fit(frame, labels, experts=answers, fees={"zoe": 0.1})
     assert caught.value.argument == "fees"
@@ -181,7 +181,7 @@ def test_an_expert_keeps_the_first_trees_where_later_ones_learn_noise():
     features, label_idx = rng.normal(size=(600, 6)), rng.integers(0, 2, 600)
     skill = np.column_stack([np.full(600, 0.7), np.where(features[:, 2] > 0, 0.95, 0.45)])
     answers = np.where(rng.random((600, 2)) < skill, label_idx[:, None], 1 - label_idx[:, None])
-    trees = DeferralClassifier("trees").fit(features, label_idx, experts=answers).router_.scorer.trees
+    trees = DeferralClassifier("trees").fit(features, label_idx, experts=answers).team_.scorer.trees
     n_trees = np.bincount(trees.forest.output)
     assert n_trees[0] < n_trees[1]
     at = np.where(np.arange(6) == 2, np.array([[2.0], [-2.0]]), 0.0)
@@ -197,7 +197,7 @@ def trees_weight(skill):
     right = rng.random((600, 3)) < skill(frame["x1"].to_numpy())[:, None]
     answers = np.where(right, labels.to_numpy()[:, None], 1 - labels.to_numpy()[:, None])
     team = DeferralClassifier("trees", random_state=0).fit(frame, labels, experts=answers)
-    return team.router_.scorer.trees.with_trees[:, 1].mean()
+    return team.team_.scorer.trees.with_trees[:, 1].mean()
 
 
 def test_trees_count_for_nothing_where_skill_is_the_same_everywhere():
@@ -239,30 +239,30 @@ def test_a_blend_is_saved_and_as_good_as_its_parts(chosen, tmp_path):
     by_net = {one.net: one.label_log_loss for one in chosen._learned.candidates}
     blend = next(net for net in by_net if "+" in net)
     assert by_net[blend] <= min(by_net["trees"], by_net["linear"]) + 0.005
-    team, base = chosen.router_, chosen.router_.scorer.base
+    team, base = chosen.team_, chosen.team_.scorer.base
     parts = base.parts if isinstance(base, BlendScorer) else (base,)
     mixed = replace(team, scorer=replace(team.scorer, base=BlendScorer(parts, np.ones(len(parts)))))
     mixed.save(tmp_path / "team")
-    np.testing.assert_array_equal(Router.load(tmp_path / "team").predict(frame), mixed.predict(frame))
+    np.testing.assert_array_equal(Team.load(tmp_path / "team").predict(frame), mixed.predict(frame))
 
 
 def test_a_number_far_outside_is_bounded_by_the_accuracy_across_folds(team):
-    router = team.router_.copy().calibrated_across_folds()
+    router = team.team_.copy().calibrated_across_folds()
     frame, _, _ = clinic(50, seed=5)
     accuracy = router.calibrator.accuracy
     far = router.scores(frame.assign(b=999.0))
     assert far.model_proba.max() <= accuracy.model + 1e-9
     assert (far.expert_proba <= np.array(accuracy.experts) + 1e-9).all()
     with pytest.raises(InputError, match="call calibrate"):
-        Router.from_probabilities([[0.9, 0.1]], [[0.8]]).calibrated_across_folds()
+        Team.from_probabilities([[0.9, 0.1]], [[0.8]]).calibrated_across_folds()
 
 
 def test_a_sample_is_said(monkeypatch):
     monkeypatch.setattr("defero.estimators.tables.choose_team.MOST_ITEMS", 100)
     frame, labels, answers = clinic(150)
     team = DeferralClassifier("trees", heads="shrunk").fit(frame, labels, experts=answers)
-    assert "100 of 150 cases" in team.router_.facts.choice
-    assert team.router_.held_out.observed.shape == (100, 3)
+    assert "100 of 150 cases" in team.team_.facts.choice
+    assert team.team_.held_out.observed.shape == (100, 3)
 
 
 def test_fewer_folds_for_more_cases():
@@ -280,7 +280,7 @@ def test_rows_of_weight_0_settle_nothing():
     worse = answers.copy()
     worse.iloc[:50] = "ill"
     weight = np.repeat([0.0, 1.0], [50, 100])
-    held_out = DeferralClassifier("trees").fit(frame, labels, experts=worse, sample_weight=weight).router_.held_out
+    held_out = DeferralClassifier("trees").fit(frame, labels, experts=worse, sample_weight=weight).team_.held_out
     assert len(held_out.label_idx) == 100
     assert held_out.weight.tolist() == [1.0] * 100
 
@@ -295,7 +295,7 @@ def test_no_blend_is_offered_where_one_model_has_all_the_weight():
 
 def test_the_spread_of_p_right_is_that_of_the_head_times_its_weight(team):
     frame, _, _ = clinic(50, seed=3)
-    scorer, features = team.router_.scorer, team.router_.features(frame)
+    scorer, features = team.team_.scorer, team.team_.features(frame)
     _, sd = scorer.logit_posterior(features)
     alone = replace(scorer, trees=None).logit_posterior(features)[1]
     np.testing.assert_allclose(sd, np.abs(scorer.trees.with_trees[:, 2]) * alone)

@@ -98,7 +98,7 @@ def test_the_baselines_do_what_their_names_say():
     np.testing.assert_allclose(rng.load / len(X), 0.125, atol=0.02)
     unsure = ConfidenceThreshold(threshold=0.7).fit(X, Y, experts=M)
     np.testing.assert_array_equal(unsure.decide(X).deferred, unsure.predict_proba(X).max(axis=1) < 0.7)
-    default = ConfidenceThreshold().fit(X, Y, experts=M).router_.rule.threshold
+    default = ConfidenceThreshold().fit(X, Y, experts=M).team_.rule.threshold
     assert default == pytest.approx(skill.max(), abs=1e-3)
 
 

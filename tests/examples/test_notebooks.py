@@ -16,7 +16,7 @@ import defero
 
 FOLDER = Path(__file__).parents[2] / "examples" / "notebooks"
 SHOWN = {
-    "tabular": ("Cases", "Router", "Evaluation", "Routing", "Steps"),
+    "tabular": ("Cases", "Team", "Evaluation", "Routing", "Steps"),
     "crowd_text": ("Cases", "Evaluation", "Steps"),
     "language_models": ("ExpertPool", "PoolDecision", "PoolCurve"),
 }

@@ -6,7 +6,7 @@ import torch
 from outside_parts import JOINED, SQUARED, squared_loss
 from toy_team import ANSWERS, TEST, TRAIN, X, Y, fitted
 
-from defero import DeferralClassifier, InputError, Router
+from defero import DeferralClassifier, InputError, Team
 from defero.losses import LOSSES, DeferralLoss, Loss
 
 
@@ -20,7 +20,7 @@ def test_fit_save_load_decide(tmp_path):
     assert np.array_equal(again.decide(X[TEST]).expert, decision.expert)
     # The folder names the link: it is served where nobody knows the loss.
     LOSSES._values.clear()
-    assert np.array_equal(Router.load(tmp_path / "model").decide(X[TEST]).expert, decision.expert)
+    assert np.array_equal(Team.load(tmp_path / "model").decide(X[TEST]).expert, decision.expert)
 
 
 def test_our_own_loss_written_anew_gives_the_same_team_with_shrunk_heads_too():

@@ -17,7 +17,7 @@ def test_conformalize_save_load_and_judge(tmp_path):
     team.save(tmp_path / "model")
     again = DeferralClassifier.load(tmp_path / "model")
     assert np.array_equal(again.predict_set(X[TEST]).mask, team.predict_set(X[TEST]).mask)
-    panel = judge(team.router_, X[TEST], Y[TEST], ANSWERS[TEST]).panel
+    panel = judge(team.team_, X[TEST], Y[TEST], ANSWERS[TEST]).panel
     assert "with probability at least 0.8 two right experts, or the only one, are in the set" in panel.promise
     assert (panel.target, panel.bound, panel.asked_for, panel.kept_promise) == (
         "two-or-all",

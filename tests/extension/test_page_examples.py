@@ -29,5 +29,5 @@ def test_the_vote():
 
 def test_the_target():
     TARGETS.register("two-right", named("A target of panels")["TWO_RIGHT"])
-    record = judge(with_panels(target="two-right").router_, X[TEST], Y[TEST], ANSWERS[TEST])
+    record = judge(with_panels(target="two-right").team_, X[TEST], Y[TEST], ANSWERS[TEST])
     assert record.panel.promise.endswith("two right experts, or the only one, are in the set.")

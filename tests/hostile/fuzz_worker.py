@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from mutations import EXPERTS, KEY, LABEL, cell_changed, folder_changed, frame, table_changed, tables
 
-from defero import Router, Study, read_cases
+from defero import Study, Team, read_cases
 from defero.core.errors import InputError
 from defero.pools.router import PoolRouter
 
@@ -73,11 +73,11 @@ class Cases:
         return f"table {name}{how}", max((read, routed), key=lambda outcome: _BADNESS.get(outcome, 2))
 
     def _use_folder(self):
-        router = Router.load(self.room / "model")
-        if isinstance(router, PoolRouter):
-            router.route(self.frame)
+        team = Team.load(self.room / "model")
+        if isinstance(team, PoolRouter):
+            team.route(self.frame)
             return
-        router.decide(self.frame["age"].to_numpy()[:, None] if router.recipe is None else self.frame)
+        team.decide(self.frame["age"].to_numpy()[:, None] if team.recipe is None else self.frame)
 
     def _outcome(self, work):
         try:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from test_ill_typed_manifests import WRONG, put, seal
 
-from defero import DeferralClassifier, Router
+from defero import DeferralClassifier, Team
 from defero.core.errors import InputError, ModelFolderError
 from defero.data.model_folder import MANIFEST
 
@@ -31,7 +31,7 @@ def saved(tmp_path_factory):
 
 def load(folder, manifest):
     seal(folder, manifest)
-    return Router.load(folder, text_encoder=two_numbers).scores(pd.DataFrame({"note": ["a", None]}))
+    return Team.load(folder, text_encoder=two_numbers).scores(pd.DataFrame({"note": ["a", None]}))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_name_in_a_folder_loads_nothing(saved, monkeypatch, origin, name):
     for loader in ("model_encoder", "folder_encoder"):
         monkeypatch.setattr(f"defero.data.encoders.find.{loader}", lambda given: pytest.fail(f"{given} was loaded"))
     seal(folder, put(put(manifest, (*COLUMN, "origin"), origin), (*COLUMN, "encoder"), name))
-    router = Router.load(folder)
+    router = Team.load(folder)
     with pytest.raises(InputError) as error:
         router.scores(pd.DataFrame({"note": ["a"]}))
     assert error.value.argument == "text_encoder"

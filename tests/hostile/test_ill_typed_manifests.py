@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import DeferralClassifier, Recipe, Router, TwoStageDeferral
+from defero import DeferralClassifier, Recipe, Team, TwoStageDeferral
 from defero.core.errors import ModelFolderError
 from defero.data.model_folder import MANIFEST
 from defero.scorers.blend import BlendScorer
@@ -80,10 +80,10 @@ def saved(tmp_path_factory):
     team.conformalize(conf[0], conf[1], experts=conf[2], alpha=0.2)
     team.save(folder / "linear")
     trees = DeferralClassifier().fit(frame, y, experts=experts)
-    base = trees.router_.scorer.base
+    base = trees.team_.scorer.base
     parts_of = base.parts if isinstance(base, BlendScorer) else (base, base)
     blend = BlendScorer(tuple(parts_of), np.ones(len(parts_of)))
-    trees.router_.scorer = replace(trees.router_.scorer, base=blend)
+    trees.team_.scorer = replace(trees.team_.scorer, base=blend)
     trees.save(folder / "blend")
     TwoStageDeferral().fit(x[:, None], y, experts=experts).save(folder / "two-stage")
     scored = frame.assign(a=experts[:, 0] == y, b=experts[:, 1] == y).astype({"a": float, "b": float})
@@ -102,11 +102,11 @@ def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
     for path in every * 4:
         seal(folder, put(manifest, path, WRONG[int(rng.integers(len(WRONG)))]))
         try:
-            Router.load(folder)
+            Team.load(folder)
         except ModelFolderError as error:
             sentences.append(str(error))
     seal(folder, manifest)
-    Router.load(folder)
+    Team.load(folder)
     assert 4 * len(every) >= least
     assert len(sentences) > 2 * len(every)
     assert not [one for one in sentences if "\n" in one or len(one) > 700]
@@ -140,7 +140,7 @@ def test_the_place_and_the_value_are_told(saved, path, value, fact):
     seal(folder, put(manifest, path, value))
     try:
         with pytest.raises(ModelFolderError, match=fact):
-            Router.load(folder)
+            Team.load(folder)
     finally:
         seal(folder, manifest)
 
@@ -204,7 +204,7 @@ def test_a_text_recipe_cannot_be_wider_than_its_bytes(saved):
         for words in ([], ["sea"]):
             seal(folder, put(manifest, ("recipe", "columns"), [{**wide, "words": words}]))
             with pytest.raises(ModelFolderError, match=r"recipe\.columns"):
-                Router.load(folder)
+                Team.load(folder)
     finally:
         seal(folder, manifest)
 
@@ -216,9 +216,9 @@ def test_parts_for_other_experts_are_refused(saved):
     try:
         seal(folder, more)
         with pytest.raises(ModelFolderError, match="is made for 2 experts, not 3"):
-            Router.load(folder)
+            Team.load(folder)
         seal(folder, {**more, "calibrator": None, "selection": None, "panel": None})
         with pytest.raises(ModelFolderError, match="3 expert columns, got 2 and 2"):
-            Router.load(folder)
+            Team.load(folder)
     finally:
         seal(folder, manifest)

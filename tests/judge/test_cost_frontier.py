@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero import Router
+from defero import Team
 from defero.decide.terms import Terms
 from defero.judge.record.costs import CostFrontier, cheaper_way, cost_frontier, cost_record
 from defero.judge.record.team import team_record
@@ -14,11 +14,11 @@ from defero.team import try_out
 
 def trial_of(seed, *, n=15):
     rng = np.random.default_rng(seed)
-    router = Router.from_probabilities(rng.dirichlet(np.ones(2), n), rng.uniform(0.3, 1, (n, 3)))
+    team = Team.from_probabilities(rng.dirichlet(np.ones(2), n), rng.uniform(0.3, 1, (n, 3)))
     matrix = np.array([[0.0, 3.0], [11.0, 1.0]])
     terms = Terms.of(rng.uniform(0, 2, (n, 3)), n_classes=2, cost_matrix=matrix)
     said = rng.integers(-1, 2, (n, 3))
-    return try_out(router, None, rng.integers(0, 2, n), said, disjoint=True, terms=terms), matrix
+    return try_out(team, None, rng.integers(0, 2, n), said, disjoint=True, terms=terms), matrix
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -49,23 +49,23 @@ def test_shares_that_cannot_be_reached_have_no_cost():
 
 def test_a_way_that_costs_less_is_named():
     n = 400
-    router = Router.from_probabilities(np.tile([0.9, 0.1], (n, 1)), np.full((n, 1), 0.99), expert_names=["ann"])
+    team = Team.from_probabilities(np.tile([0.9, 0.1], (n, 1)), np.full((n, 1), 0.99), expert_names=["ann"])
     truth, said = np.zeros(n, int), np.ones((n, 1), int)  # ann is asked and always wrong
     fees = Terms.of([0.001], n_classes=2)
-    costs = cost_record(try_out(router, None, truth, said, disjoint=True, terms=fees))
+    costs = cost_record(try_out(team, None, truth, said, disjoint=True, terms=fees))
     sentence = cheaper_way(costs)
     assert "the model alone costs" in sentence
     assert costs.team.against_model.high < 0
-    assert cost_record(try_out(router, None, truth, said, disjoint=True)) is None
+    assert cost_record(try_out(team, None, truth, said, disjoint=True)) is None
 
 
 def test_cheap_labels_are_no_idle_model():
     rng = np.random.default_rng(0)
     label_idx, n = rng.integers(0, 2, 200), 200
     proba = np.where(np.arange(2) == label_idx[:, None], 0.7, 0.3)
-    router = Router.from_probabilities(proba, np.full((n, 1), 0.5))
+    team = Team.from_probabilities(proba, np.full((n, 1), 0.5))
     terms = Terms.of(np.ones((n, 1)), n_classes=2, cost_matrix=np.array([[0.0, 1.0], [100.0, 0.0]]))
-    trial = try_out(router, None, label_idx, np.full((n, 1), -1), disjoint=True, terms=terms)
+    trial = try_out(team, None, label_idx, np.full((n, 1), -1), disjoint=True, terms=terms)
     record = team_record(trial, rng=rng)
     assert record.model.value < 0.6  # every case is called the dear class
     assert not [one for one in record.cautions if "tell the classes apart" in one]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import ExpertPool, InputError, Router
+from defero import ExpertPool, InputError, Team
 from defero.pools import Judge
 from defero.pools.copies import mean_interval
 from defero.pools.record import judge_pool
@@ -22,8 +22,8 @@ def data(n=400, seed=0):
 
 def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
     X, scores = data()
-    router = ExpertPool("table").fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).router_
-    record = judge_pool(router, X, scores, available=np.array([True, True, False]))
+    team = ExpertPool("table").fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
+    record = judge_pool(team, X, scores, available=np.array([True, True, False]))
     assert record.best_single.name == "large"
     assert record.oracle.quality == pytest.approx(scores[:, :2].max(axis=1).mean())
     assert record.random.quality == pytest.approx(scores[:, :2].mean())
@@ -31,18 +31,18 @@ def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
     assert np.isnan(record.curve.member_quality[2])
     row = record.members()[2]
     assert (row["items"], row["quality"]) == (0, None)
-    assert 2 not in router.curve(X, scores, available=[True, True, False]).hull
+    assert 2 not in team.curve(X, scores, available=[True, True, False]).hull
     with pytest.raises(InputError, match="can be asked"):
-        judge_pool(router, X, np.where([True, True, False], np.nan, scores), available=[True, True, False])
+        judge_pool(team, X, np.where([True, True, False], np.nan, scores), available=[True, True, False])
 
 
 def test_all_ways_are_judged_on_the_same_items():
     X, scores = data()
-    router = ExpertPool("table").fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).router_
+    team = ExpertPool("table").fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
     # Star has no score for the hard items: on all of them the pool would look worse than star alone.
     scores[:200] = 0.0
     scores[:200, 2] = np.nan
-    record = judge_pool(router, X, scores)
+    record = judge_pool(team, X, scores)
     assert record.compared.tolist() == [False] * 200 + [True] * 200
     assert record.pool.quality == pytest.approx(scores[200:, 2].mean())
     assert record.best_single.quality == record.pool.quality
@@ -61,7 +61,7 @@ def test_a_newcomer_with_few_scores_is_no_baseline_and_its_rows_are_remembered(t
     )
     study = PoolStudy.fit(table, expert_names=["small", "large"], fees={"small": 1, "large": 2}, model="table")
     more = pd.DataFrame({"x": rng.normal(size=40), "small": 1, "large": 0, "new": 1})
-    study.router.add_member("new", more[["x"]], more["new"], price=0.1)
+    study.team.add_member("new", more[["x"]], more["new"], price=0.1)
     study.save(tmp_path / "pool")
     again = PoolStudy.load(tmp_path / "pool")
     fresh = pd.DataFrame({"x": rng.normal(size=30), "small": 1, "large": 0, "new": 1})
@@ -69,8 +69,8 @@ def test_a_newcomer_with_few_scores_is_no_baseline_and_its_rows_are_remembered(t
     assert judged.seen_by_fit == 40
     assert judged.record.best_single.name != "new"
     assert 2 not in judged.record.curve.hull
-    router = Router.load(tmp_path / "pool")
-    assert "new" not in router.remove_member("new").facts["joined"]
+    team = Team.load(tmp_path / "pool")
+    assert "new" not in team.remove_member("new").facts["joined"]
 
 
 def test_marks_of_a_newcomer_are_corrected_by_the_judge_of_fit(tmp_path):
@@ -79,10 +79,10 @@ def test_marks_of_a_newcomer_are_corrected_by_the_judge_of_fit(tmp_path):
     marks = np.where(scores == 1, rng.random(scores.shape) < 0.9, rng.random(scores.shape) < 0.3).astype(float)
     pool = ExpertPool("table", judge=Judge(0.9, 0.7)).fit(X, marks[:, :2])
     pool.save(tmp_path / "pool")
-    router = PoolStudy.load(tmp_path / "pool").router.add_member("star", X[:6000], marks[:6000, 2])
-    assert router.train_score[2] == pytest.approx(0.95, abs=0.03)
-    assert router.scores(X)[:, 2].mean() == pytest.approx(0.95, abs=0.04)
-    plain = Router.load(tmp_path / "pool").add_member("star", X[:6000], marks[:6000, 2], judge=Judge(1.0, 1.0))
+    team = PoolStudy.load(tmp_path / "pool").team.add_member("star", X[:6000], marks[:6000, 2])
+    assert team.train_score[2] == pytest.approx(0.95, abs=0.03)
+    assert team.scores(X)[:, 2].mean() == pytest.approx(0.95, abs=0.04)
+    plain = Team.load(tmp_path / "pool").add_member("star", X[:6000], marks[:6000, 2], judge=Judge(1.0, 1.0))
     assert plain.train_score[2] == pytest.approx(marks[:6000, 2].mean())
 
 
@@ -113,5 +113,5 @@ def test_the_interval_of_an_evaluation_is_that_of_the_groups_of_fit():
 )
 def test_why_there_is_no_zero_router(prices, words):
     X, scores = data()
-    router = ExpertPool("table").fit(X, scores, prices=prices, expert_names=NAMES).router_
-    assert words in judge_pool(router, X, scores).area_in_words()
+    team = ExpertPool("table").fit(X, scores, prices=prices, expert_names=NAMES).team_
+    assert words in judge_pool(team, X, scores).area_in_words()

@@ -55,7 +55,7 @@ def test_a_blank_price_leaves_the_other_prices_of_a_member_alone():
 
 def test_a_newcomer_without_a_number_for_its_price_has_none():
     x = np.random.default_rng(0).normal(size=(60, 2))
-    pool = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1)), prices=[1.0, 2.0]).router_
+    pool = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1)), prices=[1.0, 2.0]).team_
     newcomer = pool.add_member("new", price=float("nan"))
     assert not newcomer.price_known[-1]
 
@@ -82,14 +82,14 @@ def test_a_floor_and_limits_of_members_are_not_dropped_silently():
 
 def test_absent_members_are_members_and_somebody_is_left():
     x = np.random.default_rng(0).normal(size=(60, 2))
-    router = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1))).router_
-    first, second = router.expert_names
-    assert present_members((), router.expert_names) is None
-    assert present_members([first], router.expert_names).tolist() == [False, True]
+    team = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1))).team_
+    first, second = team.expert_names
+    assert present_members((), team.expert_names) is None
+    assert present_members([first], team.expert_names).tolist() == [False, True]
     with pytest.raises(InputError, match="did you mean"):
-        present_members([first + "x"], router.expert_names)
+        present_members([first + "x"], team.expert_names)
     with pytest.raises(InputError, match="nobody of the pool is left"):
-        present_members([first, second], router.expert_names)
+        present_members([first, second], team.expert_names)
 
 
 def test_auto_compares_learners_at_the_trade_off():

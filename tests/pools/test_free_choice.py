@@ -83,14 +83,14 @@ def test_items_that_only_a_member_without_a_price_has_scored_are_left_out_and_co
     new = table(n=100, seed=2)
     scores = new[NAMES].to_numpy()
     scores[:30, 0] = np.nan
-    record = judge_pool(pool.router_, new[["task"]], scores, trade_off=10.0)
+    record = judge_pool(pool.team_, new[["task"]], scores, trade_off=10.0)
     assert record.n_unanswered == 30
     assert record.promised == pytest.approx(record.decision.score[30:].mean())
     assert np.nanmean(record.kept) == pytest.approx(scores[30:, 0].mean())
     assert record.to_dict()["kept"] == pytest.approx(scores[30:, 0].mean(), abs=1e-6)
     page = pool_page(record, {"task": new["task"].tolist()}, {})
     assert ">nan" not in page
-    study = PoolStudy(pool.router_)
+    study = PoolStudy(pool.team_)
     words = study.evaluate(new.assign(small=scores[:, 0]), error_cost=10.0, all_rows_new=True).summary()
     assert "nan" not in words
     assert "30 items" in words
@@ -130,5 +130,5 @@ def test_the_page_has_no_interval_of_no_width():
     rng = np.random.default_rng(0)
     items = pd.DataFrame({"task": rng.choice(["law", "maths"], 40)})
     scores = np.column_stack([np.ones(40), rng.integers(0, 2, 40)])
-    router = ExpertPool("table").fit(items, scores).router_
-    assert "1.000 to 1.000)" not in pool_page(judge_pool(router, items, scores), {}, {})
+    team = ExpertPool("table").fit(items, scores).team_
+    assert "1.000 to 1.000)" not in pool_page(judge_pool(team, items, scores), {}, {})

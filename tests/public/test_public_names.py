@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import defero
-from defero import DeferralClassifier, ExpertTable, Router
+from defero import DeferralClassifier, ExpertTable, Team
 from defero.datasets import wedge
 
 MODULES = [name for name in dir(defero) if name not in defero.__all__]
@@ -35,7 +35,7 @@ def test_a_public_module_lists_its_names_and_documents_them(module):
 def test_private_rooms_are_no_attributes():
     with pytest.raises(AttributeError, match="no attribute 'rooms'"):
         _ = defero.rooms
-    assert {"core", "router", "scorers", "heads", "cli"}.isdisjoint(dir(defero))
+    assert {"core", "team", "scorers", "heads", "cli"}.isdisjoint(dir(defero))
 
 
 def test_the_advised_estimator_has_at_most_a_dozen_parameters():
@@ -44,15 +44,15 @@ def test_the_advised_estimator_has_at_most_a_dozen_parameters():
     assert (parameters["net"].default, parameters["loss"].default) == ("auto", "auto")
 
 
-def test_a_router_of_many_experts_prints_in_ten_lines():
+def test_a_team_of_many_experts_prints_in_ten_lines():
     rng = np.random.default_rng(0)
     names = [f"a person with a long name, number {j}" for j in range(300)]
-    router = Router.from_probabilities(rng.dirichlet([1] * 40, 50), rng.random((50, 300)), expert_names=names)
-    lines = repr(router).splitlines()
+    team = Team.from_probabilities(rng.dirichlet([1] * 40, 50), rng.random((50, 300)), expert_names=names)
+    lines = repr(team).splitlines()
     assert len(lines) <= 10
     assert max(map(len, lines)) <= 120
     assert "40 classes, 300 experts" in lines[0]
-    assert "<pre>" in router._repr_html_()
+    assert "<pre>" in team._repr_html_()
 
 
 def test_tables_and_benchmarks_print_in_a_few_lines():
@@ -67,11 +67,11 @@ def test_calibrate_changes_a_router_as_it_changes_an_estimator():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 400)
     answers = np.where(rng.random((400, 1)) < 0.7, labels[:, None], 1 - labels[:, None])
-    router = Router.from_probabilities(np.full((400, 2), 0.5), np.full((400, 1), 0.99))
-    before = router.copy()
-    assert router.calibrate(None, labels, answers) is router
+    team = Team.from_probabilities(np.full((400, 2), 0.5), np.full((400, 1), 0.99))
+    before = team.copy()
+    assert team.calibrate(None, labels, answers) is team
     assert before.calibrator is None
-    assert abs(router.scores().expert_proba.mean() - 0.7) < 0.05
+    assert abs(team.scores().expert_proba.mean() - 0.7) < 0.05
     assert before.scores().expert_proba.mean() == pytest.approx(0.99)
 
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from defero.report import Provenance, report_page
-from defero.team import Router, record_of, try_out
+from defero.team import Team, record_of, try_out
 
 NASTY = '<b>&"Ann" $x^2$'
 VOID = {"meta", "br", "hr"}
@@ -26,12 +26,12 @@ def trial_and_record(n=120, names=(NASTY, "bob", "eve"), *, classes=("<i>odd</i>
     right = rng.random(skill.shape) < skill
     named = np.array(classes, dtype=object)[np.where(right, label_idx[:, None], (label_idx[:, None] + 1) % n_classes)]
     answers = np.where(rng.random(skill.shape) < 1 / 3, None, named) if names else np.empty((n, 0), dtype=object)
-    router = Router.from_probabilities(class_proba, skill, classes=list(classes), expert_names=list(names))
+    team = Team.from_probabilities(class_proba, skill, classes=list(classes), expert_names=list(names))
     labels = np.array(classes, dtype=object)[label_idx]
     if panel:
-        router = router.copy().conformalize(None, labels, answers, alpha=0.2)
-    trial = try_out(router, None, labels, answers)
-    return trial, record_of(router, trial)
+        team = team.copy().conformalize(None, labels, answers, alpha=0.2)
+    trial = try_out(team, None, labels, answers)
+    return trial, record_of(team, trial)
 
 
 def provenance(**changes):

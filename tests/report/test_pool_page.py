@@ -16,8 +16,8 @@ def test_equal_promises_are_one_row_of_the_table():
     right = np.column_stack([np.where(task == "law", 0.9, 0.4), np.full(400, 0.6)])
     scores = (rng.random(right.shape) < right).astype(float)
     table = pd.DataFrame({"task": task})
-    router = ExpertPool("table").fit(table, scores, prices=[1.0, 1.0]).router_
-    page = pool_page(judge_pool(router, table, scores), {}, {})
+    team = ExpertPool("table").fit(table, scores, prices=[1.0, 1.0]).team_
+    page = pool_page(judge_pool(team, table, scores), {}, {})
     promises = page[page.index("Are promises kept?") :]
     ranges = re.findall(r"\d\.\d{3} to \d\.\d{3}(?!\))", promises)
     assert len(ranges) == len(set(ranges)) == 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from report_trials import Reader, provenance
 
-from defero import Router
+from defero import Team
 from defero.decide.terms import Terms
 from defero.report.page import report_page
 from defero.team import record_of, try_out
@@ -17,7 +17,7 @@ def page(*, ask="one", sure=0.9, terms=None):
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=400)
     said = np.where(rng.random((400, 3)) < 0.8, truth[:, None], 1 - truth[:, None])
-    team = Router.from_probabilities(
+    team = Team.from_probabilities(
         np.tile([sure, 1 - sure], (400, 1)), np.full((400, 3), 0.8), classes=[0, 1], expert_names=["ann", "bob", "cem"]
     )
     trial = try_out(team, None, truth, said, disjoint=True, ask=ask, terms=terms)

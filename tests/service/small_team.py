@@ -4,10 +4,10 @@ from collections import Counter
 
 import numpy as np
 
-from defero import Router
+from defero import Team
 from defero.service.flow.cases import AddCases
 from defero.service.flow.command import Request, Round, do_all
-from defero.service.flow.team import Team
+from defero.service.flow.team import WorkingTeam
 from defero.service.flow.terms import Shelf, with_people
 from defero.service.views.ledger import Ledger
 
@@ -19,26 +19,26 @@ SURE = [0.999, 0.9, 0.8, 0.7]
 
 
 def small_team():
-    router = Router.from_probabilities(
+    router = Team.from_probabilities(
         lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]]),
         lambda X: X[:, 1:],
         classes=["ill", "well"],
         expert_names=NAMES,
     )
-    return Team(router, "test")
+    return WorkingTeam(router, "test")
 
 
 class SmallShelf(Shelf):
     """A folder of models with one model, "next": the same features and people, ann and bob mistaken for each other."""
 
     def load(self, folder):
-        router = Router.from_probabilities(
+        router = Team.from_probabilities(
             lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]]),
             lambda X: X[:, [2, 1, 3]],
             classes=["ill", "well"],
             expert_names=NAMES,
         )
-        return Team(router, "next")
+        return WorkingTeam(router, "next")
 
 
 class Clock:

@@ -6,14 +6,14 @@ from small_team import SURE, UNSURE, Clock, add_cases, small_team
 from starlette.testclient import TestClient
 
 from conftest import FREE, Clients
-from defero import Router
+from defero import Team
 from defero.data.fingerprint import row_fingerprints
 from defero.service.access.roles import RateLimit
 from defero.service.api.app import make_app
 from defero.service.events import ModelLoaded
 from defero.service.flow import terms
 from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.team import Team
+from defero.service.flow.team import WorkingTeam
 from defero.service.flow.terms import Shelf
 from defero.service.office import Office
 from defero.service.problems import Problem
@@ -22,13 +22,13 @@ from defero.service.store.saved_views import fold_log, read_views
 
 def other_team(*, names=("ann", "bob", "dot"), classes=("ill", "well")):
     """The same features, read otherwise: experts in another order, one of them new."""
-    router = Router.from_probabilities(
+    router = Team.from_probabilities(
         lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]]),
         lambda X: X[:, [2, 1, 3]],
         classes=list(classes),
         expert_names=names,
     )
-    return Team(router, "next")
+    return WorkingTeam(router, "next")
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_cases_that_a_model_was_fitted_on_are_left_out_of_the_comparison(clients
     clients.add(UNSURE, SURE, UNSURE)
     clients.call("boss", "POST", "/v1/models", json={"folder": "next"})
     learned = row_fingerprints(np.array([UNSURE]))
-    monkeypatch.setattr(Router, "all_seen", lambda self: learned)
+    monkeypatch.setattr(Team, "all_seen", lambda self: learned)
     comparison = clients.call("boss", "GET", "/v1/models/comparison").json()
     assert (comparison["cases"], comparison["left_out"]) == (1, 2)
     for team in clients.office.shelf.teams.values():
@@ -141,7 +141,7 @@ def test_another_process_follows_the_switch(tmp_path, shelf, clients):
 
 def test_a_case_that_the_new_model_cannot_read_gets_the_answer_of_its_last_step(clients, monkeypatch):
     case = clients.add(UNSURE).json()["cases"][0]["case"]
-    monkeypatch.setattr(Team, "reads", lambda self, row: False)
+    monkeypatch.setattr(WorkingTeam, "reads", lambda self, row: False)
     clients.office.do(GiveAnswer(case, "p1", "ill", "p1"))
     shown = clients.call("boss", "GET", f"/v1/cases/{case}").json()
     assert shown["status"] == "settled"
@@ -170,7 +170,7 @@ def test_only_the_models_used_last_stay_in_memory(tmp_path, monkeypatch):
 
     def load(path, text_encoder):
         loaded.append(path.name)
-        return Team(other_team().router, path.name)
+        return WorkingTeam(other_team().router, path.name)
 
     monkeypatch.setattr(terms, "load_team", load)
     names = [f"m{number}" for number in range(6)]

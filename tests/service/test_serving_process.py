@@ -60,7 +60,7 @@ def folder(tmp_path_factory):
         }
     )
     team = DeferralClassifier(net="linear", random_state=0).fit(frame[:340], truth[:340], experts=answers[:340])
-    team.router_.save(where / "model")
+    team.team_.save(where / "model")
     rows = json.loads(frame.iloc[340:].to_json(orient="records"))
     (where / "rows.json").write_text(json.dumps(rows))
     return where

@@ -37,7 +37,7 @@ def _trained(loss, seed, setting, share_missing, _loss_class):
         gone = np.random.default_rng(20_000 + seed).random(answers.shape) < share_missing
         answers = np.where(gone, -1, answers)
     team = DeferralClassifier("mlp", loss=loss, random_state=seed)
-    return team.fit(train.features, train.labels, experts=answers).router_
+    return team.fit(train.features, train.labels, experts=answers).team_
 
 
 def study(loss, seed, *, setting=DEFAULT, share_missing=0.0, fees=None):
@@ -74,9 +74,9 @@ def wedge_clones(net, loss, n_clones, seed, *, n=8_000, skill=0.7):
     train, fresh = wedge(n, **one, random_state=seed), wedge(N, **one, random_state=10_000 + seed)
     answers = clones_of(train.labels, n_clones, n_classes=10, skill=skill, rng=np.random.default_rng(30_000 + seed))
     team = DeferralClassifier(net, loss=loss, random_state=seed).fit(train.features, train.labels, experts=answers)
-    scores = team.router_.scores(fresh.features)
+    scores = team.team_.scores(fresh.features)
     own = fresh.class_proba[np.arange(N), scores.class_idx]
-    value = np.where(team.router_.decide_scores(scores).deferred, skill, own)
+    value = np.where(team.team_.decide_scores(scores).deferred, skill, own)
     best = np.maximum(fresh.class_proba.max(axis=1), skill)
     return {"classifier": 100 * float(own.mean()), "excess": 100 * float(np.mean(best - value))}
 

@@ -15,7 +15,7 @@ import pytest
 from clinic import DOCTORS, lesions, run
 from crowd import tasks_of, write_log, write_tasks
 
-from defero import InputError, Router, Study, read_cases
+from defero import InputError, Study, Team, read_cases
 from defero.cli.options import spelling
 from defero.core.errors import Argument
 
@@ -158,7 +158,7 @@ routing = study.route("new.csv", out="routed.csv")
     names = {"read_cases": read_cases, "Study": Study, "DOCTORS": DOCTORS}
     exec(program, names)
     assert len(program.strip().splitlines()) == 5
-    assert isinstance(names["team"], Router)
+    assert isinstance(names["team"], Team)
     assert names["team"].panel is not None
     assert names["evaluation"].to_frame().loc["team", "right"] == names["evaluation"].record.team.value
     assert names["evaluation"].summary().startswith("On 24 held-out cases")
@@ -222,7 +222,7 @@ def test_rows_are_forgotten_in_the_folder_and_not_in_the_study(clinic, tmp_path)
     folder, _ = clinic
     study = Study.load(folder / "model")
     study.save(tmp_path / "forgotten", forget_rows=True)
-    assert not Router.load(tmp_path / "forgotten").seen
+    assert not Team.load(tmp_path / "forgotten").seen
     assert study.evaluate(folder / "wide.csv").seen_by_fit > 0
 
 

@@ -55,7 +55,7 @@ def value(router, fresh, truth):
 def study(make, problem, seed, *, retrain=True):
     """Return mean |p_hat - p| of the newcomer, and the team's accuracy, by the number of their answers."""
     old, fresh, truth, said, order = problem(seed)
-    team = make().fit(old.features, old.labels, experts=said[:, :-1]).router_
+    team = make().fit(old.features, old.labels, experts=said[:, :-1]).team_
     found = {"accuracy, ignoring them": value(team, fresh, truth)}
     for m in GIVEN:
         rows = order[:m]
@@ -72,6 +72,6 @@ def study(make, problem, seed, *, retrain=True):
         if m and retrain:
             whole = said.copy()
             whole[order[m:], -1] = -1
-            anew = make().fit(old.features, old.labels, experts=whole).router_
+            anew = make().fit(old.features, old.labels, experts=whole).team_
             found[f"accuracy retrained, {m}"] = value(anew, fresh, truth)
     return found

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from defero import Router
+from defero import Team
 from defero.core.scores import sigmoid
 from defero.heads import Heads, Lens, fit_heads, fit_prior
 from defero.scorers.network import NetworkScorer
@@ -51,9 +51,9 @@ def own_scorer(loss="decoupled"):
     return TeamScorer(network(4, loss), Lens.fit(X, reads_classes=False), Heads.none(prior), 4, np.arange(4))
 
 
-def router_of(scorer):
-    """Return a router that has seen the cases of seed 0."""
+def team_of(scorer):
+    """Return a team that has seen the cases of seed 0."""
     X, y, said = cases(0)
-    plain = Router(scorer, CLASSES, NAMES, np.full(4, N), n_features=D)
+    plain = Team(scorer, CLASSES, NAMES, np.full(4, N), n_features=D)
     answer_idx = plain.answer_numbers(said[:, :4], n_items=N)
     return plain.mark_seen("fit", X, np.searchsorted(CLASSES.astype(str), y.astype(str)), answer_idx)

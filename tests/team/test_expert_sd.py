@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from roster_team import CLASSES, NAMES, cases, network, own_scorer, router_of, shrunk_scorer
+from roster_team import CLASSES, NAMES, cases, network, own_scorer, shrunk_scorer, team_of
 
-from defero import Router
+from defero import Team
 from defero.core.scores import sigmoid
 
 X, Y, SAID = cases(1)
@@ -35,7 +35,7 @@ def drawn_sd(router, n_draws=20_000):
 @pytest.mark.parametrize("method", [None, "platt", "isotonic"])
 @pytest.mark.parametrize("make", [shrunk_scorer, own_scorer, lambda: own_scorer("softmax")])
 def test_the_spread_is_that_of_draws(make, method):
-    router = router_of(make())
+    router = team_of(make())
     if method is not None:
         router = router.copy().calibrate(X, Y, SAID[:, :4], method=method)
     for m in (0, 50, 400):
@@ -49,7 +49,7 @@ def test_the_spread_is_that_of_draws(make, method):
 
 
 def test_it_is_half_the_distance_between_one_sd_below_and_above():
-    router = router_of(shrunk_scorer()).add_expert("eve", X[:9], Y[:9], SAID[:9, 4])
+    router = team_of(shrunk_scorer()).add_expert("eve", X[:9], Y[:9], SAID[:9, 4])
     team, found = router.scorer, router.expert_sd(3 * FRESH)
     design = team.heads.prior.design(team.lens.transform(3 * FRESH, team.base.score(3 * FRESH).class_proba))
     for j in range(5):
@@ -61,7 +61,7 @@ def test_it_is_half_the_distance_between_one_sd_below_and_above():
 
 
 def test_more_answers_are_surer():
-    router = router_of(shrunk_scorer())
+    router = team_of(shrunk_scorer())
     spreads = [
         router.copy().add_expert("eve", X[:m], Y[:m], SAID[:m, 4]).expert_sd(FRESH)[:, 4].mean() for m in (0, 20, 400)
     ]
@@ -69,16 +69,16 @@ def test_more_answers_are_surer():
 
 
 def test_without_heads_nothing_is_known_of_the_doubt():
-    plain = Router.from_probabilities([[0.9, 0.1]], [[0.8]], expert_names=["ann"])
+    plain = Team.from_probabilities([[0.9, 0.1]], [[0.8]], expert_names=["ann"])
     assert np.isnan(plain.expert_sd()).all()
-    bare = Router(network(4), CLASSES, NAMES, np.full(4, 9), n_features=3)
+    bare = Team(network(4), CLASSES, NAMES, np.full(4, 9), n_features=3)
     assert np.isnan(bare.expert_sd(FRESH)).all()
     assert bare.expert_sd(FRESH).shape == (400, 4)
-    assert np.isnan(router_of(own_scorer("moe")).expert_sd(FRESH)).all()
+    assert np.isnan(team_of(own_scorer("moe")).expert_sd(FRESH)).all()
 
 
 def test_no_spread_is_larger_than_a_probability_can_have():
-    router = router_of(shrunk_scorer()).add_expert("eve", None, None, None)
+    router = team_of(shrunk_scorer()).add_expert("eve", None, None, None)
     far = 50 * FRESH
     proba, spread = router.scores(far).expert_proba, router.expert_sd(far)
     assert (spread <= np.sqrt(proba * (1 - proba)) + 1e-12).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from router_team import small_table
 
-from defero import InputError, Router, TwoStageDeferral
+from defero import InputError, Team, TwoStageDeferral
 from defero.data.rows_key import VARIABLE, key_id
 from defero.team.rows import FORGOTTEN, check_rows_known
 
@@ -18,7 +18,7 @@ def table():
 def router(table):
     half = slice(0, 60)
     team = TwoStageDeferral().fit(table.features[half], table.labels[half], experts=table.answers[half])
-    return team.router_
+    return team.team_
 
 
 def rest(table):
@@ -27,7 +27,7 @@ def rest(table):
 
 def test_forgotten_rows_leave_nothing_in_the_folder(router, tmp_path):
     router.copy().forget_rows().save(tmp_path / "model")
-    back = Router.load(tmp_path / "model")
+    back = Team.load(tmp_path / "model")
     assert back.rows_key == FORGOTTEN
     assert dict(back.seen) == {}
     assert b"seen." not in (tmp_path / "model" / "weights.safetensors").read_bytes()
@@ -52,14 +52,14 @@ def test_another_key_is_told_by_its_id_and_the_right_one_knows_the_rows(router, 
     team = TwoStageDeferral().fit(table.features[:60], table.labels[:60], experts=table.answers[:60])
     team.save(tmp_path / "model")
     monkeypatch.setenv(VARIABLE, "cd" * 32)
-    stranger = Router.load(tmp_path / "model")
+    stranger = Team.load(tmp_path / "model")
     assert stranger.rows_key == key_id(bytes.fromhex("ab" * 32))
     with pytest.raises(InputError, match=rf"another key .*id {stranger.rows_key}.*set {VARIABLE}"):
         stranger.copy().calibrate(*rest(table))
     stranger.save(tmp_path / "copy")
     monkeypatch.setenv(VARIABLE, "ab" * 32)
     for folder in ("model", "copy"):
-        owner = Router.load(tmp_path / folder)
+        owner = Team.load(tmp_path / folder)
         assert owner.rows_key is None
         with pytest.raises(InputError, match="60 of 60 rows were seen by fit"):
             owner.copy().calibrate(table.features[:60], table.labels[:60], table.answers[:60])

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from roster_team import CLASSES, NAMES, cases, network, own_scorer, router_of, shrunk_scorer
+from roster_team import CLASSES, NAMES, cases, network, own_scorer, shrunk_scorer, team_of
 
-from defero import DeferralClassifier, InputError, Router, TwoStageDeferral
+from defero import DeferralClassifier, InputError, Team, TwoStageDeferral
 from defero.core.scores import sigmoid
 from defero.data.fingerprint import held_out, row_fingerprints
 from defero.heads import fit_head
@@ -18,7 +18,7 @@ from defero.team import judge
 from defero.team.roster import moved_here
 
 OLD, CAL, CONF, TEST = (cases(seed) for seed in (0, 1, 2, 3))
-SHRUNK, OWN, SOFTMAX = (router_of(scorer) for scorer in (shrunk_scorer(), own_scorer(), own_scorer("softmax")))
+SHRUNK, OWN, SOFTMAX = (team_of(scorer) for scorer in (shrunk_scorer(), own_scorer(), own_scorer("softmax")))
 ROUTERS = pytest.mark.parametrize("router", [SHRUNK, OWN, SOFTMAX], ids=["shrunk", "own", "softmax"])
 
 
@@ -106,7 +106,7 @@ def test_without_answers_there_is_the_population_and_nobody_asks_them(router, gi
 
 
 def test_below_min_answers_nobody_is_asked_alone():
-    patient = Router(**{**vars(SHRUNK), "min_answers": 60})
+    patient = Team(**{**vars(SHRUNK), "min_answers": 60})
     assert joined(patient, 59).proven.tolist() == [True] * 4 + [False]
     assert joined(patient, 60).proven[4]
     assert (joined(patient, 59).decide(TEST[0]).expert < 4).all()
@@ -247,7 +247,7 @@ def test_where_rows_repeat_a_changed_team_cannot_tell_reuse_and_says_so(change):
     rng = np.random.default_rng(0)
     X, label = rng.integers(0, 4, (600, 2)).astype(float), rng.integers(0, 2, 600)
     said = np.where(rng.random((600, 6)) < 0.8, label[:, None], 1 - label[:, None])
-    router = TwoStageDeferral().fit(X[:300], label[:300], experts=said[:300, :5]).router_
+    router = TwoStageDeferral().fit(X[:300], label[:300], experts=said[:300, :5]).team_
     with pytest.raises(InputError, match="300 of 300 rows were seen by fit"):  # by features, labels and answers
         router.copy().calibrate(X[:300], label[:300], said[:300, :5])
     if change == "add":
@@ -282,7 +282,7 @@ def test_answers_may_come_in_any_form(kind):
 @pytest.mark.parametrize("missing", ["minus one", "nan", "NA"])
 def test_whole_numbers_have_their_own_gaps(missing):
     X, y, said = CAL
-    numbers = Router(**{**vars(SHRUNK), "classes": np.array([0, 1])})
+    numbers = Team(**{**vars(SHRUNK), "classes": np.array([0, 1])})
     codes = (said[:60, 4] == CLASSES[1]).astype(int)
     gap = np.arange(60) >= 50
     forms = {
@@ -330,13 +330,13 @@ def test_strangers_are_told():
 
 
 def test_a_model_without_a_population_says_what_to_do():
-    router = Router.from_probabilities([[0.9, 0.1]], [[0.8]], expert_names=["ann"])
+    router = Team.from_probabilities([[0.9, 0.1]], [[0.8]], expert_names=["ann"])
     with pytest.raises(InputError, match=r"add_expert: this model \(.*\) was made without the population of its exp"):
         router.copy().add_expert("eve", CAL[0][:3], [0, 1, 0], [0, 1, 0])
     with pytest.raises(InputError, match=r"To leave somebody out, available=\{name: False\} will do"):
         router.copy().remove_expert("ann")
     assert router.copy().rename_expert("ann", "eve").expert_names == ("eve",)
-    alone = Router(network(0), CLASSES, (), np.empty(0, np.int64), n_features=3)
+    alone = Team(network(0), CLASSES, (), np.empty(0, np.int64), n_features=3)
     with pytest.raises(InputError, match="this model knows no experts who could tell what to expect of somebody new"):
         joined(alone)
 
@@ -344,7 +344,7 @@ def test_a_model_without_a_population_says_what_to_do():
 @pytest.mark.parametrize("m", [0, 5])
 def test_nobody_joins_a_mixture(m):
     with pytest.raises(InputError, match="no expert can join; fit again"):
-        joined(router_of(own_scorer("moe")), m)
+        joined(team_of(own_scorer("moe")), m)
 
 
 @ROUTERS
@@ -362,7 +362,7 @@ def test_somebody_always_right_is_drawn_to_the_population(router):
 def test_the_folder_keeps_the_newcomer(router, tmp_path):
     after = joined(calibrated(router), part=CONF).remove_expert("cat")
     after.save(tmp_path / "model")
-    again = Router.load(tmp_path / "model")
+    again = Team.load(tmp_path / "model")
     assert again.expert_names == ("ann", "bob", "dan", "eve")
     assert np.array_equal(again.scores(TEST[0]).expert_raw, after.scores(TEST[0]).expert_raw)
     assert np.array_equal(again.expert_sd(TEST[0]), after.expert_sd(TEST[0]), equal_nan=True)
@@ -383,7 +383,7 @@ def test_estimators_hand_it_on(make, tmp_path):
     assert (team.n_experts_, team.expert_names_[4]) == (5, "eve")
     np.testing.assert_allclose(team.predict_expert_proba(frame[1])[:, :4], before, rtol=1e-12)
     seen = row_fingerprints(frame[1][:50])
-    assert np.isin(seen, team.router_.all_seen()).all()
+    assert np.isin(seen, team.team_.all_seen()).all()
     team.remove_expert("ann").rename_expert("bob", "rob")
     assert team.expert_names_ == ("rob", "cat", "dan", "eve")
     team.add_expert("fay", [], [], [])
@@ -396,5 +396,5 @@ def test_joining_a_thousand_takes_less_than_a_second():
     heads = team.heads.take(np.arange(1_000) % 4)
     scorer = TeamScorer(team.base, team.lens, heads, 0, np.arange(1_000))
     names = tuple(f"expert {j}" for j in range(1_000))
-    crowd = Router(scorer, CLASSES, names, np.full(1_000, 400), n_features=3, seen=SHRUNK.seen)
+    crowd = Team(scorer, CLASSES, names, np.full(1_000, 400), n_features=3, seen=SHRUNK.seen)
     assert len(joined(crowd).expert_names) == 1_001

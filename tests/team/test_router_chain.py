@@ -1,4 +1,4 @@
-"""Router: features to scores to decisions to answers, on anybody's probabilities or a model of ours."""
+"""Team: features to scores to decisions to answers, on anybody's probabilities or a model of ours."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from router_team import small_table
 
 from defero import DeferralClassifier
 from defero.core.errors import InputError
-from defero.team import Router, judge
+from defero.team import Team, judge
 
 CLASS_PROBA = [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]
 EXPERT_PROBA = [[0.8, 0.7], [0.8, 0.7], [0.8, 0.85]]
@@ -22,13 +22,13 @@ def cases():
 
 @pytest.fixture
 def given():
-    return Router.from_probabilities(CLASS_PROBA, EXPERT_PROBA, classes=["a", "b"], expert_names=["ann", "bob"])
+    return Team.from_probabilities(CLASS_PROBA, EXPERT_PROBA, classes=["a", "b"], expert_names=["ann", "bob"])
 
 
 @pytest.fixture(scope="module")
 def router(cases):
     team = DeferralClassifier("linear", loss="decoupled").fit(cases.features, cases.labels, experts=cases.answers)
-    return team.router_
+    return team.team_
 
 
 def test_arrays_of_probabilities(given):
@@ -38,13 +38,13 @@ def test_arrays_of_probabilities(given):
 
 
 def test_names_and_classes_have_defaults():
-    router = Router.from_probabilities(CLASS_PROBA, EXPERT_PROBA)
+    router = Team.from_probabilities(CLASS_PROBA, EXPERT_PROBA)
     assert router.expert_names == ("expert_0", "expert_1")
     assert router.predict().tolist() == [0, 0, 1]
 
 
 def test_functions_of_the_features():
-    router = Router.from_probabilities(
+    router = Team.from_probabilities(
         lambda X: np.stack([X[:, 0], 1 - X[:, 0]], axis=1), lambda X: X[:, 1:], classes=[-1, 1], expert_names=["ann"]
     )
     X = np.array([[0.9, 0.8], [0.4, 0.7]])
@@ -77,11 +77,11 @@ def test_functions_of_the_features():
 )
 def test_wrong_probabilities_are_refused(arguments, options, message):
     with pytest.raises(InputError, match=message):
-        Router.from_probabilities(*arguments, **options)
+        Team.from_probabilities(*arguments, **options)
 
 
 def test_a_function_with_other_columns_is_refused():
-    router = Router.from_probabilities(
+    router = Team.from_probabilities(
         lambda X: CLASS_PROBA, lambda X: EXPERT_PROBA, classes=["a", "b"], expert_names=["x"]
     )
     with pytest.raises(InputError, match="expected 2 class and 1 expert columns, got 2 and 2"):
@@ -96,7 +96,7 @@ def test_arrays_take_no_features(given):
 @pytest.mark.parametrize("functions", [False, True])
 def test_somebody_elses_model_is_not_saved(functions, tmp_path):
     parts = (lambda X: X, lambda X: X) if functions else (CLASS_PROBA, EXPERT_PROBA)
-    router = Router.from_probabilities(*parts, classes=["a", "b"], expert_names=["ann", "bob"])
+    router = Team.from_probabilities(*parts, classes=["a", "b"], expert_names=["ann", "bob"])
     with pytest.raises(InputError, match="save: this router was built from your own probabilities"):
         router.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
@@ -173,7 +173,7 @@ def test_other_features_than_at_fit_are_refused(router, cases):
 def test_a_model_of_a_table_wants_a_table(cases):
     frame = pd.DataFrame(cases.features, columns=["age", "size"]).assign(site=np.tile(["arm", "leg"], 60))
     team = DeferralClassifier("linear", loss="ova").fit(frame, cases.labels, experts=cases.answers)
-    router = team.router_
+    router = team.team_
     assert np.array_equal(router.scores(frame[["site", "size", "age"]]).expert_raw, router.scores(frame).expert_raw)
     with pytest.raises(
         InputError, match=r"X must be a DataFrame with the columns of fit \(age, size, site\), got ndarr"

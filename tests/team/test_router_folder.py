@@ -21,7 +21,7 @@ from defero import (
     ModelOnly,
     RandomExpert,
     Recipe,
-    Router,
+    Team,
     TwoStageDeferral,
 )
 from defero.core.errors import ModelFolderError
@@ -81,7 +81,7 @@ def same(one, two):
 @pytest.mark.parametrize("kind", TEAMS)
 def test_scores_and_decisions_come_back_bit_equal(kind, saved, cases):
     folder, teams = saved
-    before, after = teams[kind].router_, Router.load(folder / kind)
+    before, after = teams[kind].team_, Team.load(folder / kind)
     assert same(before.scores(cases.features), after.scores(cases.features))
     assert before.rule == after.rule
     assert np.array_equal(before.decide(cases.features).expert, after.decide(cases.features).expert)
@@ -96,7 +96,7 @@ def test_a_frozen_classifier_comes_back_bit_equal(cases, tmp_path):
     frozen = FrozenEstimator(LogisticRegression().fit(cases.features, cases.labels))
     team = TwoStageDeferral(frozen).fit(cases.features, cases.labels, experts=cases.answers)
     team.save(tmp_path / "model")
-    assert same(team.router_.scores(cases.features), Router.load(tmp_path / "model").scores(cases.features))
+    assert same(team.team_.scores(cases.features), Team.load(tmp_path / "model").scores(cases.features))
 
 
 @pytest.mark.parametrize("classes", [("benign", "malign"), (3, 7), (1.0, 2.0), (False, True), ("é", "ü")], ids=str)
@@ -106,7 +106,7 @@ def test_classes_keep_their_type(classes, tmp_path):
         table.features, table.labels, experts=table.answers
     )
     team.save(tmp_path / "model")
-    router = Router.load(tmp_path / "model")
+    router = Team.load(tmp_path / "model")
     assert router.classes.tolist() == list(classes)
     assert {type(label) for label in router.predict(table.features).tolist()} == {type(classes[0])}
     score = team.score(table.features, table.labels, experts=table.answers)
@@ -120,7 +120,7 @@ def test_a_table_s_recipe_comes_back(cases, tmp_path):
     frame.loc[3, "age"] = np.nan
     team = DeferralClassifier("linear", loss="ova").fit(frame, cases.labels, experts=cases.answers)
     team.save(tmp_path / "model")
-    assert same(team.router_.scores(frame), Router.load(tmp_path / "model").scores(frame))
+    assert same(team.team_.scores(frame), Team.load(tmp_path / "model").scores(frame))
 
 
 def test_a_class_from_elsewhere_cannot_be_saved(cases, tmp_path):
@@ -154,7 +154,7 @@ def edit(folder, **changes):
 
 def test_a_manifest_that_is_sealed_again_is_read(linear):
     edit(linear, min_answers=5)
-    assert Router.load(linear).min_answers == 5
+    assert Team.load(linear).min_answers == 5
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_manifest_that_is_sealed_again_is_read(linear):
 def test_a_manifest_that_makes_no_sense_is_told(linear, changes, message):
     edit(linear, **changes)
     with pytest.raises(ModelFolderError, match=message):
-        Router.load(linear)
+        Team.load(linear)
 
 
 @pytest.mark.parametrize("name", ["model.json", "weights.safetensors", "parts.skops"])
@@ -198,15 +198,15 @@ def test_a_damaged_folder_is_told_with_the_file(saved, tmp_path, name, damage):
         content[len(content) // 2] ^= 1
         path.write_bytes(content if damage == "flip" else content[: len(content) // 2])
     with pytest.raises(ModelFolderError, match=name.replace(".", r"\.")) as error:
-        Router.load(tmp_path / "model")
+        Team.load(tmp_path / "model")
     assert "fit" in str(error.value)
 
 
 def test_a_folder_that_is_not_there_or_empty(tmp_path):
     with pytest.raises(ModelFolderError, match="none: no such model folder; name the folder that fit or save wrote"):
-        Router.load(tmp_path / "none")
+        Team.load(tmp_path / "none")
     with pytest.raises(ModelFolderError, match=r"holds no model\.json, so it is no model folder; name the folder that"):
-        Router.load(tmp_path)
+        Team.load(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["linear", "mlp", "moe"])
@@ -214,8 +214,8 @@ def test_a_saved_network_is_served_by_numpy_alone(saved, kind):
     """In a process of its own: what pytest has imported is not there."""
     folder, teams = saved
     program = (
-        "import sys; from defero import Router; import numpy as np\n"
-        "router = Router.load(sys.argv[1]); decision = router.decide(np.zeros((1, 2)))\n"
+        "import sys; from defero import Team; import numpy as np\n"
+        "router = Team.load(sys.argv[1]); decision = router.decide(np.zeros((1, 2)))\n"
         "heavy = {'torch', 'sklearn', 'pandas', 'matplotlib', 'skops'} & set(sys.modules)\n"
         "print(decision.name[0], repr(float(decision.expected_cost[0])), *sorted(heavy))"
     )

@@ -6,7 +6,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from defero import DeferralClassifier, InputError, Recipe, Router, TwoStageDeferral
+from defero import DeferralClassifier, InputError, Recipe, Team, TwoStageDeferral
 from defero.datasets import wedge
 from defero.judge import expected_calibration_error, missed_share, set_coverage
 from defero.team import judge, try_out
@@ -24,12 +24,12 @@ def team():
 
 @pytest.fixture(scope="module")
 def ready(team):
-    router = team.router_.copy().calibrate(CAL.features, CAL.labels, CAL.answers)
+    router = team.team_.copy().calibrate(CAL.features, CAL.labels, CAL.answers)
     return router.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.1, target="any-correct")
 
 
 def test_calibration_makes_probabilities_honest():
-    skewed = Router.from_probabilities(
+    skewed = Team.from_probabilities(
         lambda x: np.full((len(x), 2), 0.5), lambda x: np.full((len(x), 1), 0.95), classes=[0, 1], expert_names=["ann"]
     )
     rng = np.random.default_rng(0)
@@ -43,7 +43,7 @@ def test_calibration_makes_probabilities_honest():
 
 @pytest.mark.parametrize("target", ["any-correct", "all-correct", "missed-share"])
 def test_the_promise_is_kept_on_deferred_items(team, target):
-    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.1, target=target)
+    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.1, target=target)
     rows = router.decide(TEST.features).deferred
     sets = router.predict_set(TEST.features, fill_empty=False)
     mask, correct = sets.mask[rows], (TEST.answers == TEST.labels[:, None])[rows]
@@ -56,7 +56,7 @@ def test_the_promise_is_kept_on_deferred_items(team, target):
 
 def test_groups_keep_the_promise_each(team):
     where = [np.where(part.features[:, 0] < 0.3, "low", "high") for part in (CONF, TEST)]
-    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.2, strata=where[0])
+    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.2, strata=where[0])
     rows = router.decide(TEST.features).deferred
     mask = router.predict_set(TEST.features, fill_empty=False, strata=where[1]).mask
     correct = TEST.answers == TEST.labels[:, None]
@@ -67,16 +67,16 @@ def test_groups_keep_the_promise_each(team):
 
 def test_rows_that_an_earlier_stage_saw_are_refused(team, ready):
     with pytest.raises(InputError, match="calibrate: 1500 of 1500 rows were seen by fit, and nothing can be promised"):
-        team.router_.copy().calibrate(TRAIN.features, TRAIN.labels, TRAIN.answers)
+        team.team_.copy().calibrate(TRAIN.features, TRAIN.labels, TRAIN.answers)
     with pytest.raises(InputError, match="conformalize: 1000 of 1000 rows were seen by fit or calibrate"):
         ready.copy().conformalize(CAL.features, CAL.labels, CAL.answers)
     one = np.vstack([TRAIN.features[:1], CONF.features[1:]])
     labels = np.concatenate([TRAIN.labels[:1], CONF.labels[1:]])
     answers = np.concatenate([TRAIN.answers[:1], CONF.answers[1:]])
     with pytest.raises(InputError, match=r"conformalize: 1 of 1500 rows were seen by fit.* The first is row 0,"):
-        team.router_.copy().conformalize(one, labels, answers)
+        team.team_.copy().conformalize(one, labels, answers)
     with pytest.raises(InputError, match="The first is row 1499, counted from 0; where other cases merely look alike"):
-        team.router_.copy().conformalize(np.roll(one, -1, axis=0), np.roll(labels, -1), np.roll(answers, -1, axis=0))
+        team.team_.copy().conformalize(np.roll(one, -1, axis=0), np.roll(labels, -1), np.roll(answers, -1, axis=0))
 
 
 def test_rows_that_only_look_alike_are_warned_of_and_not_refused():
@@ -137,7 +137,7 @@ def test_votes_hear_the_panel_and_nobody_else(ready, vote):
 
 
 def test_the_default_vote_is_one_expert_before_and_bayes_after_conformalize(team, ready):
-    one, many = team.router_.answer(TEST.features, TEST.answers), ready.answer(TEST.features, TEST.answers)
+    one, many = team.team_.answer(TEST.features, TEST.answers), ready.answer(TEST.features, TEST.answers)
     assert one.heard.sum(axis=1).max() == 1
     np.testing.assert_array_equal(many.label, ready.answer(TEST.features, TEST.answers, vote="bayes").label)
     with pytest.raises(
@@ -147,14 +147,14 @@ def test_the_default_vote_is_one_expert_before_and_bayes_after_conformalize(team
 
 
 def test_the_score_does_not_depend_on_the_panel(team, ready):
-    plain = team.router_.copy().calibrate(CAL.features, CAL.labels, CAL.answers)
+    plain = team.team_.copy().calibrate(CAL.features, CAL.labels, CAL.answers)
     arguments = (TEST.features, TEST.labels, TEST.answers)
     assert ready.score(*arguments) == plain.score(*arguments)
 
 
 def test_calibrator_and_panel_survive_the_folder(ready, tmp_path):
     ready.save(tmp_path / "model")
-    again = Router.load(tmp_path / "model")
+    again = Team.load(tmp_path / "model")
     np.testing.assert_array_equal(again.scores(TEST.features).expert_raw, ready.scores(TEST.features).expert_raw)
     np.testing.assert_array_equal(again.predict_set(TEST.features).mask, ready.predict_set(TEST.features).mask)
     assert again.panel.predictor.promise() == ready.panel.predictor.promise()
@@ -197,7 +197,7 @@ def test_the_judge_tells_what_was_promised_and_kept(ready):
 
 def test_whoever_decides_is_on_the_panel_fees_or_not(team):
     fees = [0.0, 0.3, 0.0, 0.1]
-    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.4, fees=fees)
+    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.4, fees=fees)
     decision = router.decide(TEST.features, fees=fees)
     heard = router.answer(TEST.features, TEST.answers, fees=fees).heard
     rows = np.flatnonzero(decision.deferred)
@@ -218,18 +218,18 @@ def test_a_silent_expert_is_never_alone_on_a_panel():
 
 def test_a_promise_for_a_smaller_pool(team):
     there = [True, True, True, False]
-    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, available=there)
+    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, available=there)
     sets = router.predict_set(TEST.features, available=there)
     assert not sets.mask[:, 3].any()
     with pytest.warns(UserWarning, match="does not hold with absent experts"):
         router.predict_set(TEST.features, available=[False, True, True, False])
     with pytest.raises(InputError, match=r"available must have one entry per expert \(J,\) here"):
-        team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, available=np.ones((1_500, 4), bool))
+        team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, available=np.ones((1_500, 4), bool))
 
 
 def test_fees_for_each_item_that_equal_those_of_conformalize_do_not_warn(team):
     fees = np.array([0.1, 0.0, 0.0, 0.0])
-    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, fees=fees)
+    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, fees=fees)
     router.predict_set(TEST.features, fees=np.tile(fees, (4_000, 1)))
 
 
@@ -262,15 +262,15 @@ def test_a_panels_verdict_knows_how_many_cases_it_was_calibrated_on(ready, monke
 
 def test_groups_are_checked_and_judged(team):
     groups = np.where(CONF.features[:, 0] < 0.3, 1, 2)
-    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, strata=groups)
+    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, strata=groups)
     assert judge(router, TEST.features, TEST.labels, TEST.answers).panel is None
     assert "calibrated inside strata" in try_out(router, TEST.features, TEST.labels, TEST.answers).panel_note
     there = np.where(TEST.features[:, 0] < 0.3, 1, 2)
     assert judge(router, TEST.features, TEST.labels, TEST.answers, strata=there).panel.kept > 0.85
-    one = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, strata=np.ones(1_500))
+    one = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, strata=np.ones(1_500))
     assert judge(one, TEST.features, TEST.labels, TEST.answers).panel is None
     with pytest.raises(InputError, match=r"strata must have shape \(1500,\), one stratum per item, got \(3,\)"):
-        team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, strata=[1, 2, 3])
+        team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, strata=[1, 2, 3])
 
 
 def test_somebody_elses_probabilities_can_be_calibrated_and_conformalized():
@@ -278,7 +278,7 @@ def test_somebody_elses_probabilities_can_be_calibrated_and_conformalized():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 600)
     answers = np.where(rng.random((600, 2)) < 0.8, y[:, None], 1 - y[:, None])
-    router = Router.from_probabilities(
+    router = Team.from_probabilities(
         lambda x: np.full((len(x), 2), 0.5),
         lambda x: np.full((len(x), 2), 0.7),
         classes=[0, 1],
@@ -289,12 +289,12 @@ def test_somebody_elses_probabilities_can_be_calibrated_and_conformalized():
     assert router.predict_set(texts[400:]).size.min() >= 1
     with pytest.raises(InputError, match="conformalize: 200 of 200 rows were seen by calibrate"):
         router.copy().conformalize(texts[:200], y[:200], answers[:200])
-    fixed = Router.from_probabilities(np.full((200, 2), 0.5), np.full((200, 2), 0.7))
+    fixed = Team.from_probabilities(np.full((200, 2), 0.5), np.full((200, 2), 0.7))
     assert fixed.copy().calibrate(None, y[:200], answers[:200]).scores().expert_proba.mean() > 0.7
 
 
 def test_fees_and_absences_by_name(team):
-    router = team.router_
+    router = team.team_
     named = router.decide(TEST.features, fees={"expert_1": 0.3}, available={"expert_0": False})
     plain = router.decide(TEST.features, fees=[0, 0.3, 0, 0], available=[False, True, True, True])
     np.testing.assert_array_equal(named.expert, plain.expert)
@@ -305,11 +305,11 @@ def test_fees_and_absences_by_name(team):
 
 
 def test_asking_one_after_the_other_needs_no_panel_and_minds_the_fees(team):
-    free = team.router_.answer(TEST.features, TEST.answers, vote="sequential")
-    dear = team.router_.answer(TEST.features, TEST.answers, vote="sequential", fees=[0.2] * 4)
+    free = team.team_.answer(TEST.features, TEST.answers, vote="sequential")
+    dear = team.team_.answer(TEST.features, TEST.answers, vote="sequential", fees=[0.2] * 4)
     assert dear.n_asked.mean() < free.n_asked.mean()
     assert np.mean(free.label == TEST.labels) > np.mean(team.predict(TEST.features) == TEST.labels) + 0.1
-    one = team.router_.answer(TEST.features, TEST.answers, vote="sequential", available={"expert_0": False})
+    one = team.team_.answer(TEST.features, TEST.answers, vote="sequential", available={"expert_0": False})
     assert not one.heard[:, 0].any()
 
 
@@ -320,11 +320,11 @@ def test_the_promise_is_about_experts_who_can_be_on_a_panel():
     team = DeferralClassifier("linear", loss="ova")
     with pytest.warns(UserWarning, match="no answer of expert_0"):
         team.fit(TRAIN.features, TRAIN.labels, experts=late)
-    router = team.router_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, target="missed-share")
+    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, target="missed-share")
     assert not router.predict_set(TEST.features, fill_empty=False).mask[:, 0].any()
     panel = judge(router, TEST.features, TEST.labels, TEST.answers).panel
     assert panel.low <= 0.1
-    without = team.router_.copy().conformalize(
+    without = team.team_.copy().conformalize(
         CONF.features, CONF.labels, np.where(np.arange(4) == 0, -1, CONF.answers), target="missed-share"
     )
     assert without.panel.predictor.thresholds_ == router.panel.predictor.thresholds_

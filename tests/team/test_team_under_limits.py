@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import ConfidenceThreshold, DeferralClassifier, Router
+from defero import ConfidenceThreshold, DeferralClassifier, Team
 from defero.calibration.sequences import VerdictMap
 from defero.core import InputError
 from defero.core.class_skill import uniform_errors
@@ -33,7 +33,7 @@ def team():
 
 
 def test_without_limits_a_batch_is_the_decision():
-    router, new = team().router_, parts()[3]
+    router, new = team().team_, parts()[3]
     decision = router.decide(new.features, fees=FEES)
     batch = router.assign(new.features, fees=FEES)
     assert router.selection is not None
@@ -46,7 +46,7 @@ def test_without_limits_a_batch_is_the_decision():
 
 
 def test_limits_by_name_hold_and_their_prices_are_explained():
-    router, new = team().router_, parts()[3]
+    router, new = team().team_, parts()[3]
     first, second = router.expert_names[:2]
     free = router.assign(new.features, fees=FEES)
     terms = {"capacity": {first: (0, 20), second: (70, 90)}, "defer_at_most": 0.6, "fees": FEES}
@@ -65,7 +65,7 @@ def test_limits_by_name_hold_and_their_prices_are_explained():
 
 
 def test_asked_in_turn_round_by_round_is_the_sequential_answer():
-    router, new = team().router_, parts()[3]
+    router, new = team().team_, parts()[3]
     recorded = new.answers.astype(object)
     so_far = np.full(recorded.shape, None, dtype=object)
     for _ in range(5):
@@ -81,7 +81,7 @@ def test_asked_in_turn_round_by_round_is_the_sequential_answer():
 
 
 def test_fees_prices_and_absences_change_the_next_step():
-    router, new = team().router_, parts()[3]
+    router, new = team().team_, parts()[3]
     names = router.expert_names
     plain = router.next_step(new.features)
     assert (plain.ask == 0).any()
@@ -92,7 +92,7 @@ def test_fees_prices_and_absences_change_the_next_step():
 
 
 def test_where_asking_did_not_pay_nobody_is_asked_but_lower_limits_hold():
-    router, new = team().router_.copy(), parts()[3]
+    router, new = team().team_.copy(), parts()[3]
     router.selection = replace(router.selection, asks=False)
     batch = router.assign(new.features, capacity={router.expert_names[0]: 5})
     assert not batch.deferred.any()
@@ -114,7 +114,7 @@ def test_where_asking_did_not_pay_nobody_is_asked_but_lower_limits_hold():
 def test_costs_by_class_are_those_of_brute_force():
     rng = np.random.default_rng(0)
     belief, skill, matrix = rng.dirichlet(np.ones(3), 5), rng.random((5, 2)), rng.uniform(0, 5, (3, 3))
-    router = Router.from_probabilities(belief, skill, classes=["a", "b", "c"], expert_names=["ann", "bob"])
+    router = Team.from_probabilities(belief, skill, classes=["a", "b", "c"], expert_names=["ann", "bob"])
     batch = router.assign(cost_matrix=matrix, fees=[0.1, 0.2], capacity={"ann": (0, 2)})
     law = [[(1 - p) * uniform_errors(3) + p * np.eye(3) for p in row] for row in skill]
     model = (belief @ matrix).min(axis=1)
@@ -141,7 +141,7 @@ def test_pieces_make_no_difference(monkeypatch):
 
 
 def test_an_expert_with_too_few_answers_is_not_asked():
-    router = Router.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
+    router = Team.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
     router.answer_counts, router.min_answers = np.array([1, 50]), 10
     assert router.assign().name.tolist() == ["bob"]
     assert router.next_step().ask.tolist() == [1]
@@ -150,8 +150,8 @@ def test_an_expert_with_too_few_answers_is_not_asked():
 def test_an_estimator_forwards():
     new = parts()[3].features
     terms = {"fees": FEES, "error_cost": 3.0}
-    assert np.array_equal(team().assign(new, **terms).expert, team().router_.assign(new, **terms).expert)
-    assert np.array_equal(team().next_step(new, **terms).ask, team().router_.next_step(new, **terms).ask)
+    assert np.array_equal(team().assign(new, **terms).expert, team().team_.assign(new, **terms).expert)
+    assert np.array_equal(team().next_step(new, **terms).ask, team().team_.next_step(new, **terms).ask)
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,14 @@ def test_an_estimator_forwards():
     ],
 )
 def test_what_is_wrong_is_said(argument, options):
-    router = team().router_
+    router = team().team_
     with pytest.raises(InputError) as error:
         router.assign(parts()[3].features, **options)
     assert error.value.argument == argument
 
 
 def test_prices_of_the_wrong_shape_are_called_so():
-    router = team().router_
+    router = team().team_
     with pytest.raises(InputError) as error:
         router.next_step(parts()[3].features, capacity_prices=[1, 2, 3])
     assert error.value.argument == "capacity_prices"
@@ -190,13 +190,13 @@ def test_a_rule_or_weights_that_compare_no_costs_are_refused():
         with pytest.raises(InputError, match="no probabilities"):
             method(train.features)
     with pytest.raises(InputError, match="capacity_prices"):
-        team().router_.next_step(train.features, capacity_prices={"nobody": 1.0})
+        team().team_.next_step(train.features, capacity_prices={"nobody": 1.0})
 
 
 @pytest.mark.parametrize("fees", [{"bob": -2.0}, [0.0, -2.0], [[0.0, 0.0], [0.0, -2.0]]])
 @pytest.mark.parametrize("method", ["decide", "next_step", "assign", "gains"])
 def test_a_negative_fee_is_refused(method, fees):
-    router = Router.from_probabilities([[0.5, 0.5]] * 2, [[0.9, 0.8]] * 2, expert_names=["ann", "bob"])
+    router = Team.from_probabilities([[0.5, 0.5]] * 2, [[0.9, 0.8]] * 2, expert_names=["ann", "bob"])
     with pytest.raises(InputError) as error:
         getattr(router, method)(fees=fees)
     assert error.value.argument == "fees"
@@ -205,7 +205,7 @@ def test_a_negative_fee_is_refused(method, fees):
 
 
 def test_a_cost_matrix_with_names_is_put_in_the_order_of_the_classes():
-    router = Router.from_probabilities([[0.8, 0.2]], [[0.9]], classes=["benign", "malign"], expert_names=["ann"])
+    router = Team.from_probabilities([[0.8, 0.2]], [[0.9]], classes=["benign", "malign"], expert_names=["ann"])
     plain = [[0, 10], [100, 0]]
     frame = pd.DataFrame(plain, index=["benign", "malign"], columns=["benign", "malign"])
     turned = frame.loc[["malign", "benign"], ["malign", "benign"]]
@@ -223,7 +223,7 @@ def test_a_cost_matrix_with_names_is_put_in_the_order_of_the_classes():
 
 
 def test_gains_are_those_of_the_batch():
-    router, new = team().router_, parts()[3]
+    router, new = team().team_, parts()[3]
     gains = router.gains(new.features, fees=FEES)
     batch = router.assign(new.features, fees=FEES)
     assert assign(gains.gain).expert.tolist() == batch.expert.tolist()
@@ -231,7 +231,7 @@ def test_gains_are_those_of_the_batch():
 
 
 def test_answers_of_an_unknown_name_are_refused_with_the_nearest_one():
-    router = Router.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
+    router = Team.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
     with pytest.raises(InputError) as error:
         router.next_step(answers=pd.DataFrame({"ann": [0], "bobb": [1]}))
     assert error.value.argument == "answers"
@@ -242,7 +242,7 @@ def test_answers_of_an_unknown_name_are_refused_with_the_nearest_one():
 
 
 def test_answers_by_name_are_those_of_the_array_and_may_leave_experts_out():
-    router = Router.from_probabilities([[0.5, 0.5]] * 2, [[0.9, 0.8]] * 2, expert_names=["ann", "bob"])
+    router = Team.from_probabilities([[0.5, 0.5]] * 2, [[0.9, 0.8]] * 2, expert_names=["ann", "bob"])
     by_name = router.next_step(answers={"bob": [1, None]})
     assert by_name.to_frame().equals(router.next_step(answers=[[None, 1], [None, None]]).to_frame())
     for wrong, facts in (({"bobb": [1, 0]}, "did you mean 'bob'"), ({"bob": [1]}, "'bob' must have 2 answers")):
@@ -252,7 +252,7 @@ def test_answers_by_name_are_those_of_the_array_and_may_leave_experts_out():
 
 
 def test_gains_of_the_next_question_lead_to_the_next_step():
-    router, new = team().router_, parts()[3]
+    router, new = team().team_, parts()[3]
     features = router.features(new.features)
     scores = router.score_features(features)
     recorded = router.answer_numbers(new.answers, n_items=len(scores))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero import Router
+from defero import Team
 from defero.decide.terms import Terms
 from defero.decide.votes import bayes_vote
 from defero.judge.record.costs import mean_cost
@@ -21,14 +21,14 @@ def problem(seed, *, n=12, n_classes=3, n_experts=2):
     right = rng.uniform(0.3, 0.95, (n, n_experts))
     matrix = rng.integers(1, 20, (n_classes, n_classes)) * (1.0 - np.eye(n_classes))
     fees = rng.uniform(0, 3, (n, n_experts))
-    return Router.from_probabilities(proba, right), proba, right, matrix, fees
+    return Team.from_probabilities(proba, right), proba, right, matrix, fees
 
 
 @given(seeds)
 def test_the_cheapest_is_chosen(seed):
-    router, proba, right, matrix, fees = problem(seed)
+    team, proba, right, matrix, fees = problem(seed)
     terms = Terms.of(fees, n_classes=3, cost_matrix=matrix)
-    decision = decide_under(router, router.features(None), router.scores(), terms)
+    decision = decide_under(team, team.features(None), team.scores(), terms)
     for i, eta in enumerate(proba):
         by_label = [sum(eta[k] * matrix[k, a] for k in range(3)) for a in range(3)]
         options = {-1: min(by_label)}
@@ -37,15 +37,15 @@ def test_the_cheapest_is_chosen(seed):
             options[j] = fees[i, j] + wrong
         assert decision.expected_cost[i] == pytest.approx(min(options.values()))
         assert options[int(decision.expert[i])] == pytest.approx(min(options.values()))
-        assert by_label[model_labels(router.scores(), terms)[i]] == pytest.approx(min(by_label))
+        assert by_label[model_labels(team.scores(), terms)[i]] == pytest.approx(min(by_label))
 
 
 @given(seeds, st.floats(0.5, 100))
 def test_equal_errors_are_the_rule_of_accuracy(seed, error_cost):
-    router, _, _, _, fees = problem(seed)
+    team, _, _, _, fees = problem(seed)
     terms = Terms.of(fees, n_classes=3, error_cost=error_cost)
-    decision = decide_under(router, router.features(None), router.scores(), terms)
-    plain = router.decide(fees=fees / error_cost)
+    decision = decide_under(team, team.features(None), team.scores(), terms)
+    plain = team.decide(fees=fees / error_cost)
     assert decision.expert.tolist() == plain.expert.tolist()
     assert decision.expected_cost == pytest.approx(error_cost * plain.expected_cost)
     assert terms.same_as(Terms.of(7 * fees[0], n_classes=3, error_cost=7 * error_cost)) is False
@@ -72,10 +72,10 @@ def test_the_votes_label_is_the_cheapest(seed):
 
 
 def test_every_way_pays_fees_and_errors():
-    router, _, right, matrix, fees = problem(5)
+    team, _, right, matrix, fees = problem(5)
     rng = np.random.default_rng(5)
     truth, said = rng.integers(0, 3, 12), rng.integers(-1, 3, right.shape)
-    trial = try_out(router, None, truth, said, disjoint=True, terms=Terms.of(fees, n_classes=3, cost_matrix=matrix))
+    trial = try_out(team, None, truth, said, disjoint=True, terms=Terms.of(fees, n_classes=3, cost_matrix=matrix))
     ways = {way.name: way for way in trial.ways}
     for name, way in ways.items():
         if name != "random_expert":

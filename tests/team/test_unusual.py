@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from defero import Router, TwoStageDeferral
+from defero import Team, TwoStageDeferral
 from defero.core.errors import InputError
 
 
@@ -25,13 +25,13 @@ def test_matrices_have_a_usual_range_too(tmp_path):
     assert team.predict(odd)[0] == 1
     assert (team.decide(odd, unusual="ask").expert[:2] >= 0).all()
     team.save(tmp_path / "model")
-    again = Router.load(tmp_path / "model")
+    again = Team.load(tmp_path / "model")
     np.testing.assert_array_equal(again.decide(odd).unusual, decision.unusual)
     np.testing.assert_array_equal(again.decide(odd).expected_cost, decision.expected_cost)
 
 
 def test_a_wrong_choice_is_refused_before_anything_is_scored():
-    router = Router.from_probabilities([[0.9, 0.1]], [[0.8]], expert_names=["ann"])
+    router = Team.from_probabilities([[0.9, 0.1]], [[0.8]], expert_names=["ann"])
     with pytest.raises(InputError, match=r"unusual must be one of flag, ask, got 'aks'"):
         router.decide(unusual="aks")
     assert router.decide().unusual.tolist() == [""]
@@ -42,7 +42,7 @@ def test_what_is_added_for_the_chosen_expert_does_not_exceed_the_bound():
     X = rng.normal(size=(400, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=400) > 0).astype(int)
     experts = np.where(rng.random((400, 2)) < 0.8, y[:, None], 1 - y[:, None])
-    router = TwoStageDeferral().fit(X[:200], y[:200], experts=experts[:200]).router_
+    router = TwoStageDeferral().fit(X[:200], y[:200], experts=experts[:200]).team_
     router.calibrate(X[200:], y[200:], experts[200:])
     router.selection = replace(router.selection, weights=np.array([3.0, 1.0, 0.0]))
     odd = router.decide(np.array([[0.01, 0.0, -999.0], [0.01, 0.0, 0.0]]), unusual="ask")

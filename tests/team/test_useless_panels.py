@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import Router, Study, read_cases
+from defero import Study, Team, read_cases
 from defero.calibration.isotonic import fit_isotonic
 from defero.core.scores import sigmoid
 from defero.decide.panels import ExpertSetPredictor
@@ -61,10 +61,10 @@ def test_panels_of_half_a_crowd_are_not_used_and_fit_says_so(tmp_path):
     answers = new[people].to_numpy(dtype=object)
     assert team.answer(new[["x"]], answers).heard.sum(axis=1).max() == 1
     study.save(tmp_path / "model")
-    assert Router.load(tmp_path / "model").panel.useless
+    assert Team.load(tmp_path / "model").panel.useless
     other = crowd(300, seed=2)
     with pytest.warns(UserWarning, match="no panels are used"):
-        Router.load(tmp_path / "model").conformalize(other[["x"]], other["truth"], other[people])
+        Team.load(tmp_path / "model").conformalize(other[["x"]], other["truth"], other[people])
 
 
 def test_small_teams_keep_their_panels():
@@ -72,7 +72,7 @@ def test_small_teams_keep_their_panels():
     y = rng.integers(2, size=400)
     said = np.where(rng.random((400, 4)) < 0.7, y[:, None], 1 - y[:, None])
     rows = np.arange(400)[:, None]
-    team = Router.from_probabilities(
+    team = Team.from_probabilities(
         lambda X: np.full((len(X), 2), 0.5),
         lambda X: np.full((len(X), 4), 0.7),
         classes=[0, 1],

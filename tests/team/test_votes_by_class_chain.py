@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from roster_team import CLASSES, NAMES, D, N, cases, network, router_of
+from roster_team import CLASSES, NAMES, D, N, cases, network, team_of
 
-from defero import Router
+from defero import Team
 from defero.core.class_skill import ClassSkill
 from defero.core.scores import logit, sigmoid
 from defero.decide import ask_in_turn
@@ -26,7 +26,7 @@ def router():
     right, label_idx = (said == y[:, None])[item, expert], (y == CLASSES[1]).astype(np.int64)
     heads = fit_heads(seen, item, expert, right, n_experts=4, groups=groups)
     told = fit_class_heads(seen, proba, label_idx, item, expert, right, n_experts=4, groups=groups)
-    return router_of(TeamScorer(base, lens, heads, n_own=0, order=np.arange(4), class_heads=told))
+    return team_of(TeamScorer(base, lens, heads, n_own=0, order=np.arange(4), class_heads=told))
 
 
 ROUTER = router()
@@ -110,7 +110,7 @@ def test_calibration_shifts_the_log_odds_of_each_class_alike(monkeypatch):
 
 def test_saved_it_says_the_same_and_no_items_are_no_trouble(tmp_path):
     ROUTER.save(tmp_path / "model")
-    read = Router.load(tmp_path / "model")
+    read = Team.load(tmp_path / "model")
     found, wanted = read.answer(X, SAID, vote="sequential"), ROUTER.answer(X, SAID, vote="sequential")
     assert np.array_equal(found.label, wanted.label)
     assert np.array_equal(found.confidence, wanted.confidence)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from defero import Router
+from defero import Team
 from defero.core import InputError
 from defero.core.trials.trial import WAYS, Way
 from defero.decide import DEFAULT_FEE
@@ -17,7 +17,7 @@ SAID = np.array([[0, 0], [1, 0], [-1, 1], [-1, -1]])
 
 
 def router():
-    return Router.from_probabilities(CLASS, EXPERT, classes=[0, 1], expert_names=["ann", "bob"])
+    return Team.from_probabilities(CLASS, EXPERT, classes=[0, 1], expert_names=["ann", "bob"])
 
 
 def tried(**more):
@@ -85,7 +85,7 @@ def test_a_plain_way_that_beats_the_team_is_named():
     for j in range(3):
         said[:, j] = np.where(rng.random(n) < 0.8, truth, 1 - truth)
     # The team believes the model, which guesses: it never asks.
-    timid = Router.from_probabilities(
+    timid = Team.from_probabilities(
         np.tile([0.9, 0.1], (n, 1)), np.full((n, 3), 0.8), classes=[0, 1], expert_names=["ann", "bob", "cem"]
     )
     record = judge(timid, None, truth, said, disjoint=True)
@@ -95,17 +95,17 @@ def test_a_plain_way_that_beats_the_team_is_named():
     assert f"{100 * record.ways[-5].accuracy:.1f} %" in sentence
     assert better_ways(record.ways[:1], "one") is None
     # Where all are right nobody is better.
-    calm = Router.from_probabilities(
+    calm = Team.from_probabilities(
         np.eye(2)[truth], np.full((n, 3), 0.8), classes=[0, 1], expert_names=["ann", "bob", "cem"]
     )
     assert better_ways(judge(calm, None, truth, said, disjoint=True).ways, "one") is None
 
 
 def test_no_experts_and_no_cases():
-    alone = Router.from_probabilities(CLASS, np.empty((4, 0)), classes=[0, 1], expert_names=[])
+    alone = Team.from_probabilities(CLASS, np.empty((4, 0)), classes=[0, 1], expert_names=[])
     ways = try_out(alone, None, TRUTH, np.empty((4, 0)), disjoint=True).ways
     assert [way.name for way in ways] == ["one", "model"]
-    nobody = Router.from_probabilities(np.empty((0, 2)), np.empty((0, 2)), classes=[0, 1], expert_names=["ann", "bob"])
+    nobody = Team.from_probabilities(np.empty((0, 2)), np.empty((0, 2)), classes=[0, 1], expert_names=["ann", "bob"])
     assert way_records(try_out(nobody, None, [], np.empty((0, 2)), disjoint=True)) == ()
 
 
@@ -122,7 +122,7 @@ def test_a_recorded_expert_is_heard_before_the_model():
     truth = rng.integers(2, size=2 * n)
     said = np.stack([np.where(rng.random(2 * n) < p, truth, 1 - truth) for p in (0.95, 0.9)], axis=1)
     proba = {"class_proba": np.full((2 * n, 2), 0.5), "expert_proba": np.tile([0.95, 0.6], (2 * n, 1))}
-    fitted = Router.from_probabilities(
+    fitted = Team.from_probabilities(
         lambda X: proba["class_proba"][: len(X)],
         lambda X: proba["expert_proba"][: len(X)],
         classes=[0, 1],

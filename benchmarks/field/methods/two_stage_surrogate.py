@@ -11,7 +11,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 
 
 def two_stage_loss(router_logits: Tensor, cost: Tensor, *, observed: Tensor | None = None) -> Tensor:
-    r"""Cross entropy of the router, weighted by what each decider does not cost.
+    r"""Cross entropy of the team, weighted by what each decider does not cost.
 
     .. math:: \sum_{j = 0}^{J} (1 - \bar c_j)\, \big(-\log \mathrm{softmax}(r_0, \ldots, r_J)_j\big)
 
@@ -63,7 +63,7 @@ class TwoStageSurrogate:
         self.random_state = random_state
 
     def fit(self, X: FloatArray, y: IntArray, experts: IntArray) -> "TwoStageSurrogate":
-        """Fit the classifier; the router is fitted once its fees are known."""
+        """Fit the classifier; the team is fitted once its fees are known."""
         n_classes = int(max(y.max(), experts.max(initial=0))) + 1
         self.first_: FirstStage = fit_first_stage(X, y, n_classes=n_classes, seed=self.random_state)
         model_wrong = self.first_.unseen_proba.argmax(axis=1) != y
@@ -71,11 +71,11 @@ class TwoStageSurrogate:
         self._observed = np.column_stack([np.ones(len(y), dtype=bool), experts >= 0])
         self._inputs = np.column_stack([X, log_proba(self.first_.unseen_proba)])
         self._routers: dict[tuple[float, ...], torch.nn.Module] = {}
-        self.router(np.zeros(experts.shape[1]))
+        self.team(np.zeros(experts.shape[1]))
         return self
 
-    def router(self, fees: FloatArray) -> torch.nn.Module:
-        """Return the router of these fees (J,), trained when it is first asked for."""
+    def team(self, fees: FloatArray) -> torch.nn.Module:
+        """Return the team of these fees (J,), trained when it is first asked for."""
         key = tuple(np.round(fees, 9).tolist())
         if key not in self._routers:
             torch.manual_seed(self.random_state)
@@ -96,8 +96,8 @@ class TwoStageSurrogate:
         """Choose the decider of the largest r; it promises nothing, as only ratios are learned."""
         proba = self.first_.proba(X)
         inputs = torch.as_tensor(np.column_stack([X, log_proba(proba)]), dtype=torch.float32)
-        router = self.router(fees.mean(axis=0))
+        team = self.team(fees.mean(axis=0))
         with torch.no_grad():
-            logits = router(inputs).numpy()
+            logits = team(inputs).numpy()
         logits[:, 1:][~available] = -np.inf
         return Choice(logits.argmax(axis=1) - 1, proba.argmax(axis=1))

@@ -11,8 +11,8 @@ ALPHA = 0.1
 def run(fold: Fold) -> Answer:
     """Fit on 80 % of the training part and calibrate the panels on the rest."""
     fold = reading(fold)
-    router, held = cut(fold)
-    panels = router.copy().conformalize(
+    team, held = cut(fold)
+    panels = team.copy().conformalize(
         held.features, held.labels, held.answers, alpha=ALPHA, target="any-correct", disjoint=True
     )
     return panels.answer(fold.features, fold.answers, vote="bayes", available=fold.observed)

@@ -15,8 +15,8 @@ def run(fold: Fold) -> Answer:
 def run_recalibrated(fold: Fold) -> Answer:
     """Learn from 80 % of the training part and recalibrate on the rest."""
     fold = reading(fold)
-    router, held = cut(fold)
-    honest = router.copy().calibrate(held.features, held.labels, held.answers, disjoint=True)
+    team, held = cut(fold)
+    honest = team.copy().calibrate(held.features, held.labels, held.answers, disjoint=True)
     return honest.answer(fold.features, fold.answers, vote="expert")
 
 

@@ -5,15 +5,15 @@ import numpy as np
 from benchmarks.people.fold import Fold
 from benchmarks.people.shares import model_proba, shrunk_shares
 from benchmarks.people.system import System
-from defero import Answer, Router
+from defero import Answer, Team
 
 
 def run(fold: Fold) -> Answer:
     everywhere = np.tile(shrunk_shares(fold.train), (len(fold), 1))
-    router = Router.from_probabilities(
+    team = Team.from_probabilities(
         model_proba(fold), everywhere, classes=fold.train.classes, expert_names=fold.train.expert_names
     )
-    return router.answer(None, fold.answers, vote="expert")
+    return team.answer(None, fold.answers, vote="expert")
 
 
 SYSTEMS = (System("plain rule", run, kind="references", place=4),)

@@ -108,7 +108,7 @@ def evaluate(
 def _show(judged: "Evaluation") -> None:
     if judged.left_out_sentence():
         echo(f"{judged.left_out_sentence()}\n")
-    show_answering(judged.router.facts.answering, when="when it was fitted")
+    show_answering(judged.team.facts.answering, when="when it was fitted")
     echo(spelled(judged.figures()))
     for text in judged.tables():
         echo(f"\n{text}")

@@ -256,7 +256,7 @@ def _show(study: "Study", *, as_json: bool) -> None:
         echo(line)
     echo("")
     judged = study.evaluate()
-    show_answering(judged.router.facts.answering, when="among the cases to learn from")
+    show_answering(judged.team.facts.answering, when="among the cases to learn from")
     echo(spelled(judged.figures()))
     show_notes(study.notes)
     echo(f"\nSaved in {study.name}. Next: defero route {study.name} NEW_CASES --out decisions.csv")

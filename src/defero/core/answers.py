@@ -33,7 +33,7 @@ def group_by_expert(expert_idx: IntArray, n_experts: int) -> tuple[IntArray, Int
 class Answers:
     """Answers of J experts to n items as class numbers.
 
-    Estimators and routers take them as they take a data frame, and rows are chosen as those of an array. Answers to a
+    Estimators and teams take them as they take a data frame, and rows are chosen as those of an array. Answers to a
     few of the cells are stored row by row, so that memory grows with their number and no (n, J) array is made unless
     asked for; a full table is stored cell by cell, in a byte or two each. Build them with `from_cells`, `from_matrix`
     or `from_triplets`.

@@ -1,1 +1,1 @@
-"""The scikit-learn surface: `fit` learns, and hands what it learned to a `Router`."""
+"""The scikit-learn surface: `fit` learns, and hands what it learned to a `Team`."""

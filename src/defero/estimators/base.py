@@ -1,4 +1,4 @@
-"""Base class of the estimators: checks and encodes the input, fits a scorer, and delegates to a router."""
+"""Base class of the estimators: checks and encodes the input, fits a scorer, and delegates to a team."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -34,16 +34,16 @@ from defero.estimators.training_data import (
 )
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
-from defero.team import FitFacts, Router
+from defero.team import FitFacts, Team
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _of_router(
-    method: Callable[Concatenate[Router, Any, P], R],
+def _of_team(
+    method: Callable[Concatenate[Team, Any, P], R],
 ) -> Callable[Concatenate["DeferralEstimator", Any, P], R]:
-    """Return a method of the estimator that is one of its router, with the same arguments and the same words."""
+    """Return a method of the estimator that is one of its team, with the same arguments and the same words."""
 
     def call(estimator: "DeferralEstimator", X: Any, *values: P.args, **options: P.kwargs) -> R:
         return method(estimator._ready(), estimator._checked(X), *values, **options)
@@ -55,7 +55,7 @@ def _of_router(
 class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     """A classifier that also estimates how likely each expert is right, and decides who answers each item.
 
-    After `fit`: `classes_` (K,), `expert_names_` (J,), `n_experts_`, `n_features_in_`, `router_`, and
+    After `fit`: `classes_` (K,), `expert_names_` (J,), `n_experts_`, `n_features_in_`, `team_`, and
     `dropped_columns_`: the columns of a DataFrame that are not used, and why.
     """
 
@@ -153,16 +153,16 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         data = with_answer_weights(encoded.data, self.answer_weights)
         warn_about_silent_experts(data.answers.per_expert(), encoded.expert_names)
         columns = tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None
-        router = self._fitted_router(encoded, data, columns)
-        router.held_out = self._held_out(data)
-        if router.held_out is not None:
-            router.selection = fit_selection(router.held_out)
-        return self._adopt(router.mark_seen("fit", X, data.label_idx, data.answers))
+        team = self._fitted_team(encoded, data, columns)
+        team.held_out = self._held_out(data)
+        if team.held_out is not None:
+            team.selection = fit_selection(team.held_out)
+        return self._adopt(team.mark_seen("fit", X, data.label_idx, data.answers))
 
-    def _fitted_router(self, encoded: Encoded, data: TrainingData, columns: tuple[str, ...] | None) -> Router:
-        """Learn a scorer, and return the router that holds it; `columns` are those of the raw table."""
+    def _fitted_team(self, encoded: Encoded, data: TrainingData, columns: tuple[str, ...] | None) -> Team:
+        """Learn a scorer, and return the team that holds it; `columns` are those of the raw table."""
         flat = data.features.ndim == 2
-        return Router(
+        return Team(
             scorer=self._with_population(self._learn(data), data),
             classes=encoded.classes,
             expert_names=encoded.expert_names,
@@ -193,14 +193,14 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         """Return P(expert j is right | x), (n, J), inside [0, 1]."""
         return np.array(self._ready().scores(self._checked(X)).expert_proba)
 
-    # What a fitted team does with cases is what its router does, once their features have been checked.
+    # What a fitted team does with cases is what its team does, once their features have been checked.
 
-    decide = _of_router(Router.decide)
-    predict_set = _of_router(Router.predict_set)
-    answer = _of_router(Router.answer)
-    next_step = _of_router(Router.next_step)
-    gains = _of_router(Router.gains)
-    assign = _of_router(Router.assign)
+    decide = _of_team(Team.decide)
+    predict_set = _of_team(Team.predict_set)
+    answer = _of_team(Team.answer)
+    next_step = _of_team(Team.next_step)
+    gains = _of_team(Team.gains)
+    assign = _of_team(Team.assign)
 
     def calibrate(self, X: Any, y: ArrayLike, experts: object = None, *, method: Method = "auto") -> Self:
         """Recalibrate the model and the experts on held-out rows. Removes earlier panels.
@@ -210,15 +210,15 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         X, y, experts
             As in `fit`.
         method : "auto", "platt", "isotonic" or "none"
-            "auto" changes nothing that is calibrated already; `router_.calibrator.describe()` reports its choice.
+            "auto" changes nothing that is calibrated already; `team_.calibrator.describe()` reports its choice.
 
         Returns
         -------
         self
         """
-        router = self._ready()
-        answers = np.full((np.shape(y)[0], len(router.expert_names)), None) if experts is None else experts
-        self.router_ = router.copy().calibrate(self._checked(X), column_or_1d(y), answers, method=method)
+        team = self._ready()
+        answers = np.full((np.shape(y)[0], len(team.expert_names)), None) if experts is None else experts
+        self.team_ = team.copy().calibrate(self._checked(X), column_or_1d(y), answers, method=method)
         return self
 
     def conformalize(
@@ -254,7 +254,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        self.router_ = (
+        self.team_ = (
             self._ready()
             .copy()
             .conformalize(
@@ -275,14 +275,14 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
         Without `experts` this is the accuracy of the model alone, with a warning.
         """
-        router = self._ready()
-        if experts is None and router.expert_names:
+        team = self._ready()
+        if experts is None and team.expert_names:
             warnings.warn(
                 "score got no experts, so this is the accuracy of the model alone. Pass experts, "
                 "or enable scikit-learn's metadata routing so that cross_validate passes them on.",
                 stacklevel=2,
             )
-        return router.score(self._checked(X), column_or_1d(y), experts, sample_weight=sample_weight)
+        return team.score(self._checked(X), column_or_1d(y), experts, sample_weight=sample_weight)
 
     def add_expert(self, name: str, X: Any, y: ArrayLike | None, answers: object) -> Self:
         """Add an expert from a few answers, without fitting anything else. Removes earlier panels.
@@ -313,29 +313,29 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     @classmethod
     def load(cls, folder: str | Path, *, text_encoder: Any = None) -> Self:
-        """Load a model folder that this class saved; `text_encoder` is that of `Router.load`."""
-        router = Router.load(folder, text_encoder=text_encoder)
+        """Load a model folder that this class saved; `text_encoder` is that of `Team.load`."""
+        team = Team.load(folder, text_encoder=text_encoder)
         given = {} if text_encoder is None else {"text_encoder": text_encoder}
-        return cls(**parameters_for(cls, router.facts, folder) | given)._adopt(router)
+        return cls(**parameters_for(cls, team.facts, folder) | given)._adopt(team)
 
-    def _adopt(self, router: Router) -> Self:
-        self.router_ = router
-        self.classes_ = router.classes
-        self.expert_names_ = router.expert_names
-        self.n_experts_ = len(router.expert_names)
-        self.dropped_columns_ = dict(getattr(router.recipe, "dropped", {}))
-        columns = router.facts.columns
-        fitted_width = router.n_features if router.recipe is None else getattr(router.recipe, "n_inputs", None)
+    def _adopt(self, team: Team) -> Self:
+        self.team_ = team
+        self.classes_ = team.classes
+        self.expert_names_ = team.expert_names
+        self.n_experts_ = len(team.expert_names)
+        self.dropped_columns_ = dict(getattr(team.recipe, "dropped", {}))
+        columns = team.facts.columns
+        fitted_width = team.n_features if team.recipe is None else getattr(team.recipe, "n_inputs", None)
         self.n_features_in_ = fitted_width if columns is None else len(columns)
         if columns is not None:
             self.feature_names_in_ = np.array(columns, dtype=object)
         return self
 
-    def _ready(self) -> Router:
-        if not hasattr(self, "router_"):
+    def _ready(self) -> Team:
+        if not hasattr(self, "team_"):
             name = type(self).__name__
             raise NotFittedError(f"This {name} is not fitted yet: call fit(X, y, experts=...) first, or {name}.load.")
-        return self.router_
+        return self.team_
 
     def _training_matrix(self, X: Any, y: ArrayLike) -> tuple[FloatArray, FeatureRecipe | None]:
         return training_matrix(self, X, y, text=self.text, fills_gaps=not self._is_deep())

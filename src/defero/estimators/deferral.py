@@ -203,20 +203,20 @@ class DeferralClassifier(DeferralEstimator):
         return checked_items(X), None
 
     def _checked(self, X: Any) -> Any:
-        router = self._ready()
-        shaped = router.item_shape is not None and router.recipe is None
-        return router.features(X) if shaped else super()._checked(X)
+        team = self._ready()
+        shaped = team.item_shape is not None and team.recipe is None
+        return team.features(X) if shaped else super()._checked(X)
 
     def export_onnx(self, folder: str | Path) -> None:
-        """Save a model folder whose deep net is an ONNX file, which `Router.load` runs without torch.
+        """Save a model folder whose deep net is an ONNX file, which `Team.load` runs without torch.
 
         Needs the extra "onnx". Calibration, panels and added experts are saved too.
         """
-        router = self._ready()
-        parameters = dict(router.facts.parameters)
+        team = self._ready()
+        parameters = dict(team.facts.parameters)
         if not isinstance(self.net, str):
             parameters["net"] = f"{type(self.net).__name__}, exported"
-        exported = replace(router, scorer=as_onnx(router.scorer), facts=replace(router.facts, parameters=parameters))
+        exported = replace(team, scorer=as_onnx(team.scorer), facts=replace(team.facts, parameters=parameters))
         exported.save(folder)
 
     def _check_options(self) -> None:

@@ -38,7 +38,7 @@ def parameters_for(estimator: type[BaseEstimator], facts: FitFacts, folder: str 
     """Return the parameters of an estimator that a model folder remembers; raise if another class wrote it."""
     saved_by, name = facts.estimator, estimator.__name__
     if saved_by != name:
-        raise ModelFolderError(f"{folder}: was written by {saved_by}, not {name}; use {saved_by}.load or Router.load.")
+        raise ModelFolderError(f"{folder}: was written by {saved_by}, not {name}; use {saved_by}.load or Team.load.")
     known = {key: value for key, value in facts.parameters.items() if key in estimator._get_param_names()}
     try:
         return {key: parse_parameter(key, value) for key, value in known.items()}

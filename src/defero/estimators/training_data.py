@@ -22,7 +22,7 @@ from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.scorers.raw_columns import RawColumn, RawColumns
 from defero.scorers.tree_columns import TreeColumns
-from defero.team import Router
+from defero.team import Team
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,13 +255,13 @@ def raw_columns(recipe: FeatureRecipe) -> RawColumns:
     return RawColumns(tuple(raw))
 
 
-def checked_rows(estimator: Any, X: Any, router: Router) -> Any:
+def checked_rows(estimator: Any, X: Any, team: Team) -> Any:
     """Return rows that a fitted estimator can read: those of fit had the same columns."""
     if hasattr(X, "columns"):
         validate_data(estimator, X, reset=False, skip_check_array=True)
-        return X if router.recipe is not None else np.asarray(X, dtype=np.float64)
+        return X if team.recipe is not None else np.asarray(X, dtype=np.float64)
     _refuse_text(X)
-    if router.recipe is None:
+    if team.recipe is None:
         return check_finite(validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False))
     return X
 

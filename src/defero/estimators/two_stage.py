@@ -133,7 +133,7 @@ class TwoStageDeferral(DeferralEstimator):
             raise InputError(
                 f": the frozen one was fitted on {n_fitted} columns, and gets {n_features} here, since categories of a "
                 "table are one-hot encoded and missing cells marked. Fit it on the same matrix, or pass its "
-                "probabilities to Router.from_probabilities.",
+                "probabilities to Team.from_probabilities.",
                 argument="classifier",
             )
         if self.heads == "shrunk" and self.expert_model is not None:

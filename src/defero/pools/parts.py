@@ -1,4 +1,4 @@
-"""PoolParts: what the router of a pool consists of, and whom the pool is compared with."""
+"""PoolParts: what the team of a pool consists of, and whom the pool is compared with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from defero.pools.models.score_model import ScoreModel
 
 @dataclass(eq=False, repr=False)
 class PoolParts(Preformatted):
-    """What the router of a pool consists of.
+    """What the team of a pool consists of.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ def best_at_trade_off(
 
 
 def training_hull(pool: PoolParts, present: BoolArray | None = None) -> IntArray | None:
-    """Return the zero router's members by prices and scores of the training rows; None where prices are not known."""
+    """Return the zero team's members by prices and scores of the training rows; None where prices are not known."""
     members = compared_members(pool, present)
     members = members[np.isfinite(pool.train_price[members]) & np.isfinite(pool.train_score[members])]
     return members[upper_hull(pool.train_price[members], pool.train_score[members])] if members.size else None

@@ -108,7 +108,7 @@ class PoolRecord:
 
     @property
     def one_score_each(self) -> bool:
-        """Whether every item has a score of one member only, as in the log of a router."""
+        """Whether every item has a score of one member only, as in the log of a team."""
         scored = np.isfinite(self.scores)
         return bool((scored.sum(axis=1) == 1).all()) and int(scored.any(axis=0).sum()) > 1
 
@@ -117,7 +117,7 @@ class PoolRecord:
         assert self.free is not None
         score = f", with a score of {self.free.score()}" if self.free.items else ""
         return [
-            f"Every item has a score of one member only, as in the log of a router. The pool would have asked the same "
+            f"Every item has a score of one member only, as in the log of a team. The pool would have asked the same "
             f"member for {self.free.share()}{score}.",
             "Whether the pool is better than a single member cannot be judged: that needs items with scores of several "
             "members.",
@@ -146,7 +146,7 @@ class PoolRecord:
 
     @property
     def area(self) -> float:
-        """Mean gain in quality over the zero router; nan where prices are unknown or all equal."""
+        """Mean gain in quality over the zero team; nan where prices are unknown or all equal."""
         return float("nan") if self.curve is None else self.curve.area
 
     @property
@@ -169,24 +169,24 @@ class PoolRecord:
         return f"{int(self.compared.sum()):,} of {every}, those with a score of {self.best_single.name}{paid},"
 
     def area_in_words(self) -> str:
-        """Return what the area over the zero router is, or why there is none."""
+        """Return what the area over the zero team is, or why there is none."""
         if self.curve is None:
             return "No prices are known: quality alone counts."
         if not np.isnan(self.area):
             return (
                 f"Averaged over the costs that both reach, the pool's score is {self.area:+.3f} above the zero "
-                "router's, which mixes the best members at random at the same cost."
+                "team's, which mixes the best members at random at the same cost."
             )
         cost = self.curve.member_cost[np.isfinite(self.curve.member_cost)]
         if cost.max() - cost.min() <= 1e-12 * abs(cost.max()):
-            return "All members cost the same, so that there is no zero router to compare with."
+            return "All members cost the same, so that there is no zero team to compare with."
         if len(self.curve.hull) < 2:
             name = self.curve.expert_names[int(self.curve.hull[0])]
             return (
-                f"{name} was the cheapest and the best member in training, so that the zero router would ask nobody "
+                f"{name} was the cheapest and the best member in training, so that the zero team would ask nobody "
                 "else and there is nothing to compare with."
             )
-        return "The pool and the zero router have no cost in common, so that they cannot be compared at equal cost."
+        return "The pool and the zero team have no cost in common, so that they cannot be compared at equal cost."
 
     def members(self) -> list[dict[str, Any]]:
         """Return for each member the load, what was promised and kept there, and quality and cost of it alone."""
@@ -245,7 +245,7 @@ class PoolRecord:
 
 
 def judge_pool(
-    router: PoolRouter,
+    team: PoolRouter,
     X: Any,
     scores: FloatArray,
     *,
@@ -258,7 +258,7 @@ def judge_pool(
 
     Parameters
     ----------
-    router : PoolRouter
+    team : PoolRouter
     X : n items
     scores : (n, J)
         NaN where there are none: who has no score for an item is not chosen for it. Every item has a score of somebody
@@ -275,13 +275,13 @@ def judge_pool(
     scored = np.isfinite(scores)
     if not scored.any(axis=1).all():
         raise InputError("must have a score of a member who can be asked for every item.", argument="scores")
-    decision = router.route(X, prices=prices, available=scored, **rule)
+    decision = team.route(X, prices=prices, available=scored, **rule)
     answered: BoolArray = np.asarray(decision.expert != NOBODY)
     if not answered.any():
         raise InputError("must be known of a member with a score: nobody can be asked.", argument="prices")
-    expected, price = router.scores(X), router.prices(X, prices)
+    expected, price = team.scores(X), team.prices(X, prices)
     here: BoolArray = np.asarray(scored.any(axis=0))
-    best = best_single(router, here)
+    best = best_single(team, here)
     compared: BoolArray = scored[:, best] & answered if (scored[:, best] & answered).any() else answered
     rows = np.flatnonzero(compared)
     own, cost, can = scores[rows], price[rows], scored[rows]
@@ -290,9 +290,9 @@ def judge_pool(
     group_of = np.broadcast_to(np.arange(len(scores)) if groups is None else np.asarray(groups), len(scores))
     known = np.isfinite(np.where(can, cost, np.nan)).any()
     has_gaps = not bool(scored[:, here].all())
-    free = router.route(X, prices=prices, available=present, **rule).expert if has_gaps else decision.expert
-    paid_best = best_at_trade_off(router, decision.trade_off, price, here)
-    alone = {j: _member_way(router.expert_names[j], own[:, j], cost[:, j]) for j in (best, paid_best) if j is not None}
+    free = team.route(X, prices=prices, available=present, **rule).expert if has_gaps else decision.expert
+    paid_best = best_at_trade_off(team, decision.trade_off, price, here)
+    alone = {j: _member_way(team.expert_names[j], own[:, j], cost[:, j]) for j in (best, paid_best) if j is not None}
     one_each = bool((scored.sum(axis=1) == 1).all()) and int(here.sum()) > 1
     return PoolRecord(
         decision,
@@ -303,10 +303,10 @@ def judge_pool(
         Way("pool", _mean(achieved), _mean(paid)),
         alone[best],
         Way("random", _mean(_row_means(own, can)), _mean(_row_means(cost, can))),
-        _cheapest(router, own, cost),
+        _cheapest(team, own, cost),
         _oracle(own, cost, can),
         *_gains(achieved - own[:, best], paid - cost[:, best], decision.trade_off, group_of[rows], known=not one_each),
-        _curve(router, expected[rows], own, cost, here) if known else None,
+        _curve(team, expected[rows], own, cost, here) if known else None,
         FreeChoice.of(free, scores, group_of) if has_gaps else None,
         None if paid_best is None else alone[paid_best],
     )
@@ -334,21 +334,21 @@ def _member_way(name: str, scores: FloatArray, price: FloatArray) -> Way:
     return Way(name, float(quality[0]), float(cost[0]))
 
 
-def _cheapest(router: PoolRouter, scores: FloatArray, price: FloatArray) -> Way | None:
+def _cheapest(team: PoolRouter, scores: FloatArray, price: FloatArray) -> Way | None:
     cost, quality = member_means(price, scores)
     known = np.flatnonzero(np.isfinite(cost))
     if not known.size:
         return None
     j = int(known[np.argmin(cost[known])])
-    return Way(router.expert_names[j], float(quality[j]), float(cost[j]))
+    return Way(team.expert_names[j], float(quality[j]), float(cost[j]))
 
 
 def _curve(
-    router: PoolRouter, expected: FloatArray, scores: FloatArray, price: FloatArray, present: BoolArray
+    team: PoolRouter, expected: FloatArray, scores: FloatArray, price: FloatArray, present: BoolArray
 ) -> PoolCurve:
-    """Return the curve; the zero router's members are those of the training rows, if their prices are known there."""
-    hull = training_hull(router, present)
-    return pool_curve(expected, price, scores=scores, expert_names=router.expert_names, hull=hull)
+    """Return the curve; the zero team's members are those of the training rows, if their prices are known there."""
+    hull = training_hull(team, present)
+    return pool_curve(expected, price, scores=scores, expert_names=team.expert_names, hull=hull)
 
 
 def _oracle(scores: FloatArray, price: FloatArray, scored: BoolArray) -> Way:

@@ -28,7 +28,7 @@ from defero.pools.parts import PoolParts, training_hull
 class PoolRouter(PoolParts):
     """Which member of a pool answers: features in, decisions out.
 
-    `ExpertPool.fit` builds one; `PoolRouter.load` and `Router.load` read one from a folder. Its parts are those of
+    `ExpertPool.fit` builds one; `PoolRouter.load` and `Team.load` read one from a folder. Its parts are those of
     `PoolParts`.
     """
 
@@ -37,7 +37,7 @@ class PoolRouter(PoolParts):
         return f"PoolRouter: {join_names(self.expert_names, most=6)}; model {learner}."
 
     def copy(self) -> "PoolRouter":
-        """Return a second router with the same parts; what changes one leaves the other as it is."""
+        """Return a second team with the same parts; what changes one leaves the other as it is."""
         return replace(self)
 
     # What it believes.
@@ -180,7 +180,7 @@ class PoolRouter(PoolParts):
     def curve(
         self, X: Any, scores: Any = None, *, prices: Any = None, available: Mapping[str, bool] | ArrayLike | None = None
     ) -> PoolCurve:
-        """Return quality against cost at every trade-off, beside the zero router.
+        """Return quality against cost at every trade-off, beside the zero team.
 
         Parameters
         ----------
@@ -313,7 +313,7 @@ class PoolRouter(PoolParts):
         return self._become(changed)
 
     def remove_member(self, name: str) -> Self:
-        """Remove a member and return the router."""
+        """Remove a member and return the team."""
         return self._become(without_member(self, name))
 
     def _become(self, changed: "PoolParts") -> Self:
@@ -325,7 +325,7 @@ class PoolRouter(PoolParts):
 
     def save(self, folder: str | Path) -> None:
         """Write the model folder: model.json and weights.safetensors, no pickle."""
-        from defero.pools.storage import write_pool  # storage builds routers, so that it comes second
+        from defero.pools.storage import write_pool  # storage builds teams, so that it comes second
 
         write_pool(self, Path(folder))
 

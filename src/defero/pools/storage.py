@@ -24,36 +24,36 @@ LEAST_BYTES = 1 << 16
 MOST_PARTS = 16
 
 
-def write_pool(router: PoolRouter, folder: Path) -> None:
+def write_pool(team: PoolRouter, folder: Path) -> None:
     """Write the model folder, whole or not at all."""
-    write_folder(folder, pool_files(router))
+    write_folder(folder, pool_files(team))
 
 
-def pool_files(router: PoolRouter) -> ModelFiles:
+def pool_files(team: PoolRouter) -> ModelFiles:
     """Return what a pool's folder holds."""
-    settings, arrays = router.model.pack()
-    if router.price_model is not None:
-        arrays |= {f"price.{name}": value for name, value in router.price_model.arrays().items()}
-    key = router.rows_key
-    if key is None and len(router.seen):
+    settings, arrays = team.model.pack()
+    if team.price_model is not None:
+        arrays |= {f"price.{name}": value for name, value in team.price_model.arrays().items()}
+    key = team.rows_key
+    if key is None and len(team.seen):
         key = key_id(rows_key())
     manifest = {
         "kind": KIND,
-        "experts": list(router.expert_names),
-        "n_scores": router.n_scores.tolist(),
+        "experts": list(team.expert_names),
+        "n_scores": team.n_scores.tolist(),
         "model": settings,
-        "chosen_map": list(router.chosen_map),
-        "recipe": None if router.recipe is None else router.recipe.to_dict(),
-        "data_fingerprint": combined(router.seen) if len(router.seen) else None,
+        "chosen_map": list(team.chosen_map),
+        "recipe": None if team.recipe is None else team.recipe.to_dict(),
+        "data_fingerprint": combined(team.seen) if len(team.seen) else None,
         "rows_key": key,
-        "facts": dict(router.facts),
+        "facts": dict(team.facts),
     }
     arrays |= {
-        "train_score": router.train_score,
-        "train_price": router.train_price,
-        "covariance": router.covariance,
-        "price_known": router.price_known.astype(np.uint8),
-        "seen": router.seen,
+        "train_score": team.train_score,
+        "train_price": team.train_price,
+        "covariance": team.covariance,
+        "price_known": team.price_known.astype(np.uint8),
+        "seen": team.seen,
     }
     return ModelFiles(manifest, arrays, {})
 
@@ -62,7 +62,7 @@ def load_pool(folder: Path) -> PoolRouter:
     """Read a pool's folder; the folder of another model, or a damaged one, gives a clear error."""
     model = read_folder(folder)
     if model.manifest.get("kind") != KIND:
-        raise ModelFolderError(f"{folder}: is not a pool but a team with classes; load it with Router.load.")
+        raise ModelFolderError(f"{folder}: is not a pool but a team with classes; load it with Team.load.")
     return read_pool(folder, model)
 
 
@@ -76,14 +76,14 @@ def is_pool_folder(folder: Path) -> bool:
 
 
 def read_pool(folder: Path, model: ModelFiles) -> PoolRouter:
-    """Build the router of a pool from what its folder holds."""
+    """Build the team of a pool from what its folder holds."""
     manifest, arrays = model.manifest, model.arrays
     try:
         n_bytes = sum(array.nbytes for array in arrays.values()) + len(str(manifest.get("recipe"))) + LEAST_BYTES
         _check_manifest(manifest, n_bytes=n_bytes)
         price = {name.removeprefix("price."): value for name, value in arrays.items() if name.startswith("price.")}
         recipe, (a, b) = manifest["recipe"], manifest["chosen_map"]
-        router = PoolRouter(
+        team = PoolRouter(
             ScoreModel.unpack(manifest["model"], arrays),
             tuple(manifest["experts"]),
             np.array(manifest["n_scores"], dtype=np.int64),
@@ -98,8 +98,8 @@ def read_pool(folder: Path, model: ModelFiles) -> PoolRouter:
             None if manifest["rows_key"] == known_key_id() else manifest["rows_key"],
             manifest["facts"],
         )
-        _check_parts(router)
-        return router
+        _check_parts(team)
+        return team
     except ModelFolderError as error:
         raise ModelFolderError(f"{folder}: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
@@ -146,15 +146,15 @@ _FACTS: dict[str, Callable[[Any, str], None]] = {
 }
 
 
-def _check_parts(router: PoolRouter) -> None:
-    """Raise unless the parts fit together: one item of zeros goes through the router."""
-    width = router.model.n_features
-    if router.recipe is not None and len(router.recipe.names) != width:
-        raise ModelFolderError(f"{MANIFEST}: the recipe makes {len(router.recipe.names)} features, not {width}.")
-    if router.price_model is not None and router.price_model.n_features != width:
-        raise ModelFolderError(f"{MANIFEST}: prices need {router.price_model.n_features} features, not {width}.")
-    if not np.isfinite(router.covariance).all():
+def _check_parts(team: PoolRouter) -> None:
+    """Raise unless the parts fit together: one item of zeros goes through the team."""
+    width = team.model.n_features
+    if team.recipe is not None and len(team.recipe.names) != width:
+        raise ModelFolderError(f"{MANIFEST}: the recipe makes {len(team.recipe.names)} features, not {width}.")
+    if team.price_model is not None and team.price_model.n_features != width:
+        raise ModelFolderError(f"{MANIFEST}: prices need {team.price_model.n_features} features, not {width}.")
+    if not np.isfinite(team.covariance).all():
         raise ModelFolderError(f"{MANIFEST}: the covariance must be finite.")
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        router.model.predict(np.zeros((1, width)))
+        team.model.predict(np.zeros((1, width)))

@@ -15,8 +15,8 @@ from defero.core.wording import join_names
 from defero.scorers import Packed
 
 _NOT_OURS = (
-    "save: this router was built from your own probabilities and has no model to save; "
-    "save your model, and build the router again from it."
+    "save: this team was built from your own probabilities and has no model to save; "
+    "save your model, and build the team again from it."
 )
 
 
@@ -48,7 +48,7 @@ class ArrayScorer:
         """Return the scores held; there are no features to pass."""
         if features is not None:
             raise InputError(
-                f": this router was built from arrays for {len(self.scores)} items, so leave X out (None); "
+                f": this team was built from arrays for {len(self.scores)} items, so leave X out (None); "
                 "to route other items, build it from two functions of X.",
                 argument="X",
             )

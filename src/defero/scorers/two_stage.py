@@ -20,7 +20,7 @@ class TwoStageScorer:
     Attributes
     ----------
     classifier : fitted classifier over K classes
-        Its columns are the classes in the router's order.
+        Its columns are the classes in the team's order.
     experts : J entries
         A fitted classifier of "right or not", or a constant probability.
     raw : RawColumns, optional

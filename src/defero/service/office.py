@@ -19,7 +19,7 @@ from defero.service.access.tokens import TokenBook, forget_tokens, issue_link, i
 from defero.service.flow.answers import Expire, gone_of
 from defero.service.flow.command import Command, Round
 from defero.service.flow.people import AddPerson
-from defero.service.flow.team import Team, load_team
+from defero.service.flow.team import WorkingTeam, load_team
 from defero.service.flow.terms import Shelf, with_people
 from defero.service.outward.label_studio import StudioDesk
 from defero.service.outward.language_models import Callers
@@ -79,7 +79,7 @@ class Office:
     @classmethod
     def of_team(
         cls,
-        team: Team,
+        team: WorkingTeam,
         database: str,
         *,
         clock: Callable[[], float] = time.time,
@@ -102,7 +102,7 @@ class Office:
         return self.writer.shelf
 
     @property
-    def team(self) -> Team:
+    def team(self) -> WorkingTeam:
         """Who decides."""
         return self.writer.team
 
@@ -211,7 +211,7 @@ class Office:
             forget_tokens(connection, now=self.clock())
 
 
-def _registered(connection: Connection, team: Team, shelf: Shelf, *, now: float) -> Team:
+def _registered(connection: Connection, team: WorkingTeam, shelf: Shelf, *, now: float) -> WorkingTeam:
     """Return the team with its people, recorded in the log where it is new.
 
     Where the lead has switched to a model of the folder of models since this one was new, that one goes on.

@@ -12,13 +12,13 @@ from defero.core import ExpertTable
 from defero.judge.record.costs import mean_cost
 from defero.study.judging.page import write_page
 from defero.study.study import Study
-from defero.team import Router
+from defero.team import Team
 
 
 class Repetition(NamedTuple):
     """A repetition: the team and its test cases, how often team, model and experts are right, and the model's share."""
 
-    router: Router
+    fitted: Team
     test: ExpertTable
     team: float
     model: float
@@ -46,7 +46,7 @@ def run_demo(
         runs.append(one_repetition(first_seed + repetition))
         if progress is not None:
             progress(repetition + 1)
-    fresh = _leave(runs[-1].router, runs[-1].test, out=out, seed=first_seed)
+    fresh = _leave(runs[-1].fitted, runs[-1].test, out=out, seed=first_seed)
     page = _report(out, seed=first_seed)
     return {**_means(runs), "left_cases": fresh, "report": str(page)}
 
@@ -57,15 +57,15 @@ def one_repetition(seed: int) -> Repetition:
     from defero.datasets.digits import digits_team
 
     train, test = digits_team(random_state=seed).split(1 / 3, 2 / 3, random_state=seed)
-    team = DeferralClassifier(random_state=seed)
-    team.fit(train.features, train.labels, experts=train.answers)
+    estimator = DeferralClassifier(random_state=seed)
+    estimator.fit(train.features, train.labels, experts=train.answers)
     return Repetition(
-        team.router_,
+        estimator.team_,
         test,
-        team=team.score(test.features, test.labels, experts=test.answers),
-        model=float((team.predict(test.features) == test.labels).mean()),
+        team=estimator.score(test.features, test.labels, experts=test.answers),
+        model=float((estimator.predict(test.features) == test.labels).mean()),
         experts=test.correct.mean(axis=0).tolist(),
-        coverage=team.decide(test.features).coverage,
+        coverage=estimator.decide(test.features).coverage,
     )
 
 
@@ -87,13 +87,13 @@ def _means(runs: list[Repetition]) -> dict[str, Any]:
     }
 
 
-def _leave(router: Router, test: ExpertTable, *, out: Path, seed: int) -> int:
+def _leave(team: Team, test: ExpertTable, *, out: Path, seed: int) -> int:
     """Finish a team on half of its held-out cases, save it, and write the other half; return how many those are."""
     held, panels, fresh = test.split(0.25, 0.25, 0.5, random_state=seed)
-    router = router.copy().calibrate(held.features, held.labels, held.answers, disjoint=True)
-    router = router.conformalize(panels.features, panels.labels, panels.answers, disjoint=True)
+    team = team.copy().calibrate(held.features, held.labels, held.answers, disjoint=True)
+    team = team.conformalize(panels.features, panels.labels, panels.answers, disjoint=True)
     out.mkdir(parents=True, exist_ok=True)
-    replace(router, facts=replace(router.facts, label="digit")).save(out / "model")
+    replace(team, facts=replace(team.facts, label="digit")).save(out / "model")
     fresh.features.assign(digit=fresh.labels).join(fresh.answers).to_csv(out / "cases.csv", index=False)
     leave_tables(out)
     return len(fresh)

@@ -15,7 +15,7 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.study.fitting.choices import ALPHA, TARGET
 from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, rows_are_checked, with_groups_of
 from defero.study.team_cases import Reading, read_for_team
-from defero.team import Router
+from defero.team import Team
 
 
 @dataclass(frozen=True)
@@ -126,30 +126,30 @@ class Newcomer:
         return [used, *([most] if self.right == self.answers >= self.min_answers else [])]
 
 
-def join_team(router: Router, name: str, cases: Cases) -> tuple[Router, list[str]]:
+def join_team(team: Team, name: str, cases: Cases) -> tuple[Team, list[str]]:
     """Return the team with the new expert, who answered these cases, and what there is to say of the answers."""
     table = cases.table
     answered_rows = table.take(table.answered > 0)
     # A bad cell is told with its row in the file, and so is a picture that cannot be read.
-    features = router.features(answered_rows.features, source=cases.source, first_row=cases.first_row)
-    if isinstance(router.recipe, PictureRecipe):
+    features = team.features(answered_rows.features, source=cases.source, first_row=cases.first_row)
+    if isinstance(team.recipe, PictureRecipe):
         features.check()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         answers = answered_rows.classes[answered_rows.answer_idx[:, 0]] if len(answered_rows) else None
-        joined = router.copy().add_expert(name, answered_rows.features, answered_rows.labels, answers)
+        joined = team.copy().add_expert(name, answered_rows.features, answered_rows.labels, answers)
     notes = [str(one.message) for one in caught if "drops the panel" not in str(one.message)]
     return replace(joined, seen=with_groups_of(joined, cases)), notes
 
 
 def with_new_panels(
-    before: Router, joined: Router, table: Table, reading: Reading, *, model: str, all_rows_new: bool
-) -> tuple[Router, list[str]]:
+    before: Team, joined: Team, table: Table, reading: Reading, *, model: str, all_rows_new: bool
+) -> tuple[Team, list[str]]:
     """Find panels on the cases of a table that the larger team has not seen, with the promise of the old panels.
 
     Parameters
     ----------
-    before, joined : Router
+    before, joined : Team
         The team without and with the newcomer.
     table : path or DataFrame
         Cases with labels and everybody's answers.
@@ -162,15 +162,15 @@ def with_new_panels(
     """
     as_before = Reading(table=table, label=reading.label, key=reading.key, images=reading.images)
     read = read_for_team(joined, as_before, model=model)
-    fresh = fresh_cases(read.router, read.cases, key=read.key_column, all_rows_new=all_rows_new)
-    unseen = fresh.rows & ~of_seen_groups(read.router, read.cases, all_rows_new=all_rows_new)
+    fresh = fresh_cases(read.team, read.cases, key=read.key_column, all_rows_new=all_rows_new)
+    unseen = fresh.rows & ~of_seen_groups(read.team, read.cases, all_rows_new=all_rows_new)
     if not unseen.any():
         raise TableError(
             f"{read.cases.source}: the team has seen all {len(read.cases)} rows, and nothing can be promised on those; "
             "pass other cases."
         )
     rows, panel = read.cases.table.take(unseen), before.panel
-    router = read.router.copy().conformalize(
+    team = read.team.copy().conformalize(
         rows.features,
         rows.labels,
         rows.answers,
@@ -184,12 +184,10 @@ def with_new_panels(
     n_seen = int((~unseen).sum())
     notes = [f"{read.cases.source}: {n_seen} rows were seen and are left out of the panels."] if n_seen else []
     checked = rows_are_checked(joined, all_rows_new=all_rows_new)
-    return replace(router, recipe=joined.recipe), [*read.cases.notes, *notes, *checked]
+    return replace(team, recipe=joined.recipe), [*read.cases.notes, *notes, *checked]
 
 
-def describe_newcomer(
-    before: Router, after: Router, name: str, cases: Cases, *, panels: str, notes: list[str]
-) -> Newcomer:
+def describe_newcomer(before: Team, after: Team, name: str, cases: Cases, *, panels: str, notes: list[str]) -> Newcomer:
     """Return what is known of the new expert now."""
     table = cases.table
     n_answers = int(table.answer_counts[0])
@@ -215,7 +213,7 @@ def describe_newcomer(
     )
 
 
-def _last(router: Router, table: ExpertTable) -> tuple[float, float]:
+def _last(team: Team, table: ExpertTable) -> tuple[float, float]:
     """Return the mean probability of the last expert's being right, and its mean standard deviation."""
-    proba, sd = router.scores(table.features).expert_proba[:, -1], router.expert_sd(table.features)[:, -1]
+    proba, sd = team.scores(table.features).expert_proba[:, -1], team.expert_sd(table.features)[:, -1]
     return float(proba.mean()), float(sd.mean())

@@ -22,7 +22,7 @@ from defero.data.tables.read import ROWS_AT_ONCE
 from defero.data.tables.write import write_decisions
 from defero.study.bad_rows import BadRows, list_of_bad_rows
 from defero.study.engines import Engine
-from defero.team import Router
+from defero.team import Team
 
 MOST_CASES = 200_000
 """Of more cases a random sample of so many is judged: the interval of a share is then at most 0.22 points wide on
@@ -86,7 +86,7 @@ class CaseSift:
 
     Attributes
     ----------
-    router : Router
+    team : Team
     file : CaseFile
         How the table is read.
     skip : bool
@@ -103,7 +103,7 @@ class CaseSift:
         Labels and answers that are no class, and whether any other cell is bad.
     """
 
-    router: Router
+    team: Team
     file: CaseFile
     skip: bool
     most: int
@@ -148,7 +148,7 @@ class CaseSift:
         self.n_rows += len(piece)
         marks = marks_of(piece, self.random_state)
         low = marks <= min(most_mark, sample.limit)
-        sample.add(piece.index[0], _numeric(self.router, piece[low]), marks[low])
+        sample.add(piece.index[0], _numeric(self.team, piece[low]), marks[low])
 
     def _from_files(self, engine: Engine) -> Iterator[pd.DataFrame]:
         """Yield the same rows, read file by file; bad rows of all files are known before the first is yielded."""
@@ -175,7 +175,7 @@ class CaseSift:
 
     def _find(self, piece: pd.DataFrame) -> list[BadCell]:
         where: dict[str, Any] = {"source": self.file.name, "first_row": self.bad.first_row}
-        recipe = self.router.recipe
+        recipe = self.team.recipe
         assert recipe is not None
         present = [name for name in recipe.inputs if name in piece.columns]
         bad = (
@@ -276,9 +276,9 @@ def _likely_limit(most: int, n_rows: int) -> float:
     return (most + 10 * most**0.5) / max(n_rows, 1)
 
 
-def _numeric(router: Router, piece: pd.DataFrame) -> pd.DataFrame:
+def _numeric(team: Team, piece: pd.DataFrame) -> pd.DataFrame:
     """Read columns of numbers as numbers, where a bad cell had made them text."""
-    columns: tuple[Any, ...] = () if router.recipe is None else router.recipe.columns
+    columns: tuple[Any, ...] = () if team.recipe is None else team.recipe.columns
     texts = [
         column.name
         for column in columns

@@ -21,7 +21,7 @@ from defero.study.judging.evaluation import Evaluation, other_terms
 from defero.study.money.given import Fees, Money
 from defero.study.routing.by_file import FILE_OPTIONS, FolderRouting, route_folder
 from defero.study.team import TeamAtWork
-from defero.team import Router, try_out
+from defero.team import Team, try_out
 from defero.team.judge import terms_of
 from defero.team.rows import Fingerprints
 
@@ -48,7 +48,7 @@ class Study(Preformatted, TeamAtWork):
         Share of the cases that are kept for the test; 0.2 by default.
     random_state : int
         Makes the run repeatable.
-    team : Router, optional
+    team : Team, optional
         A fitted team.
     name : str
         What messages call the team.
@@ -59,7 +59,7 @@ class Study(Preformatted, TeamAtWork):
         Without the columns that the table is split by among their features.
     parts : four ExpertTable
         To learn from, to calibrate, to conformalize, for the test.
-    team : Router or None
+    team : Team or None
     notes : list of str
         What looked like a mistake, or was left out; after `fit`.
 
@@ -85,7 +85,7 @@ class Study(Preformatted, TeamAtWork):
         split: str | None = None,
         test_share: float | None = None,
         random_state: int = 0,
-        team: Router | None = None,
+        team: Team | None = None,
         name: str = "team",
     ) -> None:
         check_cases(cases)
@@ -130,7 +130,7 @@ class Study(Preformatted, TeamAtWork):
         recipe: "Recipe | None" = None,
         checkpoints: str | None = None,
         progress: bool = False,
-    ) -> Router:
+    ) -> Team:
         """Train on the first part, calibrate on the second and find panels on the third.
 
         Parameters
@@ -155,7 +155,7 @@ class Study(Preformatted, TeamAtWork):
 
         Returns
         -------
-        Router
+        Team
             The team, fitted, calibrated and with panels.
         """
         choices = FitChoices(
@@ -220,11 +220,11 @@ class Study(Preformatted, TeamAtWork):
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, text_encoder: Encoder = None) -> "Study":
-        """Read the team in a model folder; `text_encoder` is that of `Router.load`."""
+        """Read the team in a model folder; `text_encoder` is that of `Team.load`."""
         path = Path(folder)
         if path.is_file():
             raise InputError(f"{folder}: is a file and not a model folder; name the folder that save or fit wrote.")
-        return cls(team=Router.load(path, text_encoder=text_encoder), name=str(folder))
+        return cls(team=Team.load(path, text_encoder=text_encoder), name=str(folder))
 
     def describe(self, *, most_features: int = 12) -> list[str]:
         """Return what `fit` did: the parts, the classes, the features, the network, the calibration."""
@@ -275,39 +275,39 @@ class Study(Preformatted, TeamAtWork):
     def _evaluate_test(self, *, ask: str, money: Money, absent: Sequence[str], random_state: int) -> Evaluation:
         if self.cases is None:
             return super()._evaluate_test(ask=ask, money=money, absent=absent, random_state=random_state)
-        router, cases, test = self._ready(), self.cases, self.parts[3]
-        if set(router.expert_names) != set(test.expert_names):
+        team, cases, test = self._ready(), self.cases, self.parts[3]
+        if set(team.expert_names) != set(test.expert_names):
             raise InputError(
-                f": the team has the experts {join_names(router.expert_names)}, but the test part has answers of "
+                f": the team has the experts {join_names(team.expert_names)}, but the test part has answers of "
                 f"{join_names(test.expert_names)}; pass a table with the answers of all.",
                 argument="table",
             )
-        own = money.of_team(router.expert_names, router.classes, before=terms_of(router))
+        own = money.of_team(team.expert_names, team.classes, before=terms_of(team))
         rows = cases.frame.loc[test.features.index]
         terms = own.on(rows, source=cases.source, first_row=cases.first_row)
         return Evaluation(
             model=self.name,
             table=cases.source,
-            router=router,
+            team=team,
             cases=test,
             rows=len(test),
             seen_by_fit=0,
             of_seen_groups=0,
             # Every stage replaces `seen`: a team that fit did not leave so may have used rows of the test part.
             trial=try_out(
-                router,
+                team,
                 test.features,
                 test.labels,
                 test.answers,
-                disjoint=router.seen is self._seen,
+                disjoint=team.seen is self._seen,
                 ask=ask,
                 terms=terms,
-                available=available_without(absent, router.expert_names),
+                available=available_without(absent, team.expert_names),
             ),
             terms=terms,
             columns=rows,
             absent=tuple(absent),
             random_state=random_state,
             majority=cases.majority_sentence(),
-            notes=(*other_terms(router, terms, absent), *own.notes),
+            notes=(*other_terms(team, terms, absent), *own.notes),
         )

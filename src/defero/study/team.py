@@ -23,7 +23,7 @@ from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.routing.routed import Routing
 from defero.study.team_cases import Reading, TeamCases, as_written, read_for_team
-from defero.team import Router
+from defero.team import Team
 from defero.team.roster import check_name
 
 
@@ -32,12 +32,12 @@ class TeamAtWork:
 
     Attributes
     ----------
-    team : Router or None
+    team : Team or None
     name : str
         What messages call the team: its folder, once it is saved.
     """
 
-    team: Router | None
+    team: Team | None
     name: str
 
     def read(
@@ -180,12 +180,12 @@ class TeamAtWork:
             absent=absent,
             random_state=random_state,
         )
-        notes = (*judged.notes, *rows_are_checked(read.router, all_rows_new=all_rows_new))
+        notes = (*judged.notes, *rows_are_checked(read.team, all_rows_new=all_rows_new))
         judged = replace(judged, notes=notes, groups=group_tables(judged, by), limited=within_limits(judged, limits))
         if not against:
             return judged
         others = [str(other) for other in against]
-        load = partial(load_rival, beside=read.router)
+        load = partial(load_rival, beside=read.team)
         rivals = compare_teams(judged, read.reading, others, load=load, all_rows_new=all_rows_new, money=money)
         return replace(judged, against=rivals)
 
@@ -373,7 +373,7 @@ class TeamAtWork:
         before = self._ready()
         self.check_name(name)
         read = table if isinstance(table, TeamCases) else self.read(table, newcomer=name)
-        joined, notes = join_team(read.router, name, read.cases)
+        joined, notes = join_team(read.team, name, read.cases)
         state = "none" if before.panel is None else "dropped"
         if panels is not None:
             joined, more = with_new_panels(
@@ -382,7 +382,7 @@ class TeamAtWork:
             state, notes = "new", [*notes, *more]
         if before.rows_key is not None:  # a team that forgot its rows, or has another key, remembers no later ones
             joined = joined.forget_rows()
-        newcomer = describe_newcomer(read.router, joined, name, read.cases, panels=state, notes=notes)
+        newcomer = describe_newcomer(read.team, joined, name, read.cases, panels=state, notes=notes)
         self.team = joined
         return newcomer
 
@@ -402,15 +402,15 @@ class TeamAtWork:
             Leave the fingerprints of the rows that the team has used out of the folder; the study keeps its own.
             Nobody can then check that a row is new to the saved team, so `evaluate` and `report` need `all_rows_new`.
         """
-        router = self._ready().copy().forget_rows() if forget_rows else self._ready()
+        team = self._ready().copy().forget_rows() if forget_rows else self._ready()
         if onnx:
             from defero.estimators.networks.deep_nets import as_onnx
 
-            router = replace(router, scorer=as_onnx(router.scorer))
-        router.save(Path(folder))
+            team = replace(team, scorer=as_onnx(team.scorer))
+        team.save(Path(folder))
         self.name = str(folder)
 
-    def _ready(self) -> Router:
+    def _ready(self) -> Team:
         if self.team is None:
             raise InputError("no team yet: call fit first, or Study.load.")
         return self.team

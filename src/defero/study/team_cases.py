@@ -18,7 +18,7 @@ from defero.study.bad_rows import STOP, BadRows, are_skipped
 from defero.study.engines import Engine
 from defero.study.reading import format_of
 from defero.study.sifting import MOST_CASES, CaseSift
-from defero.team import FitFacts, Router
+from defero.team import FitFacts, Team
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class TeamCases:
     Attributes
     ----------
     cases : Cases
-    router : Router
+    team : Team
         The team, which knows the folder of their pictures.
     reading : Reading
         What was said of the table.
@@ -76,52 +76,52 @@ class TeamCases:
     """
 
     cases: Cases
-    router: Router
+    team: Team
     reading: Reading
     bad: BadRows | None = None
 
     @property
     def key_column(self) -> str | None:
         """The column that names the cases: as said now, else as in `fit`."""
-        return self.reading.key or self.router.facts.key
+        return self.reading.key or self.team.facts.key
 
 
-def read_for_team(router: Router, reading: Reading, *, model: str, newcomer: str | None = None) -> TeamCases:
+def read_for_team(team: Team, reading: Reading, *, model: str, newcomer: str | None = None) -> TeamCases:
     """Read cases with the columns that a team knows.
 
     Parameters
     ----------
-    router : Router
+    team : Team
     reading : Reading
     model : str
         What a message calls the team.
     newcomer : str, optional
         Read the answers of this person alone, who is not in the team yet.
     """
-    router = with_folder(router, reading)
+    team = with_folder(team, reading)
     if reading.answers is not None:
-        reading = with_log_columns(router, reading)
+        reading = with_log_columns(team, reading)
     if reading.engine is not None:
         _check_folder(reading)
-    file = _team_file(router, reading, model=model, newcomer=newcomer)
-    sift = _sift(router, reading, file) if newcomer is None else None
+    file = _team_file(team, reading, model=model, newcomer=newcomer)
+    sift = _sift(team, reading, file) if newcomer is None else None
     cases = cases_in(replace(file, sift=sift))
     if sift is not None:
         cases = replace(cases, remarks=(*cases.remarks, *sift.notes()))
     if newcomer is None:
-        silent = tuple(name for name in router.expert_names if name not in (file.team or ()))
-        cases = _with_silent(cases, router, silent)
-    return TeamCases(cases, router, reading, None if sift is None else sift.bad)
+        silent = tuple(name for name in team.expert_names if name not in (file.team or ()))
+        cases = _with_silent(cases, team, silent)
+    return TeamCases(cases, team, reading, None if sift is None else sift.bad)
 
 
-def _sift(router: Router, reading: Reading, file: CaseFile) -> CaseSift | None:
+def _sift(team: Team, reading: Reading, file: CaseFile) -> CaseSift | None:
     """Return what keeps the rows to use; None where the file is read whole: a log of answers, an export."""
     skip = are_skipped(reading.bad_rows or STOP)
     most = MOST_CASES if reading.most_cases is None else reading.most_cases
     if most < 1:
         raise InputError(f"must be at least 1, got {most}.", argument="most_cases")
     if file.format == TABLE and file.answers is None:
-        return CaseSift(router, file, skip, most, engine=reading.engine)
+        return CaseSift(team, file, skip, most, engine=reading.engine)
     if skip:
         raise InputError(
             Argument("bad_rows", "skip"),
@@ -143,30 +143,30 @@ def _check_folder(reading: Reading) -> None:
         )
 
 
-def with_folder(router: Router, reading: Reading) -> Router:
-    """Return the router with the folder in which the paths of a table's pictures start."""
-    if isinstance(router.recipe, PictureRecipe):
+def with_folder(team: Team, reading: Reading) -> Team:
+    """Return the team with the folder in which the paths of a table's pictures start."""
+    if isinstance(team.recipe, PictureRecipe):
         beside = (reading.source.path or Path()).parent
-        return replace(router, recipe=router.recipe.inside(beside if reading.images is None else Path(reading.images)))
+        return replace(team, recipe=team.recipe.inside(beside if reading.images is None else Path(reading.images)))
     if reading.images is not None:
         raise InputError(Argument("images", str(reading.images)), ": this model reads no pictures; leave it out.")
-    return router
+    return team
 
 
-def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | None) -> CaseFile:
+def _team_file(team: Team, reading: Reading, *, model: str, newcomer: str | None) -> CaseFile:
     """Describe a file as `fit` was told to read its own, where nothing else is said now."""
-    facts, source, blanks = router.facts, reading.source, reading.blanks(router.facts)
-    if router.recipe is None:
+    facts, source, blanks = team.facts, reading.source, reading.blanks(team.facts)
+    if team.recipe is None:
         method = "score" if newcomer is None else "add_expert"
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its {method} in Python.")
     kind = format_of(source, reading.format, remembered=facts.format)
     wide = kind == "table" and reading.answers is None
-    label, majority = _label_and_majority(router, reading, kind, is_newcomer=newcomer is not None)
+    label, majority = _label_and_majority(team, reading, kind, is_newcomer=newcomer is not None)
     if label is None and not majority and kind == "table":
-        raise _no_label(router, source, model=model, newcomer=newcomer)
+        raise _no_label(team, source, model=model, newcomer=newcomer)
     if wide and newcomer is None and facts.log_columns is not None:
-        _check_wide(router, source, model=model)
-    silent = () if newcomer is not None or not wide else _without_column(router, source)
+        _check_wide(team, source, model=model)
+    silent = () if newcomer is not None or not wide else _without_column(team, source)
     control = reading.control
     if control is None and takes_control(kind) and facts.control is not None:
         control = facts.control.from_name
@@ -174,32 +174,32 @@ def _team_file(router: Router, reading: Reading, *, model: str, newcomer: str | 
     in_log = reading.answers is not None and facts.key in source.columns()
     key = facts.key if reading.key is None and in_log else reading.key
     own_column = newcomer is not None and wide
-    spelled = [label, key, facts.key, *router.expert_names, *([reading.answer or newcomer] if own_column else [])]
+    spelled = [label, key, facts.key, *team.expert_names, *([reading.answer or newcomer] if own_column else [])]
     return CaseFile(
         source=replace(source, blanks=blanks.without(*spelled)),
         format=kind,
         label=label,
         majority=majority,
         expert_names=None if newcomer is None else ((reading.answer or newcomer) if own_column else newcomer,),
-        team=tuple(name for name in router.expert_names if name not in silent) if newcomer is None else None,
+        team=tuple(name for name in team.expert_names if name not in silent) if newcomer is None else None,
         answers=None if reading.answers is None else TableSource.of(reading.answers, name="answers"),
         item=reading.item,
         annotator=reading.annotator,
         answer=None if own_column else reading.answer,
-        features=router.recipe.inputs,
-        text=router.recipe.text,
+        features=team.recipe.inputs,
+        text=team.recipe.text,
         key=key,
         beside=tuple(name for name in named if name is not None),
         control=control,
-        classes=router.classes,
+        classes=team.classes,
         blank=blanks.values,
         spellings=reading.spellings(facts),
     )
 
 
-def _label_and_majority(router: Router, reading: Reading, kind: str, *, is_newcomer: bool) -> tuple[str | None, bool]:
+def _label_and_majority(team: Team, reading: Reading, kind: str, *, is_newcomer: bool) -> tuple[str | None, bool]:
     """Return the label's column, and whether blank labels become the most frequent answer."""
-    facts, label = router.facts, reading.label
+    facts, label = team.facts, reading.label
     if label is None and (kind == "table") == ((facts.format or "table") == "table"):
         label = facts.label
     if not is_newcomer:
@@ -209,19 +209,19 @@ def _label_and_majority(router: Router, reading: Reading, kind: str, *, is_newco
     return label, label is None and not wide and facts.majority_label
 
 
-def _no_label(router: Router, source: TableSource, *, model: str, newcomer: str | None) -> InputError:
+def _no_label(team: Team, source: TableSource, *, model: str, newcomer: str | None) -> InputError:
     if newcomer is not None:
         why = f"{source.name}: without labels nobody can say which answers are right; name the column with the truth "
         return InputError(f"{why}with ", Argument("label"), ".")
-    how = "on an export" if router.facts.format is not None else "in Python"
+    how = "on an export" if team.facts.format is not None else "in Python"
     return InputError(
         f"{model}: was fitted {how} and does not know the label's column; name it with ", Argument("label"), "."
     )
 
 
-def _check_wide(router: Router, source: TableSource, *, model: str) -> None:
+def _check_wide(team: Team, source: TableSource, *, model: str) -> None:
     """Ask for the log of answers, unless this table has the experts' columns itself."""
-    if router.expert_names and set(source.columns()).isdisjoint(router.expert_names):
+    if team.expert_names and set(source.columns()).isdisjoint(team.expert_names):
         raise InputError(
             f"{model}: was fitted with a log of answers, and {source.name} has no column of an expert; pass ",
             Argument("answers"),
@@ -229,9 +229,9 @@ def _check_wide(router: Router, source: TableSource, *, model: str) -> None:
         )
 
 
-def with_log_columns(router: Router, reading: Reading) -> Reading:
+def with_log_columns(team: Team, reading: Reading) -> Reading:
     """Name the columns of a log as `fit` was told, where nothing else is said now and this log has them too."""
-    remembered = router.facts.log_columns or {}
+    remembered = team.facts.log_columns or {}
     if reading.answers is None or not remembered:
         return reading
     named = {"item": reading.item, "annotator": reading.annotator, "answer": reading.answer}
@@ -241,19 +241,19 @@ def with_log_columns(router: Router, reading: Reading) -> Reading:
     return replace(reading, item=item, annotator=annotator, answer=answer)
 
 
-def _without_column(router: Router, source: TableSource) -> tuple[str, ...]:
+def _without_column(team: Team, source: TableSource) -> tuple[str, ...]:
     """Return the experts who joined later and of whom a wide table has no column; one of `fit` must have one."""
-    if not router.facts.joined:
+    if not team.facts.joined:
         return ()
     columns = source.columns()
-    return tuple(name for name in router.facts.joined if name not in columns)
+    return tuple(name for name in team.facts.joined if name not in columns)
 
 
-def _with_silent(cases: Cases, router: Router, silent: tuple[str, ...]) -> Cases:
+def _with_silent(cases: Cases, team: Team, silent: tuple[str, ...]) -> Cases:
     """Let experts who have no column stand in the table as people who were asked nothing, and say so."""
     if not silent:
         return cases
-    table, names = cases.table, list(router.expert_names)
+    table, names = cases.table, list(team.expert_names)
     answers = table.answers.reindex(columns=names).astype(object)
     whole = ExpertTable(table.labels, answers, features=table.features, classes=table.classes, expert_names=names)
     who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"

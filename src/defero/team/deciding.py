@@ -332,7 +332,7 @@ class Deciding(Scoring):
         return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
     def answer_numbers(self, answers: object, *, n_items: int, name: str = "experts") -> IntArray:
-        """Return recorded answers as class numbers (n, J), columns in this router's order."""
+        """Return recorded answers as class numbers (n, J), columns in this team's order."""
         return encode_recorded(answers, self.classes, expert_names=self.expert_names, n_items=n_items, name=name)
 
     def _terms(self, fees: Any, available: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""A router on held-out cases: the team, the model, the experts and the panels, each beside what they promised."""
+"""A team on held-out cases: the team, the model, the experts and the panels, each beside what they promised."""
 
 from typing import Any
 
@@ -15,15 +15,15 @@ from defero.judge.record.team import TeamRecord, team_record
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.team.costs.under_terms import decide_under, model_labels
 from defero.team.panel import Panel
-from defero.team.router import Router
 from defero.team.rows import check_rows_known, seen_after, told_apart_by
+from defero.team.team import Team
 from defero.team.ways import Held, panel_vote, ways_of
 
 NO_STRATA = "Its panels were calibrated inside strata and are not judged here: no strata were given."
 
 
 def judge(
-    router: Router,
+    team: Team,
     X: Any,
     y: ArrayLike,
     answers: object,
@@ -36,12 +36,12 @@ def judge(
     terms: Terms | None = None,
     random_state: int = 0,
 ) -> TeamRecord:
-    """Judge a router on cases whose labels and recorded answers are known.
+    """Judge a team on cases whose labels and recorded answers are known.
 
     The arguments are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
     """
     trial = try_out(
-        router,
+        team,
         X,
         y,
         answers,
@@ -52,23 +52,23 @@ def judge(
         ask=ask,
         terms=terms,
     )
-    return record_of(router, trial, random_state=random_state)
+    return record_of(team, trial, random_state=random_state)
 
 
-def record_of(router: Router, trial: Trial, *, random_state: int = 0) -> TeamRecord:
-    """Judge what `try_out` returned for this router."""
+def record_of(team: Team, trial: Trial, *, random_state: int = 0) -> TeamRecord:
+    """Judge what `try_out` returned for this team."""
     # Somebody's own probabilities were learned from nobody knows how many answers.
-    learned = not isinstance(router.scorer, ArrayScorer | FunctionScorer)
+    learned = not isinstance(team.scorer, ArrayScorer | FunctionScorer)
     return team_record(
         trial,
-        training_answers=router.answer_counts.tolist() if learned else None,
-        panel_cases=None if router.panel is None else sum(router.panel.predictor.n_rows_.values()),
+        training_answers=team.answer_counts.tolist() if learned else None,
+        panel_cases=None if team.panel is None else sum(team.panel.predictor.n_rows_.values()),
         rng=np.random.default_rng(random_state),
     )
 
 
 def try_out(
-    router: Router,
+    team: Team,
     X: Any,
     y: ArrayLike,
     answers: object,
@@ -81,7 +81,7 @@ def try_out(
     terms: Terms | None = None,
     available: ArrayLike | None = None,
 ) -> Trial:
-    """Let a router decide cases whose labels and recorded answers are known, asking only experts who answered.
+    """Let a team decide cases whose labels and recorded answers are known, asking only experts who answered.
 
     Fees and costs of errors are `terms`, by default those of `conformalize`. Experts who were absent there, and those
     who are not `available` (J,), are not asked. Panels that were
@@ -91,31 +91,31 @@ def try_out(
     "panel"; the trial has all ways side by side.
     """
     one_of("ask", ask, ASK)
-    features = router.features(X, source=source, first_row=first_row)
-    scores = router.score_features(features)
-    answer_idx = router.answer_numbers(answers, n_items=len(scores))
-    label_idx = encode_labels(y, router.classes)
+    features = team.features(X, source=source, first_row=first_row)
+    scores = team.score_features(features)
+    answer_idx = team.answer_numbers(answers, n_items=len(scores))
+    label_idx = encode_labels(y, team.classes)
     if not disjoint:
-        check_rows_known(router.rows_key, argument="disjoint")
-    seen_after(router.seen, "judge", told_apart_by(X, router.recipe), label_idx, answer_idx, disjoint=disjoint)
-    panel = router.panel
-    terms = terms_of(router) if terms is None else terms
-    present = present_experts(router, available)
+        check_rows_known(team.rows_key, argument="disjoint")
+    seen_after(team.seen, "judge", told_apart_by(X, team.recipe), label_idx, answer_idx, disjoint=disjoint)
+    panel = team.panel
+    terms = terms_of(team) if terms is None else terms
+    present = present_experts(team, available)
     held = Held.of(features, scores, label_idx, answer_idx, terms=terms, available=present)
-    decision = decide_under(router, features, scores, terms, available=held.present)
+    decision = decide_under(team, features, scores, terms, available=held.present)
     tried, vote = None, None
     if panel is not None and (strata is not None or not panel.stratified):
-        tried, vote = _try_panel(router, panel, held, strata=strata)
+        tried, vote = _try_panel(team, panel, held, strata=strata)
     return Trial(
-        classes=router.classes,
+        classes=team.classes,
         label_idx=label_idx,
         answer_idx=answer_idx,
         scores=scores,
         decision=decision,
-        uncalibrated=scores if router.calibrator is None else router.scorer.score(features),
+        uncalibrated=scores if team.calibrator is None else team.scorer.score(features),
         panel=tried,
         panel_note=None if panel is None or tried is not None else NO_STRATA,
-        ways=ways_of(router, held, decision, vote),
+        ways=ways_of(team, held, decision, vote),
         ask=ask,
         fees_given=terms.fees is not None,
         cost_matrix=terms.costs.matrix if terms.costs_given else None,
@@ -124,30 +124,30 @@ def try_out(
     )
 
 
-def present_experts(router: Router, available: ArrayLike | None = None) -> BoolArray | None:
+def present_experts(team: Team, available: ArrayLike | None = None) -> BoolArray | None:
     """Return who can be asked, (J,): neither absent in `conformalize` nor now; None where that is everybody."""
-    before = None if router.panel is None else router.panel.available
+    before = None if team.panel is None else team.panel.available
     if before is None and available is None:
         return None
-    everybody = np.ones(len(router.expert_names), dtype=np.bool_)
+    everybody = np.ones(len(team.expert_names), dtype=np.bool_)
     for one in (before, available):
         everybody &= True if one is None else np.asarray(one, dtype=np.bool_)
     return everybody
 
 
-def terms_of(router: Router) -> Terms:
+def terms_of(team: Team) -> Terms:
     """Return the terms that a team was fitted with."""
-    return Terms.of(n_classes=len(router.classes)) if router.panel is None else router.panel.terms
+    return Terms.of(n_classes=len(team.classes)) if team.panel is None else team.panel.terms
 
 
-def _try_panel(router: Router, panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:
+def _try_panel(team: Team, panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:
     """Return the panels of held-out cases and what they vote."""
-    decision, sets, vote = panel_vote(router, held, strata=strata)
+    decision, sets, vote = panel_vote(team, held, strata=strata)
     tried = PanelTrial(
         sets=sets,
         deferred=decision.deferred,
-        team_label_idx=encode_labels(vote.label, router.classes),
-        eligible=router.proven if held.available is None else router.proven & held.available,
+        team_label_idx=encode_labels(vote.label, team.classes),
+        eligible=team.proven if held.available is None else team.proven & held.available,
         promise=panel.promise(),
         target=panel.predictor.target,
         alpha=panel.predictor.alpha,

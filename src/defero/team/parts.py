@@ -21,7 +21,7 @@ from defero.team.rows import Fingerprints
 
 @dataclass(eq=False, repr=False)
 class TeamParts(Preformatted):
-    """The parts of a team; `Router` is the class to use.
+    """The parts of a team; `Team` is the class to use.
 
     Attributes
     ----------

@@ -19,97 +19,97 @@ from defero.scorers.team import TeamScorer
 from defero.team.rows import ANSWERED, Fingerprints, n_reused, of_other_experts, told_apart_by
 
 if TYPE_CHECKING:
-    from defero.team.router import Router
+    from defero.team.team import Team
 
 STAGE = "add_expert"
-"""Under this name a router remembers the rows that newcomers' heads have learned from."""
+"""Under this name a team remembers the rows that newcomers' heads have learned from."""
 FEW_OF_FIT = 0.1
 """A smaller share of rows that `fit` has learned from misleads no newcomer's head by much."""
 
 
-def add_expert(router: "Router", name: str, X: Any, y: ArrayLike | None, answers: Any) -> "Router":
-    """Return a router with one more expert at the end, learned from a few answers; see `Router.add_expert`."""
-    check_name(router, name)
-    router = router.with_own_key()
-    scorer = _team(router, "add_expert")
-    answer_idx = _answer_numbers(answers, router, name)
+def add_expert(team: "Team", name: str, X: Any, y: ArrayLike | None, answers: Any) -> "Team":
+    """Return a team with one more expert at the end, learned from a few answers; see `Team.add_expert`."""
+    check_name(team, name)
+    team = team.with_own_key()
+    scorer = _team(team, "add_expert")
+    answer_idx = _answer_numbers(answers, team, name)
     answered = answer_idx != MISSING
-    label_idx = _labels_of_answered(y, router, answered)
+    label_idx = _labels_of_answered(y, team, answered)
     right = answer_idx[answered] == label_idx[answered]
-    seen = of_other_experts(router.seen)
+    seen = of_other_experts(team.seen)
     if answered.any():
         rows = _rows_of(X, answered)
-        features = router.features(rows)
+        features = team.features(rows)
         joined = scorer.with_expert(features, right, label_idx=label_idx[answered])
-        marks = row_fingerprints(told_apart_by(rows, router.recipe))
-        _tell_of_learned_from(name, router, scorer, marks)
+        marks = row_fingerprints(told_apart_by(rows, team.recipe))
+        _tell_of_learned_from(name, team, scorer, marks)
         seen = moved_here(seen, marks)
         _tell_of_nobody_wrong(name, right)
     else:
-        joined = _with_unknown(scorer, router)
-    if router.panel is not None:
+        joined = _with_unknown(scorer, team)
+    if team.panel is not None:
         warnings.warn(_DROPS.format("add_expert"), stacklevel=3)
-    calibrator = router.calibrator
+    calibrator = team.calibrator
     if calibrator is not None:
         # Heads beside a base that scores its own experts are made in another way: what it claims too much, they do not.
         calibrator = calibrator.with_newcomer("identity" if scorer.n_own else "typical")
     return replace(
-        router,
+        team,
         scorer=joined,
-        expert_names=(*router.expert_names, name),
-        answer_counts=np.append(router.answer_counts, len(right)),
+        expert_names=(*team.expert_names, name),
+        answer_counts=np.append(team.answer_counts, len(right)),
         calibrator=calibrator,
-        selection=None if router.selection is None else router.selection.with_newcomer(),
+        selection=None if team.selection is None else team.selection.with_newcomer(),
         held_out=None,
         panel=None,
         seen=seen,
-        facts=router.facts.with_expert(name),
+        facts=team.facts.with_expert(name),
     )
 
 
-def remove_expert(router: "Router", name: str) -> "Router":
-    """Return a router without this expert; the others' numbers stay as they are."""
-    place = place_of(router, name)
-    scorer = _team(router, "remove_expert")
-    stay = [j for j in range(len(router.expert_names)) if j != place]
-    if router.panel is not None:
+def remove_expert(team: "Team", name: str) -> "Team":
+    """Return a team without this expert; the others' numbers stay as they are."""
+    place = place_of(team, name)
+    scorer = _team(team, "remove_expert")
+    stay = [j for j in range(len(team.expert_names)) if j != place]
+    if team.panel is not None:
         warnings.warn(_DROPS.format("remove_expert"), stacklevel=3)
     return replace(
-        router,
+        team,
         scorer=scorer.without_expert(place),
-        expert_names=tuple(router.expert_names[j] for j in stay),
-        answer_counts=router.answer_counts[stay],
-        calibrator=None if router.calibrator is None else router.calibrator.take(stay),
-        selection=None if router.selection is None else router.selection.take(np.array(stay, dtype=np.int64)),
+        expert_names=tuple(team.expert_names[j] for j in stay),
+        answer_counts=team.answer_counts[stay],
+        calibrator=None if team.calibrator is None else team.calibrator.take(stay),
+        selection=None if team.selection is None else team.selection.take(np.array(stay, dtype=np.int64)),
         held_out=None,
         panel=None,
-        seen=of_other_experts(router.seen),
-        facts=router.facts.without_expert(name),
+        seen=of_other_experts(team.seen),
+        facts=team.facts.without_expert(name),
     )
 
 
-def rename_expert(router: "Router", old: str, new: str) -> "Router":
-    """Return a router in which an expert has another name, and nothing else has changed."""
-    place = place_of(router, old, argument="old")
+def rename_expert(team: "Team", old: str, new: str) -> "Team":
+    """Return a team in which an expert has another name, and nothing else has changed."""
+    place = place_of(team, old, argument="old")
     if new == old:
-        return router
-    check_name(router, new)
-    changed = (*router.expert_names[:place], new, *router.expert_names[place + 1 :])
-    return replace(router, expert_names=changed, facts=router.facts.renamed(old, new))
+        return team
+    check_name(team, new)
+    changed = (*team.expert_names[:place], new, *team.expert_names[place + 1 :])
+    return replace(team, expert_names=changed, facts=team.facts.renamed(old, new))
 
 
 _DROPS = "{} drops the panel's thresholds; call conformalize again."
 
 
-def place_of(router: "Router", name: str, *, argument: str = "name") -> int:
+def place_of(team: "Team", name: str, *, argument: str = "name") -> int:
     """Return an expert's place among the J."""
-    if name not in router.expert_names:
-        hint = did_you_mean(str(name), router.expert_names)
-        raise InputError(f": no expert {name!r}{hint} There are {join_names(router.expert_names)}.", argument=argument)
-    return router.expert_names.index(name)
+    if name not in team.expert_names:
+        hint = did_you_mean(str(name), team.expert_names)
+        raise InputError(f": no expert {name!r}{hint} There are {join_names(team.expert_names)}.", argument=argument)
+    return team.expert_names.index(name)
 
 
-def check_name(router: "Router", name: object) -> None:
+def check_name(team: "Team", name: object) -> None:
     """Raise unless an expert of this team may be called so."""
     if not isinstance(name, str):
         raise InputError(f"must be a text, got a {type(name).__name__}; the name comes first.", argument="name")
@@ -117,7 +117,7 @@ def check_name(router: "Router", name: object) -> None:
         raise InputError(f"must not be blank, got {name!r}.", argument="name")
     if name == "model":
         raise InputError("must not be 'model': that word names the model in every decision.", argument="name")
-    if name in router.expert_names:
+    if name in team.expert_names:
         raise InputError(
             f": there is an expert {name!r} already; choose another name. To give more answers of theirs, start again "
             "from the team before they joined, with all their answers.",
@@ -125,22 +125,22 @@ def check_name(router: "Router", name: object) -> None:
         )
 
 
-def _team(router: "Router", wanted: str) -> TeamScorer:
-    if isinstance(router.scorer, TeamScorer):
-        return router.scorer
-    if not router.expert_names:
+def _team(team: "Team", wanted: str) -> TeamScorer:
+    if isinstance(team.scorer, TeamScorer):
+        return team.scorer
+    if not team.expert_names:
         raise InputError(
             f"{wanted}: this model knows no experts who could tell what to expect of somebody new; fit it with the "
             "answers of at least one."
         )
     raise InputError(
-        f"{wanted}: this model ({router.scorer.kind}) was made without the population of its experts, which tells what "
+        f"{wanted}: this model ({team.scorer.kind}) was made without the population of its experts, which tells what "
         "to expect of somebody new; fit DeferralClassifier or TwoStageDeferral with this version of defero. To leave "
         "somebody out, available={name: False} will do."
     )
 
 
-def _answer_numbers(answers: Any, router: "Router", name: str) -> IntArray:
+def _answer_numbers(answers: Any, team: "Team", name: str) -> IntArray:
     """Return one expert's answers as class numbers, (m,), -1 where missing."""
     if answers is None:
         return np.empty(0, np.int64)
@@ -149,13 +149,13 @@ def _answer_numbers(answers: Any, router: "Router", name: str) -> IntArray:
         column = answers.reshape(-1, 1) if answers.ndim == 1 else answers
     elif not hasattr(answers, "columns") and not hasattr(answers, "tocsr"):
         column = [[one] for one in answers] if len(answers) else np.empty((0, 1))
-    answer_idx = encode_answers(column, router.classes, name=f"answers of {name}")
+    answer_idx = encode_answers(column, team.classes, name=f"answers of {name}")
     if answer_idx.shape[1] != 1:
         raise InputError(f"must be of one expert, (m,), got {answer_idx.shape[1]} columns.", argument="answers")
     return answer_idx[:, 0]
 
 
-def _labels_of_answered(y: ArrayLike | None, router: "Router", answered: BoolArray) -> IntArray:
+def _labels_of_answered(y: ArrayLike | None, team: "Team", answered: BoolArray) -> IntArray:
     """Return class numbers (m,): where there is an answer there must be a label, for an answer is right or wrong."""
     if y is None and not answered.any():
         return np.full(len(answered), MISSING)
@@ -176,8 +176,8 @@ def _labels_of_answered(y: ArrayLike | None, router: "Router", answered: BoolArr
             "whether the answer is right; fill it in or leave the row out.",
             argument="y",
         )
-    labels[~answered] = router.classes[:1].astype(object)[0]  # they are not looked at
-    return encode_labels(labels, router.classes)
+    labels[~answered] = team.classes[:1].astype(object)[0]  # they are not looked at
+    return encode_labels(labels, team.classes)
 
 
 def _rows_of(X: Any, answered: BoolArray) -> Any:
@@ -190,9 +190,9 @@ def _rows_of(X: Any, answered: BoolArray) -> Any:
     return table.iloc[np.flatnonzero(answered)] if hasattr(table, "iloc") else table[answered]
 
 
-def _with_unknown(scorer: TeamScorer, router: "Router") -> TeamScorer:
+def _with_unknown(scorer: TeamScorer, team: "Team") -> TeamScorer:
     """Return the team with somebody of whom nothing but the population is known."""
-    shape = router.item_shape or (router.n_features,)
+    shape = team.item_shape or (team.n_features,)
     if None not in shape:  # scikit-learn's models score no empty table, and a mixture takes nobody
         scorer.with_expert(np.zeros((1, *shape)), [True], label_idx=np.zeros(1, dtype=np.int64))
     return scorer.with_unknown()
@@ -209,10 +209,10 @@ def _tell_of_nobody_wrong(name: str, right: BoolArray) -> None:
         )
 
 
-def _tell_of_learned_from(name: str, router: "Router", scorer: TeamScorer, rows: Fingerprints) -> None:
+def _tell_of_learned_from(name: str, team: "Team", scorer: TeamScorer, rows: Fingerprints) -> None:
     """Warn where a head that looks at how sure the model is learns from the model's own rows."""
-    looks = scorer.lens.reads_classes or (isinstance(router.recipe, FeatureRecipe) and bool(router.recipe.text))
-    shared = n_reused(rows, router.seen.get("fit", rows[:0]))
+    looks = scorer.lens.reads_classes or (isinstance(team.recipe, FeatureRecipe) and bool(team.recipe.text))
+    shared = n_reused(rows, team.seen.get("fit", rows[:0]))
     if looks and shared > FEW_OF_FIT * len(rows):
         warnings.warn(
             f"{shared} of the {len(rows)} cases that {name} answered are among those that fit learned from. The model "

@@ -35,7 +35,7 @@ def check_rows_known(rows_key: str | None, *, argument: str = "all_rows_new") ->
     Parameters
     ----------
     rows_key : str, optional
-        `Router.rows_key`: None where the fingerprints were made with this user's key.
+        `Team.rows_key`: None where the fingerprints were made with this user's key.
     argument : str
         The argument by which the caller says that all rows are new.
     """
@@ -74,7 +74,7 @@ def seen_after(
     stage : str
         Its own earlier rows are replaced.
     X, label_idx, answers
-        The rows; the answers as class numbers (n, J), -1 where missing, or as `Answers`. X is None for a router on
+        The rows; the answers as class numbers (n, J), -1 where missing, or as `Answers`. X is None for a team on
         arrays: there are no rows to tell apart.
     disjoint : bool
         The caller vouches that no earlier stage used them.

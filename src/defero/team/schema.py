@@ -1,4 +1,4 @@
-"""What the model.json of a router may say, checked before anything is built from it; see `data.checked_values`."""
+"""What the model.json of a team may say, checked before anything is built from it; see `data.checked_values`."""
 
 import math
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ MOST_PARTS = 8
 
 
 def check_manifest(manifest: Mapping[str, Any], *, n_bytes: int) -> None:
-    """Raise unless model.json has the values that a router is built from.
+    """Raise unless model.json has the values that a team is built from.
 
     Parameters
     ----------

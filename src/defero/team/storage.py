@@ -1,4 +1,4 @@
-"""What a router keeps on disk: its parts as a manifest and arrays, and back."""
+"""What a team keeps on disk: its parts as a manifest and arrays, and back."""
 
 import warnings
 from dataclasses import replace
@@ -27,50 +27,50 @@ from defero.team.schema import check_manifest
 
 if TYPE_CHECKING:
     from defero.pools.router import PoolRouter
-    from defero.team.router import Router
+    from defero.team.team import Team
 
 
-Fitted = TypeVar("Fitted", bound="Router | PoolRouter")
+Fitted = TypeVar("Fitted", bound="Team | PoolRouter")
 POOL = "pool"
 """Kind of model.json that another room reads."""
 LEAST_BYTES = 1 << 16
 """Even the smallest folder may speak of so many columns."""
 
 
-def write_router(router: "Router", folder: Path) -> None:
+def write_team(team: "Team", folder: Path) -> None:
     """Write the model folder, whole or not at all."""
-    write_folder(folder, router_files(router))
+    write_folder(folder, router_files(team))
 
 
-def router_files(router: "Router") -> ModelFiles:
-    """Return what a model folder holds; raises where a router cannot be saved."""
-    packed = router.scorer.pack()
+def router_files(team: "Team") -> ModelFiles:
+    """Return what a model folder holds; raises where a team cannot be saved."""
+    packed = team.scorer.pack()
     manifest = {
-        "kind": router.scorer.kind,
-        "classes": router.classes.tolist(),
-        "experts": list(router.expert_names),
-        "answer_counts": router.answer_counts.tolist(),
-        "min_answers": router.min_answers,
-        "rule": rule_settings(router.rule),
-        "n_features": router.n_features,
-        "item_shape": None if router.item_shape is None else list(router.item_shape),
-        "recipe": None if router.recipe is None else router.recipe.to_dict(),
-        "data_fingerprint": combined(router.all_seen()) if router.seen else None,
-        "rows_key": _saved_key(router),
+        "kind": team.scorer.kind,
+        "classes": team.classes.tolist(),
+        "experts": list(team.expert_names),
+        "answer_counts": team.answer_counts.tolist(),
+        "min_answers": team.min_answers,
+        "rule": rule_settings(team.rule),
+        "n_features": team.n_features,
+        "item_shape": None if team.item_shape is None else list(team.item_shape),
+        "recipe": None if team.recipe is None else team.recipe.to_dict(),
+        "data_fingerprint": combined(team.all_seen()) if team.seen else None,
+        "rows_key": _saved_key(team),
         "scorer": packed.settings,
-        "calibrator": None if router.calibrator is None else router.calibrator.settings(),
-        "selection": None if router.selection is None else router.selection.settings(),
-        "panel": None if router.panel is None else router.panel.settings(),
-        "facts": router.facts.to_dict(),
+        "calibrator": None if team.calibrator is None else team.calibrator.settings(),
+        "selection": None if team.selection is None else team.selection.settings(),
+        "panel": None if team.panel is None else team.panel.settings(),
+        "facts": team.facts.to_dict(),
     }
-    arrays = {**packed.arrays, **{f"seen.{stage}": rows for stage, rows in router.seen.items()}}
-    if router.usual is not None:
-        arrays["usual"] = np.array([router.usual.low, router.usual.high])
+    arrays = {**packed.arrays, **{f"seen.{stage}": rows for stage, rows in team.seen.items()}}
+    if team.usual is not None:
+        arrays["usual"] = np.array([team.usual.low, team.usual.high])
     return ModelFiles(manifest, arrays, dict(packed.files))
 
 
-def read_router(folder: Path, build: "type[Router]") -> "Router | PoolRouter":
-    """Read a model folder and build the router again; a damaged or older one gives a clear error."""
+def read_team(folder: Path, build: "type[Team]") -> "Team | PoolRouter":
+    """Read a model folder and build the team again; a damaged or older one gives a clear error."""
     model = read_folder(folder)
     if model.manifest.get("kind") == POOL:
         from defero.pools.storage import read_pool  # most folders hold no pool: its room is not loaded for them
@@ -82,7 +82,7 @@ def read_router(folder: Path, build: "type[Router]") -> "Router | PoolRouter":
         check_manifest(manifest, n_bytes=n_bytes + len(str(manifest["recipe"])) + LEAST_BYTES)
         recipe, calibrator, panel = manifest["recipe"], manifest["calibrator"], manifest["panel"]
         selection = manifest["selection"]
-        router = build(
+        team = build(
             scorer=unpack_scorer(manifest["kind"], Packed(manifest["scorer"], arrays, model.files)),
             classes=find_classes(manifest["classes"], name="classes"),
             expert_names=tuple(manifest["experts"]),
@@ -100,17 +100,17 @@ def read_router(folder: Path, build: "type[Router]") -> "Router | PoolRouter":
             rows_key=None if manifest["rows_key"] == known_key_id() else manifest["rows_key"],
             facts=FitFacts.from_dict(manifest["facts"]),
         )
-        _check_parts(router)
-        return router
+        _check_parts(team)
+        return team
     except ModelFolderError as error:
         raise ModelFolderError(f"{folder}: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
         raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error
 
 
-def with_encoder(router: Fitted, text_encoder: Encoder) -> Fitted:
-    """Return the router with the encoder of its texts, if it has one: as given, or that of an installed package."""
-    recipe = router.recipe
+def with_encoder(team: Fitted, text_encoder: Encoder) -> Fitted:
+    """Return the team with the encoder of its texts, if it has one: as given, or that of an installed package."""
+    recipe = team.recipe
     embedded = recipe.embedded if isinstance(recipe, FeatureRecipe) else ()
     encoder = find_encoder(text_encoder)
     if encoder is None and embedded:
@@ -121,34 +121,34 @@ def with_encoder(router: Fitted, text_encoder: Encoder) -> Fitted:
             )
         encoder = installed_encoder(embedded[0].encoder) if embedded[0].origin == "package" else None
     if encoder is None:
-        return router
+        return team
     if not isinstance(recipe, FeatureRecipe) or not embedded:
         raise InputError(
             "is not needed: this model reads no text by an encoder; leave it out.", argument="text_encoder"
         )
-    return replace(router, recipe=recipe.with_encoder(encoder))
+    return replace(team, recipe=recipe.with_encoder(encoder))
 
 
-def _check_parts(router: "Router") -> None:
-    """Raise unless a router's parts are made for the same experts and classes: one item of zeros goes through it."""
-    n_experts = len(router.expert_names)
+def _check_parts(team: "Team") -> None:
+    """Raise unless a team's parts are made for the same experts and classes: one item of zeros goes through it."""
+    n_experts = len(team.expert_names)
     widths = {
-        "calibrator": n_experts if router.calibrator is None else router.calibrator.experts.n_experts,
-        "selection": n_experts if router.selection is None else len(router.selection.expert_shift),
-        "panel": n_experts if router.panel is None else router.panel.predictor.n_experts_,
-        "discount": n_experts if router.panel is None else len(router.panel.discount),
+        "calibrator": n_experts if team.calibrator is None else team.calibrator.experts.n_experts,
+        "selection": n_experts if team.selection is None else len(team.selection.expert_shift),
+        "panel": n_experts if team.panel is None else team.panel.predictor.n_experts_,
+        "discount": n_experts if team.panel is None else len(team.panel.discount),
     }
-    panel = router.panel
+    panel = team.panel
     if panel is not None:
         widths |= {
             "fees": n_experts if panel.fees is None else len(panel.fees),
             "available": n_experts if panel.available is None else len(panel.available),
         }
-        if panel.cost_matrix is not None and panel.cost_matrix.shape != (len(router.classes),) * 2:
+        if panel.cost_matrix is not None and panel.cost_matrix.shape != (len(team.classes),) * 2:
             raise ModelFolderError(f"{MANIFEST}: the cost matrix of the panel is not of the classes; fit again.")
         if not ((panel.discount > 0) & (panel.discount <= 1)).all():
             raise ModelFolderError(f"{MANIFEST}: the discounts of the panel must be in (0, 1]; fit again.")
-    scorer = router.scorer
+    scorer = team.scorer
     trees = scorer.trees if isinstance(scorer, TeamScorer) else None
     if isinstance(scorer, TeamScorer) and trees is not None and (trees.expert_idx >= scorer.heads.n_experts).any():
         raise ModelFolderError(f"{MANIFEST}: trees are made for an expert who has no head; fit again.")
@@ -157,21 +157,21 @@ def _check_parts(router: "Router") -> None:
         raise ModelFolderError(
             f"{MANIFEST}: {odd[0]} is made for {widths[odd[0]]} experts, not {n_experts}; fit again."
         )
-    base = getattr(router.scorer, "base", router.scorer)
+    base = getattr(team.scorer, "base", team.scorer)
     if base.kind in ("deep", "onnx"):  # a net is slow to build, and its weights were compared by their names
         return
-    width = router.n_features if router.recipe is None else len(getattr(router.recipe, "names", ()))
+    width = team.n_features if team.recipe is None else len(getattr(team.recipe, "names", ()))
     if width is not None:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            router.score_features(np.zeros((1, width)))
+            team.score_features(np.zeros((1, width)))
 
 
-def _saved_key(router: "Router") -> str | None:
+def _saved_key(team: "Team") -> str | None:
     """Return the id of the key that the fingerprints were made with; None where there are none."""
-    if router.rows_key is not None:
-        return router.rows_key
-    return key_id(rows_key()) if router.seen else None
+    if team.rows_key is not None:
+        return team.rows_key
+    return key_id(rows_key()) if team.seen else None
 
 
 def _usual(bounds: Any, *, n_features: int | None) -> UsualRanges | None:

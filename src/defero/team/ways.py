@@ -77,12 +77,12 @@ class Held:
         return None if self.terms.costs.symmetric else self.terms.costs.matrix
 
 
-def ways_of(router: Assigning, held: Held, decision: Decision, panel: Answer | None) -> tuple[Way, ...]:
+def ways_of(team: Assigning, held: Held, decision: Decision, panel: Answer | None) -> tuple[Way, ...]:
     """Settle held-out cases in every way; on recorded answers only experts who answered a case can be asked.
 
     Parameters
     ----------
-    router : Assigning
+    team : Assigning
     held : Held
     decision : Decision
         Of one expert, among those present.
@@ -97,20 +97,20 @@ def ways_of(router: Assigning, held: Held, decision: Decision, panel: Answer | N
     """
     scores, promises = held.scores, held.scores.link != "weight"
     model_idx = model_labels(scores, held.terms)
-    answer_of = {"one": answer_of_one(router, held, decision, model_idx)}
+    answer_of = {"one": answer_of_one(team, held, decision, model_idx)}
     if scores.n_experts:
-        majority = VOTES.find("majority").count(_ballot(router, held))
+        majority = VOTES.find("majority").count(_ballot(team, held))
         answer_of["everybody_majority"] = majority
-        answer_of["best_expert"] = _best_expert(router, held)
+        answer_of["best_expert"] = _best_expert(team, held)
         if promises:
-            can_ask = held.present & router.proven
-            answer_of["sequential"] = router.ask_in_turn(
+            can_ask = held.present & team.proven
+            answer_of["sequential"] = team.ask_in_turn(
                 held.features, scores, held.answer_idx, can_ask=can_ask, fees=held.terms.fees, costs=held.terms.costs
             )
-            answer_of["everybody_bayes"] = _everybody_by_bayes(router, held)
+            answer_of["everybody_bayes"] = _everybody_by_bayes(team, held)
         if panel is not None:
             answer_of["panel"] = panel
-    ways = [settled_way(router, held, name, answer) for name, answer in answer_of.items()]
+    ways = [settled_way(team, held, name, answer) for name, answer in answer_of.items()]
     zero = np.zeros(len(scores))
     right = (model_idx == held.label_idx).astype(np.float64)
     promised = _promised_of_model(scores, model_idx) if promises else None
@@ -119,30 +119,30 @@ def ways_of(router: Assigning, held: Held, decision: Decision, panel: Answer | N
     return (*ways, *([_random_expert(held)] if scores.n_experts else []))
 
 
-def panel_vote(router: Assigning, held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
+def panel_vote(team: Assigning, held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
     """Return who is deferred, the panels, and what they vote.
 
     Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
     """
     features, scores = held.features, held.scores
-    decision = decide_under(router, features, scores, held.terms, available=held.available)
-    among_recorded = decide_under(router, features, scores, held.terms, available=held.present)
+    decision = decide_under(team, features, scores, held.terms, available=held.available)
+    among_recorded = decide_under(team, features, scores, held.terms, available=held.present)
     with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
         warnings.filterwarnings("ignore", "the panel's promise does not hold")
-        sets = router.sets_of(scores, fees=held.terms.fees_in_errors, available=held.available, strata=strata)
+        sets = team.sets_of(scores, fees=held.terms.fees_in_errors, available=held.available, strata=strata)
     mask = with_recorded(with_decider(sets, decision), decision, held.present, among_recorded)
-    vote = router.vote_of_panel(features, scores, held.answer_idx, mask, vote="bayes", cost_matrix=held.cost_matrix)
+    vote = team.vote_of_panel(features, scores, held.answer_idx, mask, vote="bayes", cost_matrix=held.cost_matrix)
     return decision, sets, vote
 
 
-def fit_ways(router: Assigning, held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
+def fit_ways(team: Assigning, held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
     """Return for every way that hears several experts how often its labels are right, on held-out cases.
 
-    `router` has a panel, but no such maps yet. Thresholds and discounts of the panel were fitted on the same cases.
+    `team` has a panel, but no such maps yet. Thresholds and discounts of the panel were fitted on the same cases.
     """
-    panel = panel_vote(router, held, strata=strata)[2]
-    decision = decide_under(router, held.features, held.scores, held.terms, available=held.present)
-    ways = {way.name: way for way in ways_of(router, held, decision, panel)}
+    panel = panel_vote(team, held, strata=strata)[2]
+    decision = decide_under(team, held.features, held.scores, held.terms, available=held.present)
+    ways = {way.name: way for way in ways_of(team, held, decision, panel)}
     gain = ways["model"].cost - ways["sequential"].cost if "sequential" in ways else None
     verdicts = {
         name: fit_verdicts(way.promised, way.right, way.questions, gain if name == "sequential" else None)
@@ -157,10 +157,10 @@ def fit_ways(router: Assigning, held: Held, *, strata: ArrayLike | None) -> dict
     return verdicts
 
 
-def settled_way(router: Assigning, held: Held, name: str, answer: Answer) -> Way:
+def settled_way(team: Assigning, held: Held, name: str, answer: Answer) -> Way:
     """Return what a way of asking cost and kept, by its answers."""
     promises = held.scores.link != "weight"
-    label_idx = encode_labels(answer.label, router.classes)
+    label_idx = encode_labels(answer.label, team.classes)
     return Way(
         name,
         right=(label_idx == held.label_idx).astype(np.float64),
@@ -172,10 +172,10 @@ def settled_way(router: Assigning, held: Held, name: str, answer: Answer) -> Way
     )
 
 
-def answer_of_one(router: Assigning, held: Held, decision: Decision, model_idx: IntArray) -> Answer:
+def answer_of_one(team: Assigning, held: Held, decision: Decision, model_idx: IntArray) -> Answer:
     """Return what whoever decides says; the model says its cheapest label."""
-    answer = answer_of_decider(held.scores, decision, held.answer_idx, classes=router.classes)
-    return replace(answer, label=np.where(decision.deferred, answer.label, router.classes[model_idx]))
+    answer = answer_of_decider(held.scores, decision, held.answer_idx, classes=team.classes)
+    return replace(answer, label=np.where(decision.deferred, answer.label, team.classes[model_idx]))
 
 
 def _promised_of_model(scores: Scores, model_idx: IntArray) -> FloatArray:
@@ -183,17 +183,17 @@ def _promised_of_model(scores: Scores, model_idx: IntArray) -> FloatArray:
     return np.where(model_idx == scores.class_idx, scores.model_proba, at(scores.class_proba, model_idx))
 
 
-def _ballot(router: Assigning, held: Held) -> Ballot:
+def _ballot(team: Assigning, held: Held) -> Ballot:
     """Return the ballot of everybody who is present."""
     scores = held.scores
-    return Ballot(held.answer_idx, held.present, scores.expert_proba, scores.class_proba, router.classes)
+    return Ballot(held.answer_idx, held.present, scores.expert_proba, scores.class_proba, team.classes)
 
 
-def _everybody_by_bayes(router: Assigning, held: Held) -> Answer:
-    discount = None if router.panel is None else router.panel.discount
+def _everybody_by_bayes(team: Assigning, held: Held) -> Answer:
+    discount = None if team.panel is None else team.panel.discount
     answer = vote_with_skill(
-        router.scorer,
-        router.calibrator,
+        team.scorer,
+        team.calibrator,
         held.features,
         held.scores,
         lambda rows, part, skill: VOTES.find("bayes").count(
@@ -202,31 +202,31 @@ def _everybody_by_bayes(router: Assigning, held: Held) -> Answer:
                 held.present[rows],
                 part.expert_proba,
                 part.class_proba,
-                router.classes,
+                team.classes,
                 discount=discount,
                 skill=skill,
                 cost_matrix=held.cost_matrix,
             )
         ),
     )
-    return router.as_kept("everybody_bayes", answer)
+    return team.as_kept("everybody_bayes", answer)
 
 
-def _best_expert(router: Assigning, held: Held) -> Answer:
+def _best_expert(team: Assigning, held: Held) -> Answer:
     """Let the expert with the highest mean P(right) answer; where they have not, the next best who has, or the model.
 
     The order is that of the predicted probabilities: the labels of these cases are not looked at.
     """
     scores = held.scores
-    order = np.where(router.proven, scores.expert_proba.mean(axis=0) if len(scores) else 0.0, -1.0)
-    best, _ = best_expert(np.where(held.present & router.proven, order, -np.inf))
+    order = np.where(team.proven, scores.expert_proba.mean(axis=0) if len(scores) else 0.0, -1.0)
+    best, _ = best_expert(np.where(held.present & team.proven, order, -np.inf))
     rows = np.flatnonzero(best != MODEL)
     label_idx, promised = scores.class_idx.copy(), scores.model_proba.copy()
     label_idx[rows] = held.answer_idx[rows, best[rows]]
     promised[rows] = scores.expert_proba[rows, best[rows]]
     heard_mask = np.zeros(held.present.shape, dtype=np.bool_)
     heard_mask[rows, best[rows]] = True
-    return Answer(router.classes[label_idx], promised, heard_mask)
+    return Answer(team.classes[label_idx], promised, heard_mask)
 
 
 def _random_expert(held: Held) -> Way:

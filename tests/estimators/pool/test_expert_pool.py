@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import ExpertPool, InputError, ModelFolderError, PoolRouter, Router, TwoStageDeferral
+from defero import ExpertPool, InputError, ModelFolderError, PoolRouter, Team, TwoStageDeferral
 from defero.pools import Judge
 
 NAMES = ["small", "large", "odd"]
@@ -30,12 +30,12 @@ def test_every_learner_knows_who_is_good_at_what(model, tmp_path):
     pool = ExpertPool(model).fit(table, scores, prices=prices)
     expected = pool.scores(table)
     assert np.abs(expected - right).mean() < 0.06
-    assert pool.router_.expert_names == tuple(NAMES)
+    assert pool.team_.expert_names == tuple(NAMES)
     pool.save(tmp_path / "pool")
-    again = Router.load(tmp_path / "pool")
+    again = Team.load(tmp_path / "pool")
     assert isinstance(again, PoolRouter)
     np.testing.assert_array_equal(again.scores(table), expected)
-    np.testing.assert_array_equal(again.prices(table), pool.router_.prices(table))
+    np.testing.assert_array_equal(again.prices(table), pool.team_.prices(table))
     first, second = pool.route(table, trade_off=3.0), again.route(table, trade_off=3.0)
     assert first.name.tolist() == second.name.tolist()
     assert first.reason == second.reason
@@ -48,7 +48,7 @@ def test_prices_decide_later_and_expected_prices_are_learned():
     best = pool.route(table)
     assert set(best.name[table.task == "poems"]) == {"odd"}
     assert set(best.name[table.task == "maths"]) == {"large"}
-    assert np.abs(pool.router_.prices(table) - prices).max() < 0.3 * prices.max()
+    assert np.abs(pool.team_.prices(table) - prices).max() < 0.3 * prices.max()
     cheap = pool.route(table, prices={"small": 5.0, "large": 0.0, "odd": 5.0}, trade_off=1.0)
     assert set(cheap.name) == {"large"}
     assert cheap.price.tolist() == [0.0] * len(table)
@@ -81,7 +81,7 @@ def test_a_member_with_constant_scores_and_one_without_any():
     table, scores, _, _ = pool_of()
     scores["always"], scores["never_asked"] = 1.0, np.nan
     pool = ExpertPool().fit(table, scores)
-    assert pool.router_.n_scores.tolist() == [600, 600, 600, 600, 0]
+    assert pool.team_.n_scores.tolist() == [600, 600, 600, 600, 0]
     assert set(pool.route(table).name) == {"always"}
     unknown = pool.scores(table)[:, 4]
     assert ((unknown > 0.2) & (unknown < 0.9)).all()
@@ -105,7 +105,7 @@ def test_prices_that_are_not_known():
     now = pool.route(table, prices={"small": None, "large": 0.5, "odd": None}, trade_off=1e9)
     assert "large" in set(now.name)
     np.testing.assert_array_equal(
-        pool.router_.prices(table[:1], {"small": 9.0, "large": None, "odd": None}), [[9.0, np.nan, 2.0]]
+        pool.team_.prices(table[:1], {"small": 9.0, "large": None, "odd": None}), [[9.0, np.nan, 2.0]]
     )
     without = ExpertPool("table").fit(table, scores)
     with pytest.raises(InputError, match="no price of any member") as error:
@@ -138,7 +138,7 @@ def test_a_newcomer_from_none_few_and_many_scores():
     pool = ExpertPool("table").fit(table, scores, prices=[1.0, 1.0, 1.0])
     errors = []
     for n in (0, 40, 1000):
-        router = pool.router_.copy()
+        router = pool.team_.copy()
         router.add_member("new", table[:n] if n else None, scores_new[:n] if n else None, price=0.5)
         assert router.expert_names[-1] == "new"
         assert router.n_scores[-1] == n
@@ -146,10 +146,10 @@ def test_a_newcomer_from_none_few_and_many_scores():
         np.testing.assert_array_equal(router.scores(table)[:, :3], pool.scores(table))
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 0.05
-    same = pool.router_.copy().add_member("copy", like="odd")
+    same = pool.team_.copy().add_member("copy", like="odd")
     np.testing.assert_allclose(same.scores(table)[:, 3], same.scores(table)[:, 2])
     with pytest.raises(InputError, match="did you mean 'odd'"):
-        pool.router_.copy().add_member("copy", like="od")
+        pool.team_.copy().add_member("copy", like="od")
     gone = same.remove_member("large")
     assert gone.expert_names == ("small", "odd", "copy")
     np.testing.assert_array_equal(gone.scores(table), np.delete(pool.scores(table)[:, [0, 1, 2, 2]], 1, axis=1))
@@ -187,7 +187,7 @@ def test_rows_far_apart_from_one_product_are_those_of_the_matrix():
     rng = np.random.default_rng(3)
     vectors, scores = rng.normal(size=(9000, 5)).astype(np.float32), rng.random((9000, 4))
     pool = ExpertPool("ridge").fit(vectors[:500], scores[:500], prices=[0.1, 0.2, 0.3, 0.4])
-    whole = pool.router_.scores(vectors)
+    whole = pool.team_.scores(vectors)
     for trade_off in (None, 2.0):
         value = whole if trade_off is None else trade_off * whole - [0.1, 0.2, 0.3, 0.4]
         fast = pool.route(vectors, trade_off=trade_off)
@@ -256,12 +256,12 @@ def test_a_folder_of_another_kind_or_damaged_is_refused(tmp_path):
         PoolRouter.load(tmp_path / "team")
     with pytest.raises(ModelFolderError, match="no such model folder"):
         PoolRouter.load(tmp_path / "none")
-    assert "PoolRouter: expert_0, expert_1" in repr(Router.load(tmp_path / "pool"))
+    assert "PoolRouter: expert_0, expert_1" in repr(Team.load(tmp_path / "pool"))
     assert len(repr(pool.route([[1.0]] * 50))) < 800
     manifest = tmp_path / "pool" / "model.json"
     manifest.write_text(manifest.read_text().replace('"expert_1"', '"expert_2"'))
     with pytest.raises(ModelFolderError, match="checksum"):
-        Router.load(tmp_path / "pool")
+        Team.load(tmp_path / "pool")
 
 
 @pytest.mark.parametrize("kind", [list, pd.Series, np.array, lambda texts: np.array(texts, dtype=object)])
@@ -269,10 +269,10 @@ def test_texts_come_as_a_list_a_series_or_an_array(kind):
     texts = [text for k in range(40) for text in (f"sum of {k} and 3", f"a poem on rain in year {k}")]
     scores = np.tile([[1.0, 0.0], [0.0, 1.0]], (40, 1))
     pool = ExpertPool("ridge").fit(kind(texts), scores)
-    assert pool.router_.recipe.text == ("text",)
+    assert pool.team_.recipe.text == ("text",)
     assert pool.route(kind(["the sum of 7 and 2", "rain in a poem"])).expert.tolist() == [0, 1]
     new = pool.add_member("new", kind(texts[:10]), np.ones(10))
-    assert new.router_.expert_names[-1] == "new"
+    assert new.team_.expert_names[-1] == "new"
 
 
 def test_a_blank_text_is_a_text_without_words():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from defero import ExpertPool, Router
+from defero import ExpertPool, Team
 from defero.pools import Judge
 
 
@@ -20,7 +20,7 @@ def test_no_learner_is_biased_by_the_judges_errors(model, tmp_path):
     for low in (True, False):
         rows = (X[:, 0] > 0.5) != low
         np.testing.assert_allclose(expected[rows].mean(axis=0), right[rows].mean(axis=0), atol=0.04)
-    uncalibrated = pool.router_.model.parts[0].predict(X)
+    uncalibrated = pool.team_.model.parts[0].predict(X)
     np.testing.assert_allclose(uncalibrated.mean(axis=0), right.mean(axis=0), atol=0.04)
     pool.save(tmp_path / "pool")
-    np.testing.assert_array_equal(Router.load(tmp_path / "pool").scores(X), expected)
+    np.testing.assert_array_equal(Team.load(tmp_path / "pool").scores(X), expected)

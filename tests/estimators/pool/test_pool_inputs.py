@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_info
 
-from defero import ExpertPool, InputError, Router
+from defero import ExpertPool, InputError, Team
 from defero.pools import Judge
 
 rng = np.random.default_rng(0)
@@ -35,7 +35,7 @@ def test_integer_column_names(tmp_path):
     frame = pd.DataFrame(X)
     pool = ExpertPool("ridge").fit(frame, MARKS)
     pool.save(tmp_path / "pool")
-    again = Router.load(tmp_path / "pool").route(frame[:5])
+    again = Team.load(tmp_path / "pool").route(frame[:5])
     assert again.name.tolist() == pool.route(frame[:5]).name.tolist()
     pool.add_member("new", frame[:20], MARKS[:20, 0])
     mixed = pd.DataFrame({"task": np.where(X[:, 0] > 0, "a", "b"), 0: X[:, 1]})

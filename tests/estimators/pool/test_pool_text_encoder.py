@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from defero import ExpertPool, InputError, Router
+from defero import ExpertPool, InputError, Team
 from defero.cli.main import app
 from defero.data import TEXT_ENCODERS, TextEncoder
 from defero.study.pools.pool_study import PoolStudy
@@ -36,14 +36,14 @@ def test_fit_save_load_and_route_with_a_function(tmp_path):
     decision = pool.route(new, trade_off=5.0)
     assert decision.name.tolist() == np.where(topics(new["prompt"])[:, 1] > 0, "large", "small").tolist()
     pool.save(tmp_path / "pool")
-    loaded = Router.load(tmp_path / "pool", text_encoder=topics)
+    loaded = Team.load(tmp_path / "pool", text_encoder=topics)
     assert loaded.route(new, trade_off=5.0).name.tolist() == decision.name.tolist()
     assert np.allclose(loaded.scores(new), pool.scores(new))
     assert loaded.route("an ode to the sea").name.tolist() == ["large"]
     with pytest.raises(InputError, match=r"text_encoder.*pass the same function"):
-        Router.load(tmp_path / "pool").route(new)
+        Team.load(tmp_path / "pool").route(new)
     with pytest.raises(InputError, match=r"text_encoder.*its vectors are different"):
-        Router.load(tmp_path / "pool", text_encoder=other)
+        Team.load(tmp_path / "pool", text_encoder=other)
 
 
 def test_a_list_of_texts_needs_no_column_name():
@@ -87,5 +87,5 @@ def test_the_command_line_takes_an_encoder(tmp_path, monkeypatch):
 
 def test_words_of_a_pool_are_not_said_to_be_one_per_class():
     prompts, scores = past()
-    sentence = ExpertPool("table", text="prompt").fit(prompts, scores).router_.recipe.describe()[0]
+    sentence = ExpertPool("table", text="prompt").fit(prompts, scores).team_.recipe.describe()[0]
     assert "class" not in sentence

@@ -28,8 +28,8 @@ def pool():
 
 def test_prices_of_some_members_leave_the_others_as_learned(pool):
     item = {"task": "law", "words": 9.0}
-    assert pool.router_.prices(item, {"small": 0.001}).tolist() == [[0.001, 2.0, 3.0]]
-    assert pool.router_.prices(item, pd.DataFrame({"large": [9.0]})).tolist() == [[1.0, 2.0, 9.0]]
+    assert pool.team_.prices(item, {"small": 0.001}).tolist() == [[0.001, 2.0, 3.0]]
+    assert pool.team_.prices(item, pd.DataFrame({"large": [9.0]})).tolist() == [[1.0, 2.0, 9.0]]
     assert pool.route(item, prices={"large": 0.01}, trade_off=5.0).price.tolist() == [0.01]
 
 

@@ -35,7 +35,7 @@ def assign(
     ----------
     gain : (n, J)
         Of asking expert j over the model's answer, in the unit of the costs, fees counted; -inf where an expert
-        cannot be asked. `Router.gains` has them.
+        cannot be asked. `Team.gains` has them.
     capacity : {name: most}, {name: (fewest, most)} or J such entries, optional
         Limits on the questions of each expert; None as an entry or as `most` is no limit.
     defer_at_most : float, optional

@@ -39,8 +39,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def of_router(method: Callable[Concatenate[PoolRouter, P], R]) -> Callable[Concatenate["ExpertPool", P], R]:
-    """Return a method of the estimator that is one of its router, with the same arguments and the same words."""
+def of_team(method: Callable[Concatenate[PoolRouter, P], R]) -> Callable[Concatenate["ExpertPool", P], R]:
+    """Return a method of the estimator that is one of its team, with the same arguments and the same words."""
 
     def call(pool: "ExpertPool", /, *values: P.args, **options: P.kwargs) -> R:
         return method(pool._router(), *values, **options)
@@ -67,7 +67,7 @@ class ExpertPool(BaseEstimator):
         Columns of a table that are texts. They are read as words weighted by TF-IDF, in 64 directions.
     text_encoder : str, path or callable, optional
         Reads the texts in place of TF-IDF: a model's name, its folder, or a function from texts to vectors. It is not
-        saved; pass it again to `Router.load`.
+        saved; pass it again to `Team.load`.
     judge : Judge, optional
         The scores are the marks, 0 or 1, of a judge who errs: expected scores are corrected for it.
     random_state : int
@@ -75,7 +75,7 @@ class ExpertPool(BaseEstimator):
 
     Attributes
     ----------
-    router_ : PoolRouter
+    team_ : PoolRouter
         What is saved and served.
     learner_ : str
         What "auto" chose.
@@ -97,7 +97,7 @@ class ExpertPool(BaseEstimator):
     ['small', 'large']
     """
 
-    router_: PoolRouter
+    team_: PoolRouter
     notes_: list[str]
 
     def __init__(
@@ -144,7 +144,7 @@ class ExpertPool(BaseEstimator):
         groups : (n,), optional
             Items that belong together are held out together; by default equal rows are.
         facts : mapping, optional
-            What the router shall remember of its table.
+            What the team shall remember of its table.
         """
         with threads_for(X):
             return self._fit(
@@ -183,7 +183,7 @@ class ExpertPool(BaseEstimator):
         self.learner_, self.held_out_values_ = choice.name, choice.values
         n_scores = np.isfinite(matrix).sum(axis=0)
         self.notes_ = score_notes(n_scores, who)
-        self.router_ = PoolRouter(
+        self.team_ = PoolRouter(
             choice.model.with_average_members(scored),
             who,
             n_scores,
@@ -216,12 +216,12 @@ class ExpertPool(BaseEstimator):
             raise InputError(f"must be finite, got {matrix[row, column]} at row {row}, column {column}.", argument="X")
         return matrix, None, matrix
 
-    # What a fitted pool does is what its router does.
+    # What a fitted pool does is what its team does.
 
-    scores = of_router(PoolRouter.scores)
-    route = of_router(PoolRouter.route)
-    curve = of_router(PoolRouter.curve)
-    next_step = of_router(PoolRouter.next_step)
+    scores = of_team(PoolRouter.scores)
+    route = of_team(PoolRouter.route)
+    curve = of_team(PoolRouter.curve)
+    next_step = of_team(PoolRouter.next_step)
 
     def add_member(
         self,
@@ -238,12 +238,12 @@ class ExpertPool(BaseEstimator):
         return self
 
     def save(self, folder: str | Path) -> None:
-        """Write the router to a model folder; `Router.load` reads it."""
+        """Write the team to a model folder; `Team.load` reads it."""
         self._router().save(folder)
 
     def _router(self) -> PoolRouter:
-        check_is_fitted(self, "router_")
-        return self.router_
+        check_is_fitted(self, "team_")
+        return self.team_
 
 
 def threads_for(X: Any) -> AbstractContextManager[Any]:

@@ -135,7 +135,7 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
     models, not_tried = _class_models(part, grove, fold, net=net, options=options, seed=seed)
     models = [sure_of_label(model, part, fold) for model in models]
     plain = plain_heads(models[0], part, fold) if part.n_experts else None
-    teams: list[_Team] = []
+    teams: list[_Learned] = []
     for model in models:
         learn: Callable[[], Scorer]
         if plain is not None:
@@ -146,7 +146,7 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
         losses, costs = held_out_values(scores, part)
         cost = None if costs is None else float(np.average(costs, weights=part.weight))
         candidate = Candidate(model.net, model.log_loss, float(np.average(losses, weights=part.weight)), cost)
-        teams.append(_Team(candidate, learn, scores, losses if costs is None else costs))
+        teams.append(_Learned(candidate, learn, scores, losses if costs is None else costs))
     teams = in_order(teams, part.weight)
     best, learn, scores, _ = teams[0]
     few = sample_rows(len(rows), _ENOUGH_HELD_OUT)
@@ -163,7 +163,7 @@ def learn_team(data: TrainingData, *, net: str, heads: HeadsOption, options: Any
     )
 
 
-class _Team(NamedTuple):
+class _Learned(NamedTuple):
     """A candidate, what learns its team, the team's held-out scores, and what is compared by item, (n,)."""
 
     candidate: Candidate
@@ -176,14 +176,14 @@ def _itself(scorer: Scorer) -> Scorer:
     return scorer
 
 
-def in_order(teams: list[_Team], weight: FloatArray) -> list[_Team]:
+def in_order(teams: list[_Learned], weight: FloatArray) -> list[_Learned]:
     """Sort teams, the best first: of those within one standard error of the lowest value, the better model.
 
     The value of a team is noisy where two of its members are almost equal; the log loss of the labels is much less so.
     """
     lowest = min(teams, key=lambda team: team.candidate.value)
 
-    def rank(team: _Team) -> tuple[bool, float]:
+    def rank(team: _Learned) -> tuple[bool, float]:
         difference = team.values - lowest.values
         mean = float(np.average(difference, weights=weight))
         error = float(np.sqrt(np.average((difference - mean) ** 2, weights=weight) / len(difference)))

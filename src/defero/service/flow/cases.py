@@ -26,7 +26,7 @@ class AddCases(Command):
         The client's own names of the cases.
     rows : n features
     matrix : (n, d)
-        What `Team.matrix` made of them, by the team of version `prepared_by`.
+        What `WorkingTeam.matrix` made of them, by the team of version `prepared_by`.
     request : str, optional
         The idempotency key, unique by caller.
     digest : str

@@ -11,7 +11,7 @@ from defero.core.labels import Labels
 from defero.core.scores import Scores
 from defero.service.events import Entry, Settled
 from defero.service.flow.steps import Batch, take_steps
-from defero.service.flow.team import Row, Team
+from defero.service.flow.team import Row, WorkingTeam
 from defero.service.flow.what_if import compare_new
 from defero.service.problems import Problem
 from defero.service.views.cases import CaseState
@@ -107,14 +107,14 @@ class Round:
         Cases that are new in this round, by command.
     waiting : ids
         Older cases that need a next step, in order.
-    candidate : Team, optional
+    candidate : WorkingTeam, optional
         A model beside the one that decides, compared with it on new cases.
     """
 
     ledger: Ledger
     desk: Desk
-    team: Team
-    candidate: Team | None = None
+    team: WorkingTeam
+    candidate: WorkingTeam | None = None
     fresh: list[tuple[list[str], Scored]] = field(default_factory=list)
     waiting: dict[str, None] = field(default_factory=dict)
     _by_case: dict[str, list[Entry]] = field(default_factory=dict)
@@ -190,7 +190,7 @@ def do_all(work: Round, commands: Sequence[Command]) -> list[Any]:
     ]
 
 
-def score_together(team: Team, commands: Sequence[BringsCases]) -> None:
+def score_together(team: WorkingTeam, commands: Sequence[BringsCases]) -> None:
     """Score the new cases of all commands in one call, and give each command its part."""
     if not commands:
         return

@@ -11,7 +11,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.results import MODEL
 from defero.core.scores import Scores
 from defero.data.tables.cells import text_of
-from defero.service.flow.team import Row, Team
+from defero.service.flow.team import Row, WorkingTeam
 from defero.service.views.cases import CaseState
 from defero.service.views.policy import Policy, Rule
 
@@ -56,7 +56,7 @@ class Directed:
 
 
 def case_limits(
-    team: Team, policy: Policy, states: Sequence[CaseState], scores: Scores, rows: Sequence[Row]
+    team: WorkingTeam, policy: Policy, states: Sequence[CaseState], scores: Scores, rows: Sequence[Row]
 ) -> CaseLimits:
     """Return what a policy allows and demands of some cases."""
     n_heard = np.array([len(state.answers) for state in states], dtype=np.int64)
@@ -74,7 +74,7 @@ def case_limits(
     return CaseLimits(may_ask, by_rule, in_panel, new)
 
 
-def _matches(rule: Rule, team: Team, scores: Scores, rows: Sequence[Row]) -> BoolArray:
+def _matches(rule: Rule, team: WorkingTeam, scores: Scores, rows: Sequence[Row]) -> BoolArray:
     hit = np.ones(len(rows), dtype=np.bool_)
     if rule.label is not None:
         hit &= scores.class_idx == team.class_of(rule.label, what="label of a rule")

@@ -14,7 +14,7 @@ from defero.core.scores import Scores, logit, sigmoid
 from defero.decide.asking import DEFAULT_FEE
 from defero.service.events import Asked, Entry, ModelChanged, Observed, Received, Rerouted, Settled
 from defero.service.flow.directing import Directed, case_limits, direct
-from defero.service.flow.team import Row, Team
+from defero.service.flow.team import Row, WorkingTeam
 from defero.service.views.cases import CaseState
 from defero.service.views.drift import MODEL as THE_MODEL
 from defero.service.views.ledger import Ledger
@@ -39,7 +39,7 @@ class Batch:
     rows: Sequence[Row]
 
 
-def take_steps(ledger: Ledger, team: Team, batch: Batch) -> None:
+def take_steps(ledger: Ledger, team: WorkingTeam, batch: Batch) -> None:
     """Add to the ledger whom each case goes to, or its answer.
 
     Cases are decided together. Where somebody's capacity ends in the middle, the cases after that are decided again
@@ -60,7 +60,7 @@ def take_steps(ledger: Ledger, team: Team, batch: Batch) -> None:
         start += _record(ledger, team, steps, directed, batch, start, left)
 
 
-def _decide(team: Team, policy: Policy, batch: Batch, rows: slice, can: BoolArray) -> Steps:
+def _decide(team: WorkingTeam, policy: Policy, batch: Batch, rows: slice, can: BoolArray) -> Steps:
     return team.router.next_step_of(
         batch.features[rows],
         batch.scores.take(rows),
@@ -73,7 +73,7 @@ def _decide(team: Team, policy: Policy, batch: Batch, rows: slice, can: BoolArra
 
 
 def _record(
-    ledger: Ledger, team: Team, steps: Steps, directed: Directed, batch: Batch, start: int, left: FloatArray
+    ledger: Ledger, team: WorkingTeam, steps: Steps, directed: Directed, batch: Batch, start: int, left: FloatArray
 ) -> int:
     """Add steps to the ledger until somebody's capacity is used up; return how many."""
     # The log holds no names: reasons have ids in braces, which replies put the names in.
@@ -132,7 +132,7 @@ def _observe(ledger: Ledger, state: CaseState, terms: Mapping[str, Any], shift: 
         ledger.add(Settled(**{**step, "reason": reason}, heard=people_heard, shift=shift), state.case)
 
 
-def _fees(policy: Policy, team: Team) -> FloatArray:
+def _fees(policy: Policy, team: WorkingTeam) -> FloatArray:
     """Return what a question to each expert costs, (J,)."""
     fees = team.fees(policy.fees)
     if fees is not None:
@@ -142,7 +142,7 @@ def _fees(policy: Policy, team: Team) -> FloatArray:
     return np.full(len(team.people), DEFAULT_FEE * dearest)
 
 
-def _cost_matrix(team: Team, policy: Policy) -> FloatArray | None:
+def _cost_matrix(team: WorkingTeam, policy: Policy) -> FloatArray | None:
     """Return the costs of errors (K, K); what the policy does not name costs as any error, a right answer nothing."""
     if policy.cost_matrix is None:
         return None
@@ -154,7 +154,7 @@ def _cost_matrix(team: Team, policy: Policy) -> FloatArray | None:
     return matrix
 
 
-def _not_asked_yet(team: Team, states: Sequence[CaseState]) -> BoolArray:
+def _not_asked_yet(team: WorkingTeam, states: Sequence[CaseState]) -> BoolArray:
     """Return who never got the question of a case, (n, J)."""
     fresh = np.ones((len(states), len(team.people)), dtype=np.bool_)
     place = {person: j for j, person in enumerate(team.people)}

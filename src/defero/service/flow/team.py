@@ -1,4 +1,4 @@
-"""Team: a loaded model with the people behind its experts; from the features of cases to what it believes of them."""
+"""WorkingTeam: a loaded model with the people behind its experts; what it makes of the features of cases."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -20,26 +20,26 @@ from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import text_of
 from defero.service.events import Label
 from defero.service.problems import Problem
-from defero.team import Router
+from defero.team import Team
 
 Row = Mapping[str, Any] | Sequence[Any]
 """The features of a case: by column, or in order for a model that was fitted on an array."""
 
 
 @dataclass(frozen=True, eq=False)
-class Team:
+class WorkingTeam:
     """A model at work.
 
     Attributes
     ----------
-    router : Router
+    router : Team
     version : str
         Of the model folder: the same for the same content.
     people : J ids
         Who is behind each expert of the model.
     """
 
-    router: Router
+    router: Team
     version: str
     people: tuple[str, ...] = ()
     class_values: tuple[Label, ...] = field(init=False)
@@ -137,15 +137,15 @@ class RowTable:
         return np.array([None if none else cell for cell, none in zip(cells, mask.tolist(), strict=True)], dtype=object)
 
 
-def load_team(folder: Path, *, text_encoder: Encoder = None) -> Team:
+def load_team(folder: Path, *, text_encoder: Encoder = None) -> WorkingTeam:
     """Read a model folder that can be served."""
-    router = Router.load(folder, text_encoder=text_encoder)
-    if not isinstance(router, Router):
+    router = Team.load(folder, text_encoder=text_encoder)
+    if not isinstance(router, Team):
         raise InputError(f"{folder}: is a pool without classes; serve takes the model of a team with classes.")
     if isinstance(router.recipe, PictureRecipe):
         raise InputError(f"{folder}: reads pictures from files, which a service must not do for whoever asks.")
     version = hashlib.sha256((folder / "model.json").read_bytes()).hexdigest()[:12]
-    return Team(router, version)
+    return WorkingTeam(router, version)
 
 
 def _check_lists(rows: Sequence[Row]) -> None:

@@ -13,7 +13,7 @@ from defero.core.errors import InputError
 from defero.data.encoders.find import Encoder
 from defero.service.events import ModelChanged, ModelLoaded, PersonChanged, PolicyChanged
 from defero.service.flow.command import Command, Round
-from defero.service.flow.team import Team, load_team
+from defero.service.flow.team import WorkingTeam, load_team
 from defero.service.problems import Problem
 from defero.service.views.policy import Policy
 
@@ -36,7 +36,7 @@ class ChangePolicy(Command):
         return {"version": work.ledger.policy.version, **work.ledger.policy.to_dict()}
 
 
-def checked_policy(values: Mapping[str, Any], version: int, people: Container[str], team: Team) -> Policy:
+def checked_policy(values: Mapping[str, Any], version: int, people: Container[str], team: WorkingTeam) -> Policy:
     """Return a policy whose people and classes are known; raises `Problem` where one is not."""
     try:
         policy = Policy.from_dict(values, version=version)
@@ -54,20 +54,20 @@ def checked_policy(values: Mapping[str, Any], version: int, people: Container[st
     return policy
 
 
-def with_people(work: Round, team: Team, *, by: str) -> Team:
+def with_people(work: Round, team: WorkingTeam, *, by: str) -> WorkingTeam:
     """Return a team whose experts are people of the log: known by name, or new; record the model where it is new.
 
     The same version is known by its entry in the log, so that an erased name stays erased.
     """
     known = work.ledger.model
     if known is not None and known.version == team.version:
-        return Team(team.router, team.version, known.experts)
+        return WorkingTeam(team.router, team.version, known.experts)
     experts = people_behind(work, team, by=by)
     work.ledger.add(ModelChanged(version=team.version, classes=team.class_values, experts=experts, by=by))
-    return Team(team.router, team.version, experts)
+    return WorkingTeam(team.router, team.version, experts)
 
 
-def people_behind(work: Round, team: Team, *, by: str) -> tuple[str, ...]:
+def people_behind(work: Round, team: WorkingTeam, *, by: str) -> tuple[str, ...]:
     """Return who is behind each expert of a model: known by name, or new."""
     ids = {name: person for person, name in work.desk.names().items()}
     for name in team.router.expert_names:
@@ -98,11 +98,11 @@ class Shelf:
 
     directory: Path | None = None
     text_encoder: Encoder = None
-    teams: dict[str, Team] = field(default_factory=dict)
+    teams: dict[str, WorkingTeam] = field(default_factory=dict)
     without_folder: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def keep(self, team: Team, *, folder: str = "") -> Team:
+    def keep(self, team: WorkingTeam, *, folder: str = "") -> WorkingTeam:
         """Remember a team as the one used last; of those with a folder the oldest are forgotten."""
         with self._lock:
             if not folder:
@@ -114,7 +114,7 @@ class Shelf:
                 del self.teams[version]
         return team
 
-    def load(self, folder: str) -> Team:
+    def load(self, folder: str) -> WorkingTeam:
         """Return the model of a folder in the folder of models; its experts have no people yet."""
         if self.directory is None:
             raise Problem(409, "The service was started without a folder of models; start it with --models.")
@@ -126,14 +126,14 @@ class Shelf:
         except (InputError, OSError, ValueError) as error:
             raise Problem(422, f"{folder} cannot be loaded: {type(error).__name__}.", folder=folder) from error
 
-    def team(self, fact: ModelChanged) -> Team:
+    def team(self, fact: ModelChanged) -> WorkingTeam:
         """Return the team of an entry of the log, loaded if another process has loaded it."""
         known = self.teams.get(fact.version)
         if known is None:
             known = self.load(fact.folder) if fact.folder else None
         if known is None or known.version != fact.version:
             raise Problem(503, "The model that decides now is not on this machine.", model=fact.version)
-        team = known if known.people == fact.experts else Team(known.router, known.version, fact.experts)
+        team = known if known.people == fact.experts else WorkingTeam(known.router, known.version, fact.experts)
         return self.keep(team, folder=fact.folder)
 
 
@@ -143,12 +143,12 @@ class LoadModel(Command):
 
     Attributes
     ----------
-    team : Team
+    team : WorkingTeam
         As `Shelf.load` gave it.
     folder, by : str
     """
 
-    team: Team
+    team: WorkingTeam
     folder: str
     by: str
 

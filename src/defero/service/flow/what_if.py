@@ -12,7 +12,7 @@ import numpy as np
 
 from defero.service.events import Answered, Asked, Compared, Observed, Received, Settled
 from defero.service.flow.steps import Batch, take_steps
-from defero.service.flow.team import Row, Team
+from defero.service.flow.team import Row, WorkingTeam
 from defero.service.problems import Problem
 from defero.service.views.cases import CaseState
 from defero.service.views.ledger import Ledger
@@ -60,7 +60,7 @@ class Replayed:
     fees: float
 
 
-def replay(ledger: Ledger, team: Team, policy: Policy, past: Sequence[Past]) -> Replayed:
+def replay(ledger: Ledger, team: WorkingTeam, policy: Policy, past: Sequence[Past]) -> Replayed:
     """Decide past cases again, day by day within capacity; whoever is asked answers as they did then.
 
     A person who never answered the case leaves it waiting: what they would have said is not known.
@@ -83,7 +83,7 @@ def replay(ledger: Ledger, team: Team, policy: Policy, past: Sequence[Past]) -> 
     return _summary(scratch, by_case)
 
 
-def _take(scratch: Ledger, team: Team, past: Sequence[Past]) -> None:
+def _take(scratch: Ledger, team: WorkingTeam, past: Sequence[Past]) -> None:
     rows = [one.row for one in past]
     matrix = team.matrix(rows)
     states = [scratch.cases[one.state.case] for one in past]
@@ -125,12 +125,12 @@ def _summary(scratch: Ledger, past: Mapping[str, Past]) -> Replayed:
     )
 
 
-def preview(ledger: Ledger, team: Team, policy: Policy, past: Sequence[Past]) -> dict[str, Any]:
+def preview(ledger: Ledger, team: WorkingTeam, policy: Policy, past: Sequence[Past]) -> dict[str, Any]:
     """Return what another policy would change: who is asked, load, expected cost, questions."""
     return _difference(replay(ledger, team, ledger.policy, past), replay(ledger, team, policy, past))
 
 
-def preview_model(ledger: Ledger, team: Team, candidate: Team, past: Sequence[Past]) -> dict[str, Any]:
+def preview_model(ledger: Ledger, team: WorkingTeam, candidate: WorkingTeam, past: Sequence[Past]) -> dict[str, Any]:
     """Return what another model would change on past cases that both can read, and that neither was fitted on.
 
     A model that was fitted on the export knows the outcomes of these cases: it would look better than it is.
@@ -142,7 +142,7 @@ def preview_model(ledger: Ledger, team: Team, candidate: Team, past: Sequence[Pa
     return {**difference, "left_out": len(readable) - len(both)}
 
 
-def _not_fitted_on(team: Team, past: Sequence[Past]) -> list[Past]:
+def _not_fitted_on(team: WorkingTeam, past: Sequence[Past]) -> list[Past]:
     """Return cases whose features the model has not seen in its training; all of them where it cannot tell."""
     if not past or team.router.rows_key is not None:
         return list(past)
@@ -165,7 +165,7 @@ def _difference(now: Replayed, then: Replayed) -> dict[str, Any]:
 Step = Asked | Observed | Settled
 
 
-def compare_new(ledger: Ledger, candidate: Team, cases: Sequence[str], rows: Sequence[Row]) -> None:
+def compare_new(ledger: Ledger, candidate: WorkingTeam, cases: Sequence[str], rows: Sequence[Row]) -> None:
     """Record what another model makes of new cases, by the policy of now; nothing where it cannot read them."""
     first = _first_steps(ledger)
     scratch = Ledger(now=ledger.now, people=ledger.people, policy=ledger.policy, asked_today=ledger.asked_today.copy())

@@ -15,7 +15,7 @@ from defero.service.api.requests import InOffice, done, form_of, needed
 from defero.service.api.schemas import MOST_CASES, Case
 from defero.service.flow.cases import AddCases
 from defero.service.flow.steps import Beliefs, first_step
-from defero.service.flow.team import Row, Team
+from defero.service.flow.team import Row, WorkingTeam
 from defero.service.office import Office
 from defero.service.pages.charts import shown
 from defero.service.pages.forms import lines_of
@@ -114,7 +114,7 @@ def case_page(request: Request, case: Annotated[Case, Path()], office: InOffice)
     )
 
 
-def rows_of(table: str, team: Team) -> list[Row]:
+def rows_of(table: str, team: WorkingTeam) -> list[Row]:
     """Return the cases of a table as text: numbers as numbers, blanks as null; at most a thousand."""
     recipe = team.router.recipe
     reader = csv.DictReader(io.StringIO(table.strip("\ufeff \n")))

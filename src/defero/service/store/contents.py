@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from defero.service.events.facts import to_json
-from defero.service.flow.team import Row, Team
+from defero.service.flow.team import Row, WorkingTeam
 from defero.service.flow.what_if import Past
 from defero.service.store import log
 from defero.service.store.database import Database
@@ -104,7 +104,7 @@ def forget_secret(connection: Connection, name: str) -> None:
 _AT_ONCE = 500
 
 
-def csv_lines(database: Database, team: Team) -> Iterator[str]:
+def csv_lines(database: Database, team: WorkingTeam) -> Iterator[str]:
     """Yield the lines of the table. Erased cases are left out; a case without an outcome has a blank there.
 
     An answer that came too late to count is an answer all the same, and is in the table. Each piece is read for
@@ -128,7 +128,7 @@ def csv_lines(database: Database, team: Team) -> Iterator[str]:
         after = entries[-1].seq
 
 
-def _rows(connection: Connection, team: Team, features: list[str], cases: list[str]) -> Iterator[str]:
+def _rows(connection: Connection, team: WorkingTeam, features: list[str], cases: list[str]) -> Iterator[str]:
     states, known = read_cases(connection, cases), read_contents(connection, cases)
     for case in cases:
         if case not in known:
@@ -138,7 +138,7 @@ def _rows(connection: Connection, team: Team, features: list[str], cases: list[s
         yield _line([case, *cells, *(state.answer_of(person) for person in team.people), state.outcome])
 
 
-def _feature_names(team: Team, connection: Connection) -> list[str]:
+def _feature_names(team: WorkingTeam, connection: Connection) -> list[str]:
     """Return the columns of the model; x0, x1, ... for one that was fitted on an array."""
     router = team.router
     if router.recipe is not None and router.facts.columns is not None:

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from defero.service.flow.command import Command, Round, do_all
-from defero.service.flow.team import Team
+from defero.service.flow.team import WorkingTeam
 from defero.service.flow.terms import Shelf
 from defero.service.problems import InDoubt, Problem
 from defero.service.store import log
@@ -38,7 +38,7 @@ class Writer:
     Parameters
     ----------
     database : Database
-    team : Team
+    team : WorkingTeam
         Who decides; replaced as a whole when another model takes over.
     clock : callable
         Gives the time in seconds since 1970.
@@ -50,7 +50,12 @@ class Writer:
     """
 
     def __init__(
-        self, database: Database, team: Team, *, shelf: Shelf | None = None, clock: Callable[[], float] = time.time
+        self,
+        database: Database,
+        team: WorkingTeam,
+        *,
+        shelf: Shelf | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.database, self.team, self.clock = database, team, clock
         self.shelf = Shelf() if shelf is None else shelf
@@ -132,7 +137,7 @@ class Writer:
             raise InDoubt from error
         return bool(entries) and (entries[0].seq, entries[0].at, entries[0].body()) == (last.seq, last.at, last.body())
 
-    def _teams(self, ledger: Ledger) -> tuple[Team, Team | None]:
+    def _teams(self, ledger: Ledger) -> tuple[WorkingTeam, WorkingTeam | None]:
         """Return who decides by the log, and the model beside it where it is on this machine."""
         if ledger.model is not None and ledger.model.version != self.team.version:
             self.team = self.shelf.team(ledger.model)

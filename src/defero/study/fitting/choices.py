@@ -14,7 +14,7 @@ from defero.scorers.blend import BlendScorer
 from defero.scorers.network import NetworkScorer
 from defero.scorers.team import TeamScorer
 from defero.scorers.trees import TreesScorer
-from defero.team import Router
+from defero.team import Team
 
 if TYPE_CHECKING:
     from defero.estimators.recipe import Recipe
@@ -142,9 +142,9 @@ class FitChoices:
             )
         ]
 
-    def outcome(self, router: Router) -> dict[str, str]:
+    def outcome(self, team: Team) -> dict[str, str]:
         """Return which network and which heads there are now, where "auto" had the choice too."""
-        scorer = router.scorer
+        scorer = team.scorer
         base = scorer.base if isinstance(scorer, TeamScorer) else scorer
         deep = isinstance(base, NetworkScorer) and bool(base.branches["class"])
         if self.is_deep:
@@ -154,18 +154,18 @@ class FitChoices:
             net = "+".join(_net_of(part) for part in base.parts)
         elif isinstance(base, TreesScorer):
             net = "trees"
-        if not (isinstance(scorer, TeamScorer) and scorer.n_own == 0 and router.expert_names):
+        if not (isinstance(scorer, TeamScorer) and scorer.n_own == 0 and team.expert_names):
             return {"net": net, "heads": "separate"}
         with_trees = scorer.trees is not None and scorer.trees.forest is not None
         return {"net": net, "heads": "trees and shrunk" if with_trees else "shrunk"}
 
-    def sentence(self, router: Router) -> str:
+    def sentence(self, team: Team) -> str:
         """Say the same for a person, and by what it was chosen."""
-        outcome = self.outcome(router)
+        outcome = self.outcome(team)
         how = ", the better of linear and mlp on held-out labels" if self.net == "auto" else ""
         what = "Network" if self.is_deep else "Model of the classes"
-        network = router.facts.choice or f"{what}: {outcome['net']}{how}."
-        if not router.expert_names:
+        network = team.facts.choice or f"{what}: {outcome['net']}{how}."
+        if not team.expert_names:
             return network
         heads = {
             "shrunk": "each shrunk toward the average expert, the more so the fewer answers they gave",

@@ -12,7 +12,7 @@ from defero.study.fitting.notes import few_groups, notes_on
 from defero.study.fitting.shared_answers import answering_in, shared_in
 from defero.study.judging.fresh_cases import seen_groups, seen_keys
 from defero.study.money.given import TeamTerms, unpayable
-from defero.team import FitFacts, Router
+from defero.team import FitFacts, Team
 from defero.team.facts import AnsweringFacts, ControlFacts
 
 
@@ -25,7 +25,7 @@ def fit_team(
     money: TeamTerms,
     random_state: int,
     progress: bool,
-) -> tuple[Router, list[str]]:
+) -> tuple[Team, list[str]]:
     """Return the team, and what looks like a mistake in its cases.
 
     Parameters
@@ -47,20 +47,18 @@ def fit_team(
     learn, groups = _learned_from(cases, parts) if across_folds else parts[0], None
     if cuts["groups"] is not None:
         groups = cases.apart.loc[learn.features.index, cuts["groups"]].astype(str).to_numpy()
-    router, text_features = _train(
+    team, text_features = _train(
         learn, cases, choices, groups=groups, fees=fees, random_state=random_state, progress=progress
     )
-    answering = answering_in(learn, cases, router, text_features=text_features, groups=groups, weights=choices.weights)
-    router, stage_notes = _calibrate_and_find_panels(
-        router, parts, choices, terms=money.terms, across_folds=across_folds
-    )
+    answering = answering_in(learn, cases, team, text_features=text_features, groups=groups, weights=choices.weights)
+    team, stage_notes = _calibrate_and_find_panels(team, parts, choices, terms=money.terms, across_folds=across_folds)
     team = replace(
-        router,
-        facts=_facts(router.facts, cases, answering, cuts=cuts, random_state=random_state),
+        team,
+        facts=_facts(team.facts, cases, answering, cuts=cuts, random_state=random_state),
         seen={
-            **router.seen,
+            **team.seen,
             **seen_groups(cases, parts[:3], groups=cuts["groups"]),
-            **seen_keys(router, cases, (learn, *parts[1:3])),
+            **seen_keys(team, cases, (learn, *parts[1:3])),
         },
     )
     notes = [
@@ -81,7 +79,7 @@ def _learned_from(cases: Cases, parts: tuple[ExpertTable, ...]) -> ExpertTable:
     return cases.table.take(rows)
 
 
-def _no_asking(team: Router) -> list[str]:
+def _no_asking(team: Team) -> list[str]:
     """Say that asking did not pay on held-out cases, so that the model decides everything."""
     selection = team.selection
     if selection is None or selection.asks or not team.expert_names:
@@ -102,19 +100,19 @@ def _train(
     fees: list[float],
     random_state: int,
     progress: bool,
-) -> tuple[Router, Any]:
+) -> tuple[Team, Any]:
     """Learn from the first part; `groups` (n,) are rows that belong together.
 
     Returns
     -------
-    router : Router
+    team : Team
     text_features : (n, d) or None
         The features of these cases where texts are summed up in scores, each by folds that did not see the text.
     """
     # Only now: torch takes seconds to load, and most mistakes have shown.
     from defero import DeferralClassifier
 
-    team = DeferralClassifier(
+    estimator = DeferralClassifier(
         choices.net,
         loss=choices.loss,
         heads=cast(Literal["auto", "shrunk", "separate"], choices.heads),
@@ -129,32 +127,32 @@ def _train(
     )
     if cases.pictures is not None:
         files = cases.pictures.apply(learn.features)
-        router = team.fit(files, learn.labels, experts=learn.answers, groups=groups).router_
-        return replace(router, recipe=cases.pictures), None
+        team = estimator.fit(files, learn.labels, experts=learn.answers, groups=groups).team_
+        return replace(team, recipe=cases.pictures), None
     with warnings.catch_warnings():  # the list of the features says it
         warnings.filterwarnings("ignore", r"X: \d+ columns? (is|are) not used")
-        team.fit(learn.features, learn.labels, experts=learn.answers, groups=groups, fees=fees)
-    return team.router_, getattr(team, "_text_features", None)
+        estimator.fit(learn.features, learn.labels, experts=learn.answers, groups=groups, fees=fees)
+    return estimator.team_, getattr(estimator, "_text_features", None)
 
 
 def _calibrate_and_find_panels(
-    router: Router, parts: tuple[ExpertTable, ...], choices: FitChoices, *, terms: Terms, across_folds: bool
-) -> tuple[Router, list[str]]:
+    team: Team, parts: tuple[ExpertTable, ...], choices: FitChoices, *, terms: Terms, across_folds: bool
+) -> tuple[Team, list[str]]:
     """Use the second and the third part; return the team and what the stages warn of.
 
     A mixture's weights are no probabilities and promise nothing.
     """
     if choices.loss == "moe":
-        return router, []
+        return team, []
     _, held, panels, _ = parts
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if across_folds:
-            router = router.calibrated_across_folds()
+            team = team.calibrated_across_folds()
         else:
-            router = router.calibrate(held.features, held.labels, held.answers, disjoint=True)
-        if router.expert_names:
-            router = router.conformalize(
+            team = team.calibrate(held.features, held.labels, held.answers, disjoint=True)
+        if team.expert_names:
+            team = team.conformalize(
                 panels.features,
                 panels.labels,
                 panels.answers,
@@ -165,7 +163,7 @@ def _calibrate_and_find_panels(
                 disjoint=True,
             )
     # A warning's text may be a Message, which the command line spells in its own way.
-    return router, [one.message.args[0] for one in caught if isinstance(one.message, Warning)]
+    return team, [one.message.args[0] for one in caught if isinstance(one.message, Warning)]
 
 
 def _facts(

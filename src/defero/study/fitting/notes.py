@@ -14,7 +14,7 @@ from defero.data.recipes.columns import MOST_OFFERED, CategoricalColumn, Column,
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import row_number
 from defero.data.tables.item_keys import plain_name
-from defero.team import Router
+from defero.team import Team
 from defero.team.rows import told_apart_by, with_answers
 
 FEW_ROWS = 5
@@ -56,15 +56,15 @@ def sizes_sentence(
     return f"{sizes}\n{' '.join(role for role in roles if role)}"
 
 
-def notes_on(cases: Cases, router: Router) -> list[str]:
+def notes_on(cases: Cases, team: Team) -> list[str]:
     """Return a sentence for each thing that looks like a mistake."""
     table = cases.table
     return [
         *_rare_labels(table),
-        *_odd_cells(cases, router),
+        *_odd_cells(cases, team),
         *_like_ids(table),
-        *_like_labels(table, router),
-        *_copied_rows(cases, router),
+        *_like_labels(table, team),
+        *_copied_rows(cases, team),
     ]
 
 
@@ -102,16 +102,16 @@ def _rare_labels(table: ExpertTable) -> list[str]:
     return sentences
 
 
-def _odd_cells(cases: Cases, router: Router) -> list[str]:
+def _odd_cells(cases: Cases, team: Team) -> list[str]:
     """Return a sentence for each column of numbers that a few cells keep from being read as such.
 
     Where the cases to learn from show all such values, and all are categories, the list of the features names them.
     """
-    if not isinstance(router.recipe, FeatureRecipe):
+    if not isinstance(team.recipe, FeatureRecipe):
         return []
     frame, sentences = cases.table.features, list[str]()
-    categories = {one.name: one for one in router.recipe.columns if isinstance(one, CategoricalColumn)}
-    for name in (*categories, *router.recipe.dropped):
+    categories = {one.name: one for one in team.recipe.columns if isinstance(one, CategoricalColumn)}
+    for name in (*categories, *team.recipe.dropped):
         odd, read = odd_cells(frame[name]), categories.get(name)
         if odd is None or (read is not None and not read.other and set(odd.values) <= set(read.levels)):
             continue
@@ -154,14 +154,14 @@ def _like_ids(table: ExpertTable) -> list[str]:
     ]
 
 
-def _copied_rows(cases: Cases, router: Router) -> list[str]:
+def _copied_rows(cases: Cases, team: Team) -> list[str]:
     """Return a sentence if many rows equal an earlier one in all columns but the key, in their label and all answers.
 
     Columns that are not used tell cases apart as well: few others can. Rows of one group are never in two parts: they
     count once.
     """
-    table, groups = cases.table, router.facts.groups
-    recipe = None if isinstance(router.recipe, FeatureRecipe) else router.recipe
+    table, groups = cases.table, team.facts.groups
+    recipe = None if isinstance(team.recipe, FeatureRecipe) else team.recipe
     features = row_fingerprints(told_apart_by(table.features, recipe))
     rows = with_answers(features, table.label_idx, table.coded).tolist()
     units = range(len(rows)) if groups is None else map(plain_name, cases.apart[groups].tolist())
@@ -188,9 +188,9 @@ class _Likeness(NamedTuple):
     equal: float
 
 
-def _like_labels(table: ExpertTable, router: Router) -> list[str]:
+def _like_labels(table: ExpertTable, team: Team) -> list[str]:
     """Return a sentence for each copy of the truth, and one for all experts whom nobody named."""
-    likenesses = [_likeness(table, column.name) for column in _plain_columns(router)]
+    likenesses = [_likeness(table, column.name) for column in _plain_columns(team)]
     copies: list[str] = [
         Message(
             f"{one.name} equals the label in {100 * one.equal:.3g} % of the rows and is used as a feature; if it is a "
@@ -217,9 +217,9 @@ def _like_labels(table: ExpertTable, router: Router) -> list[str]:
     return [*copies, sentence]
 
 
-def _plain_columns(router: Router) -> list[Column]:
+def _plain_columns(team: Team) -> list[Column]:
     """Return the columns of numbers and of categories in use."""
-    return [] if router.recipe is None else [one for one in router.recipe.columns if one.name not in router.recipe.text]
+    return [] if team.recipe is None else [one for one in team.recipe.columns if one.name not in team.recipe.text]
 
 
 def _likeness(table: ExpertTable, name: str) -> _Likeness:

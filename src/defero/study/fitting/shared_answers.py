@@ -17,7 +17,7 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.judge import shared_errors
 from defero.judge.shared_errors import SharedErrors
-from defero.team import Router
+from defero.team import Team
 from defero.team.facts import AnsweringFacts, SharedErrorFacts
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def shared_in(cases: Cases) -> SharedErrorFacts | None:
     return SharedErrorFacts(_sentences(together), tuple(map(tuple, together.group_names)))
 
 
-def shared_caution(router: Router, *, known: SharedErrors) -> str | None:
+def shared_caution(team: Team, *, known: SharedErrors) -> str | None:
     """Repeat what was found; None where the record at hand names the same groups itself."""
-    facts = router.facts.shared_errors
+    facts = team.facts.shared_errors
     if (
         facts is None
         or not facts.sentences
@@ -95,7 +95,7 @@ def _class_shares(answer_idx: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]
 def answering_in(
     learn: "ExpertTable",
     cases: Cases,
-    router: Router,
+    team: Team,
     *,
     text_features: Any,
     groups: Any,
@@ -109,7 +109,7 @@ def answering_in(
     ----------
     learn : ExpertTable of n cases
     cases : Cases
-    router : Router
+    team : Team
         Learned from them.
     text_features : (n, d), optional
         Their features, where texts were summed up in scores.
@@ -125,7 +125,7 @@ def answering_in(
         item_idx,
         expert_idx,
         learn.label_idx,
-        _matrix(learn, cases, router, groups=groups) if text_features is None else text_features,
+        _matrix(learn, cases, team, groups=groups) if text_features is None else text_features,
         n_classes=learn.n_classes,
         n_experts=learn.n_experts,
         expert_names=learn.expert_names,
@@ -139,15 +139,15 @@ def answering_in(
     return AnsweringFacts(check.depends_on_label, check.depends_on_features, sentences)
 
 
-def _matrix(learn: "ExpertTable", cases: Cases, router: Router, *, groups: Any) -> Any:
+def _matrix(learn: "ExpertTable", cases: Cases, team: Team, *, groups: Any) -> Any:
     """Return the numbers that the heads read; of texts, scores that were learned without the text itself."""
     from defero.data.recipes.read_texts import read_texts
     from defero.estimators.training_data import group_numbers
 
-    if isinstance(router.recipe, PictureRecipe):
+    if isinstance(team.recipe, PictureRecipe):
         return np.empty((len(learn), 0))
     if not cases.file.text:
-        return router.features(learn.features)
+        return team.features(learn.features)
     matrix, _ = read_texts(
         FeatureRecipe.learn(learn.features, text=cases.file.text, encoder=cases.file.encoder),
         learn.features,

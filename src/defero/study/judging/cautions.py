@@ -9,7 +9,7 @@ from defero.judge.record.member import ExpertRecord
 from defero.judge.record.recorded import FROM_ANSWERS
 from defero.judge.record.team import TeamRecord
 from defero.study.fitting.shared_answers import shared_caution
-from defero.team import Router
+from defero.team import Team
 
 NAMED = 3
 """How many experts a sentence names before it counts the others."""
@@ -21,7 +21,7 @@ UNCHECKED = (
 
 def with_cautions(
     record: TeamRecord,
-    router: Router,
+    team: Team,
     *,
     majority: str | None,
     rows_checked: bool,
@@ -37,19 +37,19 @@ def with_cautions(
     """
     # Where the label is known to be a majority, that is said first and in better words.
     cautions = [one for one in record.cautions if majority is None or not one.startswith(FROM_ANSWERS)]
-    answering = router.facts.answering
+    answering = team.facts.answering
     if answering is not None and answering.sentences:
         names = [expert.name for expert in record.experts]
         _drop(cautions, doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes))
-    together = shared_caution(router, known=record.shared_errors)
+    together = shared_caution(team, known=record.shared_errors)
     if together is not None:
         here = record.shared_errors.caution
         cautions.insert(cautions.index(here) + 1 if here in cautions else len(cautions), together)
-    unproven = insufficient_evidence(record.experts, least=router.min_answers)
+    unproven = insufficient_evidence(record.experts, least=team.min_answers)
     if unproven is not None:
         thin = doubts.thin_evidence(record.experts)
         place = cautions.index(thin) if thin in cautions else len(cautions)
-        if not _some_between(record.experts, router.min_answers, doubts.FEW_ANSWERS):
+        if not _some_between(record.experts, team.min_answers, doubts.FEW_ANSWERS):
             _drop(cautions, thin)
         cautions.insert(place, unproven)
     first = [*([] if majority is None else [majority]), *([] if rows_checked else [UNCHECKED])]

@@ -15,7 +15,7 @@ from defero.judge.paired import Comparison, compare, holm
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.money.given import Money
 from defero.study.team_cases import Reading, read_for_team
-from defero.team import Router
+from defero.team import Team
 from defero.team.storage import with_encoder
 
 
@@ -47,26 +47,26 @@ def compare_teams(
     reading: Reading,
     others: Sequence[str],
     *,
-    load: Callable[[str], Router],
+    load: Callable[[str], Team],
     all_rows_new: bool,
     money: Money,
 ) -> tuple[Rival, ...]:
     """Compare a team with other saved ones on the same table."""
-    routers = {other: load(other) for other in others}
-    for other, router in routers.items():  # what is wrong with any of them shows before the first is tried
-        _check_alike(ours, other, router, label=reading.label)
-    named = replace(reading, label=reading.label or ours.router.facts.label)
+    teams = {other: load(other) for other in others}
+    for other, team in teams.items():  # what is wrong with any of them shows before the first is tried
+        _check_alike(ours, other, team, label=reading.label)
+    named = replace(reading, label=reading.label or ours.team.facts.label)
     comparisons = [
-        _comparison(ours, other, router, named, all_rows_new=all_rows_new, money=money.known_to(router.expert_names))
-        for other, router in ((other, routers[other]) for other in others)
+        _comparison(ours, other, team, named, all_rows_new=all_rows_new, money=money.known_to(team.expert_names))
+        for other, team in ((other, teams[other]) for other in others)
     ]
     adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
     return tuple(map(Rival, others, comparisons, adjusted))
 
 
-def _check_alike(ours: Evaluation, other: str, router: Router, *, label: str | None) -> None:
+def _check_alike(ours: Evaluation, other: str, team: Team, *, label: str | None) -> None:
     """Refuse a team that decides something else."""
-    mine, theirs = ours.router.facts.label, router.facts.label
+    mine, theirs = ours.team.facts.label, team.facts.label
     if label is None and theirs is not None and theirs != mine:
         raise InputError(
             Argument("against", other),
@@ -75,7 +75,7 @@ def _check_alike(ours: Evaluation, other: str, router: Router, *, label: str | N
             Argument("label"),
             ".",
         )
-    classes = [[text_of(one) for one in team.classes.tolist()] for team in (ours.router, router)]
+    classes = [[text_of(one) for one in team.classes.tolist()] for team in (ours.team, team)]
     if set(classes[0]) != set(classes[1]):
         raise InputError(
             Argument("against", other),
@@ -85,18 +85,18 @@ def _check_alike(ours: Evaluation, other: str, router: Router, *, label: str | N
 
 
 def _comparison(
-    ours: Evaluation, other: str, router: Router, reading: Reading, *, all_rows_new: bool, money: Money
+    ours: Evaluation, other: str, team: Team, reading: Reading, *, all_rows_new: bool, money: Money
 ) -> Comparison:
     """Compare two teams on the rows that are fresh to both; the frames' index is the rows' place in the table."""
     try:
-        read = read_for_team(router, reading, model=other)
+        read = read_for_team(team, reading, model=other)
         theirs = evaluate_cases(
             read,
             model=other,
             all_rows_new=all_rows_new,
             ask=ours.trial.ask,
             money=money,
-            absent=[name for name in ours.absent if name in router.expert_names],
+            absent=[name for name in ours.absent if name in team.expert_names],
             random_state=ours.random_state,
         )
     except InputError as error:
@@ -111,13 +111,13 @@ def _comparison(
     return compare(ours.trial.team_correct[first], theirs.trial.team_correct[second])
 
 
-def load_rival(folder: str, *, beside: Router) -> Router:
+def load_rival(folder: str, *, beside: Team) -> Team:
     """Load another team; where the two read texts by one encoder, it gets that of the first."""
     if Path(folder).is_file():
         raise InputError(
             f"{folder}: is a file and not a model folder; ", Argument("against"), " takes a folder that fit wrote."
         )
-    rival = Router.load(folder)
+    rival = Team.load(folder)
     ours, theirs = (one.embedded if isinstance(one, FeatureRecipe) else () for one in (beside.recipe, rival.recipe))
     same = ours and theirs and ours[0].encoder == theirs[0].encoder
     return with_encoder(rival, ours[0].source) if same else rival

@@ -26,7 +26,7 @@ from defero.study.judging.summary import groups_text, record_text, rivals_text
 from defero.study.money.given import Money, unpayable
 from defero.study.sifting import without_bad_fees
 from defero.study.team_cases import TeamCases
-from defero.team import Router, record_of, try_out
+from defero.team import Team, record_of, try_out
 from defero.team.judge import present_experts, terms_of
 from defero.team.roster import STAGE
 from defero.team.rows import Fresh
@@ -46,7 +46,7 @@ class Evaluation:
     ----------
     model, table : str
         What messages call the team and the table.
-    router : Router
+    team : Team
     cases : ExpertTable
         The cases that were judged.
     rows, seen_by_fit : int
@@ -79,7 +79,7 @@ class Evaluation:
 
     model: str
     table: str
-    router: Router
+    team: Team
     cases: ExpertTable
     rows: int
     seen_by_fit: int
@@ -99,15 +99,15 @@ class Evaluation:
     @property
     def available(self) -> BoolArray | None:
         """Who could be asked, (J,): neither absent in `fit` nor here; None where that is everybody."""
-        return present_experts(self.router, available_without(self.absent, self.router.expert_names))
+        return present_experts(self.team, available_without(self.absent, self.team.expert_names))
 
     @cached_property
     def record(self) -> TeamRecord:
         """The figures; made when they are asked for, as a rival's never are."""
-        record = record_of(self.router, self.trial, random_state=self.random_state)
+        record = record_of(self.team, self.trial, random_state=self.random_state)
         return with_cautions(
             record,
-            self.router,
+            self.team,
             majority=self.majority,
             rows_checked=self.rows_checked,
             unusual=self.unusual,
@@ -115,7 +115,7 @@ class Evaluation:
         )
 
     def _groups_caution(self) -> list[str]:
-        groups = self.router.facts.groups
+        groups = self.team.facts.groups
         if groups is None or groups not in self.columns:
             return []
         cells = enumerate(self.columns[groups].tolist())
@@ -125,7 +125,7 @@ class Evaluation:
     @cached_property
     def unusual(self) -> int:
         """How many of these cases are unlike those that were learned from."""
-        names = self.router.unusual(self.router.features(self.cases.features))
+        names = self.team.unusual(self.team.features(self.cases.features))
         return 0 if names is None else int((names != "").sum())
 
     @property
@@ -136,12 +136,12 @@ class Evaluation:
     @cached_property
     def expert_sd(self) -> tuple[float, ...]:
         """How unsure each expert's probability is, (J,): the mean standard deviation over these cases, or nan."""
-        means: list[float] = self.router.expert_sd(self.cases.features).mean(axis=0).tolist()
+        means: list[float] = self.team.expert_sd(self.cases.features).mean(axis=0).tolist()
         return tuple(means)
 
     def left_out_sentence(self) -> str:
         """Say how many rows were left out, and why; nothing where all are judged."""
-        who, groups = learners(self.router), self.router.facts.groups
+        who, groups = learners(self.team), self.team.facts.groups
         sentences = []
         if self.seen_by_fit:
             sentences.append(f"{self.seen_by_fit} of {self.rows} rows were seen by {who} and are left out.")
@@ -192,13 +192,13 @@ class Evaluation:
         values = {**self.record.to_dict(), "unusual": self.unusual}
         values["experts"] = [
             {**expert, "probability_sd": None if math.isnan(sd) else sd, "asked_alone": enough}
-            for expert, sd, enough in zip(values["experts"], self.expert_sd, self.router.proven.tolist(), strict=True)
+            for expert, sd, enough in zip(values["experts"], self.expert_sd, self.team.proven.tolist(), strict=True)
         ]
         return values
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero evaluate --json` prints."""
-        facts = self.router.facts
+        facts = self.team.facts
         return {
             "model": self.model,
             "rows": self.rows,
@@ -212,7 +212,7 @@ class Evaluation:
             "against": [rival.to_dict() for rival in self.against],
             "absent": list(self.absent),
             "limits": None if self.limited is None else self.limited.to_dict(),
-            "groups": [one.to_dict(self.router.expert_names, self.router.classes.tolist()) for one in self.groups],
+            "groups": [one.to_dict(self.team.expert_names, self.team.classes.tolist()) for one in self.groups],
         }
 
     def fingerprint(self) -> str:
@@ -242,24 +242,24 @@ def evaluate_cases(
     absent: Sequence[str] = (),
 ) -> Evaluation:
     """Judge a team on the cases that it has not seen; refuse a table of nothing else."""
-    router, cases = read.router, read.cases
-    available = available_without(absent, router.expert_names)
-    whole = money.of_team(router.expert_names, router.classes, before=terms_of(router))
+    team, cases = read.team, read.cases
+    available = available_without(absent, team.expert_names)
+    whole = money.of_team(team.expert_names, team.classes, before=terms_of(team))
     where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
     if read.bad is not None:
         cases = without_bad_fees(cases, read.bad, whole.bad_cells(cases.frame, **where))
     terms = whole.on(cases.frame, **where)
-    fresh = fresh_cases(router, cases, key=read.key_column, all_rows_new=all_rows_new)
-    judged = fresh.rows & ~of_seen_groups(router, cases, all_rows_new=all_rows_new)
+    fresh = fresh_cases(team, cases, key=read.key_column, all_rows_new=all_rows_new)
+    judged = fresh.rows & ~of_seen_groups(team, cases, all_rows_new=all_rows_new)
     if not judged.any():
         raise _nothing_new(read, any_fresh=bool(fresh.rows.any()))
     test, terms = cases.table.take(judged), terms.take(judged)
     past = (test.features, test.labels, test.answers)
-    trial = try_out(router, *past, **where, disjoint=True, ask=ask, terms=terms, available=available)
+    trial = try_out(team, *past, **where, disjoint=True, ask=ask, terms=terms, available=available)
     return Evaluation(
         model=model,
         table=cases.source,
-        router=router,
+        team=team,
         cases=test,
         rows=len(cases.table),
         seen_by_fit=int((~fresh.rows).sum()),
@@ -269,53 +269,53 @@ def evaluate_cases(
         columns=cases.frame.loc[judged],
         random_state=random_state,
         majority=cases.majority_sentence(),
-        notes=(*_notes_on(cases, test, router, fresh), *other_terms(router, terms, absent), *whole.notes),
-        rows_checked=router.rows_key is None,
+        notes=(*_notes_on(cases, test, team, fresh), *other_terms(team, terms, absent), *whole.notes),
+        rows_checked=team.rows_key is None,
         absent=tuple(absent),
     )
 
 
-def _notes_on(cases: Cases, test: ExpertTable, router: Router, fresh: Fresh) -> tuple[str, ...]:
+def _notes_on(cases: Cases, test: ExpertTable, team: Team, fresh: Fresh) -> tuple[str, ...]:
     """Say what was left out of a table, which rows look alike, and which cells are blank."""
-    sentences = (*no_groups_sentence(router, cases), *_alike_sentence(router, fresh), *_gaps(router, test))
+    sentences = (*no_groups_sentence(team, cases), *_alike_sentence(team, fresh), *_gaps(team, test))
     return (*cases.notes, *sentences)
 
 
-def other_terms(router: Router, terms: Terms, absent: Sequence[str] = ()) -> tuple[str, ...]:
+def other_terms(team: Team, terms: Terms, absent: Sequence[str] = ()) -> tuple[str, ...]:
     """Say that the panels were found under other fees or costs of errors, or with experts who are absent now."""
-    if router.panel is None:
+    if team.panel is None:
         return ()
-    why = [] if terms.same_as(terms_of(router)) else ["under other fees or costs of errors"]
+    why = [] if terms.same_as(terms_of(team)) else ["under other fees or costs of errors"]
     why += ["with experts who are absent here"] if absent else []
     return (f"the panels were found {' and '.join(why)} in fit: their promise does not hold here.",) if why else ()
 
 
-def learners(router: Router) -> str:
+def learners(team: Team) -> str:
     """Name what has used rows."""
-    return "fit or add-expert" if STAGE in router.seen else "fit"
+    return "fit or add-expert" if STAGE in team.seen else "fit"
 
 
 def _nothing_new(read: TeamCases, *, any_fresh: bool) -> TableError:
-    who = learners(read.router)
-    of_group = f", or are of a {read.router.facts.groups} that it saw" if any_fresh else ""
+    who = learners(read.team)
+    of_group = f", or are of a {read.team.facts.groups} that it saw" if any_fresh else ""
     return TableError(
         f"{read.cases.source}: all {len(read.cases)} rows were seen by {who}{of_group}, and a team cannot be judged on "
         "what it learned from; pass other cases."
     )
 
 
-def _alike_sentence(router: Router, fresh: Fresh) -> tuple[str, ...]:
+def _alike_sentence(team: Team, fresh: Fresh) -> tuple[str, ...]:
     """Say that cases with other keys have the features of rows that were seen."""
     if not fresh.alike:
         return ()
     equal = "1 case has" if fresh.alike == 1 else f"{fresh.alike} cases have"
     return (
-        f"{equal} the features of rows that {learners(router)} used, but another key, and count as new: "
+        f"{equal} the features of rows that {learners(team)} used, but another key, and count as new: "
         "if they are the same cases, the figures are too good.",
     )
 
 
-def _gaps(router: Router, test: ExpertTable) -> tuple[str, ...]:
+def _gaps(team: Team, test: ExpertTable) -> tuple[str, ...]:
     """Say where cells are blank, or hold something that training has not seen."""
-    remarks = {} if router.recipe is None else router.recipe.remarks(test.features)
+    remarks = {} if team.recipe is None else team.recipe.remarks(test.features)
     return tuple(remark_sentences(remarks))

@@ -14,20 +14,20 @@ from defero.data.fingerprint import HashArray, row_fingerprints, text_fingerprin
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
 from defero.data.tables.item_keys import plain_name
-from defero.team import Router
+from defero.team import Team
 from defero.team.rows import ANSWERED, KEYED, CaseMarks, Fresh, check_rows_known, fresh_rows, with_answers
 
 _STAGES = ("fit", "calibrate", "conformalize")
 _GROUPS = "groups" + ANSWERED
-"""Under this name a router keeps groups; by its ending they are no fingerprints of features."""
+"""Under this name a team keeps groups; by its ending they are no fingerprints of features."""
 
 
-def seen_keys(router: Router, cases: Cases, parts: Sequence[ExpertTable]) -> dict[str, HashArray]:
-    """Return fingerprints of key and features of the rows that the stages saw, as a router keeps them.
+def seen_keys(team: Team, cases: Cases, parts: Sequence[ExpertTable]) -> dict[str, HashArray]:
+    """Return fingerprints of key and features of the rows that the stages saw, as a team keeps them.
 
     Parameters
     ----------
-    router : Router
+    team : Team
         Has been through its stages, with the parts in this order.
     cases : Cases
         Have the key beside their features; there is nothing to return where they have none.
@@ -36,19 +36,19 @@ def seen_keys(router: Router, cases: Cases, parts: Sequence[ExpertTable]) -> dic
     if cases.key is None or cases.key not in cases.apart.columns:
         return {}
     marks = [
-        _with_key(cases.apart[cases.key].loc[part.features.index], router.seen[stage])
+        _with_key(cases.apart[cases.key].loc[part.features.index], team.seen[stage])
         for stage, part in zip(_STAGES, parts, strict=False)
-        if stage in router.seen
+        if stage in team.seen
     ]
     return {KEYED: np.concatenate(marks)}
 
 
-def fresh_cases(router: Router, cases: Cases, *, key: str | None, all_rows_new: bool = False) -> Fresh:
+def fresh_cases(team: Team, cases: Cases, *, key: str | None, all_rows_new: bool = False) -> Fresh:
     """Tell which cases are new to a team; raises where nobody can tell.
 
     Parameters
     ----------
-    router : Router
+    team : Team
     cases : Cases
     key : str, optional
         The column that names them, where they have it.
@@ -56,24 +56,24 @@ def fresh_cases(router: Router, cases: Cases, *, key: str | None, all_rows_new: 
         The caller vouches that all are new. Where the rows can be checked, they are checked all the same.
     """
     table = cases.table
-    if not _can_check(router, all_rows_new=all_rows_new):
+    if not _can_check(team, all_rows_new=all_rows_new):
         return Fresh(np.ones(len(table), dtype=np.bool_), 0)
-    features = _marks_of_rows(router, cases)
+    features = _marks_of_rows(team, cases)
     keyed = _with_key(cases.apart[key], features) if key in cases.apart.columns else None
     answered = with_answers(features, table.label_idx, table.coded)
-    return fresh_rows(CaseMarks(features, answered, keyed), _marks_seen(router))
+    return fresh_rows(CaseMarks(features, answered, keyed), _marks_seen(team))
 
 
-def _can_check(router: Router, *, all_rows_new: bool) -> bool:
+def _can_check(team: Team, *, all_rows_new: bool) -> bool:
     """Tell whether rows can be checked; raises where they cannot and the caller does not vouch for them."""
     if not all_rows_new:
-        check_rows_known(router.rows_key)
-    return router.rows_key is None
+        check_rows_known(team.rows_key)
+    return team.rows_key is None
 
 
-def rows_are_checked(router: Router, *, all_rows_new: bool) -> tuple[Message, ...]:
+def rows_are_checked(team: Team, *, all_rows_new: bool) -> tuple[Message, ...]:
     """Say that vouching for the rows has no effect where the team can check them itself."""
-    if not all_rows_new or router.rows_key is not None:
+    if not all_rows_new or team.rows_key is not None:
         return ()
     return (
         Message(
@@ -83,20 +83,20 @@ def rows_are_checked(router: Router, *, all_rows_new: bool) -> tuple[Message, ..
     )
 
 
-def _marks_of_rows(router: Router, cases: Cases) -> HashArray:
+def _marks_of_rows(team: Team, cases: Cases) -> HashArray:
     """Return one fingerprint per row, (n,), as the model keeps them of the rows that it saw."""
     features = cases.table.features
-    if isinstance(router.recipe, PictureRecipe):
-        files = router.recipe.apply(features, source=cases.source, first_row=cases.first_row)
+    if isinstance(team.recipe, PictureRecipe):
+        files = team.recipe.apply(features, source=cases.source, first_row=cases.first_row)
         return row_fingerprints(files.identities())
     return row_fingerprints(features)
 
 
-def _marks_seen(router: Router) -> CaseMarks:
+def _marks_seen(team: Team) -> CaseMarks:
     """Return the marks of the rows that a team has seen."""
-    stages = [name for name in router.seen if name + ANSWERED in router.seen]
-    answered = [np.empty(0, np.uint64), *(router.seen[name + ANSWERED] for name in stages)]
-    return CaseMarks(router.all_seen(), np.concatenate(answered), router.seen.get(KEYED))
+    stages = [name for name in team.seen if name + ANSWERED in team.seen]
+    answered = [np.empty(0, np.uint64), *(team.seen[name + ANSWERED] for name in stages)]
+    return CaseMarks(team.all_seen(), np.concatenate(answered), team.seen.get(KEYED))
 
 
 def _with_key(keys: "pd.Series[Any]", marks: HashArray) -> HashArray:
@@ -107,7 +107,7 @@ def _with_key(keys: "pd.Series[Any]", marks: HashArray) -> HashArray:
 
 
 def seen_groups(cases: Cases, parts: Sequence[ExpertTable], *, groups: str | None) -> dict[str, HashArray]:
-    """Return the fingerprints of the groups in these parts of the cases, as a router keeps them; none without any."""
+    """Return the fingerprints of the groups in these parts of the cases, as a team keeps them; none without any."""
     if groups is None:
         return {}
     rows = [place for part in parts for place in part.features.index]
@@ -115,13 +115,13 @@ def seen_groups(cases: Cases, parts: Sequence[ExpertTable], *, groups: str | Non
     return {_GROUPS: np.unique(text_fingerprints(names))}
 
 
-def of_seen_groups(router: Router, cases: Cases, *, all_rows_new: bool = False) -> BoolArray:
+def of_seen_groups(team: Team, cases: Cases, *, all_rows_new: bool = False) -> BoolArray:
     """Tell which cases (n,) are of a group that `fit` saw; none where it kept no groups or the file names none.
 
     Raises where nobody can tell, unless the caller vouches that all rows, and with them their groups, are new.
     """
-    known, groups = router.seen.get(_GROUPS), router.facts.groups
-    can_check = _can_check(router, all_rows_new=all_rows_new)
+    known, groups = team.seen.get(_GROUPS), team.facts.groups
+    can_check = _can_check(team, all_rows_new=all_rows_new)
     if not can_check or known is None or groups not in cases.apart.columns:
         return np.zeros(len(cases.table), dtype=np.bool_)
     cells = cases.apart[groups].tolist()
@@ -129,15 +129,15 @@ def of_seen_groups(router: Router, cases: Cases, *, all_rows_new: bool = False) 
     return np.isin(text_fingerprints(names), known)
 
 
-def no_groups_sentence(router: Router, cases: Cases) -> tuple[str, ...]:
+def no_groups_sentence(team: Team, cases: Cases) -> tuple[str, ...]:
     """Say that groups cannot be told, where `fit` kept them together and the file does not name them."""
-    groups = router.facts.groups
-    if router.rows_key is not None or router.seen.get(_GROUPS) is None or groups in cases.apart.columns:
+    groups = team.facts.groups
+    if team.rows_key is not None or team.seen.get(_GROUPS) is None or groups in cases.apart.columns:
         return ()
     return (f"{cases.source}: no column {groups}, so cases of a {groups} that fit saw cannot be told and are judged.",)
 
 
-def with_groups_of(newcomer: Router, cases: Cases) -> dict[str, HashArray]:
+def with_groups_of(newcomer: Team, cases: Cases) -> dict[str, HashArray]:
     """Return what has been seen, with the groups of the cases that a newcomer answered, where groups are kept."""
     groups = newcomer.facts.groups
     if groups is None or groups not in cases.apart.columns:

@@ -40,9 +40,9 @@ def group_tables(evaluation: Evaluation, by: Sequence[str]) -> tuple[GroupTable,
     check_columns(by, list(map(str, evaluation.columns.columns)), source=evaluation.table)
     if not by:
         return ()
-    router, trial = evaluation.router, evaluation.trial
-    features = router.features(evaluation.cases.features)
-    everybody = decide_under(router, features, trial.scores, evaluation.terms, available=evaluation.available)
+    team, trial = evaluation.team, evaluation.trial
+    features = team.features(evaluation.cases.features)
+    everybody = decide_under(team, features, trial.scores, evaluation.terms, available=evaluation.available)
     tables = []
     for name in by:
         _refuse_dates(evaluation.columns[name], name)

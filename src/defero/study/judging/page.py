@@ -58,9 +58,9 @@ def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelli
 
     evidence = Evidence(
         expert_sd=evaluation.expert_sd,
-        min_answers=evaluation.router.min_answers,
+        min_answers=evaluation.team.min_answers,
         groups=evaluation.groups,
-        panels_void=_capitalized(other_terms(evaluation.router, evaluation.terms, evaluation.absent)),
+        panels_void=_capitalized(other_terms(evaluation.team, evaluation.terms, evaluation.absent)),
     )
     provenance = _provenance(evaluation, command=command, spell=spell)
     page = report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence)
@@ -82,7 +82,7 @@ def _capitalized(sentences: tuple[str, ...]) -> str:
 def _provenance(evaluation: Evaluation, *, command: str, spell: Spelling) -> "Provenance":
     from defero.report.provenance import Provenance
 
-    calibrator, answering = evaluation.router.calibrator, evaluation.router.facts.answering
+    calibrator, answering = evaluation.team.calibrator, evaluation.team.facts.answering
     return Provenance(
         model=evaluation.model,
         table=evaluation.table,
@@ -93,7 +93,7 @@ def _provenance(evaluation: Evaluation, *, command: str, spell: Spelling) -> "Pr
         command=command,
         made=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         versions=library_versions(),
-        settings=evaluation.router.facts.settings(),
-        calibration=() if calibrator is None else tuple(calibrator.describe(evaluation.router.expert_names)),
+        settings=evaluation.team.facts.settings(),
+        calibration=() if calibrator is None else tuple(calibrator.describe(evaluation.team.expert_names)),
         answering=() if answering is None else tuple(one.message(spell) for one in answering.sentences),
     )

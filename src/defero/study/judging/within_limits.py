@@ -77,15 +77,15 @@ def within_limits(judged: "Evaluation", limits: FileLimits) -> LimitedTeam | Non
     """Assign the judged cases under limits, among experts who answered them; None where there are no limits."""
     if not limits.given:
         return None
-    router, trial, terms = judged.router, judged.trial, judged.terms
-    features = router.features(judged.cases.features)
+    team, trial, terms = judged.team, judged.trial, judged.terms
+    features = team.features(judged.cases.features)
     held = Held.of(features, trial.scores, trial.label_idx, trial.answer_idx, terms=terms, available=judged.available)
-    gains = router.gains_of(
+    gains = team.gains_of(
         features, trial.scores, fees=terms.fees, cost_matrix=terms.costs.matrix, available=held.present
     )
-    batch = router.assign_gains(
+    batch = team.assign_gains(
         gains,
-        capacity=limits.by_expert(router.expert_names),
+        capacity=limits.by_expert(team.expert_names),
         budget=limits.budget,
         defer_at_most=limits.defer_at_most,
         fees=terms.fees,

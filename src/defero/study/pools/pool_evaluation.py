@@ -84,7 +84,7 @@ class PoolEvaluation(Preformatted):
         if record.has_net_value:
             lines.append(self._net_line())
         if not np.isnan(record.area):
-            lines.append(f"Over the zero router, averaged over costs: {record.area:+.4f}.")
+            lines.append(f"Over the zero team, averaged over costs: {record.area:+.4f}.")
         everything = "" if record.compared.all() else ", all items"
         lines.append(f"Promised {record.promised:.4f}, kept {float(np.nanmean(record.kept)):.4f}{everything}.")
         if record.n_unanswered:
@@ -121,11 +121,11 @@ class PoolEvaluation(Preformatted):
         return f"{sentence} The pool minus the best single member by score, net: {signed_money(gain, like=size)}{ends}."
 
 
-def write_pool_page(evaluation: PoolEvaluation, router: PoolRouter, out: Path, *, command: str) -> None:
+def write_pool_page(evaluation: PoolEvaluation, team: PoolRouter, out: Path, *, command: str) -> None:
     """Write the page, whole or not at all."""
     from defero.report.pool_page import pool_page
 
-    columns = () if router.recipe is None else router.recipe.columns
+    columns = () if team.recipe is None else team.recipe.columns
     kinds = {
         column.name: [cell or "blank" for cell in texts(evaluation.cases.frame[column.name])]
         for column in columns
@@ -135,7 +135,7 @@ def write_pool_page(evaluation: PoolEvaluation, router: PoolRouter, out: Path, *
         "Model": evaluation.model,
         "Table": f"{evaluation.table}, {evaluation.rows:,} rows with scores, {evaluation.seen_by_fit:,} of them "
         "left out as the pool was fitted on them",
-        "Learner": str(router.facts.get("learner", "")),
+        "Learner": str(team.facts.get("learner", "")),
         "Made": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         "Versions": ", ".join(f"{name} {version}" for name, version in library_versions().items()),
         "Command": command,

@@ -131,29 +131,29 @@ def route_pool(
     progress : callable, optional
         Called with the number of rows decided.
     """
-    router, source = study.router, TableSource.of(table, blanks=study.blanks(blank).without(key))
-    if router.recipe is None:
+    team, source = study.team, TableSource.of(table, blanks=study.blanks(blank).without(key))
+    if team.recipe is None:
         raise InputError(f"{study.name}: was fitted on a matrix, not on a table; call its route in Python.")
     if out is not None and source.path is not None and out.exists() and out.samefile(source.path):
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
     columns = source.columns()
-    key = _key(router, key, columns, source=source.name)
-    available = present_members(absent, router.expert_names)
-    by_member, routing = study.fees(fees), PoolRouting(out, router.expert_names)
+    key = _key(team, key, columns, source=source.name)
+    available = present_members(absent, team.expert_names)
+    by_member, routing = study.fees(fees), PoolRouting(out, team.expert_names)
     by_member, notes = usable_fees(by_member, fees, columns)
     routing.notes += notes
     limited = budget is not None or capacity is not None
     trade_off = _trade_off(study, error_cost, fees, {"budget": budget, "floor": floor})
     rule: dict[str, Any] = {"trade_off": trade_off, "floor": floor, "available": available}
     where = {"source": source.name, "first_row": source.first_row}
-    bad = _bad_rows(router, by_member, source, skip=are_skipped(bad_rows))
+    bad = _bad_rows(team, by_member, source, skip=are_skipped(bad_rows))
     rule |= {"budget": budget, "capacity": capacity}
     options = {"rule": rule, "fees": by_member, "key": key, "bad_rows": bad_rows, "blank": source.blanks.values}
-    with sink_to(out, routing, bad, file_format=TABLE, identity=_identity(router, source, options, limited)) as sink:
-        pieces = bad.good(_pieces(router, source, key, bad))
-        for piece, features, decision in (_whole if limited else _each)(router, pieces, by_member, rule, where):
+    with sink_to(out, routing, bad, file_format=TABLE, identity=_identity(team, source, options, limited)) as sink:
+        pieces = bad.good(_pieces(team, source, key, bad))
+        for piece, features, decision in (_whole if limited else _each)(team, pieces, by_member, rule, where):
             _count(routing, decision)
-            sink.put(_columns(router, piece, features, decision, key=key, first_row=source.first_row))
+            sink.put(_columns(team, piece, features, decision, key=key, first_row=source.first_row))
             if progress is not None:
                 progress(routing.rows)
     if routing.below_floor:
@@ -164,11 +164,11 @@ def route_pool(
     return routing
 
 
-def _identity(router: PoolRouter, source: TableSource, options: dict[str, Any], limited: bool) -> dict[str, Any] | None:
+def _identity(team: PoolRouter, source: TableSource, options: dict[str, Any], limited: bool) -> dict[str, Any] | None:
     """Return what tells this run from others; None for a frame, and where all items are decided at once."""
     if limited or source.path is None:
         return None
-    return run_identity(pool_files(router), {"table": source.path}, options)
+    return run_identity(pool_files(team), {"table": source.path}, options)
 
 
 def _trade_off(
@@ -186,8 +186,8 @@ def _trade_off(
     return None if limited_by else study.trade_off(error_cost, fees)
 
 
-def _bad_rows(router: PoolRouter, fees: Any, source: TableSource, *, skip: bool) -> BadRows:
-    recipe, first_row = router.recipe, source.first_row
+def _bad_rows(team: PoolRouter, fees: Any, source: TableSource, *, skip: bool) -> BadRows:
+    recipe, first_row = team.recipe, source.first_row
     assert recipe is not None
 
     def find(piece: pd.DataFrame) -> list[BadCell]:
@@ -200,21 +200,21 @@ def _bad_rows(router: PoolRouter, fees: Any, source: TableSource, *, skip: bool)
 Decided = Iterator[tuple[pd.DataFrame, Any, PoolDecision]]
 
 
-def _each(router: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: dict[str, Any], where: Any) -> Decided:
+def _each(team: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: dict[str, Any], where: Any) -> Decided:
     """Decide piece by piece."""
     for piece in pieces:
-        features = router.features(piece, **where)
-        prices = prices_of(fees, piece, router.expert_names, **where)
-        yield piece, features, router.route_features(features, RouteRule(prices, **rule))
+        features = team.features(piece, **where)
+        prices = prices_of(fees, piece, team.expert_names, **where)
+        yield piece, features, team.route_features(features, RouteRule(prices, **rule))
 
 
-def _whole(router: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: dict[str, Any], where: Any) -> Decided:
+def _whole(team: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: dict[str, Any], where: Any) -> Decided:
     """Decide all items together, and give them piece by piece."""
     frames = list(pieces)
-    parts = [router.features(piece, **where) for piece in frames]
-    prices = [prices_of(fees, piece, router.expert_names, **where) for piece in frames]
+    parts = [team.features(piece, **where) for piece in frames]
+    prices = [prices_of(fees, piece, team.expert_names, **where) for piece in frames]
     stacked = None if fees is None else np.concatenate([one for one in prices if one is not None])
-    decision = router.route_features(np.concatenate(parts), RouteRule(stacked, **rule))
+    decision = team.route_features(np.concatenate(parts), RouteRule(stacked, **rule))
     start = 0
     for piece, features in zip(frames, parts, strict=True):
         rows = slice(start, start + len(piece))
@@ -232,10 +232,10 @@ def _whole(router: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: 
 
 
 def _columns(
-    router: PoolRouter, piece: pd.DataFrame, features: Any, decision: PoolDecision, *, key: str | None, first_row: int
+    team: PoolRouter, piece: pd.DataFrame, features: Any, decision: PoolDecision, *, key: str | None, first_row: int
 ) -> dict[str, Any]:
     """Lay out the decisions: who, expected score, price, the rule, and every member's expected score."""
-    expected = router.model.predict(features)
+    expected = team.model.predict(features)
     rule = np.full(len(decision), decision.rule, dtype=object)
     if decision.exception is not None:
         rule = np.where(decision.exception == "", rule, decision.exception)
@@ -246,7 +246,7 @@ def _columns(
         "score": decision.score.round(6),
         "price": decision.price,
         "reason": rule,
-        **{f"score_{name}": expected[:, j].round(6) for j, name in enumerate(router.expert_names)},
+        **{f"score_{name}": expected[:, j].round(6) for j, name in enumerate(team.expert_names)},
     }
 
 
@@ -262,16 +262,16 @@ def _count(routing: PoolRouting, decision: PoolDecision) -> None:
         routing.below_floor += int((decision.exception != "").sum())
 
 
-def _pieces(router: PoolRouter, source: TableSource, key: str | None, bad: BadRows) -> Iterator[pd.DataFrame]:
-    assert router.recipe is not None
+def _pieces(team: PoolRouter, source: TableSource, key: str | None, bad: BadRows) -> Iterator[pd.DataFrame]:
+    assert team.recipe is not None
     if source.path is None:
         return iter([source.read(as_text=[])])
-    texts = [*router.recipe.categorical, *([] if key is None else [key])]
+    texts = [*team.recipe.categorical, *([] if key is None else [key])]
     return source.chunks(as_text=texts, on_bad=bad.on_bad, start=bad.n_read)
 
 
-def _key(router: PoolRouter, key: str | None, columns: list[str], *, source: str) -> str | None:
+def _key(team: PoolRouter, key: str | None, columns: list[str], *, source: str) -> str | None:
     if key is not None and key not in columns:
         raise no_such_column(key, columns, source=source, role="the key")
-    known = router.facts.get("key")
+    known = team.facts.get("key")
     return key or (known if known in columns else None)

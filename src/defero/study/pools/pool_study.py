@@ -40,7 +40,7 @@ class PoolStudy(Preformatted):
 
     Parameters
     ----------
-    router : PoolRouter
+    team : PoolRouter
     name : str
         What messages call the pool.
     test : PoolCases, optional
@@ -60,13 +60,13 @@ class PoolStudy(Preformatted):
     """
 
     def __init__(
-        self, router: PoolRouter, *, name: str = "pool", test: PoolCases | None = None, n_train: int = 0
+        self, team: PoolRouter, *, name: str = "pool", test: PoolCases | None = None, n_train: int = 0
     ) -> None:
-        self.router, self.name, self.test, self.n_train = router, name, test, n_train
+        self.team, self.name, self.test, self.n_train = team, name, test, n_train
         self.notes: list[str] = []
 
     def __repr__(self) -> str:
-        return f"PoolStudy: a pool of {join_names(self.router.expert_names)}."
+        return f"PoolStudy: a pool of {join_names(self.team.expert_names)}."
 
     @classmethod
     def fit(
@@ -139,7 +139,7 @@ class PoolStudy(Preformatted):
                 "blank": list(blanks.values),
             },
         )
-        study = cls(pool.router_, test=_take(cases, test), n_train=len(train))
+        study = cls(pool.team_, test=_take(cases, test), n_train=len(train))
         study.notes += [*cases.notes, *pool.notes_]
         if by_member is not None and error_cost is None:
             study.notes.append(
@@ -153,15 +153,15 @@ class PoolStudy(Preformatted):
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, text_encoder: Encoder = None) -> "PoolStudy":
-        """Read the pool in a model folder; `text_encoder` is that of `Router.load`."""
+        """Read the pool in a model folder; `text_encoder` is that of `Team.load`."""
         return cls(with_encoder(PoolRouter.load(Path(folder)), text_encoder), name=str(folder))
 
     def save(self, folder: str | PathLike[str], *, forget_rows: bool = False) -> None:
         """Write the pool to a model folder; with `forget_rows` without fingerprints of its rows."""
-        router = self.router
+        team = self.team
         if forget_rows:
-            router = replace(router, seen=np.zeros(0, dtype=np.uint64), rows_key=FORGOTTEN)
-        router.save(Path(folder))
+            team = replace(team, seen=np.zeros(0, dtype=np.uint64), rows_key=FORGOTTEN)
+        team.save(Path(folder))
         self.name = str(folder)
 
     def evaluate(
@@ -197,11 +197,11 @@ class PoolStudy(Preformatted):
         cases, n_seen = self.test, 0
         if table is not None:
             apart = [(one, PRICE_ROLE) for one in dict.fromkeys(fee_columns(by_member))]
-            recipe = self.router.recipe
+            recipe = self.team.recipe
             used = None if recipe is None else list(recipe.inputs)
             cases = read_pool(
                 table,
-                expert_names=self.router.expert_names,
+                expert_names=self.team.expert_names,
                 features=used,
                 apart=_present(table, apart),
                 bad_rows=bad_rows,
@@ -212,11 +212,11 @@ class PoolStudy(Preformatted):
         if cases is None:
             raise InputError("evaluate: this pool was loaded without cases; pass a table with scores.")
         prices, notes = self.prices(cases, fees, by_member)
-        available = present_members(absent, self.router.expert_names)
+        available = present_members(absent, self.team.expert_names)
         scored = np.isfinite(cases.scores)
         keep = (scored if available is None else scored & available).any(axis=1)
         record = judge_pool(
-            self.router,
+            self.team,
             cases.items[keep],
             cases.scores[keep],
             prices=None if prices is None else prices[keep],
@@ -235,33 +235,33 @@ class PoolStudy(Preformatted):
 
     def _bad_cells(self, frame: Any, *, fees: Any, first_row: int) -> list[BadCell]:
         """Return the cells of features and prices that cannot be used; a column that is missing is told later."""
-        recipe = self.router.recipe
+        recipe = self.team.recipe
         known = recipe is not None and set(recipe.inputs) <= set(map(str, frame.columns))
         features = recipe.bad_cells(frame, first_row=first_row) if recipe is not None and known else []
         return [*features, *bad_prices(fees, frame, first_row=first_row)]
 
     def _groups(self, cases: PoolCases) -> Any:
         """Return groups (n,) of items that belong together: by the column of `fit`, else equal rows."""
-        column, recipe = self.router.facts.get("groups"), self.router.recipe
+        column, recipe = self.team.facts.get("groups"), self.team.recipe
         if column in cases.frame.columns:
             return cases.frame[column].astype(str).to_numpy()
         return equal_rows(cases.items, text=() if recipe is None else recipe.text)
 
     def blanks(self, blank: Sequence[str] = ()) -> BlankCells:
         """Return values that mean none: those of `fit`, and these."""
-        facts = self.router.facts
+        facts = self.team.facts
         values = BlankCells.of(blank).values
         return BlankCells(tuple(dict.fromkeys((*facts.get("blank", ()), *values)))).without(facts.get("key"))
 
     def fees(self, fees: Fees | None) -> MemberFees | None:
         """Return the fees of the members: as given, else those of `fit`; members without either have learned prices."""
-        return member_fees(fees, self.router.expert_names, learned=self.router.facts.get("fees"), partial=True)
+        return member_fees(fees, self.team.expert_names, learned=self.team.facts.get("fees"), partial=True)
 
     def trade_off(self, error_cost: float | None, fees: Fees | None = None) -> float | None:
         """Return money per point of quality: as given, else that of `fit`; None where quality alone counts."""
-        value = self.router.facts.get("error_cost") if error_cost is None else error_cost
+        value = self.team.facts.get("error_cost") if error_cost is None else error_cost
         if value is not None:
-            _check_error_cost(value, self.fees(fees) or self.router.price_known.any())
+            _check_error_cost(value, self.fees(fees) or self.team.price_known.any())
         return value
 
     def prices(self, cases: PoolCases, fees: Fees | None, by_member: MemberFees | None) -> tuple[Any, list[str]]:
@@ -278,7 +278,7 @@ class PoolStudy(Preformatted):
         command, path = terms.pop("command", ""), Path(out)
         check_page(path, model=None, tables=(table,))
         evaluation = self.evaluate(table, **terms)
-        write_pool_page(evaluation, self.router, path, command=command)
+        write_pool_page(evaluation, self.team, path, command=command)
         return evaluation
 
     def route(self, table: Table, out: str | PathLike[str] | None = None, **terms: Any) -> Any:
@@ -289,11 +289,11 @@ class PoolStudy(Preformatted):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero fit --scores --json` prints."""
-        facts, judged = self.router.facts, self.evaluate()
+        facts, judged = self.team.facts, self.evaluate()
         return {
             "model": self.name,
             "rows": {"train": self.n_train, "test": len(judged.record.scores)},
-            "features": [] if self.router.recipe is None else self.router.recipe.describe(),
+            "features": [] if self.team.recipe is None else self.team.recipe.describe(),
             "learner": facts.get("learner"),
             "held_out": facts.get("held_out"),
             "notes": list(self.notes),
@@ -302,25 +302,25 @@ class PoolStudy(Preformatted):
 
     def describe(self) -> list[str]:
         """Return what `fit` did, a sentence each."""
-        facts = self.router.facts
+        facts = self.team.facts
         held = {name: f"{value:.4f}" for name, value in facts.get("held_out", {}).items()}
         tried = ", ".join(f"{name} {value}" for name, value in held.items())
         paid = "less price / error cost " if facts.get("error_cost") else ""
         n_test = 0 if self.test is None else len(self.test)
         return [
             f"{self.n_train:,} items to learn from, {n_test:,} for the test.",
-            *([] if self.router.recipe is None else [f"  {line}" for line in self.router.recipe.describe()[:12]]),
+            *([] if self.team.recipe is None else [f"  {line}" for line in self.team.recipe.describe()[:12]]),
             f"Expected scores by {facts.get('learner')} (mean held-out score {paid}of those chosen: {tried}).",
         ]
 
     def _fresh(self, cases: PoolCases, *, all_rows_new: bool) -> tuple[PoolCases, int]:
         if not all_rows_new:
-            check_rows_known(self.router.rows_key)
+            check_rows_known(self.team.rows_key)
         fresh = np.ones(len(cases), dtype=np.bool_)
         if not all_rows_new:
-            fresh = ~np.isin(row_fingerprints(cases.items), self.router.seen)
-        text = () if self.router.recipe is None else self.router.recipe.text
-        kinds = mostly_equal(self.router.seen) and not tells_items_apart(cases.items, text=text)
+            fresh = ~np.isin(row_fingerprints(cases.items), self.team.seen)
+        text = () if self.team.recipe is None else self.team.recipe.text
+        kinds = mostly_equal(self.team.seen) and not tells_items_apart(cases.items, text=text)
         if kinds and not fresh.all():
             raise InputError(
                 f"{cases.source}: most rows that this pool was fitted on are equal in the columns that it reads, so "

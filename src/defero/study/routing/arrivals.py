@@ -20,7 +20,7 @@ from defero.study.money.given import TeamTerms
 from defero.study.reading import format_of
 from defero.study.routing.decisions import is_tasks
 from defero.study.team_cases import Reading
-from defero.team import Router
+from defero.team import Team
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,22 +50,22 @@ class Arrivals:
     cases: OpenCases | None = None
     names: tuple[str, ...] | None = None
 
-    def extra(self, router: Router, piece: pd.DataFrame) -> tuple[str, ...]:
+    def extra(self, team: Team, piece: pd.DataFrame) -> tuple[str, ...]:
         """Return the columns of the file that the team does not know, neither as features nor in another role."""
-        assert router.recipe is not None
-        facts, frame = router.facts, piece if self.names is None else pd.DataFrame(columns=list(self.names))
-        roles = {facts.label, facts.key, facts.groups, facts.time, facts.split, *router.expert_names}
-        return tuple(name for name in router.recipe.extra(frame) if name not in roles)
+        assert team.recipe is not None
+        facts, frame = team.facts, piece if self.names is None else pd.DataFrame(columns=list(self.names))
+        roles = {facts.label, facts.key, facts.groups, facts.time, facts.split, *team.expert_names}
+        return tuple(name for name in team.recipe.extra(frame) if name not in roles)
 
     def good(self) -> Iterator[pd.DataFrame]:
         """Yield the rows that can be used; raises at the end where others are an error."""
         return self.bad.good(self.read(self.bad.n_read))
 
 
-def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: TeamTerms, skip: bool) -> Arrivals:
+def arrivals_of(team: Team, reading: Reading, out: Path | None, *, money: TeamTerms, skip: bool) -> Arrivals:
     """Open the file of a reading; `skip` tells whether bad rows are left out."""
-    assert router.recipe is not None
-    facts, key, control = router.facts, reading.key, reading.control
+    assert team.recipe is not None
+    facts, key, control = team.facts, reading.key, reading.control
     source = replace(reading.source, blanks=reading.blanks(facts).without(key or facts.key))
     kind = format_of(source, reading.format, remembered=facts.format)
     if control is not None and not takes_control(kind):
@@ -77,8 +77,8 @@ def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: Te
             f"{out.name.split('.')[0]}.csv.",
         )
     if kind == TABLE:
-        bad = _bad_rows(router, money, source.name, source.first_row, skip=skip)
-        return _of_table(router, source, bad, money, key=key or facts.key, all_columns=reading.answers is not None)
+        bad = _bad_rows(team, money, source.name, source.first_row, skip=skip)
+        return _of_table(team, source, bad, money, key=key or facts.key, all_columns=reading.answers is not None)
     if source.path is None:
         raise InputError(f"{source.name}: is a DataFrame; the export of a tool is a file, so pass its path.")
     known = facts.control
@@ -100,25 +100,25 @@ def arrivals_of(router: Router, reading: Reading, out: Path | None, *, money: Te
             Argument("out", "decisions.csv"),
             ".",
         )
-    bad = _bad_rows(router, money, source.name, 1, skip=skip)
+    bad = _bad_rows(team, money, source.name, 1, skip=skip)
     items = source.blanks.without(cases.key).apply(cases.items)
     return Arrivals(lambda _: iter([items]), source.name, 1, cases.key, bad, kind, cases)
 
 
 def _of_table(
-    router: Router, source: TableSource, bad: BadRows, money: TeamTerms, *, key: str | None, all_columns: bool
+    team: Team, source: TableSource, bad: BadRows, money: TeamTerms, *, key: str | None, all_columns: bool
 ) -> Arrivals:
     """Open a table; columns that nobody needs are left out where that saves time, unless all are wanted."""
-    assert router.recipe is not None
-    texts = [*router.recipe.categorical, *([] if key is None else [key])]
+    assert team.recipe is not None
+    texts = [*team.recipe.categorical, *([] if key is None else [key])]
     names = _columns(source)
-    wanted = None if all_columns else _wanted(router, names, money, key)
+    wanted = None if all_columns else _wanted(team, names, money, key)
     read = partial(_pieces, source, texts, bad.on_bad, wanted)
-    return Arrivals(read, source.name, source.first_row, router.facts.key, bad, names=names)
+    return Arrivals(read, source.name, source.first_row, team.facts.key, bad, names=names)
 
 
-def _bad_rows(router: Router, money: TeamTerms, source: str, first_row: int, *, skip: bool) -> BadRows:
-    recipe = router.recipe
+def _bad_rows(team: Team, money: TeamTerms, source: str, first_row: int, *, skip: bool) -> BadRows:
+    recipe = team.recipe
     assert recipe is not None
     decoded = (
         isinstance(recipe, PictureRecipe) and not skip
@@ -138,10 +138,10 @@ def _columns(source: TableSource) -> tuple[str, ...] | None:
     return tuple(source.columns())
 
 
-def _wanted(router: Router, names: tuple[str, ...] | None, money: TeamTerms, key: str | None) -> list[str] | None:
+def _wanted(team: Team, names: tuple[str, ...] | None, money: TeamTerms, key: str | None) -> list[str] | None:
     """Return the columns that are needed; all, where one is missing: the error offers those that exist."""
-    assert router.recipe is not None
-    needed = dict.fromkeys([*router.recipe.inputs, *money.columns.values()])
+    assert team.recipe is not None
+    needed = dict.fromkeys([*team.recipe.inputs, *money.columns.values()])
     if names is None or not needed.keys() <= set(names):
         return None
     return [*needed, *([key] if key is not None else [])]

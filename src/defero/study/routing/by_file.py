@@ -18,7 +18,7 @@ from defero.study.routing.identity import run_identity
 from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.team_cases import Reading
-from defero.team import Router
+from defero.team import Team
 from defero.team.storage import router_files
 
 FILE_OPTIONS = (
@@ -42,7 +42,7 @@ RUNS = "_runs"
 class FolderTask:
     """What the routing of every file needs."""
 
-    team: Router
+    team: Team
     name: str
     folder: str
     out: str
@@ -99,7 +99,7 @@ class FolderRouting(Preformatted):
 
 
 def route_folder(
-    team: Router,
+    team: Team,
     folder: str | PathLike[str],
     out: str | PathLike[str],
     *,

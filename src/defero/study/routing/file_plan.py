@@ -19,7 +19,7 @@ from defero.data.case_file import TableSource
 from defero.data.tables.read import NoRowsError
 from defero.study.routing.decisions import blank_where
 from defero.study.team_cases import Reading, with_log_columns
-from defero.team import Router
+from defero.team import Team
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class AnswersSoFar:
 
 
 def answers_so_far(
-    router: Router, pieces: Iterable[pd.DataFrame], reading: Reading, *, key: str | None, source: str, first_row: int
+    team: Team, pieces: Iterable[pd.DataFrame], reading: Reading, *, key: str | None, source: str, first_row: int
 ) -> AnswersSoFar:
     """Return the answers of a log to the cases of a file.
 
@@ -40,7 +40,7 @@ def answers_so_far(
 
     Parameters
     ----------
-    router : Router
+    team : Team
     pieces : tables
         The cases, piece by piece; only their key is kept.
     reading : Reading
@@ -51,18 +51,18 @@ def answers_so_far(
         What a message calls the cases, and the number of their first row.
     """
     assert reading.answers is not None
-    log, spellings = TableSource.of(reading.answers, name="answers"), reading.spellings(router.facts)
+    log, spellings = TableSource.of(reading.answers, name="answers"), reading.spellings(team.facts)
     keys = pd.concat([piece[[key]] if key is not None else piece for piece in pieces])
-    answer_idx = np.full((len(keys), len(router.expert_names)), MISSING)
+    answer_idx = np.full((len(keys), len(team.expert_names)), MISSING)
     try:
-        reading, head = with_log_columns(router, reading), log.head()
+        reading, head = with_log_columns(team, reading), log.head()
     except NoRowsError:  # the first round: nobody has answered yet
         return AnswersSoFar(answer_idx)
     named = {"item": reading.item, "annotator": reading.annotator, "answer": reading.answer, "time": None}
     columns = long_columns(head, **named, source=log.name)
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
     frame = spellings.apply_to(frame, [columns.answer])
-    frame, missing = without_missing_answers(frame, [columns.answer], router.classes)
+    frame, missing = without_missing_answers(frame, [columns.answer], team.classes)
     joined = join_answers(
         keys,
         frame,
@@ -73,17 +73,17 @@ def answers_so_far(
         first_row=log.first_row,
         items_first_row=first_row,
     )
-    strangers = [name for name in joined.expert_names if name not in router.expert_names]
+    strangers = [name for name in joined.expert_names if name not in team.expert_names]
     if strangers:
-        hint = did_you_mean(strangers[0], router.expert_names)
+        hint = did_you_mean(strangers[0], team.expert_names)
         raise InputError(
             Argument("answers", log.name),
-            f": no expert {join_names(strangers)}{hint} The model knows {join_names(router.expert_names)}.",
+            f": no expert {join_names(strangers)}{hint} The model knows {join_names(team.expert_names)}.",
         )
-    place = np.array([router.expert_names.index(name) for name in joined.expert_names], dtype=np.int64)
+    place = np.array([team.expert_names.index(name) for name in joined.expert_names], dtype=np.int64)
     if len(joined):
         with spellings.in_errors():
-            answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(router.classes)
+            answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(team.classes)
     return AnswersSoFar(answer_idx, (*missing_answers_note(missing, source=log.name), *joined.notes()))
 
 
@@ -107,28 +107,28 @@ class FilePlan:
         notes = [] if self.so_far is None else list(self.so_far.notes)
         return [*notes, *([] if self.assignment is None else self.assignment.sentences(most=10))]
 
-    def steps(self, rows: slice, router: Router, features: Any, scores: Scores, **terms: Any) -> "FileSteps":
+    def steps(self, rows: slice, team: Team, features: Any, scores: Scores, **terms: Any) -> "FileSteps":
         """Return what is decided for some cases, whose features and scores are at hand."""
         batch = self.assignment
         if self.so_far is None and batch is not None:
-            return _assigned(batch, rows, router, scores)
-        nothing = np.full((len(scores), len(router.expert_names)), MISSING)
+            return _assigned(batch, rows, team, scores)
+        nothing = np.full((len(scores), len(team.expert_names)), MISSING)
         answer_idx = nothing if self.so_far is None else self.so_far.answer_idx[rows]
         if batch is None:
-            steps = router.next_step_of(features, scores, answer_idx, **terms)
+            steps = team.next_step_of(features, scores, answer_idx, **terms)
             return FileSteps.of(steps, steps.reason)
-        terms["available"] = np.zeros(len(router.expert_names), dtype=np.bool_)
-        now = router.next_step_of(features, scores, answer_idx, **terms)
+        terms["available"] = np.zeros(len(team.expert_names), dtype=np.bool_)
+        now = team.next_step_of(features, scores, answer_idx, **terms)
         ask = batch.expert[rows]
         cost = np.where(ask == MODEL, now.answer_cost, batch.expected_cost[rows])
         steps = replace(now, ask=ask, expected_cost=cost)
         return FileSteps.of(steps, steps.reasons(batch.whys(rows)))
 
 
-def _assigned(batch: Assignment, rows: slice, router: Router, scores: Scores) -> "FileSteps":
+def _assigned(batch: Assignment, rows: slice, team: Team, scores: Scores) -> "FileSteps":
     assert batch.label is not None
     label = batch.label[rows]
-    label_idx = encode_labels(label, router.classes)
+    label_idx = encode_labels(label, team.classes)
     p_label = scores.class_proba[np.arange(len(label)), label_idx]
     p_right = np.where(label_idx == scores.class_idx, scores.model_proba, p_label)
     none = np.zeros(len(label), dtype=np.bool_)

@@ -14,7 +14,7 @@ from defero.core.labels import MISSING
 from defero.core.results import MODEL, Assignment
 from defero.decide.assigning.limits import capacity_of
 from defero.study.money.given import TeamTerms
-from defero.team import Router
+from defero.team import Team
 from defero.team.costs.assigning import Gains
 
 
@@ -58,7 +58,7 @@ class FileLimits:
 
 
 def assign_file(
-    router: Router,
+    team: Team,
     pieces: Iterable[pd.DataFrame],
     limits: FileLimits,
     *,
@@ -76,15 +76,15 @@ def assign_file(
     fees: list[FloatArray | None] = []
     start = 0
     for piece in pieces:
-        features = router.features(piece, source=source, first_row=first_row)
+        features = team.features(piece, source=source, first_row=first_row)
         here = money.on(piece, source=source, first_row=first_row)
         terms: dict[str, Any] = {"fees": here.fees, "cost_matrix": here.costs.matrix, "available": available}
-        scores = router.score_features(features)
+        scores = team.score_features(features)
         if answer_idx is None:
-            parts.append(router.gains_of(features, scores, **terms))
+            parts.append(team.gains_of(features, scores, **terms))
         else:
             answers_here = answer_idx[start : start + len(piece)]
-            parts.append(router.next_gains_of(features, scores, answers_here, **terms))
+            parts.append(team.next_gains_of(features, scores, answers_here, **terms))
         fees.append(here.fees)
         start += len(piece)
     whole = replace(
@@ -96,10 +96,10 @@ def assign_file(
     del parts
     paid = np.concatenate([one for one in fees if one is not None]) if money.columns else money.terms.fees
     if answer_idx is not None:
-        return _assign_next(router, whole, limits, answer_idx, fees=paid)
-    return router.assign_gains(
+        return _assign_next(team, whole, limits, answer_idx, fees=paid)
+    return team.assign_gains(
         whole,
-        capacity=limits.by_expert(router.expert_names),
+        capacity=limits.by_expert(team.expert_names),
         budget=limits.budget,
         defer_at_most=limits.defer_at_most,
         fees=paid,
@@ -107,7 +107,7 @@ def assign_file(
 
 
 def _assign_next(
-    router: Router, gains: Gains, limits: FileLimits, answer_idx: IntArray, *, fees: FloatArray | None
+    team: Team, gains: Gains, limits: FileLimits, answer_idx: IntArray, *, fees: FloatArray | None
 ) -> Assignment:
     """Assign the next questions with what the answers so far leave of the limits.
 
@@ -115,7 +115,7 @@ def _assign_next(
     it. Where too many new cases would be asked about, those stay that gain most.
     """
     heard_mask = answer_idx != MISSING
-    n_items, names = len(heard_mask), router.expert_names
+    n_items, names = len(heard_mask), team.expert_names
     lower, upper = (
         np.maximum(most - heard_mask.sum(axis=0), 0)
         for most in capacity_of(limits.by_expert(names), names, n_items=n_items)
@@ -125,7 +125,7 @@ def _assign_next(
         paid = fee_matrix(fees, n_items=n_items, n_experts=len(names), expert_names=names)
         budget = max(budget - float(paid[heard_mask].sum()), 0.0)
     left: dict[str, Any] = {"capacity": list(zip(lower.tolist(), upper.tolist(), strict=True)), "budget": budget}
-    batch = router.assign_gains(gains, **left, fees=fees)
+    batch = team.assign_gains(gains, **left, fees=fees)
     if limits.defer_at_most is None:
         return batch
     share = probability("defer_at_most", limits.defer_at_most)
@@ -137,7 +137,7 @@ def _assign_next(
     dropped = ~heard_mask.any(axis=1)
     dropped[new[np.argsort(-saved, kind="stable")[:n_new]]] = False
     rest = replace(gains, gain=np.where(dropped[:, None], -np.inf, gains.gain))
-    fewer = router.assign_gains(rest, **left, fees=fees)
+    fewer = team.assign_gains(rest, **left, fees=fees)
     wanted = dropped & (gains.gain.max(axis=1, initial=-np.inf) > 0)
     limit = np.full(n_items, MODEL) if fewer.limit is None else fewer.limit
     why = None if gains.stopped else np.where(wanted, len(names), limit)

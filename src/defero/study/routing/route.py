@@ -30,7 +30,7 @@ from defero.study.routing.repeated_keys import repeated_sentence
 from defero.study.routing.routed import Routing
 from defero.study.routing.sinks import sink_to
 from defero.study.team_cases import Reading, with_folder
-from defero.team import Router
+from defero.team import Team
 from defero.team.costs.under_terms import decide_under, model_labels
 from defero.team.deciding import UNUSUAL
 from defero.team.judge import terms_of
@@ -50,7 +50,7 @@ class _Terms:
 
 
 def route_cases(
-    router: Router,
+    team: Team,
     reading: Reading,
     out: Path | None,
     *,
@@ -65,46 +65,46 @@ def route_cases(
     bad_rows: str,
 ) -> Routing:
     """Decide the cases of a file; the arguments are those of `Study.route`."""
-    router = with_folder(router, reading)
-    if router.recipe is None:
+    team = with_folder(team, reading)
+    if team.recipe is None:
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its decide in Python.")
     _check_files(reading, out)
     one_of("unusual", unusual, UNUSUAL)
     terms = _Terms(
-        money.of_team(router.expert_names, router.classes, before=terms_of(router)),
-        available_without(absent, router.expert_names),
-        _way(router, ask, answers=reading.answers is not None, limits=limits),
+        money.of_team(team.expert_names, team.classes, before=terms_of(team)),
+        available_without(absent, team.expert_names),
+        _way(team, ask, answers=reading.answers is not None, limits=limits),
         uncertainty,
         ask_unusual=unusual == "ask",
     )
     skip = are_skipped(bad_rows)
-    arrive = partial(arrivals_of, router, reading, out, money=terms.money, skip=skip)
-    plan = _plan(router, reading, arrive, terms=terms, limits=limits)
+    arrive = partial(arrivals_of, team, reading, out, money=terms.money, skip=skip)
+    plan = _plan(team, reading, arrive, terms=terms, limits=limits)
     arrivals = arrive()
-    routing, key = Routing(out, router.expert_names), None
-    identity = _identity(router, reading, terms, limits, bad_rows)
+    routing, key = Routing(out, team.expert_names), None
+    identity = _identity(team, reading, terms, limits, bad_rows)
     kind: dict[str, Any] = {"file_format": arrivals.format, "cases": arrivals.cases, "identity": identity}
     with sink_to(out, routing, arrivals.bad, **kind) as sink:
         for piece in arrivals.good():
             key = own_key(piece, arrivals, key=reading.key)
-            columns = _decided(router, piece, arrivals, terms=terms, key=key, routing=routing, plan=plan)
+            columns = _decided(team, piece, arrivals, terms=terms, key=key, routing=routing, plan=plan)
             sink.put(columns, None if key is None else piece[key])
             if progress is not None:
                 progress(routing.rows)
-    useless = None if router.panel is None else router.panel.useless_sentence()
-    voided = _voided(router, terms, plan) if useless is None else [useless]
+    useless = None if team.panel is None else team.panel.useless_sentence()
+    voided = _voided(team, terms, plan) if useless is None else [useless]
     routing.cautions = (
         *repeated_sentence(key, sink.n_repeated()),
-        *_unusual_sentence(router, routing, terms, can_be_asked=plan is None),
+        *_unusual_sentence(team, routing, terms, can_be_asked=plan is None),
         *_of_panels(routing, terms),
         *voided,
-        *_no_doubt(router, routing, terms),
+        *_no_doubt(team, routing, terms),
         *([] if plan is None else plan.cautions),
         *_default_fee(terms, plan),
         *([] if terms.money.columns else unpayable(terms.money.terms)),
         *terms.money.notes,
     )
-    routing.promise_holds = router.panel is not None and not router.panel.stratified and not voided
+    routing.promise_holds = team.panel is not None and not team.panel.stratified and not voided
     return routing
 
 
@@ -124,20 +124,18 @@ def _check_files(reading: Reading, out: Path | None) -> None:
         )
 
 
-def _identity(
-    router: Router, reading: Reading, terms: _Terms, limits: FileLimits, bad_rows: str
-) -> dict[str, Any] | None:
+def _identity(team: Team, reading: Reading, terms: _Terms, limits: FileLimits, bad_rows: str) -> dict[str, Any] | None:
     """Return what tells this run from others; None where a frame is routed, or nobody can tell two models apart."""
     if reading.source.path is None or not reading.source.path.exists():
         return None
     try:
-        model = router_files(router)
+        model = router_files(team)
     except InputError:  # a function of somebody's, for example
         return None
     money = terms.money
     options = {
         "reading": {one.name: getattr(reading, one.name) for one in fields(reading) if one.name not in _TABLES},
-        "spellings": repr(reading.spellings(router.facts)),
+        "spellings": repr(reading.spellings(team.facts)),
         "fees": [money.terms.fees, money.columns, money.terms.costs.matrix, money.terms.costs_given],
         "terms": [terms.available, terms.ask, terms.uncertainty, terms.ask_unusual],
         "limits": limits,
@@ -150,7 +148,7 @@ _TABLES = ("table", "answers")
 
 
 def _plan(
-    router: Router, reading: Reading, arrive: Callable[[], Arrivals], *, terms: _Terms, limits: FileLimits
+    team: Team, reading: Reading, arrive: Callable[[], Arrivals], *, terms: _Terms, limits: FileLimits
 ) -> FilePlan | None:
     """Settle what needs the whole file, in a first pass over it; None where every case stands for itself."""
     in_turn = terms.ask == "sequential"
@@ -169,17 +167,17 @@ def _plan(
     where: dict[str, Any] = {"source": arrivals.source, "first_row": arrivals.first_row}
     so_far = None
     if reading.answers is not None:
-        so_far = _so_far(router, reading, arrivals)
+        so_far = _so_far(team, reading, arrivals)
         arrivals = arrive()
     elif in_turn and limits.given:
         n_cases = sum(map(len, arrivals.good()))
-        so_far = AnswersSoFar(np.full((n_cases, len(router.expert_names)), MISSING))
+        so_far = AnswersSoFar(np.full((n_cases, len(team.expert_names)), MISSING))
         arrivals = arrive()
     if not limits.given:
         return FilePlan(so_far=so_far)
     answer_idx = None if so_far is None else so_far.answer_idx
     batch = assign_file(
-        router,
+        team,
         arrivals.good(),
         limits,
         money=terms.money,
@@ -190,7 +188,7 @@ def _plan(
     return FilePlan(batch, so_far)
 
 
-def _so_far(router: Router, reading: Reading, arrivals: Arrivals) -> AnswersSoFar:
+def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> AnswersSoFar:
     """Return the answers so far to the rows that can be used; an answer to another row of the file is no error."""
     good: list[BoolArray] = []
 
@@ -201,11 +199,11 @@ def _so_far(router: Router, reading: Reading, arrivals: Arrivals) -> AnswersSoFa
 
     key = reading.key or arrivals.key
     where: dict[str, Any] = {"source": arrivals.source, "first_row": arrivals.first_row}
-    so_far = answers_so_far(router, list(pieces()) if key is None else pieces(), reading, key=key, **where)
+    so_far = answers_so_far(team, list(pieces()) if key is None else pieces(), reading, key=key, **where)
     return replace(so_far, answer_idx=so_far.answer_idx[np.concatenate(good)])
 
 
-def _way(router: Router, ask: str | None, *, answers: bool, limits: FileLimits) -> str:
+def _way(team: Team, ask: str | None, *, answers: bool, limits: FileLimits) -> str:
     """Return how cases are settled: by one expert, or in turn where there are answers so far, unless said."""
     if ask is None:
         return "sequential" if answers else "one"
@@ -219,8 +217,8 @@ def _way(router: Router, ask: str | None, *, answers: bool, limits: FileLimits) 
         )
     if ask != "panel":
         return ask
-    if router.panel is None or router.panel.stratified or router.panel.useless:
-        why = None if router.panel is None else router.panel.useless_sentence()
+    if team.panel is None or team.panel.stratified or team.panel.useless:
+        why = None if team.panel is None else team.panel.useless_sentence()
         raise InputError(Argument("ask", ask), f": {why or 'this team has no panels that a file can be routed to'}.")
     if limits.given:
         raise InputError(Argument("ask", ask), ": limits are for single questions; leave one of them out.")
@@ -235,7 +233,7 @@ def _default_fee(terms: _Terms, plan: FilePlan | None) -> list[str]:
 
 
 def _decided(
-    router: Router,
+    team: Team,
     piece: pd.DataFrame,
     arrivals: Arrivals,
     *,
@@ -245,11 +243,11 @@ def _decided(
     plan: FilePlan | None,
 ) -> Columns:
     """Decide the cases of a piece; return the columns of the table of decisions."""
-    assert router.recipe is not None
-    features, scores, unusual = router.scored(piece, source=arrivals.source, first_row=arrivals.first_row)
+    assert team.recipe is not None
+    features, scores, unusual = team.scored(piece, source=arrivals.source, first_row=arrivals.first_row)
     money = terms.money.on(piece, source=arrivals.source, first_row=arrivals.first_row)
     decision = decide_under(
-        router,
+        team,
         features,
         scores,
         money,
@@ -258,14 +256,14 @@ def _decided(
         ask_unusual=terms.ask_unusual,
     )
     start = routing.rows
-    panels = _panels(router, scores, decision, money, available=terms.available) if plan is None else None
-    sd = router.sd_of_features(features) if terms.uncertainty else None
+    panels = _panels(team, scores, decision, money, available=terms.available) if plan is None else None
+    sd = team.sd_of_features(features) if terms.uncertainty else None
     routing.any_doubt |= sd is not None and bool((sd == sd).any())
     columns = decision_columns(
         scores,
         decision,
         panels,
-        router.classes,
+        team.classes,
         sd=sd,
         model_idx=model_labels(scores, money),
         ask_panel=terms.ask == "panel",
@@ -274,30 +272,28 @@ def _decided(
     if plan is not None:
         rows, matrix = slice(start, start + len(scores)), money.costs.matrix
         fees = None if money.fees is None or not money.fees.any() else money.fees
-        steps = plan.steps(rows, router, features, scores, fees=fees, cost_matrix=matrix, available=terms.available)
-        columns, expert = steps.columns(columns, router.expert_names), steps.ask
+        steps = plan.steps(rows, team, features, scores, fees=fees, cost_matrix=matrix, available=terms.available)
+        columns, expert = steps.columns(columns, team.expert_names), steps.ask
         n_settled = int(steps.settled.sum())
-    n_each = np.bincount(expert + 1, minlength=len(router.expert_names) + 1).tolist()
-    routing.load.update(dict(zip(("model", *router.expert_names), n_each, strict=True)))
+    n_each = np.bincount(expert + 1, minlength=len(team.expert_names) + 1).tolist()
+    routing.load.update(dict(zip(("model", *team.expert_names), n_each, strict=True)))
     if plan is not None and plan.so_far is not None:
         routing.load.subtract({"model": n_settled, SETTLED: -n_settled})
     routing.unusual += 0 if unusual is None else int((unusual != "").sum())
-    routing.remarks.update(router.recipe.remarks(piece))
-    routing.ignored_columns = tuple(name for name in arrivals.extra(router, piece) if name != key)
+    routing.remarks.update(team.recipe.remarks(piece))
+    routing.ignored_columns = tuple(name for name in arrivals.extra(team, piece) if name != key)
     return {"case": piece[key].tolist() if key else np.asarray(piece.index + arrivals.first_row), **columns}
 
 
-def _panels(
-    router: Router, scores: Scores, decision: Decision, money: Terms, *, available: list[bool]
-) -> BoolArray | None:
+def _panels(team: Team, scores: Scores, decision: Decision, money: Terms, *, available: list[bool]) -> BoolArray | None:
     """Return who is on each panel, (n, J): nobody where panels are useless; None where there are none."""
-    if router.panel is None or (router.panel.stratified and not router.panel.useless):
+    if team.panel is None or (team.panel.stratified and not team.panel.useless):
         return None
-    if router.panel.useless:
+    if team.panel.useless:
         return np.zeros((len(scores), scores.n_experts), dtype=np.bool_)
     with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
         warnings.filterwarnings("ignore", "the panel's promise does not hold")
-        sets = router.sets_of(scores, fees=money.fees_in_errors, available=available)
+        sets = team.sets_of(scores, fees=money.fees_in_errors, available=available)
     return with_decider(sets, decision)
 
 
@@ -308,7 +304,7 @@ def _of_panels(routing: Routing, terms: _Terms) -> list[str]:
     return ["a case that a panel decides is counted for its first expert alone; the column ask names the whole panel."]
 
 
-def _unusual_sentence(router: Router, routing: Routing, terms: _Terms, *, can_be_asked: bool) -> list[str]:
+def _unusual_sentence(team: Team, routing: Routing, terms: _Terms, *, can_be_asked: bool) -> list[str]:
     """Say how many cases are unusual, what became of them, and how they are given to a person if they can be."""
     if not routing.unusual:
         return []
@@ -316,32 +312,32 @@ def _unusual_sentence(router: Router, routing: Routing, terms: _Terms, *, can_be
     if not terms.ask_unusual:
         ask = (
             ("; ", Argument("unusual", "ask"), f" gives {them} to a person.")
-            if router.expert_names and can_be_asked
+            if team.expert_names and can_be_asked
             else (".",)
         )
         return [Message(f"{cases} unlike those that were learned from: see the column unusual", *ask)]
-    promised = router.panel is not None and not router.panel.stratified
+    promised = team.panel is not None and not team.panel.stratified
     void = ", without a panel's promise where the model would have decided" if promised else ""
     return [f"{cases} unlike those that were learned from and given to a person if one can be asked{void}."]
 
 
-def _voided(router: Router, terms: _Terms, plan: FilePlan | None) -> list[str]:
+def _voided(team: Team, terms: _Terms, plan: FilePlan | None) -> list[str]:
     """Say that the panels were calibrated for other fees or other experts, and what to do."""
-    if router.panel is None or router.panel.stratified:
+    if team.panel is None or team.panel.stratified:
         return []
     if plan is not None:
         if plan.assignment is None and plan.so_far is None:
             return []  # panels were not asked for
         what = "answers so far" if plan.assignment is None else "limits"
         return [f"the panels' promise does not hold with {what}: no panels are used."]
-    before, now = router.panel.terms, terms.money.terms
-    present = router.panel.available or (True,) * len(terms.available)
+    before, now = team.panel.terms, terms.money.terms
+    present = team.panel.available or (True,) * len(terms.available)
     why: list[object] = []
     if terms.money.columns:
         why += [" and ", "fees that differ from case to case"]
     elif not now.same_as(before) and now.costs.matrix.tolist() == before.costs.matrix.tolist():
-        fees = [0.0] * len(router.expert_names) if now.fees is None else now.fees.tolist()
-        paid = {name: fee for name, fee in zip(router.expert_names, fees, strict=True) if fee}
+        fees = [0.0] * len(team.expert_names) if now.fees is None else now.fees.tolist()
+        paid = {name: fee for name, fee in zip(team.expert_names, fees, strict=True) if fee}
         how = ("with ", Argument("fees", paid)) if paid else ("without ", Argument("fees"))
         why += [" and ", "other fees than in fit (fit ", *how, " for panels that keep it)"]
     elif not now.same_as(before):
@@ -351,9 +347,9 @@ def _voided(router: Router, terms: _Terms, plan: FilePlan | None) -> list[str]:
     return [Message("the panels' promise does not hold with ", *why[1:], ".")] if why else []
 
 
-def _no_doubt(router: Router, routing: Routing, terms: _Terms) -> list[str]:
+def _no_doubt(team: Team, routing: Routing, terms: _Terms) -> list[str]:
     """Say that there are no standard deviations, where they were asked for."""
-    if not terms.uncertainty or routing.any_doubt or not router.expert_names:
+    if not terms.uncertainty or routing.any_doubt or not team.expert_names:
         return []
     return [
         Message("no standard deviations: this model has no shrunk heads; fit with ", Argument("heads", "shrunk"), ".")

@@ -60,9 +60,9 @@ class Asking(Deciding):
 
         Examples
         --------
-        >>> from defero import Router
-        >>> router = Router.from_probabilities([[0.5, 0.5], [0.9, 0.1]], [[0.8], [0.8]], expert_names=["ann"])
-        >>> router.next_step(fees=[2.5], error_cost=40).reason
+        >>> from defero import Team
+        >>> team = Team.from_probabilities([[0.5, 0.5], [0.9, 0.1]], [[0.8], [0.8]], expert_names=["ann"])
+        >>> team.next_step(fees=[2.5], error_cost=40).reason
         ['ask ann: 10.500 expected, 20.000 if answered now',
          'answer now: 4.000 expected, no question is worth its fee']
         """

@@ -85,9 +85,9 @@ class Assigning(Asking):
 
         Examples
         --------
-        >>> from defero import Router
-        >>> router = Router.from_probabilities([[0.5, 0.5], [0.6, 0.4]], [[0.9], [0.9]], expert_names=["ann"])
-        >>> batch = router.assign(capacity={"ann": 1}, error_cost=40)
+        >>> from defero import Team
+        >>> team = Team.from_probabilities([[0.5, 0.5], [0.6, 0.4]], [[0.9], [0.9]], expert_names=["ann"])
+        >>> batch = team.assign(capacity={"ann": 1}, error_cost=40)
         >>> batch.name.tolist(), batch.sentences()
         (['ann', 'model'], ['One more question to ann would save 12.00.'])
         """
@@ -153,9 +153,9 @@ class Assigning(Asking):
 
         Examples
         --------
-        >>> from defero import Router
-        >>> router = Router.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
-        >>> router.gains(fees={"ann": 3.0}, error_cost=40).gain.round(3).tolist()
+        >>> from defero import Team
+        >>> team = Team.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
+        >>> team.gains(fees={"ann": 3.0}, error_cost=40).gain.round(3).tolist()
         [[13.0, 12.0]]
         """
         fees, available = self._terms(fees, available)

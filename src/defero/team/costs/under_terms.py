@@ -17,7 +17,7 @@ from defero.team.costs.assigning import Assigning, model_answer
 
 
 def decide_under(
-    router: Assigning,
+    team: Assigning,
     features: Any,
     scores: Scores,
     terms: Terms,
@@ -38,12 +38,12 @@ def decide_under(
         the dearest error, which is P(right) minus the fee where every error costs the same.
     """
     if terms.costs.symmetric:
-        decision = router.decide_scores(
+        decision = team.decide_scores(
             scores, fees=terms.fees_in_errors, available=available, unusual=unusual, ask_unusual=ask_unusual
         )
         unit = terms.unit if terms.given else None
         return replace(decision, expected_cost=terms.unit * decision.expected_cost, unit=unit)
-    gains = router.gains_of(features, scores, fees=terms.fees, cost_matrix=terms.costs.matrix, available=available)
+    gains = team.gains_of(features, scores, fees=terms.fees, cost_matrix=terms.costs.matrix, available=available)
     best, gain = best_expert(gains.gain)
     pays = gain >= 0  # whether asking pays at all was judged for errors that all cost the same
     marks = np.full(len(scores), "", dtype=object) if unusual is None else unusual
@@ -52,11 +52,11 @@ def decide_under(
     model_value = 1 - gains.answer_cost / terms.unit
     p_right = at(scores.class_proba, gains.label_idx)
     if scores.n_experts:
-        proba = scores.expert_proba if router.selection is None else router.selection.apply(scores)
+        proba = scores.expert_proba if team.selection is None else team.selection.apply(scores)
         p_right = np.where(is_asked, proba[rows, expert], p_right)
     return Decision(
         expert=expert,
-        expert_names=router.expert_names,
+        expert_names=team.expert_names,
         expected_cost=gains.answer_cost - np.where(is_asked, gain, 0.0),
         model_value=model_value,
         best_expert=best,

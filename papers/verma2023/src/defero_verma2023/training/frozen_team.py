@@ -85,7 +85,7 @@ class _Learner:
                 "linear", loss=self.method, recipe=Recipe(weight_decay=self.ridge / len(labels)), random_state=self.seed
             )
         team.fit(inputs, labels, experts=_right_or_not(answers, labels))
-        team_scores: Scores = team.router_.scores(new)
+        team_scores: Scores = team.team_.scores(new)
         proba = _all_classes(team_scores.class_proba, team.classes_, self.n_classes)
         return Scores(
             proba, team_scores.expert_proba, team_scores.model_proba, team_scores.expert_raw, team_scores.link

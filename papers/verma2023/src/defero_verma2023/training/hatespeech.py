@@ -110,7 +110,7 @@ def _train_on_words(data: TweetParts, answers: IntArray, method: str, *, seed: i
 
     def said(part: str) -> TeamOutputs:
         rows = data.rows[part]
-        scores = team.router_.scores(features[rows])
+        scores = team.team_.scores(features[rows])
         return outputs_from_scores(scores, answers[rows], data.labels[rows], loss=LOSSES[method])
 
     return TrainedTeam(said("validation"), said("test"), seconds, {"model": facts, "n_train": len(train)})

@@ -67,7 +67,7 @@ def after_one_classifier(validation: TeamOutputs, test: TeamOutputs, pool: Exper
     seconds = time.monotonic() - started
 
     def judged(outputs: TeamOutputs, answers: IntArray) -> TeamOutputs:
-        return outputs_from_scores(team.router_.scores(outputs.class_logits), answers, outputs.labels, loss="decoupled")
+        return outputs_from_scores(team.team_.scores(outputs.class_logits), answers, outputs.labels, loss="decoupled")
 
     return TrainedTeam(
         judged(validation.take(left), answers[0][left]),

@@ -1,4 +1,4 @@
-"""Router: a fitted team, what is saved, loaded and served; the stages after fit, each on rows of its own.
+"""Team: a fitted team, what is saved, loaded and served; the stages after fit, each on rows of its own.
 
 The walk goes forward: `parts` (what a team consists of), `scoring` (what it believes), `deciding` (what it does),
 `asking` (what it does under costs and limits), and here the stages that change it. No torch, scikit-learn or pandas.
@@ -33,16 +33,16 @@ from defero.team.costs.under_terms import decide_under
 from defero.team.panel import Panel
 from defero.team.parts import TeamParts
 from defero.team.rows import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
-from defero.team.storage import read_router, with_encoder, write_router
+from defero.team.storage import read_team, with_encoder, write_team
 from defero.team.ways import Held, fit_ways
 
 
-class Router(Assigning):
+class Team(Assigning):
     """Who should decide: features in, decisions out.
 
-    Estimators build one when they are fitted; `Router.load` reads one from a model folder;
-    `Router.from_probabilities` makes one from anybody's model. As in an estimator, `calibrate`, `conformalize` and
-    `add_expert` change the router and return it; `copy` gives a second one. Its parts are those of `TeamParts`.
+    Estimators build one when they are fitted; `Team.load` reads one from a model folder;
+    `Team.from_probabilities` makes one from anybody's model. As in an estimator, `calibrate`, `conformalize` and
+    `add_expert` change the team and return it; `copy` gives a second one. Its parts are those of `TeamParts`.
     """
 
     @classmethod
@@ -53,8 +53,8 @@ class Router(Assigning):
         *,
         classes: ArrayLike | None = None,
         expert_names: ArrayLike | None = None,
-    ) -> "Router":
-        """Build a router on your own model.
+    ) -> "Team":
+        """Build a team on your own model.
 
         Parameters
         ----------
@@ -69,18 +69,18 @@ class Router(Assigning):
 
         Examples
         --------
-        >>> router = Router.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]], expert_names=["ann"])
-        >>> router.decide().name.tolist()
+        >>> team = Team.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]], expert_names=["ann"])
+        >>> team.decide().name.tolist()
         ['model', 'ann']
         """
         scorer, labels, who = given_scorer(class_proba, expert_proba, classes=classes, expert_names=expert_names)
         return cls(scorer, labels, who, answer_counts=np.ones(len(who), dtype=np.int64))
 
-    def copy(self) -> "Router":
-        """Return a second router with the same parts; what changes one leaves the other as it is."""
+    def copy(self) -> "Team":
+        """Return a second team with the same parts; what changes one leaves the other as it is."""
         return replace(self)
 
-    def _become(self, changed: "Router") -> Self:
+    def _become(self, changed: "Team") -> Self:
         for part in parts_of(TeamParts):
             setattr(self, part.name, getattr(changed, part.name))
         return self
@@ -242,8 +242,8 @@ class Router(Assigning):
 
     def mark_seen(
         self, stage: str, X: Any, label_idx: IntArray, answers: IntArray | Answers, *, disjoint: bool = False
-    ) -> "Router":
-        """Return a router that remembers these rows as used by a stage; raises where an earlier stage used them.
+    ) -> "Team":
+        """Return a team that remembers these rows as used by a stage; raises where an earlier stage used them.
 
         With `disjoint` the caller vouches that none did, having cut one table into parts.
         """
@@ -261,8 +261,8 @@ class Router(Assigning):
         """
         return self._become(replace(self, seen={}, rows_key=FORGOTTEN))
 
-    def with_own_key(self) -> "Router":
-        """Return a router whose fingerprints are all of this user's key: those of another key are forgotten."""
+    def with_own_key(self) -> "Team":
+        """Return a team whose fingerprints are all of this user's key: those of another key are forgotten."""
         return self if self.rows_key in (None, FORGOTTEN) else self.copy().forget_rows()
 
     def all_seen(self) -> Fingerprints:
@@ -273,11 +273,11 @@ class Router(Assigning):
 
     def save(self, folder: str | Path) -> None:
         """Write the model folder: model.json and weights.safetensors, no pickle."""
-        write_router(self, Path(folder))
+        write_team(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path, *, text_encoder: Encoder = None) -> Any:
-        """Read a model folder: a `Router`, or the `PoolRouter` of a pool; a damaged one gives a clear error.
+        """Read a model folder: a `Team`, or the `PoolRouter` of a pool; a damaged one gives a clear error.
 
         Parameters
         ----------
@@ -287,4 +287,4 @@ class Router(Assigning):
             is downloaded or run because of that: an encoder of an installed package is found by its name, others
             must be given again before texts can be read.
         """
-        return with_encoder(read_router(Path(folder), cls), text_encoder)
+        return with_encoder(read_team(Path(folder), cls), text_encoder)
