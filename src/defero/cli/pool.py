@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def is_pool(study: Any) -> bool:
     """Tell a pool from a team."""
-    return not hasattr(study, "team")
+    return not hasattr(study, "read")
 
 
 def refuse(options: dict[str, Any], *, why: str = "is for teams with labels, not for a pool") -> None:
