@@ -16,7 +16,7 @@ QUALITY = {
     "CPU s": ("cpu_s", 1),
 }
 COST = {
-    "area over the zero team": ("area", 4),
+    "area over the zero router": ("area", 4),
     "at the best single's cost": ("quality_at_best_cost", 4),
     "half way to the cheapest": ("quality_at_half_cost", 4),
     "cost at full quality": ("cost", 1),
@@ -82,7 +82,7 @@ def _choice(name: str, task: bool, lines: Sequence[Line]) -> str:
 
 def _prices(by: dict[str, dict[int, Line]]) -> str:
     rows = _figures({system: own for system, own in by.items() if system != "random"}, COST)
-    zero = ["zero team", "0", _mean(by[OURS], "best_single"), _mean(by[OURS], "zero_at_half_cost"), ""]
+    zero = ["zero router", "0", _mean(by[OURS], "best_single"), _mean(by[OURS], "zero_at_half_cost"), ""]
     cheapest = ["cheapest", "", f"({_mean(by[OURS], 'cheapest')} at its own cost)", "", ""]
     table = _table(["system", *COST], [*rows.values(), zero, cheapest])
     return f"\nQuality at equal cost (dollars per million questions), along the trade-offs:\n\n{table}\n"

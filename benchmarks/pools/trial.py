@@ -1,4 +1,4 @@
-"""One system on one split: quality, cost, area over the zero team, calibration, CPU seconds."""
+"""One system on one split: quality, cost, area over the zero router, calibration, CPU seconds."""
 
 import time
 from typing import Any
@@ -68,7 +68,7 @@ def calibration_figures(outcome: Outcome, scores: FloatArray) -> Line:
 
 
 def price_figures(expected: FloatArray, data: PoolSet, train: Any, test: Any) -> Line:
-    """Return the area over the zero team, and the quality at the costs of two members; hull from training rows."""
+    """Return the area over the zero router, and the quality at the costs of two members; hull from training rows."""
     assert data.prices is not None
     cost, quality = member_means(data.prices[train], data.scores[train])
     hull, best, cheap = upper_hull(cost, quality), int(quality.argmax()), int(cost.argmin())

@@ -111,7 +111,7 @@ def test_the_page_shows_the_frontier_and_who_gets_what(pool, tmp_path):
     folder, _ = pool
     call("report", folder / "pool", folder / "new.csv", "--out", tmp_path / "pool.html")
     page = (tmp_path / "pool.html").read_text()
-    for words in ("zero team", "oracle", "poems", "promised", "best single member", "<svg"):
+    for words in ("zero router", "oracle", "poems", "promised", "best single member", "<svg"):
         assert words in page
     assert "<script" not in page
 

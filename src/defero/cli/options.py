@@ -296,7 +296,7 @@ def saved_study(model: Path, text_encoder: str | None) -> "Study":
     from defero.core.errors import InputError
 
     study = saved_model(model, text_encoder)
-    if not hasattr(study, "team"):
+    if not hasattr(study, "read"):
         raise InputError(f"{model}: is a pool, made with --scores; this command is for teams with labels.")
     team: Study = study
     return team

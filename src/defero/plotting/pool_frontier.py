@@ -30,7 +30,7 @@ class PoolFrontierDisplay:
         oracle: float | None = None,
         random: tuple[float, float] | None = None,
     ) -> "PoolFrontierDisplay":
-        """Draw the curve, the zero team's hull, the members, and where the pool is, at random and with all known.
+        """Draw the curve, the zero router's hull, the members, and where the pool is, at random and with all known.
 
         Parameters
         ----------
@@ -47,7 +47,7 @@ class PoolFrontierDisplay:
             color=style.MUTED,
             linestyle="--",
             linewidth=1.2,
-            label="zero team",
+            label="zero router",
         )
         ax.plot(curve.cost, curve.quality, color=style.TEAM, linewidth=2, label="pool")
         known = np.flatnonzero(np.isfinite(curve.member_cost))

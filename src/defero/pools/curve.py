@@ -32,7 +32,7 @@ class PoolCurve(Tabular):
     member_cost, member_quality : (J,)
         Of each member alone; nan where not known.
     hull : (h,) int
-        The members between whom the zero team mixes, cheapest first.
+        The members between whom the zero router mixes, cheapest first.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class PoolCurve(Tabular):
 
     @cached_property
     def area(self) -> float:
-        """Mean gain in quality over the zero team, over the costs that both reach; nan where prices are all equal."""
+        """Mean gain in quality over the zero router, over the costs that both reach; nan where prices are all equal."""
         hull = self.hull
         if len(hull) < 2:
             return float("nan")
@@ -67,7 +67,7 @@ class PoolCurve(Tabular):
         return float(quality_at(self.cost, self.quality, cost))
 
     def zero_at_cost(self, cost: float) -> float:
-        """Return the quality of the zero team at a mean cost; nan below the cheapest member."""
+        """Return the quality of the zero router at a mean cost; nan below the cheapest member."""
         return float(quality_at(self.member_cost[self.hull], self.member_quality[self.hull], cost))
 
     def trade_off_for(self, *, cost: float | None = None, quality: float | None = None) -> float:
@@ -102,13 +102,13 @@ class PoolCurve(Tabular):
         return float(low[k] + high[k]) / 2
 
     def headline(self) -> str:
-        """Return the ends of the curve and the area over the zero team."""
-        area = "" if np.isnan(self.area) else f"; {self.area:+.4f} over the zero team on average"
+        """Return the ends of the curve and the area over the zero router."""
+        area = "" if np.isnan(self.area) else f"; {self.area:+.4f} over the zero router on average"
         ends = [f"{self.quality[k]:.3f} at {money(float(self.cost[k]))}" for k in (0, -1)]
         return f"PoolCurve: {count_of(len(self), 'point')}, from {ends[0]} to {ends[1]}{area}."
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
-        """Return trade_off, cost, quality and the zero team's quality at the same cost."""
+        """Return trade_off, cost, quality and the zero router's quality at the same cost."""
         hull = self.hull
         zero = quality_at(self.member_cost[hull], self.member_quality[hull], self.cost[:most])
         return {
@@ -140,7 +140,7 @@ def pool_curve(
     can : (n, J) bool, optional
         Who can be asked.
     hull : members, optional
-        The zero team's, from training rows; by default the best on these rows.
+        The zero router's, from training rows; by default the best on these rows.
     most_points : int, optional
         Points spread evenly over the steps; None for every step.
     """

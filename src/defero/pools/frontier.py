@@ -1,4 +1,4 @@
-"""The frontier of quality and cost: every trade-off at once, the zero team's hull, and the area between them.
+"""The frontier of quality and cost: every trade-off at once, the zero router's hull, and the area between them.
 
 At a trade-off of v money per point of quality an item goes to argmax_j v m_j - c_j, with m_j the expected score and c_j
 the price. As v grows from 0, each item starts at its cheapest member and climbs the upper hull of its own points
@@ -106,7 +106,7 @@ def steps_within(steps: Steps, price: FloatArray, budget: float) -> int:
 def upper_hull(cost: FloatArray, quality: FloatArray) -> IntArray:
     """Return which of J points are corners of the upper hull that rises, cheapest first.
 
-    These are the members between whom the zero team mixes at random.
+    These are the members between whom the zero router mixes at random.
 
     Examples
     --------

@@ -118,7 +118,7 @@ def best_at_trade_off(
 
 
 def training_hull(pool: PoolParts, present: BoolArray | None = None) -> IntArray | None:
-    """Return the zero team's members by prices and scores of the training rows; None where prices are not known."""
+    """Return the zero router's members by prices and scores of the training rows; None where prices are not known."""
     members = compared_members(pool, present)
     members = members[np.isfinite(pool.train_price[members]) & np.isfinite(pool.train_score[members])]
     return members[upper_hull(pool.train_price[members], pool.train_score[members])] if members.size else None

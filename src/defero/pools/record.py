@@ -146,7 +146,7 @@ class PoolRecord:
 
     @property
     def area(self) -> float:
-        """Mean gain in quality over the zero team; nan where prices are unknown or all equal."""
+        """Mean gain in quality over the zero router; nan where prices are unknown or all equal."""
         return float("nan") if self.curve is None else self.curve.area
 
     @property
@@ -169,7 +169,7 @@ class PoolRecord:
         return f"{int(self.compared.sum()):,} of {every}, those with a score of {self.best_single.name}{paid},"
 
     def area_in_words(self) -> str:
-        """Return what the area over the zero team is, or why there is none."""
+        """Return what the area over the zero router is, or why there is none."""
         if self.curve is None:
             return "No prices are known: quality alone counts."
         if not np.isnan(self.area):
@@ -179,14 +179,14 @@ class PoolRecord:
             )
         cost = self.curve.member_cost[np.isfinite(self.curve.member_cost)]
         if cost.max() - cost.min() <= 1e-12 * abs(cost.max()):
-            return "All members cost the same, so that there is no zero team to compare with."
+            return "All members cost the same, so that there is no zero router to compare with."
         if len(self.curve.hull) < 2:
             name = self.curve.expert_names[int(self.curve.hull[0])]
             return (
-                f"{name} was the cheapest and the best member in training, so that the zero team would ask nobody "
+                f"{name} was the cheapest and the best member in training, so that the zero router would ask nobody "
                 "else and there is nothing to compare with."
             )
-        return "The pool and the zero team have no cost in common, so that they cannot be compared at equal cost."
+        return "The pool and the zero router have no cost in common, so that they cannot be compared at equal cost."
 
     def members(self) -> list[dict[str, Any]]:
         """Return for each member the load, what was promised and kept there, and quality and cost of it alone."""
@@ -346,7 +346,7 @@ def _cheapest(team: PoolRouter, scores: FloatArray, price: FloatArray) -> Way | 
 def _curve(
     team: PoolRouter, expected: FloatArray, scores: FloatArray, price: FloatArray, present: BoolArray
 ) -> PoolCurve:
-    """Return the curve; the zero team's members are those of the training rows, if their prices are known there."""
+    """Return the curve; the zero router's members are those of the training rows, if their prices are known there."""
     hull = training_hull(team, present)
     return pool_curve(expected, price, scores=scores, expert_names=team.expert_names, hull=hull)
 

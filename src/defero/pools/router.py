@@ -180,7 +180,7 @@ class PoolRouter(PoolParts):
     def curve(
         self, X: Any, scores: Any = None, *, prices: Any = None, available: Mapping[str, bool] | ArrayLike | None = None
     ) -> PoolCurve:
-        """Return quality against cost at every trade-off, beside the zero team.
+        """Return quality against cost at every trade-off, beside the zero router.
 
         Parameters
         ----------

@@ -118,7 +118,7 @@ def _frontier(record: PoolRecord) -> Html:
         figure(
             "frontier-picture",
             "Mean score against the mean price of an item at every trade-off, judged by the scores that came. The "
-            "dashed line is the zero team, the dotted one the oracle.",
+            "dashed line is the zero router, the dotted one the oracle.",
             lambda ax: PoolFrontierDisplay.from_curve(
                 curve,
                 ax=ax,
@@ -206,7 +206,7 @@ def _words() -> Html:
                 "Score: how good an answer was, from 0 (wrong) to 1 (right).",
                 "Trade-off: the money that a point of quality is worth. The pool asks the member with the highest "
                 "expected score times trade-off minus price.",
-                "Zero team: two members mixed at random, so that any cost between theirs can be reached without "
+                "Zero router: two members mixed at random, so that any cost between theirs can be reached without "
                 "looking at the items. A pool must be above it to be worth anything. Its members are chosen on the "
                 "training rows.",
                 "Oracle: knows the scores beforehand. Nobody can reach it.",

@@ -84,7 +84,7 @@ class PoolEvaluation(Preformatted):
         if record.has_net_value:
             lines.append(self._net_line())
         if not np.isnan(record.area):
-            lines.append(f"Over the zero team, averaged over costs: {record.area:+.4f}.")
+            lines.append(f"Over the zero router, averaged over costs: {record.area:+.4f}.")
         everything = "" if record.compared.all() else ", all items"
         lines.append(f"Promised {record.promised:.4f}, kept {float(np.nanmean(record.kept)):.4f}{everything}.")
         if record.n_unanswered:
