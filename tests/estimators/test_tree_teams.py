@@ -11,7 +11,7 @@ import pytest
 from defero import DeferralClassifier, InputError, Team
 from defero.core.scores import Scores
 from defero.estimators.tables.boosting import TreeSize, boost, first_trees, predict_stages
-from defero.estimators.tables.choose_team import Candidate, _Team, held_out_values, in_order, n_folds
+from defero.estimators.tables.choose_team import Candidate, _Learned, held_out_values, in_order, n_folds
 from defero.estimators.tables.class_models import ClassModel, class_blend
 from defero.estimators.training_data import TrainingData, coded_experts, no_answers
 from defero.scorers.blend import BlendScorer
@@ -168,7 +168,7 @@ def test_of_teams_within_one_standard_error_the_better_model_is_chosen():
 
     def team(net, label_log_loss, shift, noise):
         losses = base + shift + noise * (np.arange(400) % 2 - 0.5)
-        return _Team(Candidate(net, label_log_loss, float(losses.mean())), None, None, losses)
+        return _Learned(Candidate(net, label_log_loss, float(losses.mean())), None, None, losses)
 
     lowest = team("lowest", 0.5, 0.0, 0.0)
     close = team("close", 0.4, 0.01, 1.0)  # one standard error is 0.025

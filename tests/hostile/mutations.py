@@ -25,7 +25,7 @@ def frame(n=240, *, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     truth = np.where(x + 0.3 * rng.normal(size=n) > 0, "yes", "no")
-    cases = pd.DataFrame({KEY: [f"p{k}" for k in range(n)], "age": x.round(3), "site": np.resize(["arm", "Zürich"], n)})
+    cases = pd.DataFrame({KEY: [f"p{k}" for k in range(n)], "age": x.round(6), "site": np.resize(["arm", "Zürich"], n)})
     for expert in EXPERTS:
         cases[expert] = np.where(rng.random(n) < 0.8, truth, np.where(truth == "yes", "no", "yes"))
     return cases.assign(**{LABEL: truth})

@@ -89,7 +89,7 @@ def test_a_function_with_other_columns_is_refused():
 
 
 def test_arrays_take_no_features(given):
-    with pytest.raises(InputError, match=r"X: this router was built from arrays for 3 items, so leave X out \(None\)"):
+    with pytest.raises(InputError, match=r"X: this team was built from arrays for 3 items, so leave X out \(None\)"):
         given.decide([[1.0]])
 
 
@@ -97,7 +97,7 @@ def test_arrays_take_no_features(given):
 def test_somebody_elses_model_is_not_saved(functions, tmp_path):
     parts = (lambda X: X, lambda X: X) if functions else (CLASS_PROBA, EXPERT_PROBA)
     router = Team.from_probabilities(*parts, classes=["a", "b"], expert_names=["ann", "bob"])
-    with pytest.raises(InputError, match="save: this router was built from your own probabilities"):
+    with pytest.raises(InputError, match="save: this team was built from your own probabilities"):
         router.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 

@@ -3,7 +3,7 @@
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "votes.md"
+PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "votes.md"
 
 
 def test_the_examples_print_what_stands_below_them():

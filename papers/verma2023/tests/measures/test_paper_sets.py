@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conformal.conformal_problems import problems
+from tests.decide.panels.conformal_problems import problems
 
 from defero import InputError
 from defero.decide.panels import ExpertSetPredictor
