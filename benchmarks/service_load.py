@@ -51,7 +51,7 @@ def run() -> dict[str, Any]:
         rows = np.random.default_rng(1).normal(size=(BATCH, N_NUMBERS)).tolist()
         figures: dict[str, Any] = {"cores": os.cpu_count(), "load average before": round(os.getloadavg()[0], 1)}
         with _served([sys.executable, "-m", "defero", "serve", str(folder / "model")]) as (port, pid):
-            # A machine: the lead, whose token is printed, may make 50 requests a second.
+            # A machine: the lead may make 50 requests a second.
             where = str(folder / "model.sqlite")
             token = add_with_token(where, "load", "machine", days=1, now=time.time())[1]
             figures |= _loads(port, token, pid, rows)

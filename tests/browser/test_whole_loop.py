@@ -53,7 +53,7 @@ class Loop:
         self.folder, self.posts, self.browser = folder, posts, browser
         self.rng = np.random.default_rng(2)
         self.given, self.by_keyboard, self.cases, self.windows = {}, Counter(), {}, {}
-        command = [sys.executable, "-m", "defero", "serve", "model", "--models", "models", "--port", "0"]
+        command = [sys.executable, "-m", "defero", "serve", "model", "--models", "models", "--link", "--port", "0"]
         command[-1] = str(free_port())
         self.address = f"http://127.0.0.1:{command[-1]}"
         self.server = subprocess.Popen(

@@ -1,12 +1,18 @@
 """Every route by role: lead, expert, another expert, machine, nobody, and a revoked token. Each cell is tried."""
 
-import pytest
-from small_team import UNSURE
+import asyncio
 
-from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET
-from defero.service.access.tokens import issue_token, revoke_tokens
+import pytest
+from fastapi import APIRouter
+from small_team import UNSURE
+from starlette.testclient import TestClient
+
+from defero.service.access.roles import ALLOWED, OPEN, ROUTES, WITH_SECRET
+from defero.service.access.shell import Shell
+from defero.service.access.tokens import SESSION_COOKIE, issue_link, issue_session, issue_token, opened, revoke_tokens
 from defero.service.api.app import make_app
 from defero.service.events import PersonChanged
+from defero.service.pages.site import make_site
 from defero.service.store.contents import write_names
 from defero.service.store.saved_views import open_ledger, save_ledger
 
@@ -77,7 +83,7 @@ def routes(office):
 
 
 def test_every_route_is_in_the_table(office):
-    assert routes(office) | {"GET /openapi.json"} == set(ALLOWED) | OPEN | WITH_SECRET
+    assert routes(office) | {"GET /openapi.json"} == set(ALLOWED) | OPEN | set(WITH_SECRET)
     assert set(REQUESTS) == set(ALLOWED)
 
 
@@ -146,3 +152,45 @@ def test_a_route_with_a_secret_takes_no_token_for_it(clients, who):
 def test_open_routes_need_no_token_and_tell_nothing(clients):
     assert clients.call(None, "GET", "/health").json() == {"status": "ok"}
     assert clients.call(None, "GET", "/openapi.json").json()["info"]["title"] == "defero"
+
+
+def status_unread(app, route, headers):
+    """Send a request whose body must not be read, and return the status of the reply."""
+    method, path = route.split(" ")
+    path = path.format(case="c1", person="p1", who="p1", version=0, hook="w000000000000")
+    sent = [(b"content-type", b"application/x-www-form-urlencoded"), *headers]
+    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b""}
+    scope |= {"headers": sent, "scheme": "http", "server": ("here", 80), "client": ("10.0.0.1", 1), "root_path": ""}
+    messages = []
+
+    async def receive():
+        raise AssertionError(f"the body of {route} was read")
+
+    async def send(message):
+        messages.append(message)
+
+    asyncio.run(app({**scope, "http_version": "1.1", "asgi": {"version": "3.0"}}, receive, send))
+    return messages[0]["status"]
+
+
+def test_the_body_of_a_stranger_is_not_read(office):
+    with office.database.write() as connection:
+        link = issue_link(connection, office.key, "p1", now=office.clock()).removeprefix("/in/")
+        session = issue_session(connection, office.key, opened(office.key, "link", link, now=1.0), now=office.clock())
+        revoke_tokens(connection, "p1", now=office.clock())
+    strangers = ([], [(b"authorization", b"Bearer defero_no-such-token")], [(b"defero-secret", b"guessed")])
+    revoked = [(b"cookie", f"{SESSION_COOKIE}={session}".encode())]
+    app = Shell(make_site(office))
+    for route in [one for one in {**ROUTES, **WITH_SECRET} if not one.startswith("GET ")]:
+        office.rates._left.clear()
+        for headers in (*strangers, revoked):
+            assert status_unread(app, route, headers) == 401, (route, headers)
+
+
+def test_a_route_of_another_class_is_closed(office):
+    router = APIRouter()
+    router.get("/v1/me/too")(lambda: {"open": True})
+    app = make_app(office)
+    app.include_router(router)
+    with TestClient(app) as http:
+        assert http.get("/v1/me/too").status_code == 403

@@ -81,7 +81,8 @@ def test_a_fitted_model_is_served_without_what_trains_and_its_export_is_read(fol
 @pytest.mark.slow
 def test_the_command_starts_prints_a_token_and_stops(folder):
     port = str(free_port())
-    command = [sys.executable, "-m", "defero", "serve", "model", "--port", port, "--database", "served.sqlite"]
+    options = ["--port", port, "--database", "served.sqlite", "--link"]
+    command = [sys.executable, "-m", "defero", "serve", "model", *options]
     server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     printed = ""
     while "defero_" not in printed:
@@ -102,6 +103,31 @@ def test_the_command_starts_prints_a_token_and_stops(folder):
     server.terminate()
     assert server.wait(30) in (0, -15)
     server.stdout.close()
+
+
+class StoppedError(Exception):
+    """The server would run now."""
+
+
+@pytest.mark.parametrize(
+    ("options", "on_terminal", "shown"),
+    [([], False, False), ([], True, True), (["--no-link"], True, False), (["--link"], False, True)],
+)
+def test_a_link_is_printed_on_a_terminal_or_when_it_is_asked_for(
+    folder, tmp_path, monkeypatch, options, on_terminal, shown
+):
+    def stop(office, **_):
+        office.close()
+        raise StoppedError
+
+    monkeypatch.setattr(serving, "run", stop)
+    monkeypatch.setattr("defero.cli.serve.is_terminal", lambda: on_terminal)
+    database = str(tmp_path / "a.sqlite")
+    command = ["serve", str(folder / "model"), "--port", str(free_port()), "--database", database, *options]
+    done = CliRunner().invoke(app, command)
+    assert isinstance(done.exception, StoppedError), done.output
+    assert ("/in/" in done.output, "defero_" in done.output) == (shown, shown)
+    assert ("defero people add lead --role lead" in done.output) is not shown
 
 
 def test_people_are_added_listed_and_revoked_from_the_command_line(tmp_path):

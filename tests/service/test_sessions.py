@@ -3,6 +3,7 @@
 import stat
 
 import pytest
+from browsing import Person
 from small_team import small_team
 from sqlalchemy import select
 from starlette.testclient import TestClient
@@ -13,9 +14,13 @@ from defero.service.access.tokens import (
     SESSION_COOKIE,
     forget_tokens,
     issue_link,
+    issue_session,
     issue_token,
+    opened,
     revoke_tokens,
     sign,
+    token_of,
+    valid_tokens,
 )
 from defero.service.office import Office
 from defero.service.pages.site import make_site
@@ -87,3 +92,25 @@ def test_an_existing_database_keeps_its_mode(tmp_path):
     file.chmod(0o640)
     Office.of_team(small_team(), str(file)).close()
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+def test_signing_out_ends_the_session_and_no_other(office, http):
+    app = make_site(office)
+    here, there = Person(app, office, "p1"), Person(app, office, "p1")
+    old = here.cookie()
+    assert here.send("/out", on="/inbox").status_code == 200
+    assert http.get("/inbox", headers={"Cookie": f"{SESSION_COOKIE}={old}"}).status_code == 401
+    there.page("/inbox")
+    assert TestClient(app, follow_redirects=False).get(here.entered.request.url.path).status_code == 200  # the link
+
+
+def test_a_session_ends_with_its_link_and_is_no_token_of_the_person(office, clock):
+    with office.database.write() as connection:
+        link = issue_link(connection, office.key, "p1", now=clock(), days=1).removeprefix("/in/")
+        session = issue_session(connection, office.key, opened(office.key, "link", link, now=1.0), now=clock())
+    assert token_of(office.key, session, now=clock() + 86_000) is not None
+    assert token_of(office.key, session, now=clock() + 86_500) is None
+    with office.database.write() as connection:
+        assert len(valid_tokens(connection, now=clock())["p1"]) == 1
+        assert revoke_tokens(connection, "p1", now=clock()) == 2
+        assert issue_session(connection, office.key, opened(office.key, "link", link, now=1.0), now=clock()) is None

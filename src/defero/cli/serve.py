@@ -1,5 +1,6 @@
 """`defero serve`: a trained team at work."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,13 @@ def serve(
         Path | None,
         typer.Option(help="Folder of model folders that the lead may load beside MODEL.", exists=True, file_okay=False),
     ] = None,
+    link: Annotated[
+        bool | None,
+        typer.Option(
+            help="Print a link and a token of the lead, which hold for one day. Default: on a terminal only, so that "
+            "none gets into a journal."
+        ),
+    ] = None,
 ) -> None:
     """Run a team as a service: an inbox for each expert, a console for the lead, and an API for programs.
 
@@ -45,12 +53,21 @@ def serve(
     office.start()
     where = office.database.url.render_as_string(hide_password=True)
     shown = address_of(host, port)
-    token, link = office.lead_token(days=LEAD_DAYS), office.lead_link(days=LEAD_DAYS)
     echo(f"Serving {model} on {shown}; cases are kept in {where}.")
-    echo(f"Console of the lead; open this link, it holds for one day:\n  {shown}{link}")
-    echo("Experts get their links in the console under People; cases can be added under Cases.")
-    echo(f"Programs use the API, {shown}/openapi.json. Token of the lead, for one day:\n  {token}")
+    echo(f"Programs use the API, {shown}/openapi.json.")
+    if link or (link is None and is_terminal()):
+        path, token = office.lead_link(days=LEAD_DAYS), office.lead_token(days=LEAD_DAYS)
+        echo(f"Console of the lead; open this link, it holds for one day:\n  {shown}{path}")
+        echo("Experts get their links in the console under People; cases can be added under Cases.")
+        echo(f"Token of the lead, for one day:\n  {token}")
+    else:
+        echo(f"A link of the lead: defero people add lead --role lead --url {shown} --database {where}")
     run(office, host=host, port=port)
+
+
+def is_terminal() -> bool:
+    """Whether somebody reads what is printed as it comes."""
+    return sys.stdout.isatty()
 
 
 def need_service() -> None:

@@ -23,8 +23,8 @@ Rooms, from the bottom up; each imports only those above it in this list:
   these are asked, and how a reply is read), `label_studio.py` (questions of experts who answer in Label Studio),
   `studio_api.py` (its routes, tasks and annotations).
 - `office.py`: `Office`, a running service without HTTP: database, writer, tokens, clock.
-- `api/`: `app.py`, and one file for each resource or a few that belong together; `caller.py` is the one dependency that
-  checks every request, `sending.py` what comes in and goes out.
+- `api/`: `app.py`, and one file for each resource or a few that belong together; `requests.py` checks
+  every caller before it reads what they send.
 - `pages/`: inbox and console; `site.py` is the API with its pages. Panels of the console: `console.PANELS`.
 - `serve.py`: the office behind uvicorn; `people.py`: people and tokens from the command line.
 

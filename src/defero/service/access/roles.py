@@ -1,4 +1,4 @@
-"""Which role may call which route, and how often: one dependency enforces it. A route that is not here is closed."""
+"""Which role may call which route, and how often; a route that is not here is closed. Enforced by `GuardedRoute`."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -9,8 +9,8 @@ _LEAD, _BOTH = frozenset({"lead"}), frozenset({"lead", "machine"})
 OPEN = frozenset({"GET /health", "GET /openapi.json"})
 """Routes without a token; they tell nothing of cases or people."""
 
-WITH_SECRET = frozenset({"POST /v1/label-studio/annotations"})
-"""Routes that other servers call with a secret of their own, which the route itself checks."""
+WITH_SECRET = {"POST /v1/label-studio/annotations": ("Defero-Secret", "label_studio")}
+"""Routes that other servers call with a secret: the header that holds it, and its name in the database."""
 
 ALLOWED: dict[str, frozenset[str]] = {
     "GET /metrics": _BOTH,

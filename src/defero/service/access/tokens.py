@@ -1,8 +1,9 @@
 """Tokens, shown once and kept as a hash; signed links, cookie sessions and CSRF tokens made of them.
 
-A link or session holds a token, of which the database has the hash alone: whoever reads the database, and with it the
-key, can sign but has nothing to sign. Revoking the token ends both. Pages set the cookie (`SESSION_COOKIE`) from a
-link; every request that changes something by cookie must carry the CSRF token of its session in `CSRF_HEADER`.
+A link or session holds a token of its own, of which the database has the hash alone: whoever reads the database, and
+with it the key, can sign but has nothing to sign. Revoking the tokens of a person ends them all. Pages set the cookie
+(`SESSION_COOKIE`) from a link; every request that changes something by cookie must carry the CSRF token of its session
+in `CSRF_HEADER`.
 """
 
 import base64
@@ -28,6 +29,9 @@ REMEMBERED_SECONDS = 1.0
 KEPT_SECONDS = 30 * 86_400.0
 """A token that ended is kept for so long."""
 _MOST_REMEMBERED = 10_000
+_DAY = 86_400
+_SESSION = "session-"
+_IS_SESSION = TOKENS.c.token_id.startswith(_SESSION)
 
 
 @dataclass(frozen=True)
@@ -52,11 +56,11 @@ def hash_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def issue_token(connection: Connection, person: str, *, now: float, days: float = DEFAULT_DAYS) -> str:
-    """Return a new token of a person; it cannot be shown again."""
+def issue_token(connection: Connection, person: str, *, now: float, days: float = DEFAULT_DAYS, mark: str = "") -> str:
+    """Return a new token of a person; it cannot be shown again. Its id begins with `mark`."""
     token = PREFIX + secrets.token_urlsafe(32)
-    row = {"token_id": secrets.token_hex(8), "hash": hash_of(token), "person": person, "created": now}
-    connection.execute(insert(TOKENS), {**row, "expires": now + 86_400 * days})
+    row = {"token_id": mark + secrets.token_hex(8), "hash": hash_of(token), "person": person, "created": now}
+    connection.execute(insert(TOKENS), {**row, "expires": now + _DAY * days})
     return token
 
 
@@ -67,8 +71,9 @@ def revoke_tokens(connection: Connection, person: str, *, now: float) -> int:
 
 
 def valid_tokens(connection: Connection, *, now: float) -> dict[str, list[float]]:
-    """Return until when each person's valid tokens hold."""
-    query = select(TOKENS.c.person, TOKENS.c.expires).where(TOKENS.c.revoked.is_(None), TOKENS.c.expires > now)
+    """Return until when each person's valid tokens and links hold."""
+    valid = TOKENS.c.revoked.is_(None) & (TOKENS.c.expires > now) & ~_IS_SESSION
+    query = select(TOKENS.c.person, TOKENS.c.expires).where(valid)
     by_person: dict[str, list[float]] = {}
     for person, expires in connection.execute(query):
         by_person.setdefault(person, []).append(expires)
@@ -179,24 +184,31 @@ def _mac(key: bytes, text: str) -> str:
 
 SESSION_DAYS = 7.0
 """How long a browser stays signed in; after that the link is opened again."""
-_DAY = 86_400
 
 
 def issue_link(connection: Connection, key: bytes, person: str, *, now: float, days: float = DEFAULT_DAYS) -> str:
-    """Return the path of a new link of a person.
-
-    It holds a token of its own: revoking the person's tokens ends the link.
-    """
+    """Return the path of a new link of a person."""
     secret = issue_token(connection, person, now=now, days=days).removeprefix(PREFIX)
     return f"/in/{sign(key, 'link', secret, expires=now + _DAY * days)}"
 
 
-def session_of(key: bytes, link: str, *, now: float) -> tuple[str, str] | None:
-    """Return the token of a link and a session for the cookie; None where the link does not hold."""
-    secret = opened(key, "link", link, now=now)
-    if secret is None:
+def issue_session(connection: Connection, key: bytes, secret: str, *, now: float) -> str | None:
+    """Return a session for the cookie, from what a link holds; None where the link was revoked or is over.
+
+    It ends after a week, with the link, or when its person signs out.
+    """
+    valid = (TOKENS.c.hash == hash_of(PREFIX + secret)) & TOKENS.c.revoked.is_(None) & (TOKENS.c.expires > now)
+    row = connection.execute(select(TOKENS).where(valid)).first()
+    if row is None:
         return None
-    return PREFIX + secret, sign(key, "session", secret, expires=now + _DAY * SESSION_DAYS)
+    expires = min(row.expires, now + _DAY * SESSION_DAYS)
+    token = issue_token(connection, row.person, now=now, days=(expires - now) / _DAY, mark=_SESSION)
+    return sign(key, "session", token.removeprefix(PREFIX), expires=expires)
+
+
+def end_session(connection: Connection, token_id: str, *, now: float) -> None:
+    """Make a session invalid; tokens of other kinds stay."""
+    connection.execute(update(TOKENS).where(TOKENS.c.token_id == token_id, _IS_SESSION).values(revoked=now))
 
 
 def token_of(key: bytes, session: str, *, now: float) -> str | None:

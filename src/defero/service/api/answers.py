@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from defero.service.access.tokens import Caller
 from defero.service.api.errors import responses
-from defero.service.api.requests import InOffice, caller_of, done, plain
+from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, plain
 from defero.service.api.schemas import AnswerIn, AnswerOut, OutcomesIn, OutcomesOut, PersonId, SkipIn, StepOut
 from defero.service.flow.answers import GiveAnswer, Skip
 from defero.service.flow.cases import GiveOutcomes
@@ -16,7 +16,7 @@ from defero.service.store.contents import read_contents
 from defero.service.store.saved_views import read_cases
 from defero.service.store.sql_desk import SqlDesk
 
-router = APIRouter(tags=["answers"])
+router = APIRouter(tags=["answers"], route_class=GuardedRoute)
 
 
 @router.post("/v1/answers", response_model=AnswerOut, responses=responses(404, 409))
@@ -71,7 +71,7 @@ def _shown_to(caller: Caller, reply: dict[str, Any]) -> dict[str, Any]:
     return seen_by_expert(reply) if caller.role == "expert" else reply
 
 
-outcomes_router = APIRouter(tags=["outcomes"])
+outcomes_router = APIRouter(tags=["outcomes"], route_class=GuardedRoute)
 
 
 @outcomes_router.post("/v1/outcomes", response_model=OutcomesOut, responses=responses(404))

@@ -1,4 +1,4 @@
-"""The application: every route behind the one dependency, every error in one shape, inside the shell."""
+"""The application: every route behind the one check, every error in one shape, inside the shell."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,7 +11,7 @@ from fastapi import Depends, FastAPI
 from defero import __version__
 from defero.service.api import answers, cases, connections, people, terms, watching
 from defero.service.api.errors import ProblemOut, add_handlers
-from defero.service.api.requests import check_access
+from defero.service.api.requests import check_guarded
 from defero.service.office import Office
 
 ROUTERS = (
@@ -44,7 +44,7 @@ def make_app(office: Office) -> FastAPI:
         title="defero",
         version=__version__,
         description="A team at work: cases in, the next step of each, answers, outcomes and decisions out.",
-        dependencies=[Depends(check_access)],
+        dependencies=[Depends(check_guarded)],
         docs_url=None,  # their scripts come from elsewhere, which the headers forbid
         redoc_url=None,
         lifespan=running,

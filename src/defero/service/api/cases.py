@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from defero.service.api.errors import responses
-from defero.service.api.requests import InOffice, QuickRoute, caller_of, done, plain
+from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, plain
 from defero.service.api.schemas import MOST_NUMBER, Case, CasesIn, NewCasesOut
 from defero.service.events import Settled
 from defero.service.events.facts import to_json
@@ -18,7 +18,7 @@ from defero.service.store import contents, log
 from defero.service.store.contents import csv_lines, read_contents, read_names
 from defero.service.store.saved_views import open_ledger
 
-router = APIRouter(tags=["cases"], route_class=QuickRoute)
+router = APIRouter(tags=["cases"], route_class=GuardedRoute)
 IdempotencyKey = Annotated[
     str | None,
     Header(
@@ -85,7 +85,7 @@ async def erase_case(request: Request, case: CaseId, office: InOffice) -> Respon
     return plain(await done(office, EraseCase(case, caller_of(request).person)))
 
 
-decisions_router = APIRouter(tags=["decisions"])
+decisions_router = APIRouter(tags=["decisions"], route_class=GuardedRoute)
 
 
 @decisions_router.get("/v1/decisions", responses=responses())

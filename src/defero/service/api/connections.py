@@ -1,6 +1,5 @@
 """Connections: webhooks, experts that are language models, and the project of Label Studio in which experts answer."""
 
-import hmac
 import os
 import queue
 import secrets
@@ -11,7 +10,7 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from defero.service.api.errors import responses
-from defero.service.api.requests import InOffice, caller_of, done, plain
+from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, plain
 from defero.service.api.schemas import (
     HookIn,
     LanguageModelIn,
@@ -33,7 +32,7 @@ from defero.service.store.contents import forget_secret, read_addresses, read_se
 from defero.service.store.saved_views import open_ledger, read_language_models, read_studio
 from defero.service.views.connections import LanguageModel
 
-hooks_router = APIRouter(tags=["webhooks"])
+hooks_router = APIRouter(tags=["webhooks"], route_class=GuardedRoute)
 HookId = Annotated[str, Path(pattern=r"^w[0-9a-f]{12}$", examples=["w0123456789ab"])]
 
 
@@ -77,7 +76,7 @@ def _forget(office: Office, name: str) -> None:
         forget_secret(connection, name)
 
 
-models_router = APIRouter(tags=["language models"])
+models_router = APIRouter(tags=["language models"], route_class=GuardedRoute)
 Id = Annotated[PersonId, Path(examples=["p3"])]
 
 
@@ -114,7 +113,7 @@ def _model_shown(model: LanguageModel, *, now: float) -> dict[str, Any]:
     return {**members, "paid_today": model.paid_today(now), "key_is_set": key_is_set}
 
 
-studio_router = APIRouter(tags=["Label Studio"])
+studio_router = APIRouter(tags=["Label Studio"], route_class=GuardedRoute)
 SecretHeader = Annotated[
     str | None, Header(alias=SECRET_HEADER, examples=["..."], description="As `PUT /v1/label-studio` shows it.")
 ]
@@ -152,12 +151,8 @@ async def end_studio(request: Request, office: InOffice) -> Response:
 
 
 @studio_router.post("/v1/label-studio/annotations", status_code=202, responses=responses())
-def hear_annotation(office: InOffice, body: dict[str, Any], secret: SecretHeader = None) -> dict[str, bool]:
+def hear_annotation(office: InOffice, body: dict[str, Any], _: SecretHeader = None) -> dict[str, bool]:
     """Hear that something was annotated: the task is then read from Label Studio, whatever else the message says."""
-    with office.database.read() as connection:
-        known = read_secret(connection, SECRET)
-    if secret is None or known is None or not hmac.compare_digest(known, secret.encode()):
-        raise Problem(401, f"Send the secret of the webhook in the header {SECRET_HEADER}.")
     task, annotation = body.get("task"), body.get("annotation")
     number = task.get("id") if isinstance(task, dict) else None
     if number is None and isinstance(annotation, dict):

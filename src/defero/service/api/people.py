@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from defero.service.access.tokens import DEFAULT_DAYS, issue_token, revoke_tokens
 from defero.service.api.errors import responses
-from defero.service.api.requests import InOffice, caller_of, done, plain
+from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, plain
 from defero.service.api.schemas import PeopleOut, PersonChangeIn, PersonId, PersonIn, PersonOut, TokenOut
 from defero.service.flow.people import AddPerson, ChangePerson, ErasePerson, person_reply
 from defero.service.office import Office
@@ -14,7 +14,7 @@ from defero.service.problems import Problem
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
 
-router = APIRouter(tags=["people"])
+router = APIRouter(tags=["people"], route_class=GuardedRoute)
 Id = Annotated[PersonId, Path(examples=["p3"])]
 
 

@@ -1,6 +1,7 @@
 """Requests: who calls and whether they may, what comes in, commands to the writer, and replies as bytes."""
 
 import asyncio
+import hmac
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -18,6 +19,7 @@ from defero.service.events.facts import to_json_bytes
 from defero.service.flow.command import Command
 from defero.service.office import Office
 from defero.service.problems import Problem, database_away
+from defero.service.store.contents import read_secret
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -44,9 +46,9 @@ def caller_of(request: Request) -> Caller:
 
 
 async def check_access(request: Request) -> None:
-    """Let a request through, or raise 401, 403 or 429."""
+    """Let a request through, or raise 401, 403 or 429. Nothing that a stranger sends is read."""
     office, route = the_office(request), f"{request.method} {getattr(request.scope.get('route'), 'path', '')}"
-    caller = await _known(request, office)
+    caller, request.state.is_checked = await _known(request, office), True
     address = request.client.host if request.client is not None else "unknown"
     who, role = (f"address {address}", "nobody") if caller is None else (caller.token_id, caller.role)
     if route in OPEN or route in OPEN_PAGES:
@@ -54,6 +56,7 @@ async def check_access(request: Request) -> None:
     if route in WITH_SECRET:
         if not office.rates.allows(f"address {address}", "machine"):
             raise Problem(429, "Too many requests; wait a second.")
+        await run_in_threadpool(_check_secret, request, office, *WITH_SECRET[route])
         return
     if not office.rates.allows(who, role):
         raise Problem(429, "Too many requests; wait a second.")
@@ -65,6 +68,14 @@ async def check_access(request: Request) -> None:
         raise Problem(403, f"The role {caller.role} may not do this.")
     _check_query(request)
     request.state.caller = caller
+
+
+def _check_secret(request: Request, office: Office, header: str, name: str) -> None:
+    """Raise where a request does not carry the secret of this name."""
+    with office.database.read() as connection:
+        known = read_secret(connection, name)
+    if known is None or not hmac.compare_digest(known, request.headers.get(header, "").encode()):
+        raise Problem(401, f"Send the secret of the webhook in the header {header}.")
 
 
 def _check_query(request: Request) -> None:
@@ -89,9 +100,10 @@ async def _known(request: Request, office: Office) -> Caller | None:
     token = None if session is None else token_of(office.key, session, now=office.clock())
     if session is None or token is None:
         return None
-    if request.method not in SAFE and not csrf_matches(office.key, session, await _csrf_given(request)):
-        raise Problem(403, "The CSRF token of this session is missing; load the page again.")
-    return await run_in_threadpool(office.tokens.caller_now, token)
+    caller = await run_in_threadpool(office.tokens.caller_now, token)
+    if caller is None or request.method in SAFE or csrf_matches(office.key, session, await _csrf_given(request)):
+        return caller
+    raise Problem(403, "The CSRF token of this session is missing; load the page again.")
 
 
 async def _csrf_given(request: Request) -> str | None:
@@ -109,17 +121,25 @@ class _Read(Request):
         return self._json
 
 
-class QuickRoute(APIRoute):
-    """A route for large requests; give it to a router as `route_class`."""
+class GuardedRoute(APIRoute):
+    """A route that checks its caller before it reads the body; every router has it as its `route_class`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, on a request that is decoded by orjson."""
+        """Return the handler, behind the check, on a request that is decoded by orjson."""
         handle = super().get_route_handler()
 
         async def handler(request: Request) -> Response:
-            return await handle(_Read(request.scope, request.receive))
+            request = _Read(request.scope, request.receive)
+            await check_access(request)
+            return await handle(request)
 
         return handler
+
+
+async def check_guarded(request: Request) -> None:
+    """Close every route of another class: it was not checked."""
+    if not getattr(request.state, "is_checked", False):
+        raise Problem(403, "This route is closed.")
 
 
 MOST_WAITING = 2_000

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from defero.service.api.errors import responses
-from defero.service.api.requests import InOffice, caller_of, done, plain
+from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, plain
 from defero.service.api.schemas import MOST_NUMBER, ModelIn, PolicyIn, PolicyOut
 from defero.service.events import ModelChanged, PolicyChanged
 from defero.service.flow.terms import ChangePolicy, LoadModel, SwitchModel, checked_policy
@@ -18,7 +18,7 @@ from defero.service.store.contents import last_cases
 from defero.service.store.saved_views import open_ledger
 from defero.service.views.policy import Policy
 
-policy_router = APIRouter(tags=["policy"])
+policy_router = APIRouter(tags=["policy"], route_class=GuardedRoute)
 Version = Annotated[int, Path(ge=0, le=MOST_NUMBER, examples=[3])]
 
 
@@ -66,7 +66,7 @@ async def restore_policy(request: Request, version: Version, office: InOffice) -
     return plain(await done(office, ChangePolicy(values, caller_of(request).person)))
 
 
-models_router = APIRouter(tags=["models"])
+models_router = APIRouter(tags=["models"], route_class=GuardedRoute)
 ModelVersion = Annotated[str, Path(pattern=r"^[0-9a-z_-]{1,40}$", examples=["9f2b6c01d3aa"])]
 _KINDS = ("model_loaded", "model_changed")
 

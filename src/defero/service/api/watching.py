@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from starlette.responses import PlainTextResponse
 
 from defero.service.api.errors import responses
-from defero.service.api.requests import InOffice, caller_of, done, plain
+from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, plain
 from defero.service.api.schemas import DriftActIn
 from defero.service.flow.cases import ActOnDrift
 from defero.service.problems import Problem
@@ -20,7 +20,7 @@ from defero.service.store.saved_views import open_ledger
 from defero.service.views.drift import drift_rows
 from defero.service.views.tallies import TEAM, day_of
 
-router = APIRouter(tags=["watching"])
+router = APIRouter(tags=["watching"], route_class=GuardedRoute)
 Day = Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2026-11-16"])]
 MOST_DAYS = 366
 """Of the counts of one reply."""
@@ -79,7 +79,7 @@ def _days(first: str | None, last: str | None, *, today: str) -> tuple[str, str]
     return start.isoformat(), end.isoformat()
 
 
-drift_router = APIRouter(tags=["drift"])
+drift_router = APIRouter(tags=["drift"], route_class=GuardedRoute)
 Who = Annotated[str, Path(pattern=r"^(model|p[1-9][0-9]{0,17})$", examples=["p3"], description='A person, or "model".')]
 _MOST_HISTORY = 200
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
-from defero.service.api.requests import InOffice, done, form_of, needed
+from defero.service.api.requests import GuardedRoute, InOffice, done, form_of, needed
 from defero.service.api.schemas import MOST_CASES, Case
 from defero.service.flow.cases import AddCases
 from defero.service.flow.steps import Beliefs, first_step
@@ -26,7 +26,7 @@ from defero.service.store.contents import read_contents, read_names, read_notes
 from defero.service.store.log import CASES, CONTENTS
 from defero.service.store.saved_views import open_ledger, read_cases
 
-router = APIRouter()
+router = APIRouter(route_class=GuardedRoute)
 PAGE = "/console/cases"
 MOST_LISTED = 50
 IN_ORDER = (CASES.c.received_at, func.length(CASES.c.case_id), CASES.c.case_id)

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
 from defero.service.api import connections as api
-from defero.service.api.requests import InOffice, form_of, needed
+from defero.service.api.requests import GuardedRoute, InOffice, form_of, needed
 from defero.service.office import Office
 from defero.service.pages.forms import (
     NUMBERS,
@@ -31,7 +31,7 @@ from defero.service.views.kept import MILLION
 from defero.service.views.policy import Person
 from defero.service.views.tallies import Period, ratio, sums_of
 
-router = APIRouter()
+router = APIRouter(route_class=GuardedRoute)
 PAGE = "/console/connections"
 N_DAYS = 30
 Done = Annotated[str | None, Query(pattern="^(model|studio|hook)(_ended)?$")]

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse
 
 from defero.judge.drift import START, THRESHOLD
 from defero.service.api import watching as api
-from defero.service.api.requests import InOffice, form_of, needed
+from defero.service.api.requests import GuardedRoute, InOffice, form_of, needed
 from defero.service.api.schemas import DriftActIn
 from defero.service.events import DriftActed, DriftRaised, Entry
 from defero.service.pages.forms import percent
@@ -32,7 +32,7 @@ from defero.service.views.tallies import (
     waited,
 )
 
-router = APIRouter()
+router = APIRouter(route_class=GuardedRoute)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
-from defero.service.api.requests import InOffice, caller_of, done, form_of, needed
+from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed
 from defero.service.api.schemas import Case
 from defero.service.events import Answered, Asked
 from defero.service.flow.answers import UNDO_SECONDS, GiveAnswer, Skip, Undo
@@ -23,7 +23,7 @@ from defero.service.store.contents import read_contents
 from defero.service.store.saved_views import read_cases, read_people
 from defero.service.store.sql_desk import SqlDesk
 
-router = APIRouter()
+router = APIRouter(route_class=GuardedRoute)
 KEYS = "1234567890"
 """Of the first ten classes."""
 MOST_LISTED = 20

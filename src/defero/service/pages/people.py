@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse
 
 from defero.service.access.tokens import DEFAULT_DAYS, issue_link, issue_token, valid_tokens
 from defero.service.api import people as api
-from defero.service.api.requests import InOffice, caller_of, done, form_of, needed
+from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed
 from defero.service.api.schemas import MOST_NUMBER, PersonId
 from defero.service.flow.people import AddPerson, ChangePerson
 from defero.service.office import Office
@@ -17,7 +17,7 @@ from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
 from defero.service.views.policy import ROLES
 
-router = APIRouter()
+router = APIRouter(route_class=GuardedRoute)
 Id = Annotated[PersonId, Path()]
 PAGE = "/console/people"
 

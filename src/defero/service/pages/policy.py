@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
 from defero.service.api import terms as api
-from defero.service.api.requests import InOffice, caller_of, done, form_of, needed
+from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed
 from defero.service.api.schemas import MOST_NUMBER, ModelIn, PolicyIn
 from defero.service.events import Compared, ModelChanged
 from defero.service.flow.terms import ChangePolicy
@@ -34,7 +34,7 @@ from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
 from defero.service.views.policy import MODES, Policy
 
-router = APIRouter()
+router = APIRouter(route_class=GuardedRoute)
 PAGE = "/console/policy"
 MODELS_PAGE = "/console/models"
 MOST_EXAMPLES = 10

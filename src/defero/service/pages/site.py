@@ -7,19 +7,20 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from defero import __version__
-from defero.service.access.tokens import SESSION_COOKIE, SESSION_DAYS, session_of
+from defero.service.access.tokens import SESSION_COOKIE, SESSION_DAYS, end_session, issue_session, opened, token_of
 from defero.service.api.app import make_app
-from defero.service.api.requests import caller_of, the_office
+from defero.service.api.requests import GuardedRoute, caller_of, the_office
 from defero.service.office import Office
 from defero.service.pages import cases, connections, console, inbox, people, policy
 from defero.service.pages.sight import render
 from defero.service.problems import TITLES, Problem, database_away
 
-entrance = APIRouter()
+entrance = APIRouter(route_class=GuardedRoute)
 HOME = {"lead": "/console", "expert": "/inbox"}
 """The first page of a role; programs have none."""
 
@@ -32,20 +33,29 @@ def sign_in(request: Request, link: str) -> Response:
     not send a cookie that is SameSite=Strict.
     """
     office = the_office(request)
-    session = session_of(office.key, link, now=office.clock())
-    caller = None if session is None else office.tokens.caller_now(session[0])
+    session = _session_of(office, link, now=office.clock())
+    token = None if session is None else token_of(office.key, session, now=office.clock())
+    caller = None if token is None else office.tokens.caller_now(token)
     if session is None or caller is None or caller.role not in HOME:
         raise Problem(401, "This link does not work any more; ask the lead for a new one.")
     reply = render(request, "enter.html", home=HOME[caller.role])
     reply.set_cookie(
         SESSION_COOKIE,
-        session[1],
+        session,
         max_age=int(86_400 * SESSION_DAYS),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
     )
     return reply
+
+
+def _session_of(office: Office, link: str, *, now: float) -> str | None:
+    secret = opened(office.key, "link", link, now=now)
+    if secret is None:  # nothing is written for a link that is not ours
+        return None
+    with office.database.write() as connection:
+        return issue_session(connection, office.key, secret, now=now)
 
 
 @entrance.get("/")
@@ -56,10 +66,16 @@ def home(request: Request) -> Response:
 
 @entrance.post("/out")
 async def sign_out(request: Request) -> Response:
-    """End the session in this browser; the link still holds until it is revoked."""
+    """End the session; the link still holds until it is revoked."""
+    await run_in_threadpool(_end, the_office(request), caller_of(request).token_id)
     reply = render(request, "out.html")
     reply.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict")
     return reply
+
+
+def _end(office: Office, token_id: str) -> None:
+    with office.database.write() as connection:
+        end_session(connection, token_id, now=office.clock())
 
 
 ASSET_KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
