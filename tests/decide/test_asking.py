@@ -106,7 +106,7 @@ def test_the_answer_is_the_bayes_vote_of_those_asked(seed, fee, discounted):
     n, j, k = rng.integers(1, 6), rng.integers(0, 9), rng.integers(1, 7)
     answers, can = rng.integers(-1, k, size=(n, j)), rng.random((n, j)) < 0.8
     experts, model = rng.random((n, j)), rng.dirichlet(np.ones(k), size=n)
-    discount = rng.uniform(0.2, 1, j) if discounted else None
+    discount = rng.random(j) if discounted else None
     settled = ask_in_turn(answers, experts, model, fees=np.full(j, fee), available=can, discount=discount)
     vote = bayes_vote(answers, settled.heard, experts, model, discount=discount)
     assert np.array_equal(settled.label, vote.label)
@@ -168,12 +168,24 @@ def test_pieces_make_no_difference(monkeypatch):
     assert np.array_equal(ask_in_turn(answers, experts, model).heard, whole.heard)
 
 
-def test_a_discounted_expert_is_a_weaker_one():
-    model, law = [[0.6, 0.4]], 0.9**0.5 / (0.9**0.5 + 0.1**0.5)
-    weaker = next_step(model, [law, law], fees=[0.01, 0.01])
-    discounted = next_step(model, [0.9, 0.9], fees=[0.01, 0.01], discount=[0.5, 0.5])
-    assert discounted.expected_cost == pytest.approx(weaker.expected_cost)
-    assert discounted.expected_cost > next_step(model, [0.9, 0.9], fees=[0.01, 0.01]).expected_cost
+def test_the_next_answer_counts_as_it_will_beside_those_heard():
+    """The second of two who err together is a weaker expert beside a model that says what the first has said."""
+    discount, share = [0.6, 0.6], 1 / 1.6
+    heard = next_step([[0.5, 0.5]], [0.9, 0.9], answers=[[0, -1]], fees=[0.01, 0.01], discount=discount)
+    weaker = 0.9**share / (0.9**share + 0.1**share)
+    alone = next_step([[0.9, 0.1]], [weaker], fees=[0.01])
+    assert heard.expected_cost == pytest.approx(alone.expected_cost)
+    assert heard.answer_cost == pytest.approx([0.1])
+
+
+@given(st.integers(0, 10_000), st.floats(0, 1))
+def test_who_is_asked_first_and_alone_is_not_discounted(seed, share):
+    rng = np.random.default_rng(seed)
+    model, experts = rng.dirichlet(np.ones(3), size=4), rng.random((4, 1))
+    plain = next_step(model, experts, fees=[0.01])
+    discounted = next_step(model, experts, fees=[0.01], discount=[share])
+    assert np.array_equal(discounted.ask, plain.ask)
+    assert np.array_equal(discounted.expected_cost, plain.expected_cost)
 
 
 @given(st.integers(0, 10_000), st.integers(0, 3))

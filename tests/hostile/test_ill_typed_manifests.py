@@ -130,7 +130,7 @@ def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
         (("recipe", "columns", 0, "kind"), "code", "must be one of number, category, text, vector"),
         (("panel", "fees"), [0.1], "fees is made for 1 experts"),
         (("panel", "available"), [True] * 3, "available is made for 3 experts"),
-        (("panel", "discount"), [2.0, 1.0], r"in \(0, 1\]"),
+        (("panel", "discount"), [2.0, 1.0], r"in \[0, 1\]"),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else None,
 )

@@ -21,7 +21,7 @@ class AnswerLaw:
     """P(expert j answers m | y = k, x) of n items: what an answer says about the class.
 
     Errors are uniform over the other classes, unless `skill` says more. Answers of different experts are taken for
-    independent given the class and the item; `discount` corrects that where people err together.
+    independent given the class and the item; `discount` corrects that where people err together: see `answer_shares`.
 
     Attributes
     ----------
@@ -32,7 +32,9 @@ class AnswerLaw:
     skill : ClassSkill, optional
         P(m | y, x) by item and class, used in place of expert_proba.
     discount : (J,)
-        How much each expert's evidence counts, in (0, 1].
+        How much each expert's errors go with the others', in [0, 1].
+    n_heard : (n,), optional
+        How many answers of each item have been heard: so much less an answer to come counts. By default none.
     eps : float
 
     Examples
@@ -48,6 +50,7 @@ class AnswerLaw:
     skill: ClassSkill | None
     discount: FloatArray
     eps: float = EPS
+    n_heard: IntArray | None = None
 
     @classmethod
     def of(
@@ -70,30 +73,36 @@ class AnswerLaw:
             )
         return cls(np.clip(proba, eps, 1 - eps), n_classes, skill, discounts(discount, n_experts=n_experts), eps)
 
-    def evidence(self, answers: IntArray, heard: BoolArray) -> FloatArray:
-        """Return sum_j w_j log P(m_j | y, x) over the experts heard, (n, K), up to a constant for each item."""
+    def evidence(
+        self,
+        answers: IntArray,
+        heard: BoolArray,
+        *,
+        item_idx: IntArray | None = None,
+        left_out: BoolArray | None = None,
+    ) -> FloatArray:
+        """Return sum_j w_j log P(m_j | y, x) over the experts heard, (a, K), up to a constant for each item.
+
+        The weights are `answer_shares`. Takes the answers of all items, or of those in `item_idx`. The experts
+        `left_out` (J,) are heard, so that the others count less, but what they say is counted elsewhere.
+        """
+        shares = answer_shares(self.discount, heard)
+        heard = heard if left_out is None else heard & ~left_out
+        items = np.arange(len(answers)) if item_idx is None else item_idx
         if self.skill is None:
-            weights = self.discount * log_odds_weights(self.expert_proba, n_classes=self.n_classes, eps=self.eps)
-            return tally(answers, heard, weights, n_classes=self.n_classes)
-        evidence = np.zeros((len(answers), self.n_classes))
+            weights = log_odds_weights(self.expert_proba[items], n_classes=self.n_classes, eps=self.eps)
+            return tally(answers, heard, shares * weights, n_classes=self.n_classes)
         rows, experts = np.nonzero(heard)
-        np.add.at(evidence, rows, self.evidence_of(rows, experts, answers[rows, experts]))
+        likelihood = self.skill.log_likelihood(items[rows], experts, answers[rows, experts], eps=self.eps)
+        evidence = np.zeros((len(answers), self.n_classes))
+        np.add.at(evidence, rows, shares[rows, experts, None] * likelihood)
         return evidence
 
-    def evidence_of(self, item_idx: IntArray, expert_idx: IntArray, answer_idx: IntArray) -> FloatArray:
-        """Return w_j log P(m | y, x) of single answers, (a, K), up to a constant for each."""
-        share = self.discount[expert_idx][:, None]
-        if self.skill is not None:
-            return share * self.skill.log_likelihood(item_idx, expert_idx, answer_idx, eps=self.eps)
-        proba = self.expert_proba[item_idx, expert_idx]
-        weight = log_odds_weights(proba, n_classes=self.n_classes, eps=self.eps)
-        return share * np.where(answer_idx[:, None] == np.arange(self.n_classes), weight[:, None], 0.0)
-
     def likelihood(self, item_idx: IntArray, expert_idx: IntArray) -> FloatArray:
-        """Return P(m | y = k, x) of some items and experts, (a, K, K) with the truth k first.
+        """Return P(m | y = k, x) of the next answer to some items, (a, K, K) with the truth k first.
 
         A discounted expert answers as a weaker one: P(m | y)^w, normalised over m. With uniform errors this expert's
-        evidence is exactly the discounted evidence.
+        evidence is exactly the discounted evidence. The answers after the next one are taken to count as much as it.
         """
         if self.skill is None:
             right = self.expert_proba[item_idx, expert_idx]
@@ -101,21 +110,40 @@ class AnswerLaw:
             law = np.where(np.eye(self.n_classes, dtype=np.bool_), right[:, None, None], wrong[:, None, None])
         else:
             law = self.skill.likelihood(item_idx, expert_idx, eps=self.eps)
-        share = self.discount[expert_idx]
+        share = self._next_shares(item_idx, expert_idx)
         if (share == 1).all():
             return law
         weaker = law ** share[:, None, None]
         return weaker / weaker.sum(axis=2, keepdims=True)
 
-    def symmetric(self) -> FloatArray | None:
-        """Return P(right), (n, J), where it says everything, discounts included; None with `skill`."""
+    def symmetric(self, item_idx: IntArray) -> FloatArray | None:
+        """Return P(right) of some items' next answers, (a, J), discounts included; None with `skill`."""
         if self.skill is not None:
             return None
-        if (self.discount == 1).all():
-            return self.expert_proba
-        right = self.expert_proba**self.discount
-        wrong = ((1 - self.expert_proba) / max(self.n_classes - 1, 1)) ** self.discount
+        proba = self.expert_proba[item_idx]
+        share = self._next_shares(item_idx[:, None], np.arange(proba.shape[1]))
+        if (share == 1).all():
+            return proba
+        right = proba**share
+        wrong = ((1 - proba) / max(self.n_classes - 1, 1)) ** share
         return right / (right + (self.n_classes - 1) * wrong)
+
+    def _next_shares(self, item_idx: IntArray, expert_idx: IntArray) -> FloatArray:
+        """Return how much the next answer would count, in the shape of the indices together."""
+        n_heard = np.zeros(1, dtype=np.int64) if self.n_heard is None else self.n_heard[item_idx]
+        return np.asarray(1 / (1 + n_heard * self.discount[expert_idx]))
+
+
+def answer_shares(discount: FloatArray, heard: BoolArray) -> FloatArray:
+    """Return how much each expert's answer counts beside the others that are heard, (a, J).
+
+    n answers that correlate by r tell as much as n / (1 + (n - 1) r) independent ones: each counts 1 / (1 + (n - 1) r),
+    the only answer in full, and n copies (r = 1) as one.
+
+    >>> answer_shares(np.array([1.0, 0.0]), np.array([[True, False], [True, True]])).tolist()
+    [[1.0, 1.0], [0.5, 1.0]]
+    """
+    return np.asarray(1 / (1 + np.maximum(heard.sum(axis=1, keepdims=True) - 1, 0) * discount))
 
 
 def log_odds_weights(expert_proba: FloatArray, *, n_classes: int, eps: float = EPS) -> FloatArray:
@@ -144,19 +172,19 @@ def tally(answers: IntArray, heard: BoolArray, weights: FloatArray, *, n_classes
 
 
 def discounts(value: ArrayLike | None, *, n_experts: int) -> FloatArray:
-    """Return each expert's weight in (0, 1], (J,); 1 by default."""
+    """Return how much each expert's errors go with the others', (J,); 0 by default."""
     if value is None:
-        return np.ones(n_experts)
-    weights = np.asarray(value, dtype=np.float64)
-    if weights.shape != (n_experts,):
+        return np.zeros(n_experts)
+    discount = np.asarray(value, dtype=np.float64)
+    if discount.shape != (n_experts,):
         raise InputError(
-            f"must have shape ({n_experts},), one weight per expert, got {weights.shape}.", argument="discount"
+            f"must have shape ({n_experts},), one number per expert, got {discount.shape}.", argument="discount"
         )
-    if not ((weights > 0) & (weights <= 1)).all():
+    if not ((discount >= 0) & (discount <= 1)).all():
         raise InputError(
-            f"must lie in (0, 1], got {weights.tolist()}; to silence an expert use mask instead.", argument="discount"
+            f"must lie in [0, 1], got {discount.tolist()}; vote_discount estimates it.", argument="discount"
         )
-    return weights
+    return discount
 
 
 def clip_width(eps: float) -> float:

@@ -1,6 +1,6 @@
 """Asking one after the other: the next question while it is expected to pay, else the answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,7 +69,7 @@ def next_step(
     skill : ClassSkill, optional
         P(m | y, x) by item and class, used in place of expert_proba.
     discount : (J,), optional
-        Weights in (0, 1] from `vote_discount`, for experts who err together.
+        From `vote_discount`, in [0, 1], for experts who err together: several answers then count less than their sum.
     classes : (K,), optional
         The labels' own values, in the order of the class numbers.
     expert_names : J names, optional
@@ -93,6 +93,7 @@ def next_step(
     answer_idx, model = answers_and_model(answers, model)
     heard = answer_idx != MISSING
     law = _law(expert_proba, answer_idx, model, skill=skill, discount=discount, eps=eps)
+    law = replace(law, n_heard=heard.sum(axis=1))
     terms = _Terms.of(law, fees, prices, ErrorCosts.of(cost_matrix, n_classes=law.n_classes, error_cost=error_cost))
     can = availability(available, n_items=len(model), n_experts=answer_idx.shape[1]) & ~heard
     log_belief = np.log(np.clip(model, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard)
@@ -137,6 +138,7 @@ def next_gains(
     """
     heard = answer_idx != MISSING
     law = _law(expert_proba, answer_idx, class_proba, skill=skill, discount=discount, eps=EPS)
+    law = replace(law, n_heard=heard.sum(axis=1))
     terms, can = _Terms.of(law, fees, None, costs), available & ~heard
     log_belief = np.log(np.clip(class_proba, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard)
     belief, now = softmax(log_belief), costs.least(softmax(log_belief))
@@ -194,17 +196,20 @@ def ask_in_turn(
     askable = availability(available, n_items=n_items, n_experts=n_experts) & (answer_idx != MISSING)
     most = n_experts if max_questions is None else min(whole_number("max_questions", max_questions, least=0), n_experts)
     heard = np.zeros(answer_idx.shape, dtype=np.bool_)
-    log_belief = np.log(np.clip(model, law.eps, 1 - law.eps))
+    log_prior = np.log(np.clip(model, law.eps, 1 - law.eps))
+    log_belief = log_prior.copy()
     open_idx = np.arange(n_items)
     for asked in range(most):
         can = askable[open_idx] & ~heard[open_idx]
+        terms = replace(terms, law=replace(law, n_heard=np.full(n_items, asked)))
         ask, _, _ = terms.best(softmax(log_belief[open_idx]), open_idx, can, most_questions=most - asked)
         # Where nothing is worth asking now, nothing changes: the case is closed for good.
         open_idx, expert = open_idx[ask != MODEL], ask[ask != MODEL]
         if not len(open_idx):
             break
         heard[open_idx, expert] = True
-        log_belief[open_idx] += law.evidence_of(open_idx, expert, answer_idx[open_idx, expert])
+        evidence = law.evidence(answer_idx[open_idx], heard[open_idx], item_idx=open_idx)
+        log_belief[open_idx] = log_prior[open_idx] + evidence
     label_idx, belief = _label(log_belief, model, heard, terms.costs)
     return InTurn(
         named(label_idx, classes, n_classes=n_classes),

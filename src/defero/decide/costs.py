@@ -195,10 +195,9 @@ def after_one_answer(
     """
     cost = np.repeat(costs.least(belief)[:, None], can.shape[1], axis=1)
     information = np.zeros(can.shape)
-    right = law.symmetric()
+    right = law.symmetric(item_idx)
     if right is not None and costs.symmetric:
-        own = right[item_idx]
-        gain, information = _symmetric(belief, own)
+        gain, information = _symmetric(belief, right)
         return np.where(can, cost - costs.largest * gain, cost), np.where(can, information, 0.0)
     rows, experts = np.nonzero(can)
     size = max(1, _NUMBERS_AT_ONCE // belief.shape[1] ** 2)

@@ -146,8 +146,8 @@ def _check_parts(team: "Team") -> None:
         }
         if panel.cost_matrix is not None and panel.cost_matrix.shape != (len(team.classes),) * 2:
             raise ModelFolderError(f"{MANIFEST}: the cost matrix of the panel is not of the classes; fit again.")
-        if not ((panel.discount > 0) & (panel.discount <= 1)).all():
-            raise ModelFolderError(f"{MANIFEST}: the discounts of the panel must be in (0, 1]; fit again.")
+        if not ((panel.discount >= 0) & (panel.discount <= 1)).all():
+            raise ModelFolderError(f"{MANIFEST}: the discounts of the panel must be in [0, 1]; fit again.")
     scorer = team.scorer
     trees = scorer.trees if isinstance(scorer, TeamScorer) else None
     if isinstance(scorer, TeamScorer) and trees is not None and (trees.expert_idx >= scorer.heads.n_experts).any():

@@ -24,7 +24,8 @@ def slow_posterior(answers, mask, experts, model, *, discount=None, confusion=No
                     chance = confusion.proba[j, y, m]
                 else:
                     chance = likelihood(m, y, clipped(experts[i][j]), k)
-                row[y] *= chance ** (1.0 if discount is None else discount[j])
+                n_heard = sum(mask[i][other] and one >= 0 for other, one in enumerate(said))
+                row[y] *= chance ** (1.0 if discount is None else 1 / (1 + (n_heard - 1) * discount[j]))
         posterior.append([value / math.fsum(row) for value in row])
     return posterior
 
@@ -41,7 +42,7 @@ def assert_is(vote, posterior, model):
 def test_the_slow_twin_agrees(panel, data):
     answers, _, _, model = panel
     discount = data.draw(
-        st.lists(st.sampled_from([0.25, 0.5, 1.0]), min_size=answers.shape[1], max_size=answers.shape[1])
+        st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=answers.shape[1], max_size=answers.shape[1])
     )
     assert_is(bayes_vote(*panel), slow_posterior(*panel), model)
     assert_is(bayes_vote(*panel, discount=discount), slow_posterior(*panel, discount=discount), model)
@@ -107,14 +108,43 @@ def test_an_expert_who_guesses_has_no_influence(panel):
     assert plain.confidence == pytest.approx(more.confidence, abs=1e-5)  # the model's own number is not clipped
 
 
-@given(panels(fewest_experts=1), st.integers(2, 4))
-def test_copies_that_share_one_vote_are_one_expert(panel, copies):
-    answers, _, _, model = panel
-    plain = bayes_vote(*panel)
-    share = np.full(copies * answers.shape[1], 1 / copies)
-    copied = bayes_vote(*(np.tile(part, (1, copies)) for part in panel[:3]), model, discount=share)
+@given(st.integers(2, 6), st.integers(2, 4), st.floats(0.01, 0.99), st.data())
+def test_copies_of_one_answer_are_one_answer(k, copies, p, data):
+    said, model = [data.draw(st.integers(0, k - 1))], data.draw(st.sampled_from([np.ones(k), 1.0 + np.arange(k)]))
+    plain = bayes_vote([said], [[True]], [p], [model / model.sum()])
+    copied = bayes_vote(
+        [said * copies], [[True] * copies], [p] * copies, [model / model.sum()], discount=[1.0] * copies
+    )
     assert np.array_equal(copied.label, plain.label)
     assert copied.confidence == pytest.approx(plain.confidence)
+
+
+@given(panels(fewest_experts=1), st.integers(0, 100))
+def test_a_vote_of_one_is_not_discounted(panel, seed):
+    answers, _, experts, model = panel
+    rng = np.random.default_rng(seed)
+    alone = np.eye(answers.shape[1], dtype=bool)[rng.integers(answers.shape[1], size=len(answers))]
+    plain = bayes_vote(answers, alone, experts, model)
+    discounted = bayes_vote(answers, alone, experts, model, discount=rng.random(answers.shape[1]))
+    assert np.array_equal(discounted.label, plain.label)
+    assert np.array_equal(discounted.confidence, plain.confidence)
+
+
+@given(st.integers(2, 6), st.floats(0.01, 1.0), st.integers(1, 5), st.floats(0, 1))
+def test_one_answer_beside_a_model_that_knows_nothing_has_its_experts_p(k, above, n_experts, share):
+    """However much the experts err together: discounted, 86 % once read as a coin."""
+    p = 1 / k + above * (1 - 1 / k)
+    said, alone = np.zeros((1, n_experts), int), np.eye(n_experts, dtype=bool)[:1]
+    vote = bayes_vote(said, alone, [p] * n_experts, np.full((1, k), 1 / k), discount=[share] * n_experts)
+    assert vote.confidence.tolist() == pytest.approx([clipped(p)])
+
+
+@given(st.integers(2, 9), st.floats(0.55, 0.95), st.floats(0, 1))
+def test_one_more_who_agrees_never_makes_the_vote_less_sure(n_experts, p, share):
+    said, discount = np.zeros((n_experts, n_experts), int), [share] * n_experts
+    growing = np.tril(np.ones((n_experts, n_experts), dtype=bool))
+    vote = bayes_vote(said, growing, [p] * n_experts, np.full((n_experts, 2), 0.5), discount=discount)
+    assert (np.diff(vote.confidence) >= -1e-12).all()
 
 
 @given(panels())

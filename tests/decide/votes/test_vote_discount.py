@@ -29,6 +29,12 @@ def slow_surprise(answers, labels, experts):
     return surprise
 
 
+def weights_of(answers, labels, experts, *, n_heard=None):
+    """Return how much the answers count where n are heard, by default all."""
+    n_heard = np.shape(answers)[1] if n_heard is None else n_heard
+    return 1 / (1 + (n_heard - 1) * vote_discount(answers, labels, experts))
+
+
 def slow_discount(answers, labels, experts):
     surprise = slow_surprise(answers, labels, experts)
     products = {}
@@ -38,7 +44,7 @@ def slow_discount(answers, labels, experts):
             products[i, j] = [surprise[k, i] * surprise[k, j] for k in both]
     every = [x for pair in products.values() for x in pair]
     if not every:
-        return [1.0] * answers.shape[1]
+        return [0.0] * answers.shape[1]
     pooled = sum(every) / len(every)
     variance = max(1.0, sum(x * x for x in every) / len(every) - pooled**2)
     centre = max(0.0, pooled - math.sqrt(variance / len(every)))
@@ -47,17 +53,17 @@ def slow_discount(answers, labels, experts):
         for one, two in itertools.permutations(pair, 2):
             apart, n_twice = apart + (one - centre) * (two - centre), n_twice + 1
     between = max(0.0, apart / max(n_twice, 1))
-    total = [0.0] * answers.shape[1]
+    total, beside = [0.0] * answers.shape[1], [0] * answers.shape[1]
     for (i, j), pair in products.items():
         r, error = sum(pair) / len(pair), variance / len(pair)
         trust = between / (between + error)
         drawn = centre + trust * (r - centre) - math.sqrt(trust * error)
         rho = min(1.0, max(0.0, drawn, r - math.sqrt(2 * math.log(max(len(products), 2)) * error)))
         for one in (i, j):
-            total[one] += rho * len(pair)
-    given_by = [sum(k >= 0 for k in column) for column in answers.T]
-    of_all = sum(total) / sum(given_by)
-    return [1 / (1 + (one + 10 * of_all) / (count + 10)) for one, count in zip(total, given_by, strict=True)]
+            total[one], beside[one] = total[one] + rho * len(pair), beside[one] + len(pair)
+    n_answers = (answers >= 0).sum()
+    drawn = [(10 * sum(total) / n_answers + one, 10 * sum(beside) / n_answers + m) for one, m in zip(total, beside)]
+    return [one / m for one, m in drawn]
 
 
 @given(panels())
@@ -70,14 +76,14 @@ def test_the_slow_twin_agrees(panel):
 
 
 @given(panels(fewest_experts=1), st.randoms(use_true_random=False))
-def test_permuting_experts_permutes_the_weights(panel, random):
+def test_permuting_experts_permutes_the_discounts(panel, random):
     answers, _, experts, model = panel
     order = list(range(answers.shape[1]))
     random.shuffle(order)
     labels = model.argmax(axis=1)
     plain = vote_discount(answers, labels, experts)
     assert vote_discount(answers[:, order], labels, experts[:, order]) == pytest.approx(plain[order])
-    assert ((plain > 0) & (plain <= 1)).all()
+    assert ((plain >= 0) & (plain <= 1)).all()
 
 
 def draw(rng, labels, accuracy, n_classes):
@@ -89,7 +95,7 @@ def test_independent_experts_keep_their_votes():
     rng = np.random.default_rng(0)
     labels = rng.integers(10, size=2_000)
     answers = np.stack([draw(rng, labels, 0.7, 10) for _ in range(10)], axis=1)
-    assert vote_discount(answers, labels, np.full(10, 0.7)).min() > 0.9
+    assert weights_of(answers, labels, np.full(10, 0.7)).min() > 0.9
 
 
 @pytest.mark.parametrize("accuracy", [0.35, 0.6, 0.8])
@@ -102,7 +108,7 @@ def test_five_near_clones_count_as_about_one(accuracy):
         + [draw(rng, labels, 0.8, 10)],
         axis=1,
     )
-    weights = vote_discount(answers, labels, [*[accuracy] * 5, 0.8])
+    weights = weights_of(answers, labels, [*[accuracy] * 5, 0.8])
     assert 1.0 < weights[:5].sum() < 1.3
     assert weights[5] > 0.85  # a chance correlation with one clone counts five times
 
@@ -113,8 +119,8 @@ def test_what_the_probabilities_foresaw_is_no_correlation():
     labels = rng.integers(4, size=8_000)
     p = np.where(np.arange(8_000) % 2, 0.3, 0.9)
     answers = np.stack([draw(rng, labels, p, 4) for _ in range(2)], axis=1)
-    assert vote_discount(answers, labels, np.stack([p, p], axis=1)).min() > 0.97
-    assert vote_discount(answers, labels, [0.6, 0.6]).max() < 0.8
+    assert vote_discount(answers, labels, np.stack([p, p], axis=1)).max() < 0.03
+    assert vote_discount(answers, labels, [0.6, 0.6]).min() > 0.25
 
 
 def test_by_hand():
@@ -125,18 +131,19 @@ def test_by_hand():
     answers, labels = np.array([[0, 0], [0, 0], [1, 1], [1, 1]]), np.zeros(4, int)
     above_chance = 1 - math.sqrt(2 * math.log(2)) / 2
     assert above_chance > 3 / 4 - math.sqrt(1 / 8)
-    assert vote_discount(answers, labels, [0.5, 0.5]) == pytest.approx([1 / (1 + above_chance)] * 2)
+    assert vote_discount(answers, labels, [0.5, 0.5]) == pytest.approx([above_chance] * 2)
     # One shared item is no evidence; two who never meet share no vote.
-    assert vote_discount(answers[2:3], labels[2:3], [0.5, 0.5]).tolist() == [1.0, 1.0]
+    assert vote_discount(answers[2:3], labels[2:3], [0.5, 0.5]).tolist() == [0.0, 0.0]
     apart = np.array([[0, -1], [1, -1], [-1, 0], [-1, 1]])
-    assert vote_discount(apart, labels, [0.5, 0.5]).tolist() == [1.0, 1.0]
+    assert vote_discount(apart, labels, [0.5, 0.5]).tolist() == [0.0, 0.0]
 
 
-def test_the_first_meets_the_second_half_the_time():
+def test_a_discount_is_of_the_answers_that_stand_beside_it():
+    """The first gives half of their answers alone: beside one other answer theirs counts as the second's does."""
     answers = np.tile([[0, 0], [0, 0], [1, 1], [1, 1], [0, -1], [0, -1], [1, -1], [1, -1]], (1_000, 1))
-    first, second = 1 / vote_discount(answers, np.zeros(8_000, int), [0.5, 0.5]) - 1
-    assert first == pytest.approx(second / 2, rel=0.01)  # ten answers as of both are drawn in
-    assert second > 0.4
+    first, second = vote_discount(answers, np.zeros(8_000, int), [0.5, 0.5])
+    assert first == pytest.approx(second, rel=0.01)
+    assert second > 0.9
 
 
 @pytest.mark.parametrize("n_experts", [2, 5, 20])
@@ -144,7 +151,7 @@ def test_identical_experts_share_one_vote(n_experts):
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=3_000)
     answers = np.repeat(draw(rng, labels, 0.8, 3)[:, None], n_experts, axis=1)
-    weights = vote_discount(answers, labels, np.full(n_experts, 0.8))
+    weights = weights_of(answers, labels, np.full(n_experts, 0.8))
     assert weights == pytest.approx(np.full(n_experts, 1 / n_experts), rel=0.03)
 
 
@@ -166,20 +173,20 @@ def test_a_sparse_crowd_with_independent_errors_keeps_its_votes(n_items):
     rng = np.random.default_rng(0)
     answers, labels, accuracy = sparse_crowd(rng, n_items=n_items)
     roughly = np.clip(accuracy + 0.05 * rng.normal(size=200), 0.05, 0.99)
-    weights = vote_discount(answers, labels, roughly)
+    weights = weights_of(answers, labels, roughly, n_heard=5)
     assert weights.mean() > 0.95
     assert np.quantile(weights, 0.05) > 0.85
 
 
 def test_a_sparse_crowd_that_finds_the_same_items_hard_shares_its_votes():
     answers, labels, accuracy = sparse_crowd(np.random.default_rng(0), n_items=3_000, difficulty=1.5)
-    assert vote_discount(answers, labels, accuracy).mean() < 0.75
+    assert weights_of(answers, labels, accuracy, n_heard=5).mean() < 0.75
 
 
 def test_luck_is_no_likeness():
     """All of five answers right: what is left is 1 - p(x), the same for everybody, and no sign of erring together."""
     p = np.repeat(np.array([0.6, 0.95, 0.7, 0.9, 0.99])[:, None], 3, axis=1)
-    assert vote_discount(np.zeros((5, 3), int), np.zeros(5, int), p).min() > 0.95
+    assert weights_of(np.zeros((5, 3), int), np.zeros(5, int), p).min() > 0.95
 
 
 def test_five_clones_among_two_hundred():
@@ -187,16 +194,16 @@ def test_five_clones_among_two_hundred():
     labels = rng.integers(4, size=1_000)
     answers = np.stack([draw(rng, labels, 0.8, 4) for _ in range(200)], axis=1)
     answers[:, 1:5] = answers[:, :1]
-    weights = vote_discount(answers, labels, np.full(200, 0.8))
+    weights = weights_of(answers, labels, np.full(200, 0.8))
     assert 1.0 < weights[:5].sum() < 1.2
     assert weights[5:].mean() > 0.95
 
 
 def test_edges():
-    assert vote_discount(np.zeros((5, 1), int), np.zeros(5, int), [0.5]).tolist() == [1.0]
-    assert vote_discount(np.zeros((5, 2), int), np.zeros(5, int), [1.0, 1.0]).tolist() == [1.0, 1.0]
-    assert vote_discount(np.full((5, 2), -1), np.zeros(5, int), [0.5, 0.5]).tolist() == [1.0, 1.0]
-    assert vote_discount(np.empty((0, 2), int), np.empty(0, int), [0.5, 0.5]).tolist() == [1.0, 1.0]
+    assert vote_discount(np.zeros((5, 1), int), np.zeros(5, int), [0.5]).tolist() == [0.0]
+    assert vote_discount(np.zeros((5, 2), int), np.zeros(5, int), [1.0, 1.0]).tolist() == [0.0, 0.0]
+    assert vote_discount(np.full((5, 2), -1), np.zeros(5, int), [0.5, 0.5]).tolist() == [0.0, 0.0]
+    assert vote_discount(np.empty((0, 2), int), np.empty(0, int), [0.5, 0.5]).tolist() == [0.0, 0.0]
     assert vote_discount(np.empty((4, 0), int), np.zeros(4, int), []).tolist() == []
 
 
@@ -220,5 +227,5 @@ def test_whoever_has_nothing_on_record_is_not_independent_of_the_others_for_that
     answers = np.where(hard & (rng.random((300, 4)) < 0.9), 1 - labels[:, None], labels[:, None])
     answers[:, 3] = -1
     recorded, silent = np.split(vote_discount(answers, labels, np.full((300, 4), 0.6)), [3])
-    assert recorded.max() < 0.5
+    assert recorded.min() > 0.4
     assert silent[0] == pytest.approx(recorded.mean(), abs=0.02)

@@ -86,7 +86,7 @@ def test_who_errs_on_one_class_by_hand():
 
 def test_discount_weighs_it_and_a_confusion_matrix_replaces_it():
     skill = ClassSkill(np.full((1, 2, 2), 0.8), uniform_errors(2))
-    vote = bayes_vote([[0, 0]], [[True, True]], [0.8, 0.8], [[0.5, 0.5]], skill=skill, discount=[0.5, 0.5])
+    vote = bayes_vote([[0, 0]], [[True, True]], [0.8, 0.8], [[0.5, 0.5]], skill=skill, discount=[1.0, 1.0])
     assert vote.confidence == pytest.approx([0.8])
     known = ConfusionMatrices(np.tile([[0.6, 0.4], [0.4, 0.6]], (2, 1, 1)), np.array([True, False]))
     both = bayes_vote([[0, 0]], [[True, True]], [0.5, 0.5], [[0.5, 0.5]], skill=skill, confusion=known)

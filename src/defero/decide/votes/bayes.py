@@ -8,7 +8,7 @@ from defero.core.checks.experts import answers_and_model, heard_answers
 from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 from defero.core.labels import named
-from defero.core.posterior import EPS, AnswerLaw, at, first_best
+from defero.core.posterior import EPS, AnswerLaw, answer_shares, at, first_best
 from defero.core.results import Answer
 from defero.core.scores import softmax
 from defero.decide.votes.confusion import ConfusionMatrices
@@ -47,7 +47,8 @@ def bayes_vote(
     confusion : ConfusionMatrices, optional
         P(m | y) of the experts with enough data, used in place of both: it knows the class, not the item.
     discount : (J,), optional
-        w_j in (0, 1] from `vote_discount`, for experts who err together.
+        r_j in [0, 1] from `vote_discount`, for experts who err together: w_j = 1 / (1 + (n - 1) r_j) where n are
+        heard, so that a single answer counts in full. By default w_j = 1.
     classes : (K,), optional
         The labels' own values, in the order of the class numbers.
     cost_matrix : (K, K), optional
@@ -73,9 +74,9 @@ def bayes_vote(
     shape = {"n_items": len(answer_idx), "n_experts": n_experts, "n_classes": n_classes}
     law = AnswerLaw.of(expert_proba, **shape, skill=skill, discount=discount, eps=eps)
     known = _known(confusion, n_experts=n_experts, n_classes=n_classes)
-    log_posterior = np.log(np.clip(prior, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard & ~known)
+    log_posterior = np.log(np.clip(prior, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard, left_out=known)
     if confusion is not None:
-        log_posterior += _confusion_evidence(answer_idx, heard & known, confusion, law.discount)
+        log_posterior += _confusion_evidence(answer_idx, heard, confusion, law.discount)
     by_cost = () if cost_matrix is None else (-(softmax(log_posterior) @ cost_matrix),)
     label_idx = first_best(*by_cost, log_posterior, prior)
     # Nobody heard: the model's own number, not the clipped one.
@@ -97,11 +98,11 @@ def _known(confusion: ConfusionMatrices | None, *, n_experts: int, n_classes: in
 
 
 def _confusion_evidence(
-    answers: IntArray, heard: BoolArray, confusion: ConfusionMatrices, share: FloatArray
+    answers: IntArray, heard: BoolArray, confusion: ConfusionMatrices, discount: FloatArray
 ) -> FloatArray:
-    """Return sum_j w_j log P(m_j | y) over the experts heard, (n, K)."""
-    evidence = np.zeros((len(answers), confusion.n_classes))
-    for j in range(confusion.n_experts):
+    """Return sum_j w_j log P(m_j | y) over the experts heard whose matrix is known, (n, K)."""
+    evidence, shares = np.zeros((len(answers), confusion.n_classes)), answer_shares(discount, heard)
+    for j in np.flatnonzero(confusion.enough):
         rows = np.flatnonzero(heard[:, j])
-        evidence[rows] += share[j] * np.log(confusion.proba[j]).T[answers[rows, j]]
+        evidence[rows] += shares[rows, j, None] * np.log(confusion.proba[j]).T[answers[rows, j]]
     return evidence

@@ -1,4 +1,4 @@
-"""How much each vote should count where experts err together."""
+"""How much the votes of experts who err together should be discounted."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,26 +9,26 @@ from defero.core.labels import MISSING
 
 AS_THE_OTHERS = 10
 """Answers as the others' that stand beside each expert's own in the mean and spread of their residuals and in their
-weight."""
+discount."""
 
 
 def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike) -> FloatArray:
-    """Estimate each expert's effective weight in a vote, on held-out data.
+    """Estimate how much each expert's errors go with the others', on held-out data.
 
     With c_j in {0, 1} (was j right?) the residual c_j - p_j is what expert_proba did not foresee. rho_ij is the
     correlation of the residuals of i and j over the m_ij items that both answered, as far as these bear it out: drawn
-    to the mean of all pairs where they are few, less one standard error, and never negative. m_ij / m_j is how
-    often j, who answered m_j items, meets i, and
+    to the mean of all pairs where they are few, less one standard error, and never negative. The discount is its
+    mean over the answers beside which j's answers stand,
 
-        w_j = 1 / (1 + sum_{i != j} rho_ij m_ij / m_j),
+        r_j = sum_{i != j} rho_ij m_ij / sum_{i != j} m_ij,
 
-    where the sum is shrunk toward that of all experts by ten answers as theirs: who has none on record is not
-    independent of the others for that. Independent experts keep about 1, however few items they share; J identical ones
-    who answer everything get about 1/J each, so that together they have one vote.
+    shrunk toward that of all experts by ten answers as theirs: who has none on record is not independent of the
+    others for that. Where n are heard, j's answer counts w_j = 1 / (1 + (n - 1) r_j) (the design effect of survey
+    sampling): in full where it is the only one, and as 1 / n of n identical experts, who together have one vote.
 
     Limits: it looks at being wrong together, not at giving the same wrong answer; one number per expert stands for
-    all items and all panels, so in a panel without the clones a clone counts for too little, and in one that is
-    larger than those on record for too much; negative correlation is not rewarded; an expert whom expert_proba
+    all items and all panels, so in a panel without the clones a clone counts for too little, and in one with more of
+    them than on record for too much; negative correlation is not rewarded; an expert whom expert_proba
     calls certain, and who never errs, passes for independent.
 
     Parameters
@@ -42,14 +42,14 @@ def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike
 
     Returns
     -------
-    (J,) weights in (0, 1], for `weighted_vote` and `bayes_vote`.
+    (J,) r_j in [0, 1], 0 for independent experts, for `weighted_vote`, `bayes_vote`, `next_step` and `ask_in_turn`.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> labels, one, other = rng.integers(2, size=(3, 10_000))
     >>> vote_discount(np.stack([one, one, other], axis=1), labels, [0.5, 0.5, 0.5]).round(2).tolist()
-    [0.5, 0.5, 1.0]
+    [0.5, 0.5, 0.0]
     """
     array = np.asarray(answers)
     highest = int(array.max()) + 1 if array.size and array.dtype.kind in "iu" else 1
@@ -63,9 +63,10 @@ def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike
     n_answers = np.diag(shared).copy()
     np.fill_diagonal(shared, 0)
     correlation = _borne_out(surprise.T @ surprise, (surprise**2).T @ surprise**2, shared)
-    together = (correlation * shared).sum(axis=0)
-    of_all = together.sum() / max(n_answers.sum(), 1)
-    return np.asarray(1 / (1 + (together + AS_THE_OTHERS * of_all) / (n_answers + AS_THE_OTHERS)))
+    together, beside = (correlation * shared).sum(axis=0), shared.sum(axis=0)
+    as_the_others = AS_THE_OTHERS / max(n_answers.sum(), 1)
+    beside = beside + as_the_others * beside.sum()
+    return np.asarray((together + as_the_others * together.sum()) / np.where(beside > 0, beside, 1.0))
 
 
 def _standardised(correct: BoolArray, proba: FloatArray, observed: BoolArray) -> FloatArray:

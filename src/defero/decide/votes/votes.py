@@ -34,7 +34,7 @@ class Ballot:
     classes : (K,)
         The labels' own values, in the order of the class numbers.
     discount : (J,), optional
-        How much each expert counts beside others who err alike (`vote_discount`).
+        How much each expert's errors go with the others' (`vote_discount`).
     confusion : ConfusionMatrices, optional
         What each expert answers for each true class.
     skill : ClassSkill, optional

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks.experts import answer_numbers, expert_probabilities, heard_answers
 from defero.core.checks.options import whole_number
 from defero.core.labels import named
-from defero.core.posterior import EPS, at, clip_width, discounts, first_best, log_odds_weights, tally
+from defero.core.posterior import EPS, answer_shares, at, clip_width, discounts, first_best, log_odds_weights, tally
 from defero.core.results import Answer
 from defero.core.scores import softmax
 from defero.decide.votes.majority import optional_model
@@ -39,7 +39,7 @@ def weighted_vote(
         The model's P(y = k | x): it breaks ties (then the first class wins) and answers where nobody is heard.
         Without it such an item is an error. To weigh the model as well, use `bayes_vote`.
     discount : (J,), optional
-        Weights in (0, 1] from `vote_discount`, for experts who err together.
+        From `vote_discount`, in [0, 1], for experts who err together: see `bayes_vote`.
     classes : (K,), optional
         The labels' own values, in the order of the class numbers.
     eps : float
@@ -63,7 +63,8 @@ def weighted_vote(
     proba = expert_probabilities(expert_proba, n_items=len(answer_idx), n_experts=answer_idx.shape[1])
     model = optional_model(class_proba, heard=heard, n_classes=n_classes)
     weights = log_odds_weights(proba, n_classes=n_classes, eps=clip_width(eps))
-    sums = tally(answer_idx, heard, weights * discounts(discount, n_experts=answer_idx.shape[1]), n_classes=n_classes)
+    shares = answer_shares(discounts(discount, n_experts=answer_idx.shape[1]), heard)
+    sums = tally(answer_idx, heard, weights * shares, n_classes=n_classes)
     label_idx = first_best(sums) if model is None else first_best(sums, model)
     confidence = at(softmax(sums), label_idx)
     if model is not None:

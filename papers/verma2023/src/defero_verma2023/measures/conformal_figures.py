@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defero import InputError
+from defero.core.posterior import EPS
 from defero.decide.panels import ExpertSetPredictor
 from defero.decide.votes import bayes_vote, majority_vote, vote_discount
 from defero_verma2023.arrays import BoolArray, FloatArray, IntArray
@@ -208,14 +209,26 @@ def _our_votes(
     discount = vote_discount(
         outputs.answers[calibration], outputs.labels[calibration], outputs.scores.expert_proba[calibration]
     )
-    votes = {}
+    weaker, votes = _as_weaker(proba, discount, n_classes=outputs.n_classes), {}
     for name in ("any_correct", "missed_share"):
         mask = masks[name] | _top(scored.as_run[rows], 1)  # who decides is heard: empty sets are filled
         majority = majority_vote(answers, mask, n_classes=outputs.n_classes, expert_proba=proba, class_proba=model)
-        bayes = bayes_vote(answers, mask, proba, model, discount=discount)
+        bayes = bayes_vote(answers, mask, weaker, model)
         votes[f"{name}_majority"] = scored.system_accuracy(test, majority.label)
         votes[f"{name}_bayes"] = scored.system_accuracy(test, bayes.label)
     return votes
+
+
+def _as_weaker(proba: FloatArray, discount: FloatArray, *, n_classes: int) -> FloatArray:
+    """Return P(right), (n, J), of experts whose single answer tells what one of all J tells.
+
+    The stored figures were made with weights that do not depend on how many are heard: those of all experts.
+    """
+    share = 1 / (1 + (proba.shape[1] - 1) * discount)
+    right = np.clip(proba, EPS, 1 - EPS)
+    wrong = ((1 - right) / max(n_classes - 1, 1)) ** share
+    right = right**share
+    return np.asarray(right / (right + (n_classes - 1) * wrong))
 
 
 def _top(scores: Float32Array, size: int) -> BoolArray:
