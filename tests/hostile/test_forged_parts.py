@@ -181,11 +181,10 @@ def with_attribute(model, name, value):
         (with_attribute(RandomForestClassifier(2).fit(X, Y), "n_features_in_", 2), "other features"),
         (with_attribute(RandomForestClassifier(2).fit(X, Y), "estimators_", [GaussianNB().fit(X, Y)]), "a GaussianNB"),
         (with_attribute(DummyClassifier().fit(X, Y), "n_classes_", 10**11), "n_classes_ is 100000000000"),
-        (with_attribute(GaussianNB().fit(X, Y), "n_jobs", 10**6), "n_jobs is 1000000"),
         (with_attribute(make_pipeline(GaussianNB().fit(X, Y)), "memory", "/tmp/cache"), "memory names a folder"),
         (with_attribute(KNeighborsClassifier().fit(X, Y), "_y", np.full(80, 10**9)), "labels that are no classes"),
     ],
-    ids=["tree", "forest", "type", "classes", "jobs", "memory", "neighbours"],
+    ids=["tree", "forest", "type", "classes", "memory", "neighbours"],
 )
 def test_forged_attributes_are_refused(model, message):
     refused(archive_of(model), message)

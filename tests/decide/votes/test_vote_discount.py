@@ -62,8 +62,8 @@ def slow_discount(answers, labels, experts):
         for one in (i, j):
             total[one], beside[one] = total[one] + rho * len(pair), beside[one] + len(pair)
     n_answers = (answers >= 0).sum()
-    drawn = [(10 * sum(total) / n_answers + one, 10 * sum(beside) / n_answers + m) for one, m in zip(total, beside)]
-    return [one / m for one, m in drawn]
+    of_all, beside_all = 10 * sum(total) / n_answers, 10 * sum(beside) / n_answers
+    return [(one + of_all) / (m + beside_all) for one, m in zip(total, beside, strict=True)]
 
 
 @given(panels())
