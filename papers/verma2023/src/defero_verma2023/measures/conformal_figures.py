@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defero import InputError
-from defero.core.posterior import EPS
 from defero.decide.panels import ExpertSetPredictor
-from defero.decide.votes import bayes_vote, majority_vote, vote_discount
+from defero.decide.votes import bayes_vote, log_odds_weights, majority_vote, vote_discount
 from defero_verma2023.arrays import BoolArray, FloatArray, IntArray
 from defero_verma2023.measures.conformal_as_run import (
     Float32Array,
@@ -225,10 +224,8 @@ def _as_weaker(proba: FloatArray, discount: FloatArray, *, n_classes: int) -> Fl
     The stored figures were made with weights that do not depend on how many are heard: those of all experts.
     """
     share = 1 / (1 + (proba.shape[1] - 1) * discount)
-    right = np.clip(proba, EPS, 1 - EPS)
-    wrong = ((1 - right) / max(n_classes - 1, 1)) ** share
-    right = right**share
-    return np.asarray(right / (right + (n_classes - 1) * wrong))
+    log_odds = share * log_odds_weights(proba, n_classes=n_classes)
+    return np.asarray(1 / (1 + (n_classes - 1) * np.exp(-log_odds)))
 
 
 def _top(scores: Float32Array, size: int) -> BoolArray:
