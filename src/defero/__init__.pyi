@@ -19,6 +19,7 @@ from defero.core import ModelFolderError as ModelFolderError
 from defero.core import Scores as Scores
 from defero.core import TableError as TableError
 from defero.data import read_table as read_table
+from defero.data.read_cases import read_cases as read_cases
 from defero.estimators.baselines import BestExpert as BestExpert
 from defero.estimators.baselines import ConfidenceThreshold as ConfidenceThreshold
 from defero.estimators.baselines import ModelOnly as ModelOnly
@@ -32,7 +33,6 @@ from defero.pools.router import PoolRouter as PoolRouter
 from defero.study import Cases as Cases
 from defero.study import Evaluation as Evaluation
 from defero.study import Study as Study
-from defero.study import read_cases as read_cases
 from defero.team import Team as Team
 
 __version__: str

@@ -10,8 +10,8 @@ from crowd import annotation, tasks_of, write_tasks
 
 from defero import Team
 from defero.data.exports.label_studio import read_label_studio
+from defero.data.table_spec import Control
 from defero.data.tables.read import read_frame
-from defero.team.facts import ControlFacts
 
 NAMES = ("2", "dr_a", "dr_c")  # dr_b is a number that nothing describes
 
@@ -38,7 +38,7 @@ def test_an_export_is_learned_from(folder):
     assert re.search(r"export\.json: \d+ answers? ignored: the same person answered", outcome.err)
     team, wide = Team.load("other"), Team.load("model")
     assert team.expert_names == NAMES
-    assert team.facts.control == ControlFacts("dx", "photo", "choices")
+    assert team.facts.control == Control("dx", "photo", "choices")
     assert team.facts.columns == ("age", "size_mm", "site")
     new = lesions(30, seed=5)
     theirs = wide.scores(new).expert_proba[:, [1, 0, 2]]

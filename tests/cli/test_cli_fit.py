@@ -44,7 +44,7 @@ def test_it_trains_judges_and_saves(tmp_path_factory):
     assert team.panel.predictor.alpha == 0.1
     assert team.expert_names == tuple(DOCTORS)
     assert team.classes.tolist() == ["benign", "malign"]
-    assert team.facts.label == "truth"
+    assert team.facts.spec.label == "truth"
 
 
 def test_json_says_what_the_table_says(folder, tmp_path_factory):
@@ -284,7 +284,7 @@ def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
     assert get_args(By) == WEIGHTS
     for net in NETS:
         deferral.DeferralClassifier(net, loss="auto" if net == "trees" else "ova")._check_options()
-    monkeypatch.setattr("defero.data.case_file.read_frame", None)
+    monkeypatch.setattr("defero.data.table_source.read_frame", None)
     assert fit("none.csv", "--net", "deep").err.startswith(
         "defero: --net must be one of auto, trees, linear, mlp, wrn-"
     )

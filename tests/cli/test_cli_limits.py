@@ -66,7 +66,7 @@ def test_shares_budgets_and_absences(new):
 def test_pieces_of_any_size_give_the_same_file(new, monkeypatch):
     route("--capacity", "all=9", out="whole.csv")
     monkeypatch.setattr(
-        "defero.data.case_file.read_chunks", lambda *args, **more: reading.read_chunks(*args, rows=7, **more)
+        "defero.data.table_source.read_chunks", lambda *args, **more: reading.read_chunks(*args, rows=7, **more)
     )
     assert route("--capacity", "all=9", out="pieces.csv").code == 0
     assert read_frame("whole.csv").equals(read_frame("pieces.csv"))

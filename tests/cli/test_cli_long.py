@@ -27,7 +27,7 @@ def test_a_log_gives_the_same_team_as_the_wide_table(folder):
     assert "Label: truth. Key: case. Experts: 3, of whom 2.1 answered a case on average." in outcome.out
     wide, long = Team.load("model"), Team.load("other")
     assert long.expert_names == wide.expert_names == tuple(DOCTORS)
-    assert long.facts.key == "case"
+    assert long.facts.spec.key == "case"
     new = lesions(40, seed=5)
     np.testing.assert_allclose(long.scores(new).expert_proba, wide.scores(new).expert_proba)
 
@@ -75,7 +75,7 @@ def test_columns_of_the_log_are_remembered_where_they_are_there(folder):
         ).code
         == 0
     )
-    assert Team.load("other").facts.log_columns == {"item": "lesion", "annotator": "who", "answer": "said"}
+    assert Team.load("other").facts.spec.log_columns == {"item": "lesion", "annotator": "who", "answer": "said"}
     usual = told(run("evaluate", "other", "items.csv", "--answers", "log.csv", "--json"))
     assert usual == told(run("evaluate", "other", "items.csv", "--answers", "odd.csv", "--json"))
     odd.rename(columns={"who": "said", "said": "who"}).to_csv("turned.csv", index=False)
@@ -91,8 +91,8 @@ def test_columns_of_the_log_are_remembered_where_they_are_there(folder):
 def test_models_that_remember_no_columns_find_them_by_name(folder):
     assert fit(*LONG).code == 0
     team = Team.load("other")
-    assert team.facts.log_columns == {}
-    replace(team, facts=replace(team.facts, log_columns=None)).save("old")
+    assert team.facts.spec.log_columns == {"item": None, "annotator": None, "answer": None}
+    replace(team, facts=replace(team.facts, spec=team.facts.spec.but(log=False))).save("old")
     new, before = (
         told(run("evaluate", model, "items.csv", "--answers", "log.csv", "--json")) for model in ("other", "old")
     )
@@ -183,7 +183,7 @@ def test_the_majority_stands_in_for_a_truth_and_every_command_says_so(folder, ki
     assert "Label: the majority of the answers. Key: case." in outcome.out
     assert f"{160 - answered} of 160 cases have no label and are left out." in outcome.err
     assert "\n  majority: a number" in outcome.out
-    assert Team.load("other").facts.majority_label
+    assert Team.load("other").facts.spec.majority_label
     options = [] if kind == "wide" else who
     for command in ("evaluate", "report"):
         again = run(command, "other", table, *options)

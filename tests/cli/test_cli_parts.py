@@ -73,7 +73,7 @@ def test_no_group_is_in_two_parts(folder):
         "the test. With so few, the figures may not hold for another site.\n"
     ) in few.err
     assert "values of patient" not in result.err
-    assert Team.load("few").facts.groups == "site"
+    assert Team.load("few").facts.spec.groups == "site"
 
 
 @pytest.mark.parametrize("kind", ["dates", "numbers"])

@@ -86,7 +86,7 @@ def test_the_mapping_of_fit_is_remembered(folder, bad):
     assert judged.out == run("evaluate", "other", "bad.csv", "--rename", "map.csv", "--json").out
     assert run("report", "other", "bad.csv").code == 0
     facts = json.loads(Path("other/model.json").read_text())["facts"]
-    assert facts["rename"] == {"Benign": "benign", "Malign": "malign", "skip": ""}
+    assert facts["spec"]["rename"] == {"Benign": "benign", "Malign": "malign", "skip": ""}
 
 
 def test_a_mapping_that_is_given_now_wins_over_that_of_fit(folder, bad):

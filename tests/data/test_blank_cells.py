@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from defero import Study, read_cases
 from defero.core.errors import InputError
+from defero.data.table_spec import TableSpec
 from defero.data.tables.blank_cells import BlankCells
 from defero.team.facts import FitFacts
 
@@ -103,7 +104,7 @@ def test_fields_of_an_export_are_read_so_too(tmp_path):
 
 
 def test_facts_remember_values_and_spellings():
-    facts = FitFacts(blank=("n/a", "-9"), rename={"Benign": "benign", "?": ""})
+    facts = FitFacts(spec=TableSpec(blank=("n/a", "-9"), rename={"Benign": "benign", "?": ""}))
     assert FitFacts.from_dict(json.loads(json.dumps(facts.to_dict()))) == facts
 
 

@@ -9,8 +9,8 @@ from studio import TASKS, annotation, answers, choice, prediction, write_export
 
 from defero.core.errors import InputError, TableError
 from defero.data.exports.label_studio import read_label_studio
-from defero.data.exports.label_studio_results import Control
 from defero.data.exports.label_studio_tasks import tasks_with_decisions, write_label_studio
+from defero.data.table_spec import Control
 
 
 @pytest.fixture

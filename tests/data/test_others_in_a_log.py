@@ -2,8 +2,10 @@
 
 import pytest
 
-from defero.data.case_file import CaseFile, TableSource
-from defero.data.cases import cases_in
+from defero.data.case_reader import cases_in
+from defero.data.cases import CaseFile
+from defero.data.table_source import TableSource
+from defero.data.table_spec import TableSpec
 
 
 @pytest.fixture
@@ -12,7 +14,7 @@ def files(tmp_path):
     rows = [f"{item},{who},a" for item in (1, 2, 3) for who in ("al", "bo", "cy")]
     (tmp_path / "log.csv").write_text("\n".join(["item,worker,label", *rows]))
     items, log = (TableSource.of(tmp_path / name) for name in ("items.csv", "log.csv"))
-    return {"source": items, "answers": log, "label": "truth"}
+    return {"source": items, "answers": log}
 
 
 @pytest.mark.parametrize(
@@ -25,9 +27,10 @@ def files(tmp_path):
     ],
 )
 def test_others_are_counted(files, chosen, told):
-    notes = cases_in(CaseFile(**files, **chosen)).notes
+    spec = TableSpec(label="truth", expert_names=chosen.get("expert_names"))
+    notes = cases_in(CaseFile(**files, spec=spec, team=chosen.get("team"))).notes
     assert notes == (f"{files['answers'].name}{told}",)
 
 
 def test_nobody_else_is_not_told(files):
-    assert cases_in(CaseFile(**files, team=("al", "bo", "cy"))).notes == ()
+    assert cases_in(CaseFile(**files, spec=TableSpec(label="truth"), team=("al", "bo", "cy"))).notes == ()

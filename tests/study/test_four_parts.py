@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
-from defero.data.case_file import CaseFile, Cases, TableSource
+from defero.data.cases import CaseFile, Cases
+from defero.data.table_source import TableSource
+from defero.data.table_spec import TableSpec
 from defero.data.tables.wide import PARTS
 from defero.study.fitting.parts import four_parts
 
@@ -31,8 +33,9 @@ def numbers_of(parts):
     return [part.features["number"].tolist() for part in parts]
 
 
-def cut(cases, **options):
-    return four_parts(cases, random_state=0, **options)
+def cut(cases, *, test_share=0.2, **cuts):
+    file = replace(cases.file, spec=TableSpec(**cuts))
+    return four_parts(replace(cases, file=file), random_state=0, test_share=test_share)
 
 
 @given(st.integers(40, 120), st.integers(0, 99), st.sampled_from(["row", "group", "time"]))

@@ -183,7 +183,7 @@ def test_numbers_of_groups_are_read_as_written(tmp_path):
     cases.to_csv(tmp_path / "cases.csv", index=False)
     read = read_cases(tmp_path / "cases.csv", label="truth", expert_names=DOCTORS)
     assert "patient" in read.table.features.columns
-    apart = read.taking_apart((("patient", "the groups"),))
+    apart = read.split_by(groups="patient")
     assert "patient" not in apart.table.features.columns
     assert set(apart.apart.patient) == {"007", "7"}
 

@@ -1,368 +1,296 @@
-"""Past cases from any kind of file: a wide table, a table with long answers, or the export of an annotation tool."""
+"""Past cases: the file that holds them, with how it is read, and what was read."""
 
-from collections import Counter
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray
-from defero.core.errors import Argument, TableError
-from defero.core.wording import count_of, did_you_mean, join_names
-from defero.data.answers.bad_answers import bad_answers
-from defero.data.answers.class_codes import (
-    NO_CLASS,
-    class_codes,
-    classes_of,
-    matching_codes,
-    parse_labels,
-    whole_labels,
-)
-from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
-from defero.data.answers.log import AnswerLog, log_from_columns, table_from_long
-from defero.data.answers.read_log import join_answers, key_column, long_columns
-from defero.data.answers.spellings import (
-    Spellings,
-    alike_class_notes,
-    alike_expert_notes,
-    alike_experts,
-    alike_in_errors,
-    missing_answers,
-    missing_answers_note,
-    missing_class_notes,
-    one_sided_class_notes,
-    without_missing_answers,
-)
-from defero.data.case_file import CaseFile, Cases, check_case_file
-from defero.data.exports.export import EXPORTS
-from defero.data.exports.label_studio_results import Control
-from defero.data.tables.cells import is_blank, no_such_column
-from defero.data.tables.wide import table_from_frame
+from defero.core.display import Preformatted
+from defero.core.errors import Argument, InputError, Message, TableError
+from defero.core.labels import Labels
+from defero.core.table import ExpertTable
+from defero.data.encoders.encoder import TextEncoder
+from defero.data.exports.export import EXPORTS, TABLE, Export
+from defero.data.recipes.pictures import PictureRecipe
+from defero.data.table_source import RowSift, TableSource
+from defero.data.table_spec import Control, TableSpec
+from defero.data.tables.cells import no_such_column
+from defero.data.tables.wide import feature_columns, split_like
 
 
-@dataclass(frozen=True, eq=False)
-class _Record:
-    """Items (n, ...), everybody's answers to them, and labels (n,) with their sources, None where not known."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CaseFile:
+    """A file of past cases.
 
-    items: pd.DataFrame
-    answers: AnswerLog
-    known: KnownLabels
-    key: str | None
-    first_row: int
-    label_column: str | None = None
-    control: Control | None = None
-    notes: tuple[str, ...] = ()
-    merge: str = "give them one name in the tool"
-
-
-def cases_in(file: CaseFile) -> Cases:
-    """Read past cases with their labels and what each expert answered.
-
-    Cases without a label are left out, and the notes say how many.
+    Attributes
+    ----------
+    source : TableSource
+        A table with one row per case, or the export of an annotation tool.
+    spec : TableSpec
+        How it is read.
+    answers : TableSource, optional
+        A log of answers, one per row, to the cases of a table.
+    team : names, optional
+        The experts of a trained team, in its order: who is not in it is left out, who said nothing is silent.
+    encoder : TextEncoder, optional
+        Reads the texts; TF-IDF by default.
+    beside : names
+        Columns to keep beside the features where the file has them, such as the groups of an earlier split.
+    classes : (K,), optional
+        All classes, where they are known already.
+    sift : RowSift, optional
+        Keeps some rows of a wide table, which is then read piece by piece.
     """
-    check_case_file(file)
-    with file.spellings.in_errors():
-        if file.format != "table":
-            return _joined(file, _from_export(file))
-        if file.answers is not None:
-            return _joined(file, _from_long(file))
-        return _from_wide(file)
 
+    source: TableSource
+    spec: TableSpec = field(default_factory=TableSpec)
+    answers: TableSource | None = None
+    team: tuple[str, ...] | None = None
+    encoder: TextEncoder | None = None
+    beside: tuple[str, ...] = ()
+    classes: Labels | None = None
+    sift: RowSift | None = None
 
-def _from_wide(file: CaseFile) -> Cases:
-    experts = file.expert_names if file.team is None else file.team
-    assert experts is not None  # check_case_file
-    source, first = file.name, file.source.first_row
-    as_text = [file.label, *experts, file.key, *file.apart_columns, *file.beside]
-    frame = file.source.read(as_text=as_text, sift=file.sift)
-    frame = file.spellings.apply_to(frame, [file.label, *experts])
-    named = _named(file, label=file.label, key=file.key, experts=experts)
-    chosen, left_out = file.choose(frame, named)
-    frame, missing = without_missing_answers(frame, experts, file.classes)
-    frame, label, filled, remarks = _with_labels(frame, file, experts)
-    frame, more = without_missing_answers(frame, experts, classes_of(frame[label], file.classes, source=source))
-    with alike_in_errors(_label_counts(frame[label], file), classes_are_labels=file.classes is None):
-        table = table_from_frame(
-            frame,
-            source=source,
-            label=label,
-            expert_names=experts,
-            features=chosen,
-            key=file.key,
-            classes=file.classes,
-            first_row=first,
-        )
-    return Cases(
-        table=table,
-        apart=file.columns_apart(frame),
-        key=file.key,
-        file=file,
-        frame=frame,
-        named=tuple(named),
-        left_out=left_out,
-        n_majority=0 if filled is None else int((filled.sources == MAJORITY).sum()),
-        n_tied=0 if filled is None else filled.n_tied,
-        first_row=first,
-        remarks=(
-            *remarks,
-            *missing_answers_note(missing + more, source=source),
-            *_alike_notes(file, frame[label], experts, merge="put their answers into one column"),
-            *one_sided_class_notes(table, source=source),
-        ),
-    )
+    @property
+    def name(self) -> str:
+        """What a message calls the file."""
+        return self.source.name
 
+    @property
+    def format(self) -> str:
+        """The name of the format."""
+        return self.spec.format or TABLE
 
-def _with_labels(
-    frame: pd.DataFrame, file: CaseFile, experts: tuple[str, ...]
-) -> tuple[pd.DataFrame, str, KnownLabels | None, tuple[str, ...]]:
-    """Return the rows that have a label, the label's column, the labels with majorities, and what was left out."""
-    if file.majority:
-        frame, label, filled = _with_majority(frame, file, experts)
-        has_label = _labelled(filled)
-        remarks = _left_out(has_label, file.name)
-    else:
-        assert file.label is not None  # check_case_file
-        label, filled, has_label = file.label, None, _filled(frame[file.label], file)
-        frame, remarks = frame[has_label], _left_out(has_label, file.name)
-    if file.source.is_text or not all(has_label):
-        frame = frame.copy(deep=False)
-        frame[label] = parse_labels(frame[label]) if file.source.is_text else whole_labels(frame[label])
-    return frame, label, filled, remarks
+    @property
+    def experts(self) -> tuple[str, ...] | None:
+        """Whose answers count; None for everybody's."""
+        return self.spec.expert_names if self.team is None else self.team
 
+    @property
+    def as_written(self) -> list[str]:
+        """Columns apart from the features, which are read as they are written."""
+        return [*(name for name, _ in self.spec.apart), *self.beside]
 
-def _with_majority(
-    frame: pd.DataFrame, file: CaseFile, experts: tuple[str, ...]
-) -> tuple[pd.DataFrame, str, KnownLabels]:
-    """Return the rows that have a label once blank ones are filled, the label's column, and all labels (n,)."""
-    source, first = file.name, file.source.first_row
-    if file.classes is not None:  # an answer that is no class is told with its own column
-        class_codes(frame, dict.fromkeys(experts, "answer"), file.classes, source=source, first_row=first)
-    known = _labels(log_from_columns(frame, experts, source=source), frame, file)
-    has_label = _labelled(known)
-    label = "label"
-    while label in frame.columns:
-        label += "'"
-    filled = frame[has_label].copy(deep=False)
-    filled[label] = pd.Series(known.labels[has_label], index=filled.index, dtype=object)
-    return filled, label, known
+    def columns_apart(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns by which the cases are split, and those to be kept beside them that are there."""
+        return frame[list(dict.fromkeys(name for name in self.as_written if name in frame.columns))]
 
+    def roles(
+        self, *, label: str | None, key: str | None, experts: tuple[str, ...] = ()
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the columns that have a role, with the role in words."""
+        named = [] if label is None else [(label, "the label")]
+        named += [(name, "an expert") for name in experts]
+        return (*named, *([] if key is None else [(key, "the key")]), *self.spec.apart)
 
-def _named(
-    file: CaseFile, *, label: str | None, key: str | None, experts: tuple[str, ...] = ()
-) -> list[tuple[str, str]]:
-    """Return the columns that have a role, with the role in words."""
-    roles = [*([] if label is None else [(label, "the label")]), *((name, "an expert") for name in experts)]
-    return [*roles, *([] if key is None else [(key, "the key")]), *file.apart]
+    def choose(self, frame: pd.DataFrame, named: tuple[tuple[str, str], ...]) -> tuple[list[str], tuple[str, ...]]:
+        """Return the feature columns of a frame, and those that are left out as they look like a split.
 
+        `named` are (column, role) pairs.
+        """
+        columns = list(map(str, frame.columns))
+        features = None
+        if self.spec.features is not None:
+            features = [*self.spec.features, *(name for name in self.spec.text if name not in self.spec.features)]
+        roles = dict(named)
+        for name in self.spec.text:
+            if name not in columns:
+                raise no_such_column(name, columns, source=self.name, role="the text")
+            if name in roles:
+                raise TableError(f"{self.name}: column {name!r} is named as {roles[name]} and as the text; choose one.")
+        left_out = tuple(name for name in split_like(frame) if name not in roles) if features is None else ()
+        return feature_columns(columns, source=self.name, named=named, features=features, leave_out=left_out), left_out
 
-def _labelled(known: KnownLabels) -> BoolArray:
-    return np.array([one is not None for one in known.sources.tolist()], dtype=np.bool_)
-
-
-def _from_long(file: CaseFile) -> _Record:
-    assert file.answers is not None
-    source, first = file.name, file.source.first_row
-    columns = long_columns(
-        file.answers.head(),
-        item=file.item,
-        annotator=file.annotator,
-        answer=file.answer,
-        time=None,
-        source=file.answers.name,
-    )
-    key = key_column(file.source.head(), file.key, item=columns.item, source=source)
-    table = replace(file.source, blanks=file.source.blanks.without(key))
-    items = table.read(as_text=[file.label, key, *file.apart_columns, *file.beside])
-    log = file.answers.read(as_text=[columns.item, columns.annotator, columns.answer])
-    items, log = file.spellings.apply_to(items, [file.label]), file.spellings.apply_to(log, [columns.answer])
-    if file.label is not None and file.label not in items.columns:
-        raise no_such_column(file.label, list(map(str, items.columns)), source=source, role="the label")
-
-    join = partial(
-        join_answers,
-        items,
-        log,
-        key=key,
-        **vars(columns),
-        source=file.answers.name,
-        items_source=source,
-        first_row=file.answers.first_row,
-        items_first_row=first,
-    )
-    answers = join(unknown="ignore")
-    if answers.n_unknown and not len(answers):
-        join(unknown="error")  # tells which row, and what it may have meant
-    merge = f"write one name in the column {columns.annotator}"
-    known = _labels(answers, items, file)
-    return _Record(items, answers, known, key, first, file.label, notes=answers.notes(), merge=merge)
-
-
-def _from_export(file: CaseFile) -> _Record:
-    path = file.source.path
-    assert path is not None  # check_case_file
-    without: LabelChoice = "majority" if file.majority else "leave out"
-    export = EXPORTS.find(file.format)
-    cases = export.read(path, label=file.label, without_label=without, key=file.key, control=file.control)
-    answers, known = cases.answers, KnownLabels(cases.labels, cases.label_sources, cases.n_tied)
-    if file.spellings:
-        answers = answers.respelled(file.spellings)
-        known = _respelled(known, answers, file, without_label=without)
-    items = file.source.blanks.without(cases.key).apply(cases.items)
-    record = _Record(items, answers, known, cases.key, 1, None, cases.control, cases.notes)
-    if not file.majority and MAJORITY in known.sources.tolist():
-        ground = f"{export.way_to_label}, " if export.way_to_label else ""
-        raise TableError(
-            f"{file.name}: no item has a label; {ground}name a field that holds it with ",
-            Argument("label"),
-            ", or pass ",
-            Argument("majority_label", True),
-            " to take the most frequent answer.",
-        )
-    return record
-
-
-def _respelled(known: KnownLabels, answers: AnswerLog, file: CaseFile, *, without_label: LabelChoice) -> KnownLabels:
-    """Return the labels of an export spelled as they are meant; a majority is that of the respelled answers."""
-    labels = file.spellings.apply(pd.Series(known.labels, dtype=object)).tolist()
-    origin = known.sources.tolist()
-    names = [name for name in dict.fromkeys(origin) if name not in (None, MAJORITY)]
-    sources = [
-        (name, [label if one == name else None for label, one in zip(labels, origin, strict=True)]) for name in names
-    ]
-    return known_labels(answers, *sources, without_label=without_label)
-
-
-def _labels(answers: AnswerLog, items: pd.DataFrame, file: CaseFile) -> KnownLabels:
-    """Take the labels (n,) from their column and, where that is wanted, from the majority."""
-    label_cells = None if file.label is None else items[file.label].tolist()
-    if file.label is not None and not file.majority:
-        _filled(items[file.label], file)
-    return known_labels(
-        answers, ("the column", label_cells), without_label="majority" if file.majority else "leave out"
-    )
-
-
-def _filled(labels: "pd.Series[Any]", file: CaseFile) -> BoolArray:
-    """Tell which rows (n,) have a label; it is an error if none has."""
-    filled = np.array([not is_blank(cell) for cell in labels.tolist()], dtype=np.bool_)
-    if len(filled) and not filled.any():
-        raise TableError(
-            f"{file.name}: column {file.label}: no row has a label; fill it in, or pass ",
-            Argument("majority_label", True),
-            ".",
-        )
-    return filled
-
-
-def _joined(file: CaseFile, record: _Record) -> Cases:
-    """Put items, labels and the answers of the experts who count together."""
-    named = _named(file, label=record.label_column, key=record.key)
-    chosen, left_out = file.choose(record.items, named)
-    has_label = _labelled(record.known)
-    items = record.items[has_label]
-    labels = parse_labels(pd.Series(record.known.labels[has_label], index=items.index, dtype=object))
-    answers, strangers = _of_experts(file, record.answers)
-    missing = missing_answers(
-        pd.Series(answers.answers, dtype=object), classes_of(labels, file.classes, source=file.name)
-    )
-    answers = answers.respelled(Spellings(dict.fromkeys(missing, "")))
-    if file.classes is not None:  # a label that is no class is told with its own row
-        _check_classes(labels, answers.take(has_label), record, file)
-    with alike_in_errors(_label_counts(labels, file), classes_are_labels=file.classes is None):
-        table = table_from_long(
-            items,
-            answers.take(has_label),
-            labels=labels.to_numpy(),
-            features=chosen,
-            classes=file.classes,
-            layout="sparse",
-        )
-    table.features.index = items.index  # the rows of the file, for messages
-    return Cases(
-        table=table,
-        apart=file.columns_apart(items),
-        key=record.key,
-        file=file,
-        frame=items,
-        named=tuple(named),
-        left_out=left_out,
-        n_majority=int((record.known.sources == MAJORITY).sum()),
-        n_tied=record.known.n_tied,
-        control=record.control,
-        first_row=record.first_row,
-        remarks=(
-            *record.notes,
-            *strangers,
-            *missing_answers_note(missing, source=answers.source),
-            *_left_out(has_label, file.name),
-            *_alike_notes(file, labels, answers.expert_names, merge=record.merge),
-            *one_sided_class_notes(table, source=file.name),
-        ),
-    )
-
-
-def _label_counts(labels: "pd.Series[Any]", file: CaseFile) -> dict[object, int]:
-    """Return how many cases have each label that is a text; of a team at work the classes are settled."""
-    if file.classes is not None:
-        return {}
-    return Counter(cell.strip() for cell in labels.tolist() if isinstance(cell, str) and cell.strip())
-
-
-def _alike_notes(file: CaseFile, labels: "pd.Series[Any]", experts: tuple[str, ...], *, merge: str) -> tuple[str, ...]:
-    """Say which classes are probably one class, and which experts one person; of a team at work both are settled."""
-    if file.team is not None:
-        return ()
-    counts = _label_counts(labels, file)
-    return (
-        *alike_class_notes(counts, source=file.name),
-        *missing_class_notes(counts, source=file.name),
-        *alike_expert_notes(experts, source=(file.answers or file.source).name, merge=merge),
-    )
-
-
-def _check_classes(labels: "pd.Series[Any]", answers: AnswerLog, record: _Record, file: CaseFile) -> None:
-    """Refuse labels and answers that are none of the known classes, all of them at once."""
-    name = record.label_column or "label"
-    assert file.classes is not None
-    where: dict[str, Any] = {"source": file.name, "first_row": record.first_row}
-    wrong = np.flatnonzero(matching_codes(labels, file.classes) == NO_CLASS)
-    bad = bad_answers(labels.to_frame(name), name, wrong, file.classes, what="label", **where)
-    answers.class_idx(file.classes, others=bad)
-
-
-def _of_experts(file: CaseFile, answers: AnswerLog) -> tuple[AnswerLog, tuple[str, ...]]:
-    """Keep the answers of those who count; say who else answered."""
-    if file.team is None and file.expert_names is None:
-        return answers, ()
-    wanted = file.expert_names if file.team is None else file.team
-    known = set(answers.expert_names)
-    if file.team is None:
-        stranger = next((name for name in wanted or () if name not in known), None)
-        if stranger is not None:
-            raise TableError(
-                f"{answers.source}: no answer of the expert {stranger!r}{did_you_mean(stranger, answers.expert_names)} "
-                f"The experts are {join_names(answers.expert_names)}."
+    def check(self) -> Export | None:
+        """Refuse what contradicts itself, before anything is read; return the export that the file is."""
+        export = None if self.format == TABLE else EXPORTS.find(self.format, also=(TABLE,))
+        self._check_log_and_control(export)
+        if export is None:
+            self._check_table()
+            return None
+        if self.answers is not None:
+            raise InputError(f"{self.name}: an export holds its answers itself; leave out ", Argument("answers"), ".")
+        if export.key is not None and self.spec.key not in (None, export.key):
+            raise InputError(
+                f"{self.name}: the cases of a {export.title} export are named by {export.key}; leave out ",
+                Argument("key"),
+                ".",
             )
-    elif known.isdisjoint(file.team):
-        raise TableError(
-            f"{answers.source}: nobody of the team answered; it has "
-            f"{join_names(file.team, most=6)}, the answers are of "
-            f"{join_names(answers.expert_names, most=6)}."
+        return export
+
+    def _check_table(self) -> None:
+        if self.answers is None and self.experts is None:
+            raise InputError(
+                f"{self.name}: no experts are named; pass ",
+                Argument("expert_names"),
+                " with the columns of their answers, or ",
+                Argument("answers"),
+                " with a log of one answer per row. ",
+                Argument("expert_names", []),
+                " fits a model without experts.",
+            )
+        if self.spec.label is None and not self.spec.majority_label:
+            raise InputError(
+                f"{self.name}: name the column with the truth with ",
+                Argument("label"),
+                ", or pass ",
+                Argument("majority_label", True),
+                " to take the most frequent answer for it; where cells say how good each answer was, from 0 to 1, "
+                "pass ",
+                Argument("scores", True),
+                ".",
+            )
+
+    def _check_log_and_control(self, export: Export | None) -> None:
+        """Refuse what this kind of file has no use for: whoever passed it means another file."""
+        for name in ("item", "annotator", "answer"):
+            column = getattr(self.spec, name)
+            if column is not None and self.answers is None:
+                raise InputError(
+                    Argument(name, column),
+                    ": names a column of the log of answers, and there is none; pass ",
+                    Argument("answers"),
+                    ".",
+                )
+        if self.spec.control is not None and not (export is not None and export.has_control):
+            raise no_question(self.spec.control, self.name, self.format)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cases(Preformatted):
+    """What a file of past cases holds.
+
+    Attributes
+    ----------
+    table : ExpertTable of n cases
+        Its features' index is the row in the file, less `first_row`.
+    apart : (n, ...) DataFrame
+        The columns that are no features, of the same rows.
+    key : str or None
+        The column that names the cases.
+    file : CaseFile
+        How it was read.
+    frame : (n, ...) DataFrame
+        All columns of the same rows.
+    named : (column, role) pairs
+        The columns that have a role.
+    left_out : names
+        Columns that say which part a case is in.
+    n_majority, n_tied : int
+        How many labels are the majority of the answers, and in how many of these a tie was broken.
+    control : Control or None
+        The question of a Label Studio export.
+    pictures : PictureRecipe or None
+        How the column of paths becomes pictures.
+    first_row : int
+        The number of the row whose index is 0.
+    remarks : sentences
+        What else was left out, and why.
+    """
+
+    table: ExpertTable
+    apart: pd.DataFrame
+    key: str | None
+    file: CaseFile
+    frame: pd.DataFrame
+    named: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
+    n_majority: int = 0
+    n_tied: int = 0
+    control: Control | None = None
+    pictures: PictureRecipe | None = None
+    first_row: int = 1
+    remarks: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"Cases of {self.source}; {self.table!r}".replace("ExpertTable: ", "", 1)
+
+    @property
+    def source(self) -> str:
+        """What a message calls the file."""
+        return self.file.name
+
+    @property
+    def spec(self) -> TableSpec:
+        """How the file was read."""
+        return self.file.spec
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out while reading, and why."""
+        parts = (
+            Message(
+                f"{self.source}: column {name} says which part a case is in and is no feature; to split the table as "
+                "it says, pass ",
+                Argument("split", name),
+                ".",
+            )
+            for name in self.left_out
         )
-    others = len(known - set(wanted or ()))
-    if file.team is None:
-        note = f"{answers.source}: answers of {count_of(others, 'other expert')} are not used."
-    else:
-        who = "1 person who is" if others == 1 else f"{others} people who are"
-        alike = alike_experts([*file.team, *sorted(known - set(file.team))])
-        names = [f"{one[0]} (here {one[-1]})" for one in alike if one[0] in file.team and one[-1] not in file.team]
-        same = f" Perhaps of the team, but written differently: {join_names(names)}." if names else ""
-        note = f"{answers.source}: answers of {who} not in the team are left out.{same}"
-    return answers.of_experts(wanted or ()), (note,) if others else ()
+        return (*parts, *self.remarks)
+
+    def majority_sentence(self) -> str | None:
+        """Say that there is no truth but a majority, and what that means; None where all labels are known."""
+        if not self.n_majority:
+            return None
+        tied = f", {self.n_tied} of them by the rule for ties" if self.n_tied else ""
+        return (
+            f"{self.n_majority} of {len(self.table)} labels are no recorded truth but the most frequent answer{tied} "
+            "(the answer that is more frequent over all cases, then the first in order): the experts are judged by "
+            "their own majority, so each looks better than they are."
+        )
+
+    def split_by(self, **cuts: str | None) -> "Cases":
+        """Return the cases with more columns that are no features: those of `groups`, `time` and `split`."""
+        spec = self.spec.but(**{cut: None if name is None else str(name) for cut, name in cuts.items()})
+        if not spec.apart:
+            return self
+        file = replace(self.file, spec=spec)
+        named = (*self.named, *spec.apart)
+        chosen, left_out = file.choose(self.frame, named)
+        columns = {name: self._as_written(name, role) for name, role in spec.apart}
+        table = self.table
+        return replace(
+            self,
+            file=file,
+            named=named,
+            left_out=left_out,
+            apart=self.apart.assign(**columns),
+            table=ExpertTable(
+                table.labels,
+                table.answers,
+                features=self.frame[chosen],
+                classes=table.classes,
+                expert_names=table.expert_names,
+            ),
+        )
+
+    def _as_written(self, name: str, role: str) -> "pd.Series[Any]":
+        """Return a column; ids that were read as numbers are read again as text, so that 007 stays 007."""
+        if name in self.apart.columns:
+            return self.apart[name]
+        is_number = self.frame[name].dtype.kind in "iufb"
+        if role == "the groups" and is_number and self.file.format == TABLE and self.file.source.is_text:
+            return self.file.source.read(as_text=[name])[name].loc[self.frame.index]
+        return self.frame[name]
 
 
-def _left_out(has_label: BoolArray, source: str) -> tuple[str, ...]:
-    count = int((~has_label).sum())
-    return (f"{source}: {count} of {len(has_label)} cases have no label and are left out.",) if count else ()
+def export_path(source: TableSource) -> Path:
+    """Return the file of an export, which is no frame."""
+    if source.path is None:
+        raise InputError(f"{source.name}: is a DataFrame; the export of a tool is a file, so pass its path.")
+    return source.path
+
+
+def no_question(control: str, name: str, kind: str) -> InputError:
+    """Return the error for a question that is asked of something else than an export of Label Studio."""
+    return InputError(
+        Argument("control", control),
+        f": is a question of a Label Studio export, and {name} is read as {kind}; leave it out, or pass ",
+        Argument("format", "label-studio"),
+        ".",
+    )

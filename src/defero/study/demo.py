@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from defero.core import ExpertTable
+from defero.data.table_spec import TableSpec
 from defero.judge.record.costs import mean_cost
 from defero.study.judging.page import write_page
 from defero.study.study import Study
@@ -93,7 +94,7 @@ def _leave(team: Team, test: ExpertTable, *, out: Path, seed: int) -> int:
     team = team.copy().calibrate(held.features, held.labels, held.answers, disjoint=True)
     team = team.conformalize(panels.features, panels.labels, panels.answers, disjoint=True)
     out.mkdir(parents=True, exist_ok=True)
-    replace(team, facts=replace(team.facts, label="digit")).save(out / "model")
+    replace(team, facts=replace(team.facts, spec=TableSpec(label="digit"))).save(out / "model")
     fresh.features.assign(digit=fresh.labels).join(fresh.answers).to_csv(out / "cases.csv", index=False)
     leave_tables(out)
     return len(fresh)

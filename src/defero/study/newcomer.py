@@ -10,8 +10,9 @@ from defero.core import ExpertTable
 from defero.core.errors import Argument, Message, TableError
 from defero.core.wording import count_of, join_names, percent
 from defero.data.answers.spellings import alike_expert_notes, alike_experts
-from defero.data.case_file import Cases, Table
+from defero.data.cases import Cases
 from defero.data.recipes.pictures import PictureRecipe
+from defero.data.table_source import Table
 from defero.study.fitting.choices import ALPHA, TARGET
 from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, rows_are_checked, with_groups_of
 from defero.study.team_cases import Reading, read_for_team
@@ -160,7 +161,7 @@ def with_new_panels(
     all_rows_new : bool
         The caller vouches for that of the table's rows.
     """
-    as_before = Reading(table=table, label=reading.label, key=reading.key, images=reading.images)
+    as_before = Reading.of(table, label=reading.said.label, key=reading.said.key, images=reading.images)
     read = read_for_team(joined, as_before, model=model)
     fresh = fresh_cases(read.team, read.cases, key=read.key_column, all_rows_new=all_rows_new)
     unseen = fresh.rows & ~of_seen_groups(read.team, read.cases, all_rows_new=all_rows_new)

@@ -12,7 +12,7 @@ from defero.core.checks.arrays import FloatArray
 from defero.core.wording import count_of
 from defero.data.answers.bad_answers import BadAnswer, BadAnswersError, What, bad_answers
 from defero.data.answers.class_codes import NO_CLASS, matching_codes
-from defero.data.case_file import CaseFile, Cases
+from defero.data.cases import CaseFile, Cases
 from defero.data.recipes.columns import NumericColumn
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
@@ -189,9 +189,12 @@ class CaseSift:
     def _bad_answers(self, piece: pd.DataFrame) -> list[BadCell]:
         """Return labels and answers that are no class, and keep them by spelling."""
         file, classes = self.file, self.file.classes
-        kinds: list[tuple[str | None, What]] = [(file.label, "label"), *((name, "answer") for name in file.team or ())]
+        kinds: list[tuple[str | None, What]] = [
+            (file.spec.label, "label"),
+            *((name, "answer") for name in file.team or ()),
+        ]
         columns = [(name, what) for name, what in kinds if name is not None and name in piece.columns]
-        spelled = file.spellings.apply_to(piece, [name for name, _ in columns])
+        spelled = file.spec.spellings.apply_to(piece, [name for name, _ in columns])
         bad = []
         assert classes is not None
         for name, what in columns:

@@ -9,7 +9,7 @@ from defero.core import ExpertTable
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.wording import join_names
-from defero.data.case_file import Cases
+from defero.data.cases import Cases
 from defero.data.encoders.find import Encoder
 from defero.study.absent import available_without
 from defero.study.engines import engine_by_name
@@ -92,19 +92,14 @@ class Study(Preformatted, TeamAtWork):
         check_test_share(test_share, split=split)
         check_seed(random_state)
         self.team, self.name, self.random_state = team, name, random_state
-        cuts = {"groups": groups, "time": time, "split": split}
-        self.cuts = {cut: None if column is None else str(column) for cut, column in cuts.items()}
         self.notes: list[str] = []
         self._choices: FitChoices | None = None
         self._seen: Mapping[str, Fingerprints] | None = None
         self.parts: tuple[ExpertTable, ...] = ()
         self.cases, self._given, self._test_share = None, cases, test_share
         if cases is not None:
-            roles = {"groups": "the groups", "time": "the time", "split": "the split"}
-            self.cases = cases.taking_apart(
-                tuple((column, roles[cut]) for cut, column in self.cuts.items() if column is not None)
-            )
-            self.parts = checked_parts(self.cases, test_share=test_share, cuts=self.cuts, random_state=random_state)
+            self.cases = cases.split_by(groups=groups, time=time, split=split)
+            self.parts = checked_parts(self.cases, test_share=test_share, random_state=random_state)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(part)} {name}" for name, part in zip(PARTS, self.parts, strict=False))
@@ -175,7 +170,6 @@ class Study(Preformatted, TeamAtWork):
             self._own_cases("fit"),
             self.parts,
             choices,
-            cuts=self.cuts,
             money=money,
             random_state=self.random_state,
             progress=progress,
@@ -234,7 +228,7 @@ class Study(Preformatted, TeamAtWork):
         features = self._features()
         more = len(features) - most_features
         return [
-            sizes_sentence(cases, self.parts, self.cuts, calibrates_itself=choices.calibrates_itself),
+            sizes_sentence(cases, self.parts, calibrates_itself=choices.calibrates_itself),
             f"Classes: {classes}.",
             "Features:",
             *(f"  {sentence}" for sentence in features[:most_features]),

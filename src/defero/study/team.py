@@ -5,11 +5,11 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from defero.core.errors import InputError
-from defero.data.answers.spellings import Rename
-from defero.data.case_file import Table
+from defero.data.table_source import Table
+from defero.data.table_spec import SaidAgain
 from defero.study.engines import named_engine
 from defero.study.judging.comparison import compare_teams, load_rival
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
@@ -45,23 +45,14 @@ class TeamAtWork:
         table: Table,
         *,
         newcomer: str | None = None,
-        label: str | None = None,
         answers: Table | None = None,
-        item: str | None = None,
-        annotator: str | None = None,
-        answer: str | None = None,
-        key: str | None = None,
-        majority_label: bool = False,
-        format: str | None = None,
-        control: str | None = None,
         images: str | PathLike[str] | None = None,
-        rename: Rename | None = None,
-        blank: Sequence[str] = (),
         bad_rows: str | None = None,
         most_cases: int | None = None,
         engine: str | None = None,
         workers: int | None = None,
         address: str | None = None,
+        **said: Unpack[SaidAgain],
     ) -> TeamCases:
         """Read other cases for this team: whatever is not said here is as in the table of `fit`.
 
@@ -70,29 +61,16 @@ class TeamAtWork:
         table : path or DataFrame
         newcomer : str, optional
             Read the answers of this person alone, for `add_expert`; `answer` is then their column in a wide table.
-        label, answers, item, annotator, answer, key, majority_label, format, control, images, rename, blank
+        answers, images
             As in `read_cases`.
         bad_rows, most_cases, engine, workers, address
             As in `evaluate`.
+        **said
+            label, item, annotator, answer, key, majority_label, format, control, rename, blank, as in `read_cases`.
         """
-        reading = Reading(
-            table=table,
-            label=label,
-            answers=answers,
-            item=item,
-            annotator=annotator,
-            answer=answer,
-            key=key,
-            majority_label=majority_label,
-            format=format,
-            control=control,
-            images=images,
-            rename=rename,
-            blank=blank,
-            bad_rows=bad_rows,
-            most_cases=most_cases,
-            engine=named_engine(engine, workers=workers, address=address),
-        )
+        where = named_engine(engine, workers=workers, address=address)
+        sifting: dict[str, Any] = {"bad_rows": bad_rows, "most_cases": most_cases, "engine": where}
+        reading = Reading.of(table, answers=answers, images=images, **sifting, **said)
         return read_for_team(self._ready(), reading, model=self.name, newcomer=newcomer)
 
     def evaluate(
@@ -215,8 +193,8 @@ class TeamAtWork:
             As in `evaluate`; the page shows the groups of `by`.
         """
         page, saved = Path(out), Path(self.name).is_dir()
-        cases, answers = (table.reading.table, table.reading.answers) if isinstance(table, TeamCases) else (table, None)
-        check_page(page, model=Path(self.name) if saved else None, tables=(cases, answers))
+        given = table.reading.given if isinstance(table, TeamCases) else (table,)
+        check_page(page, model=Path(self.name) if saved else None, tables=given)
         judged = self.evaluate(
             table,
             all_rows_new=all_rows_new,
@@ -248,7 +226,6 @@ class TeamAtWork:
         table: Table,
         out: str | PathLike[str] | None = None,
         *,
-        key: str | None = None,
         fees: Fees | None = None,
         error_cost: float | None = None,
         cost_matrix: Any = None,
@@ -260,16 +237,10 @@ class TeamAtWork:
         defer_at_most: float | None = None,
         budget: float | None = None,
         answers: Table | None = None,
-        item: str | None = None,
-        annotator: str | None = None,
-        answer: str | None = None,
-        format: str | None = None,
-        control: str | None = None,
         images: str | PathLike[str] | None = None,
-        rename: Rename | None = None,
-        blank: Sequence[str] = (),
         bad_rows: str = "stop",
         progress: Callable[[int], None] | None = None,
+        **said: Unpack[SaidAgain],
     ) -> Routing:
         """Say for each case who should decide it, with probabilities and the reason.
 
@@ -279,8 +250,6 @@ class TeamAtWork:
             Larger than memory is fine. Columns are found by name; those that the team does not know are ignored.
         out : path, optional
             The decisions: .csv, .tsv, .jsonl (each also .gz) or .parquet; .json for tasks of Label Studio.
-        key : str, optional
-            A column to copy, that names the cases; by default that of `fit`.
         fees, error_cost, cost_matrix
             What questions and errors cost, as in `evaluate`; by default as in `fit`.
         absent : names
@@ -304,36 +273,24 @@ class TeamAtWork:
         answers : path or DataFrame, optional
             A log of the answers so far, one per row: each case gets its next question or its final label. A later
             answer of the same person to the same case wins. With limits the answers so far count toward them.
-        item, annotator, answer : str, optional
-            Columns of that log; by default as in `fit`, else found by name.
-        format, control, images
+        images
             As in `read_cases`.
-        rename, blank
-            As in `read_cases`, for the answers so far.
         bad_rows : "stop" or "skip"
             What to do where rows cannot be used, as a cell is not a number. "stop": nothing is written, and the error
             names all of them. "skip": the good rows are decided, and <out>.bad-rows.csv lists the others.
         progress : callable, optional
             Called with the number of rows decided so far.
+        **said
+            key : a column to copy, that names the cases; by default that of `fit`. item, annotator, answer : columns of
+            the log; by default as in `fit`, else found by name. rename : as in `read_cases`, for the answers so far.
+            format, control, blank : as in `read_cases`.
 
         Returns
         -------
         Routing
             Who got how many cases, with notes; `to_frame()` has the decisions.
         """
-        reading = Reading(
-            table=table,
-            answers=answers,
-            item=item,
-            annotator=annotator,
-            answer=answer,
-            key=key,
-            format=format,
-            control=control,
-            images=images,
-            rename=rename,
-            blank=blank,
-        )
+        reading = Reading.of(table, answers=answers, images=images, **said)
         return route_cases(
             self._ready(),
             reading,

@@ -1,63 +1,83 @@
 """Cases read for a team: as its own table was read, where nothing else is said."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from defero.core import ExpertTable
 from defero.core.errors import Argument, InputError
 from defero.core.wording import join_names
-from defero.data.answers.spellings import Rename, Spellings
-from defero.data.case_file import CaseFile, Cases, Table, TableSource
-from defero.data.cases import cases_in
-from defero.data.exports.export import TABLE, takes_control
+from defero.data.case_reader import cases_in
+from defero.data.cases import CaseFile, Cases
+from defero.data.exports.export import TABLE, format_of, takes_control
 from defero.data.recipes.pictures import PictureRecipe
+from defero.data.table_source import Table, TableSource
+from defero.data.table_spec import TableSpec
 from defero.data.tables.blank_cells import BlankCells
 from defero.study.bad_rows import STOP, BadRows, are_skipped
 from defero.study.engines import Engine
-from defero.study.reading import format_of
 from defero.study.sifting import MOST_CASES, CaseSift
-from defero.team import FitFacts, Team
+from defero.team import Team
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A table and how it is read; None: as the team's own table was read. The names are those of `read_cases`."""
+    """A table, and what is said of it; whatever is not said is as in the team's own table."""
 
-    table: Table
-    label: str | None = None
-    answers: Table | None = None
-    item: str | None = None
-    annotator: str | None = None
-    answer: str | None = None
-    key: str | None = None
-    majority_label: bool = False
-    format: str | None = None
-    control: str | None = None
+    source: TableSource
+    said: TableSpec
+    answers: TableSource | None = None
     images: str | PathLike[str] | None = None
-    rename: Rename | None = None
-    blank: Sequence[str] = ()
     bad_rows: str | None = None
     most_cases: int | None = None
-    inside: Path | None = None
-    """The folder of which the table is one file, see `TableSource`."""
     engine: Engine | None = None
     """What reads the files of a folder; None: this process, one after the other."""
 
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        *,
+        answers: Table | None = None,
+        images: str | PathLike[str] | None = None,
+        inside: Path | None = None,
+        bad_rows: str | None = None,
+        most_cases: int | None = None,
+        engine: Engine | None = None,
+        **said: Any,
+    ) -> "Reading":
+        """Take what somebody passed; `said` are the words of `SaidAgain`, `inside` is that of `TableSource`."""
+        log = None if answers is None else TableSource.of(answers, name="answers")
+        source, spec = TableSource.of(table, inside=inside), TableSpec.of(**said, log=log is not None)
+        return cls(source, spec, log, images, bad_rows, most_cases, engine)
+
     @property
-    def source(self) -> TableSource:
-        """The table with its name."""
-        return TableSource.of(self.table, inside=self.inside)
+    def given(self) -> tuple[Table, Table | None]:
+        """The table and the log of answers."""
+        return self.source.given, None if self.answers is None else self.answers.given
 
-    def spellings(self, facts: FitFacts) -> Spellings:
-        """Return answers and labels that mean none, or another spelling: those of `fit`, and those said now."""
-        now = Spellings.of(rename=self.rename, blank=self.blank)
-        return Spellings({**facts.rename, **dict.fromkeys(facts.blank, ""), **now.meant})
+    def spec(self, team: Team) -> TableSpec:
+        """Return how the table is read: as `fit` was told to read its own, where nothing else is said now."""
+        before, said = team.facts.spec, self.said.with_spellings_of(team.facts.spec)
+        kind = format_of(self.source.path, said.format, remembered=before.format)
+        same = (kind == TABLE) == ((before.format or TABLE) == TABLE)
+        control = team.facts.control if takes_control(kind) else None
+        return said.but(
+            format=kind,
+            label=said.label or (before.label if same else None),
+            majority_label=said.majority_label or (said.label is None and before.majority_label),
+            control=said.control or (None if control is None else control.from_name),
+        )
 
-    def blanks(self, facts: FitFacts) -> BlankCells:
-        """Return values that mean none in the features: those of `fit`, and those said now."""
-        return BlankCells(tuple(dict.fromkeys((*facts.blank, *BlankCells.of(self.blank).values))))
+    def log_columns(self, team: Team) -> dict[str, str | None]:
+        """Return the columns of the log: those of `fit` where nothing else is said now and this log has them too."""
+        named = self.said.log_columns
+        known = {role: name for role, name in team.facts.spec.log_columns.items() if name is not None}
+        if self.answers is None or not known:
+            return named
+        free = {name for name in self.answers.columns() if name not in named.values()}
+        return {role: name or (known.get(role) if known.get(role) in free else None) for role, name in named.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +103,7 @@ class TeamCases:
     @property
     def key_column(self) -> str | None:
         """The column that names the cases: as said now, else as in `fit`."""
-        return self.reading.key or self.team.facts.key
+        return self.reading.said.key or self.team.facts.spec.key
 
 
 def read_for_team(team: Team, reading: Reading, *, model: str, newcomer: str | None = None) -> TeamCases:
@@ -99,19 +119,22 @@ def read_for_team(team: Team, reading: Reading, *, model: str, newcomer: str | N
         Read the answers of this person alone, who is not in the team yet.
     """
     team = with_folder(team, reading)
-    if reading.answers is not None:
-        reading = with_log_columns(team, reading)
+    spec = reading.spec(team).but(**reading.log_columns(team))
     if reading.engine is not None:
         _check_folder(reading)
-    file = _team_file(team, reading, model=model, newcomer=newcomer)
-    sift = _sift(team, reading, file) if newcomer is None else None
+    if team.recipe is None:
+        method = "score" if newcomer is None else "add_expert"
+        raise InputError(f"{model}: was fitted on a matrix, not on a table; call its {method} in Python.")
+    spec = spec.but(features=team.recipe.inputs, text=team.recipe.text)
+    if newcomer is not None:
+        return TeamCases(cases_in(_newcomer_file(team, reading, spec, newcomer)), team, reading)
+    file = _team_file(team, reading, spec, model=model)
+    sift = _sift(team, reading, file)
     cases = cases_in(replace(file, sift=sift))
     if sift is not None:
         cases = replace(cases, remarks=(*cases.remarks, *sift.notes()))
-    if newcomer is None:
-        silent = tuple(name for name in team.expert_names if name not in (file.team or ()))
-        cases = _with_silent(cases, team, silent)
-    return TeamCases(cases, team, reading, None if sift is None else sift.bad)
+    silent = tuple(name for name in team.expert_names if name not in (file.team or ()))
+    return TeamCases(_with_silent(cases, team, silent), team, reading, None if sift is None else sift.bad)
 
 
 def _sift(team: Team, reading: Reading, file: CaseFile) -> CaseSift | None:
@@ -153,70 +176,49 @@ def with_folder(team: Team, reading: Reading) -> Team:
     return team
 
 
-def _team_file(team: Team, reading: Reading, *, model: str, newcomer: str | None) -> CaseFile:
-    """Describe a file as `fit` was told to read its own, where nothing else is said now."""
-    facts, source, blanks = team.facts, reading.source, reading.blanks(team.facts)
-    if team.recipe is None:
-        method = "score" if newcomer is None else "add_expert"
-        raise InputError(f"{model}: was fitted on a matrix, not on a table; call its {method} in Python.")
-    kind = format_of(source, reading.format, remembered=facts.format)
-    wide = kind == "table" and reading.answers is None
-    label, majority = _label_and_majority(team, reading, kind, is_newcomer=newcomer is not None)
-    if label is None and not majority and kind == "table":
-        raise _no_label(team, source, model=model, newcomer=newcomer)
-    if wide and newcomer is None and facts.log_columns is not None:
-        _check_wide(team, source, model=model)
-    silent = () if newcomer is not None or not wide else _without_column(team, source)
-    control = reading.control
-    if control is None and takes_control(kind) and facts.control is not None:
-        control = facts.control.from_name
-    named = (facts.groups, reading.key or facts.key if newcomer is None else None)
-    in_log = reading.answers is not None and facts.key in source.columns()
-    key = facts.key if reading.key is None and in_log else reading.key
-    own_column = newcomer is not None and wide
-    spelled = [label, key, facts.key, *team.expert_names, *([reading.answer or newcomer] if own_column else [])]
-    return CaseFile(
-        source=replace(source, blanks=blanks.without(*spelled)),
-        format=kind,
-        label=label,
-        majority=majority,
-        expert_names=None if newcomer is None else ((reading.answer or newcomer) if own_column else newcomer,),
-        team=tuple(name for name in team.expert_names if name not in silent) if newcomer is None else None,
-        answers=None if reading.answers is None else TableSource.of(reading.answers, name="answers"),
-        item=reading.item,
-        annotator=reading.annotator,
-        answer=None if own_column else reading.answer,
-        features=team.recipe.inputs,
-        text=team.recipe.text,
-        key=key,
-        beside=tuple(name for name in named if name is not None),
-        control=control,
-        classes=team.classes,
-        blank=blanks.values,
-        spellings=reading.spellings(facts),
-    )
+def _team_file(team: Team, reading: Reading, spec: TableSpec, *, model: str) -> CaseFile:
+    """Describe a file with the answers of a team."""
+    source, own = reading.source, team.facts.spec
+    if spec.label is None and not spec.majority_label and spec.format == TABLE:
+        how = "on an export" if own.format is not None else "in Python"
+        raise InputError(
+            f"{model}: was fitted {how} and does not know the label's column; name it with ", Argument("label"), "."
+        )
+    silent: tuple[str, ...] = ()
+    if spec.format == TABLE and reading.answers is None:
+        if own.log:
+            _check_wide(team, source, model=model)
+        silent = _without_column(team, source)
+    beside = tuple(name for name in (own.groups, spec.key or own.key) if name is not None)
+    file = _known_columns(team, reading, spec, *team.expert_names)
+    return replace(file, team=tuple(name for name in team.expert_names if name not in silent), beside=beside)
 
 
-def _label_and_majority(team: Team, reading: Reading, kind: str, *, is_newcomer: bool) -> tuple[str | None, bool]:
-    """Return the label's column, and whether blank labels become the most frequent answer."""
-    facts, label = team.facts, reading.label
-    if label is None and (kind == "table") == ((facts.format or "table") == "table"):
-        label = facts.label
-    if not is_newcomer:
-        return label, reading.majority_label or (reading.label is None and facts.majority_label)
+def _newcomer_file(team: Team, reading: Reading, spec: TableSpec, name: str) -> CaseFile:
+    """Describe a file with the answers of one person, who is not in the team yet."""
+    wide = spec.format == TABLE and reading.answers is None
     # One person's own majority is always right: a wide table, which shows nobody else, must have a label.
-    wide = kind == "table" and reading.answers is None
-    return label, label is None and not wide and facts.majority_label
+    spec = spec.but(majority_label=spec.label is None and not wide and team.facts.spec.majority_label)
+    if spec.label is None and not spec.majority_label and spec.format == TABLE:
+        raise InputError(
+            f"{reading.source.name}: without labels nobody can say which answers are right; name the column with the "
+            "truth with ",
+            Argument("label"),
+            ".",
+        )
+    column = spec.answer or name
+    spec = spec.but(expert_names=(column,), answer=None) if wide else spec.but(expert_names=(name,))
+    beside = () if team.facts.spec.groups is None else (team.facts.spec.groups,)
+    return replace(_known_columns(team, reading, spec, *team.expert_names, *([column] if wide else [])), beside=beside)
 
 
-def _no_label(team: Team, source: TableSource, *, model: str, newcomer: str | None) -> InputError:
-    if newcomer is not None:
-        why = f"{source.name}: without labels nobody can say which answers are right; name the column with the truth "
-        return InputError(f"{why}with ", Argument("label"), ".")
-    how = "on an export" if team.facts.format is not None else "in Python"
-    return InputError(
-        f"{model}: was fitted {how} and does not know the label's column; name it with ", Argument("label"), "."
-    )
+def _known_columns(team: Team, reading: Reading, spec: TableSpec, *experts: str) -> CaseFile:
+    """Describe a file of which a team knows the features; the columns of `experts` have no blank cells."""
+    source, own_key = reading.source, team.facts.spec.key
+    if spec.key is None and reading.answers is not None and own_key in source.columns():
+        spec = spec.but(key=own_key)
+    blanks = BlankCells(spec.blank).without(spec.label, spec.key, own_key, *experts)
+    return CaseFile(source=replace(source, blanks=blanks), spec=spec, answers=reading.answers, classes=team.classes)
 
 
 def _check_wide(team: Team, source: TableSource, *, model: str) -> None:
@@ -227,18 +229,6 @@ def _check_wide(team: Team, source: TableSource, *, model: str) -> None:
             Argument("answers"),
             ", with one row per answer.",
         )
-
-
-def with_log_columns(team: Team, reading: Reading) -> Reading:
-    """Name the columns of a log as `fit` was told, where nothing else is said now and this log has them too."""
-    remembered = team.facts.log_columns or {}
-    if reading.answers is None or not remembered:
-        return reading
-    named = {"item": reading.item, "annotator": reading.annotator, "answer": reading.answer}
-    free = {name for name in TableSource.of(reading.answers).columns() if name not in named.values()}
-    known = {role: name for role, name in remembered.items() if name in free}
-    item, annotator, answer = (named[role] or known.get(role) for role in named)
-    return replace(reading, item=item, annotator=annotator, answer=answer)
 
 
 def _without_column(team: Team, source: TableSource) -> tuple[str, ...]:
@@ -270,9 +260,10 @@ def as_written(table: Table | TeamCases) -> str:
     """
     if not isinstance(table, TeamCases):
         return repr(str(table)) if isinstance(table, str | PathLike) else "table"
-    said_now = {one.name: getattr(table.reading, one.name) for one in fields(Reading) if one.name != "table"}
-    words = [
-        f"{name}={as_written(value) if name == 'answers' else repr(value)}" for name, value in said_now.items() if value
-    ]
-    read = ", ".join([as_written(table.reading.table), *words])
-    return f"study.read({read})" if words else as_written(table.reading.table)
+    reading = table.reading
+    said = {one.name: getattr(reading.said, one.name) for one in fields(TableSpec) if one.name != "log"}
+    more = {name: getattr(reading, name) for name in ("images", "bad_rows", "most_cases", "engine")}
+    words = [] if reading.answers is None else [f"answers={as_written(reading.answers.given)}"]
+    words += [f"{name}={value!r}" for name, value in (said | more).items() if value]
+    read = ", ".join([as_written(reading.source.given), *words])
+    return f"study.read({read})" if words else as_written(reading.source.given)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from defero.core.errors import Message
+from defero.data.table_spec import Control, TableSpec
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,6 @@ class SharedErrorFacts:
         return {"sentences": list(self.sentences), "groups": [list(group) for group in self.groups]}
 
 
-@dataclass(frozen=True)
-class ControlFacts:
-    """The question of a Label Studio export."""
-
-    from_name: str
-    to_name: str
-    kind: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class FitFacts:
     """What a team remembers of its making; None where that is not known, as for a team made in Python.
@@ -64,26 +56,16 @@ class FitFacts:
         The class that was fitted, and its `parameters`.
     columns : names
         Of the table that it was fitted on; None for a matrix.
-    label, key : str
-        Columns of the truth and of the cases' names.
     random_state : int
-    format : str
-        "table", "label-studio" or "prodigy".
-    log_columns : mapping
-        The columns "item", "annotator" and "answer" of a log of answers, where they were named; None without a log.
-    majority_label : bool
-        Some labels are the most frequent answer.
-    control : ControlFacts
+    spec : TableSpec
+        How its table was read; `majority_label` where some labels are the most frequent answer. The features and the
+        experts are those of the team.
+    control : Control
+        The question of a Label Studio export.
     answering : AnsweringFacts
     shared_errors : SharedErrorFacts
-    groups, time, split : str
-        The column that the table was split by.
     joined : names
         Experts who were added later.
-    blank : values
-        Those that mean none in the table of `fit`, in all columns but the key.
-    rename : mapping
-        From a spelling of an answer or a label to the class that is meant, "" for none.
     choice : str
         Which model of the classes was chosen, by how much, and what was not tried.
     """
@@ -91,21 +73,12 @@ class FitFacts:
     estimator: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
-    label: str | None = None
-    key: str | None = None
     random_state: int | None = None
-    format: str | None = None
-    log_columns: Mapping[str, str] | None = None
-    majority_label: bool = False
-    control: ControlFacts | None = None
+    spec: TableSpec = field(default_factory=TableSpec)
+    control: Control | None = None
     answering: AnsweringFacts | None = None
     shared_errors: SharedErrorFacts | None = None
-    groups: str | None = None
-    time: str | None = None
-    split: str | None = None
     joined: tuple[str, ...] = ()
-    blank: tuple[str, ...] = ()
-    rename: Mapping[str, str] = field(default_factory=dict)
     choice: str | None = None
 
     def with_expert(self, name: str) -> Self:
@@ -122,10 +95,17 @@ class FitFacts:
 
     def settings(self) -> dict[str, str | int | float]:
         """Return what can be shown in a line: the named texts and numbers that are known."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {
-            name: value for name, value in plain.items() if isinstance(value, str | int | float) and name != "choice"
+        spec = self.spec
+        plain = {
+            "estimator": self.estimator,
+            "label": spec.label,
+            "key": spec.key,
+            "random_state": self.random_state,
+            "format": spec.format,
+            "majority_label": spec.majority_label,
+            **spec.cuts,
         }
+        return {name: value for name, value in plain.items() if value is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; `from_dict` gives back the same facts."""
@@ -135,15 +115,13 @@ class FitFacts:
             **values,
             "parameters": dict(self.parameters),
             "columns": None if self.columns is None else list(self.columns),
-            "log_columns": None if self.log_columns is None else dict(self.log_columns),
+            "spec": asdict(self.spec),
             "control": None if self.control is None else asdict(self.control),
             "answering": None
             if answering is None
             else {**answering.to_dict(), "sentences": [one.to_list() for one in answering.sentences]},
             "shared_errors": None if shared is None else shared.to_dict(),
             "joined": list(self.joined),
-            "blank": list(self.blank),
-            "rename": dict(self.rename),
         }
 
     @classmethod
@@ -154,7 +132,8 @@ class FitFacts:
         )
         rebuilt = {
             "columns": None if columns is None else tuple(columns),
-            "control": None if control is None else ControlFacts(**control),
+            "spec": TableSpec(**{name: _frozen(value) for name, value in values["spec"].items()}),
+            "control": None if control is None else Control(**control),
             "answering": None
             if answering is None
             else AnsweringFacts(
@@ -166,6 +145,10 @@ class FitFacts:
             if shared is None
             else SharedErrorFacts(tuple(shared["sentences"]), tuple(map(tuple, shared["groups"]))),
             "joined": tuple(values["joined"]),
-            "blank": tuple(values["blank"]),
         }
         return cls(**{**values, **rebuilt})
+
+
+def _frozen(value: Any) -> Any:
+    """Return a list as the tuple that it was."""
+    return tuple(value) if isinstance(value, list) else value

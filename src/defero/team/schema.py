@@ -148,19 +148,28 @@ def panel(value: Any, place: str) -> None:
 def facts(value: Any, place: str) -> None:
     """Check what a team remembers of its making."""
     texts = list_of(text)
-    roles = mapping_of(text, known=("item", "annotator", "answer"))
     record(
-        **dict.fromkeys(("estimator", "label", "key", "format", "groups", "time", "split", "choice"), maybe(text)),
+        **dict.fromkeys(("estimator", "choice"), maybe(text)),
         parameters=record(),
         columns=maybe(texts),
         random_state=maybe(integer(-MOST_INTEGER)),
-        log_columns=maybe(roles),
-        majority_label=flag,
+        spec=table_spec,
         control=maybe(record(from_name=text, to_name=text, kind=text)),
         answering=maybe(record(depends_on_label=flag, depends_on_features=flag, sentences=list_of(list_of(piece)))),
         shared_errors=maybe(record(sentences=texts, groups=list_of(texts))),
         joined=texts,
-        blank=texts,
+    )(value, place)
+
+
+def table_spec(value: Any, place: str) -> None:
+    """Check how a table was read."""
+    columns = ("label", "item", "annotator", "answer", "key", "groups", "time", "split", "format", "control")
+    texts = list_of(text)
+    record(
+        **dict.fromkeys((*columns, "image_column"), maybe(text)),
+        **dict.fromkeys(("expert_names", "features"), maybe(texts)),
+        **dict.fromkeys(("text", "blank"), texts),
+        **dict.fromkeys(("majority_label", "log"), flag),
         rename=mapping_of(text),
     )(value, place)
 

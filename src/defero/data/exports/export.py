@@ -20,7 +20,7 @@ from defero.core.registry import Registry
 from defero.core.table import ExpertTable
 from defero.data.answers.labels import LabelChoice
 from defero.data.answers.log import AnswerLog, table_from_long
-from defero.data.exports.label_studio_results import Control
+from defero.data.table_spec import Control
 from defero.data.tables.json_lines import JSON_LINES
 
 
@@ -143,7 +143,7 @@ TABLE = "table"
 """The format of a file that is no export."""
 
 
-def format_of(path: Path, file_format: str | None, *, remembered: str | None = None) -> str:
+def format_of(path: Path | None, file_format: str | None, *, remembered: str | None = None) -> str:
     """Return the format of a file: as given, else by its ending, else, for lines of JSON, as the model was fitted.
 
     >>> format_of(Path("tasks.json"), None), format_of(Path("cases.csv"), None)
@@ -151,7 +151,7 @@ def format_of(path: Path, file_format: str | None, *, remembered: str | None = N
     """
     if file_format is not None:
         return TABLE if file_format == TABLE else EXPORTS.find(file_format, also=(TABLE,)).name
-    name = path.name.lower()
+    name = "" if path is None else path.name.lower()
     by_ending = next((one.name for one in EXPORTS.values() if one.endings and name.endswith(one.endings)), None)
     if by_ending is None and remembered in EXPORTS and name.endswith(JSON_LINES.endings):
         return str(remembered)

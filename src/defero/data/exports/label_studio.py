@@ -16,7 +16,6 @@ from defero.data.exports.export import Export, ExportedCases, OpenCases
 from defero.data.exports.fields import SEVERAL, Several, feature_frame
 from defero.data.exports.label_studio_results import (
     KINDS,
-    Control,
     GivenAnswer,
     collect_answers,
     entries_of,
@@ -24,6 +23,7 @@ from defero.data.exports.label_studio_results import (
     results_of,
 )
 from defero.data.exports.label_studio_tasks import KEY, ROUTING, tasks_with_decisions, write_label_studio
+from defero.data.table_spec import Control
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.json_lines import Record, field_of_type, json_records
 

@@ -9,41 +9,11 @@ from typing import Any
 from defero.core.errors import Argument, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.exports.fields import Several, number_or_nan, one_answer
+from defero.data.table_spec import STEP, Control
 from defero.data.tables.json_lines import field_of_type
 
 KINDS = ("choices", "rating", "taxonomy")
-STEP = " / "
 _PLAIN_MODEL = "prediction"
-
-
-@dataclass(frozen=True)
-class Control:
-    """A question of the labelling interface: its name, what it asks about, and its kind.
-
-    Attributes
-    ----------
-    from_name, to_name : str
-        The names of the control and of the object it labels, as in the labelling configuration.
-    kind : str
-        choices, rating or taxonomy.
-    """
-
-    from_name: str
-    to_name: str
-    kind: str
-
-    def result(self, answer: object) -> dict[str, Any]:
-        """Write an answer as Label Studio does.
-
-        >>> Control("sentiment", "text", "choices").result("good")["value"]
-        {'choices': ['good']}
-        """
-        value: Any = [str(answer)]
-        if self.kind == "rating":
-            value = answer
-        elif self.kind == "taxonomy":
-            value = [str(answer).split(STEP)]
-        return {"from_name": self.from_name, "to_name": self.to_name, "type": self.kind, "value": {self.kind: value}}
 
 
 def results_of(record: Mapping[str, Any], *, source: str, place: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from defero.core.errors import InputError, TableError
 from defero.core.wording import join_names
-from defero.data.exports.label_studio_results import Control
+from defero.data.table_spec import Control
 from defero.data.tables.cells import column_names, is_blank, no_such_column
 from defero.data.tables.item_keys import ItemKeys
 from defero.data.tables.json_lines import ENDINGS

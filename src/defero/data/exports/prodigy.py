@@ -21,7 +21,7 @@ from defero.data.answers.labels import LabelChoice, describe_sources, known_labe
 from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.exports.export import Export, ExportedCases, OpenCases
 from defero.data.exports.fields import SEVERAL, Several, feature_frame, number_or_nan, one_answer
-from defero.data.exports.label_studio_results import Control
+from defero.data.table_spec import Control
 from defero.data.tables.cells import is_blank, no_such_column
 from defero.data.tables.item_keys import name_text
 from defero.data.tables.json_lines import Record, field_of_type, json_records

@@ -84,7 +84,7 @@ class WorkingTeam:
         return row_fingerprints(np.array(rows, dtype=np.float64))
 
     def _table(self, rows: Sequence[Row], columns: Sequence[str]) -> "RowTable":
-        return RowTable(rows, columns, blank=self.router.facts.blank)
+        return RowTable(rows, columns, blank=self.router.facts.spec.blank)
 
     def answer_numbers(self, answers: Sequence[Sequence[tuple[str, Label]]]) -> IntArray:
         """Return answers so far, pairs of person and label for each case, as class numbers (n, J)."""

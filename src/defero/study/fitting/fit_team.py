@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 from defero.core import ExpertTable
-from defero.data.case_file import Cases
+from defero.data.cases import Cases
 from defero.decide.terms import Terms
 from defero.study.fitting.choices import FitChoices
 from defero.study.fitting.notes import few_groups, notes_on
@@ -13,7 +13,7 @@ from defero.study.fitting.shared_answers import answering_in, shared_in
 from defero.study.judging.fresh_cases import seen_groups, seen_keys
 from defero.study.money.given import TeamTerms, unpayable
 from defero.team import FitFacts, Team
-from defero.team.facts import AnsweringFacts, ControlFacts
+from defero.team.facts import AnsweringFacts
 
 
 def fit_team(
@@ -21,7 +21,6 @@ def fit_team(
     parts: tuple[ExpertTable, ...],
     choices: FitChoices,
     *,
-    cuts: dict[str, str | None],
     money: TeamTerms,
     random_state: int,
     progress: bool,
@@ -34,19 +33,17 @@ def fit_team(
     parts : four ExpertTable
         To learn from, to calibrate, to conformalize, for the test.
     choices : FitChoices
-    cuts : mapping
-        The columns of "groups", "time" and "split" that the cases are split by, or None.
     money : TeamTerms
     random_state : int
     progress : bool
     """
-    fees = money.same_fees()
+    spec, fees = cases.spec, money.same_fees()
     choices.check_reads(pictures=cases.pictures is not None)
     # In time, the cases to calibrate are later than those to learn from: folds would learn from the future.
-    across_folds = choices.calibrates_itself and cuts["time"] is None
+    across_folds = choices.calibrates_itself and spec.time is None
     learn, groups = _learned_from(cases, parts) if across_folds else parts[0], None
-    if cuts["groups"] is not None:
-        groups = cases.apart.loc[learn.features.index, cuts["groups"]].astype(str).to_numpy()
+    if spec.groups is not None:
+        groups = cases.apart.loc[learn.features.index, spec.groups].astype(str).to_numpy()
     team, text_features = _train(
         learn, cases, choices, groups=groups, fees=fees, random_state=random_state, progress=progress
     )
@@ -54,10 +51,10 @@ def fit_team(
     team, stage_notes = _calibrate_and_find_panels(team, parts, choices, terms=money.terms, across_folds=across_folds)
     team = replace(
         team,
-        facts=_facts(team.facts, cases, answering, cuts=cuts, random_state=random_state),
+        facts=_facts(team.facts, cases, answering, random_state=random_state),
         seen={
             **team.seen,
-            **seen_groups(cases, parts[:3], groups=cuts["groups"]),
+            **seen_groups(cases, parts[:3], groups=spec.groups),
             **seen_keys(team, cases, (learn, *parts[1:3])),
         },
     )
@@ -67,7 +64,7 @@ def fit_team(
         *_no_asking(team),
         *choices.without_effect(fees),
         *unpayable(money.terms),
-        *few_groups(cases, parts, groups=cuts["groups"]),
+        *few_groups(cases, parts, groups=spec.groups),
         *notes_on(cases, team),
     ]
     return team, notes
@@ -118,7 +115,7 @@ def _train(
         heads=cast(Literal["auto", "shrunk", "separate"], choices.heads),
         min_answers=choices.min_answers,
         answer_weights=choices.weights,
-        text=list(cases.file.text) or None,
+        text=list(cases.spec.text) or None,
         text_encoder=cases.file.encoder,
         recipe=choices.recipe,
         checkpoints=choices.checkpoints,
@@ -166,31 +163,14 @@ def _calibrate_and_find_panels(
     return team, [one.message.args[0] for one in caught if isinstance(one.message, Warning)]
 
 
-def _facts(
-    facts: FitFacts,
-    cases: Cases,
-    answering: AnsweringFacts | None,
-    *,
-    cuts: dict[str, str | None],
-    random_state: int,
-) -> FitFacts:
+def _facts(facts: FitFacts, cases: Cases, answering: AnsweringFacts | None, *, random_state: int) -> FitFacts:
     """Return what the team remembers of its table: how to read the next one, and what its labels are worth."""
-    file, control = cases.file, cases.control
-    log = {"item": file.item, "annotator": file.annotator, "answer": file.answer}
+    own = {"expert_names": None, "features": None, "text": ()}  # the team itself has these
     return replace(
         facts,
-        label=file.label,
-        key=cases.key,
         random_state=random_state,
-        format=file.format,
-        log_columns=None if file.answers is None else {role: name for role, name in log.items() if name},
-        majority_label=cases.n_majority > 0,
-        control=None if control is None else ControlFacts(control.from_name, control.to_name, control.kind),
+        spec=cases.spec.but(key=cases.key, majority_label=cases.n_majority > 0, **own),
+        control=cases.control,
         answering=answering,
         shared_errors=shared_in(cases),
-        groups=cuts["groups"],
-        time=cuts["time"],
-        split=cuts["split"],
-        blank=file.blank,
-        rename={written: meant for written, meant in file.spellings.meant.items() if written not in file.blank},
     )

@@ -8,7 +8,7 @@ from defero.core import ExpertTable
 from defero.core.errors import Argument, Message
 from defero.core.wording import join_names
 from defero.data.answers.class_codes import NO_CLASS, matching_codes
-from defero.data.case_file import Cases
+from defero.data.cases import Cases
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.columns import MOST_OFFERED, CategoricalColumn, Column, odd_cells
 from defero.data.recipes.recipe import FeatureRecipe
@@ -29,26 +29,24 @@ LEAST_COPIES, COPIED = 2, 0.01
 """From so many rows, and from this share of all, rows that equal an earlier one are told."""
 
 
-def sizes_sentence(
-    cases: Cases, parts: tuple[ExpertTable, ...], cuts: dict[str, str | None], *, calibrates_itself: bool
-) -> str:
+def sizes_sentence(cases: Cases, parts: tuple[ExpertTable, ...], *, calibrates_itself: bool) -> str:
     """Say how many cases there are, how they were split, and which columns have a role."""
     table = cases.table
     learn, held, panels, test = map(len, parts)
     first = f"{learn} to learn from, {held} to calibrate"
-    if calibrates_itself and cuts["time"] is None:
+    if calibrates_itself and cases.spec.time is None:
         first = f"{learn + held} to learn from, calibrated across folds"
     how = {
         "groups": "no {} is in two parts",
         "time": "split by {}, the latest for the test",
         "split": "split as {} says",
     }
-    cut = [how[name].format(column) for name, column in cuts.items() if column is not None]
+    cut = [how[name].format(column) for name, column in cases.spec.cuts.items() if column is not None]
     sizes = (
         f"{len(table)} cases of {cases.source}: {first}, {panels} to conformalize, "
         f"{test} for the test{''.join(f'; {one}' for one in cut)}."
     )
-    label = "the majority of the answers" if cases.file.label is None and cases.n_majority else cases.file.label
+    label = "the majority of the answers" if cases.spec.label is None and cases.n_majority else cases.spec.label
     roles = [f"Label: {label}." if label else "Label: the ground truth.", f"Key: {cases.key}." if cases.key else ""]
     if table.n_experts:
         each = table.n_answers / len(table)
@@ -160,7 +158,7 @@ def _copied_rows(cases: Cases, team: Team) -> list[str]:
     Columns that are not used tell cases apart as well: few others can. Rows of one group are never in two parts: they
     count once.
     """
-    table, groups = cases.table, team.facts.groups
+    table, groups = cases.table, cases.spec.groups
     recipe = None if isinstance(team.recipe, FeatureRecipe) else team.recipe
     features = row_fingerprints(told_apart_by(table.features, recipe))
     rows = with_answers(features, table.label_idx, table.coded).tolist()

@@ -13,7 +13,7 @@ from defero.core.errors import Argument, InputError, TableError
 from defero.core.splits.split import Parts, SplitError, refuse_shared_groups, split_by_time, split_groups, split_rows
 from defero.core.table import ExpertTable
 from defero.core.wording import join_names
-from defero.data.case_file import Cases
+from defero.data.cases import Cases
 from defero.data.recipes.columns import refuse_unused
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import is_blank, numbers, quote_cell, row_number
@@ -33,32 +33,22 @@ TEST = 0.2
 
 
 def four_parts(
-    cases: Cases,
-    *,
-    test_share: float = TEST,
-    groups: str | None = None,
-    time: str | None = None,
-    split: str | None = None,
-    random_state: int,
+    cases: Cases, *, test_share: float = TEST, random_state: int
 ) -> tuple[ExpertTable, ExpertTable, ExpertTable, ExpertTable]:
     """Split cases into parts to learn from, to calibrate, to conformalize and to test.
 
     Parameters
     ----------
     cases : Cases
-        Its `apart` has the columns named here.
+        Their `spec` names the columns of groups, of time and of a split. All rows of a group go to the same part. The
+        earliest cases are learned from, the latest are the test. A split column says which cases are for the test
+        (see `PARTS`): those it calls val are shared between calibrating and conformalizing; a part that it does not
+        name is cut from the cases to learn from.
     test_share : float
-        Share of the cases for the test; a split column says itself which these are.
-    groups : str, optional
-        Column of group ids, such as patient ids. All rows of a group go to the same part.
-    time : str, optional
-        The earliest cases are learned from, the latest are the test.
-    split : str, optional
-        The column that says which cases are for the test (see `PARTS`). Those it calls val are shared between
-        calibrating and conformalizing; a part that it does not name is cut from the cases to learn from.
+        Share of the cases for the test, without a split column.
     random_state : int
     """
-    source = cases.source
+    source, groups, time, split = cases.source, cases.spec.groups, cases.spec.time, cases.spec.split
     if groups is not None and time is not None:
         raise InputError(
             Argument("groups"),
@@ -277,18 +267,13 @@ def check_seed(random_state: object) -> None:
         )
 
 
-def checked_parts(
-    cases: Cases, *, test_share: float | None, cuts: dict[str, str | None], random_state: int
-) -> "tuple[ExpertTable, ...]":
-    """Split the cases in four, after checking that there is something to learn from and to judge by.
-
-    `cuts` are the columns of "groups", "time" and "split".
-    """
+def checked_parts(cases: Cases, *, test_share: float | None, random_state: int) -> "tuple[ExpertTable, ...]":
+    """Split the cases in four, after checking that there is something to learn from and to judge by."""
     table, source = cases.table, cases.source
-    where = source if cases.file.label is None else f"{source}: column {cases.file.label}"
+    where = source if cases.spec.label is None else f"{source}: column {cases.spec.label}"
     _check_table(cases, where=where)
     share = TEST if test_share is None else test_share
-    parts = four_parts(cases, test_share=share, **cuts, random_state=random_state)
+    parts = four_parts(cases, test_share=share, random_state=random_state)
     if len(parts[0]) < LEAST_LEARN or not all(map(len, parts)):
         learn, held, panels, test = map(len, parts)
         raise TableError(
@@ -302,9 +287,9 @@ def checked_parts(
             Argument("expert_names", []),
             " for a model alone.",
         )
-    _check_classes(cases, parts[0], where=where, cuts=cuts)
-    if cases.pictures is None and cases.file.features is not None:
-        chosen = [name for name in cases.file.features if name not in cases.file.text]
+    _check_classes(cases, parts[0], where=where)
+    if cases.pictures is None and cases.spec.features is not None:
+        chosen = [name for name in cases.spec.features if name not in cases.spec.text]
         refuse_unused(parts[0].features, table.features, chosen, source=source, first_row=cases.first_row)
     return parts
 
@@ -319,7 +304,7 @@ def _check_table(cases: Cases, *, where: str) -> None:
             "team."
         )
     if cases.pictures is None:
-        FeatureRecipe.check(table.features, text=cases.file.text, source=cases.source, first_row=cases.first_row)
+        FeatureRecipe.check(table.features, text=cases.spec.text, source=cases.source, first_row=cases.first_row)
     if table.n_classes < 2:
         raise TableError(f"{where}: the label is {table.classes[0]!s} in every row, so there is nothing to learn.")
     if table.classes.dtype.kind == "f" and (table.classes % 1 != 0).any():
@@ -330,7 +315,7 @@ def _too_few(n_cases: int) -> str:
     return "1 case is too few" if n_cases == 1 else f"{n_cases} cases are too few"
 
 
-def _check_classes(cases: Cases, learn: "ExpertTable", *, where: str, cuts: dict[str, str | None]) -> None:
+def _check_classes(cases: Cases, learn: "ExpertTable", *, where: str) -> None:
     """Refuse a split that leaves a class out of the cases to learn from: no model can know it."""
     table = cases.table
     unknown = sorted(set(table.label_idx.tolist()) - set(learn.label_idx.tolist()))
@@ -338,7 +323,7 @@ def _check_classes(cases: Cases, learn: "ExpertTable", *, where: str, cuts: dict
         return
     places = (table.label_idx == unknown[0]).nonzero()[0]
     row = row_number(table.features, int(places[0]), first_row=cases.first_row)
-    how = [Argument(name, column) for name, column in cuts.items() if column is not None]
+    how = [Argument(name, column) for name, column in cases.spec.cuts.items() if column is not None]
     raise TableError(
         f"{where}: no case to learn from has the label {str(table.classes[unknown[0]])!r} ({len(places)} have it, the "
         f"first in row {row}), as ",

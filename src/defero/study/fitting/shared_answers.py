@@ -12,7 +12,7 @@ from defero.core import ExpertTable
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import Argument, Message
 from defero.core.labels import MISSING
-from defero.data.case_file import Cases
+from defero.data.cases import Cases
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.judge import shared_errors
@@ -146,10 +146,10 @@ def _matrix(learn: "ExpertTable", cases: Cases, team: Team, *, groups: Any) -> A
 
     if isinstance(team.recipe, PictureRecipe):
         return np.empty((len(learn), 0))
-    if not cases.file.text:
+    if not cases.spec.text:
         return team.features(learn.features)
     matrix, _ = read_texts(
-        FeatureRecipe.learn(learn.features, text=cases.file.text, encoder=cases.file.encoder),
+        FeatureRecipe.learn(learn.features, text=cases.spec.text, encoder=cases.file.encoder),
         learn.features,
         learn.label_idx,
         n_classes=learn.n_classes,

@@ -54,8 +54,9 @@ def compare_teams(
     """Compare a team with other saved ones on the same table."""
     teams = {other: load(other) for other in others}
     for other, team in teams.items():  # what is wrong with any of them shows before the first is tried
-        _check_alike(ours, other, team, label=reading.label)
-    named = replace(reading, label=reading.label or ours.team.facts.label)
+        _check_alike(ours, other, team, label=reading.said.label)
+    label = reading.said.label or ours.team.facts.spec.label
+    named = replace(reading, said=reading.said.but(label=label))
     comparisons = [
         _comparison(ours, other, team, named, all_rows_new=all_rows_new, money=money.known_to(team.expert_names))
         for other, team in ((other, teams[other]) for other in others)
@@ -66,7 +67,7 @@ def compare_teams(
 
 def _check_alike(ours: Evaluation, other: str, team: Team, *, label: str | None) -> None:
     """Refuse a team that decides something else."""
-    mine, theirs = ours.team.facts.label, team.facts.label
+    mine, theirs = ours.team.facts.spec.label, team.facts.spec.label
     if label is None and theirs is not None and theirs != mine:
         raise InputError(
             Argument("against", other),

@@ -11,7 +11,7 @@ from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
 from defero.core.trials.trial import Trial
-from defero.data.case_file import Cases
+from defero.data.cases import Cases
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.remarks import remark_sentences
 from defero.data.tables.cells import is_blank
@@ -115,7 +115,7 @@ class Evaluation:
         )
 
     def _groups_caution(self) -> list[str]:
-        groups = self.team.facts.groups
+        groups = self.team.facts.spec.groups
         if groups is None or groups not in self.columns:
             return []
         cells = enumerate(self.columns[groups].tolist())
@@ -141,7 +141,7 @@ class Evaluation:
 
     def left_out_sentence(self) -> str:
         """Say how many rows were left out, and why; nothing where all are judged."""
-        who, groups = learners(self.team), self.team.facts.groups
+        who, groups = learners(self.team), self.team.facts.spec.groups
         sentences = []
         if self.seen_by_fit:
             sentences.append(f"{self.seen_by_fit} of {self.rows} rows were seen by {who} and are left out.")
@@ -297,7 +297,7 @@ def learners(team: Team) -> str:
 
 def _nothing_new(read: TeamCases, *, any_fresh: bool) -> TableError:
     who = learners(read.team)
-    of_group = f", or are of a {read.team.facts.groups} that it saw" if any_fresh else ""
+    of_group = f", or are of a {read.team.facts.spec.groups} that it saw" if any_fresh else ""
     return TableError(
         f"{read.cases.source}: all {len(read.cases)} rows were seen by {who}{of_group}, and a team cannot be judged on "
         "what it learned from; pass other cases."

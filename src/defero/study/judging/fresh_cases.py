@@ -9,7 +9,7 @@ import pandas as pd
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, Message
-from defero.data.case_file import Cases
+from defero.data.cases import Cases
 from defero.data.fingerprint import HashArray, row_fingerprints, text_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
@@ -120,7 +120,7 @@ def of_seen_groups(team: Team, cases: Cases, *, all_rows_new: bool = False) -> B
 
     Raises where nobody can tell, unless the caller vouches that all rows, and with them their groups, are new.
     """
-    known, groups = team.seen.get(_GROUPS), team.facts.groups
+    known, groups = team.seen.get(_GROUPS), team.facts.spec.groups
     can_check = _can_check(team, all_rows_new=all_rows_new)
     if not can_check or known is None or groups not in cases.apart.columns:
         return np.zeros(len(cases.table), dtype=np.bool_)
@@ -131,7 +131,7 @@ def of_seen_groups(team: Team, cases: Cases, *, all_rows_new: bool = False) -> B
 
 def no_groups_sentence(team: Team, cases: Cases) -> tuple[str, ...]:
     """Say that groups cannot be told, where `fit` kept them together and the file does not name them."""
-    groups = team.facts.groups
+    groups = team.facts.spec.groups
     if team.rows_key is not None or team.seen.get(_GROUPS) is None or groups in cases.apart.columns:
         return ()
     return (f"{cases.source}: no column {groups}, so cases of a {groups} that fit saw cannot be told and are judged.",)
@@ -139,7 +139,7 @@ def no_groups_sentence(team: Team, cases: Cases) -> tuple[str, ...]:
 
 def with_groups_of(newcomer: Team, cases: Cases) -> dict[str, HashArray]:
     """Return what has been seen, with the groups of the cases that a newcomer answered, where groups are kept."""
-    groups = newcomer.facts.groups
+    groups = newcomer.facts.spec.groups
     if groups is None or groups not in cases.apart.columns:
         return dict(newcomer.seen)
     named = cases.table.take((cases.table.answered > 0) & cases.apart[groups].notna().to_numpy())

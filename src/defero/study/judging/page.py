@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from defero.core.errors import Argument, InputError, Spelling
-from defero.data.case_file import Table, TableSource
 from defero.data.model_folder import library_versions
+from defero.data.table_source import Table, TableSource
 from defero.data.tables.write import write_whole
 from defero.study.judging.evaluation import Evaluation, other_terms
 

@@ -14,7 +14,7 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.wording import count_of, join_names
-from defero.data.case_file import Table, TableSource
+from defero.data.table_source import Table, TableSource
 from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
 from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import no_such_column, numbers

@@ -11,8 +11,8 @@ import pandas as pd
 
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names, money
-from defero.data.case_file import Table, TableSource
 from defero.data.exports.export import TABLE
+from defero.data.table_source import Table, TableSource
 from defero.data.tables.bad_cells import BadCell
 from defero.data.tables.cells import no_such_column
 from defero.pools.choosing import RouteRule

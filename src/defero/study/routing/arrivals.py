@@ -8,16 +8,16 @@ from pathlib import Path
 import pandas as pd
 
 from defero.core.errors import Argument, InputError
-from defero.data.case_file import TableSource, no_question
+from defero.data.cases import export_path, no_question
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
-from defero.data.exports.label_studio_results import Control
 from defero.data.recipes.pictures import PictureRecipe
+from defero.data.table_source import TableSource
 from defero.data.tables.bad_cells import BadCell, OnBad
+from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.formats import table_format
 from defero.study.bad_rows import BadRows
 from defero.study.money.given import TeamTerms
-from defero.study.reading import format_of
 from defero.study.routing.decisions import is_tasks
 from defero.study.team_cases import Reading
 from defero.team import Team
@@ -53,8 +53,8 @@ class Arrivals:
     def extra(self, team: Team, piece: pd.DataFrame) -> tuple[str, ...]:
         """Return the columns of the file that the team does not know, neither as features nor in another role."""
         assert team.recipe is not None
-        facts, frame = team.facts, piece if self.names is None else pd.DataFrame(columns=list(self.names))
-        roles = {facts.label, facts.key, facts.groups, facts.time, facts.split, *team.expert_names}
+        own, frame = team.facts.spec, piece if self.names is None else pd.DataFrame(columns=list(self.names))
+        roles = {own.label, own.key, *(name for name, _ in own.apart), *team.expert_names}
         return tuple(name for name in team.recipe.extra(frame) if name not in roles)
 
     def good(self) -> Iterator[pd.DataFrame]:
@@ -65,9 +65,9 @@ class Arrivals:
 def arrivals_of(team: Team, reading: Reading, out: Path | None, *, money: TeamTerms, skip: bool) -> Arrivals:
     """Open the file of a reading; `skip` tells whether bad rows are left out."""
     assert team.recipe is not None
-    facts, key, control = team.facts, reading.key, reading.control
-    source = replace(reading.source, blanks=reading.blanks(facts).without(key or facts.key))
-    kind = format_of(source, reading.format, remembered=facts.format)
+    spec, key, control = reading.spec(team), reading.said.key, reading.said.control
+    own_key, kind = team.facts.spec.key, spec.format or TABLE
+    source = replace(reading.source, blanks=BlankCells(spec.blank).without(key or own_key))
     if control is not None and not takes_control(kind):
         raise no_question(control, source.name, kind)
     if out is not None and is_tasks(out) and not writes(kind, out):
@@ -78,13 +78,10 @@ def arrivals_of(team: Team, reading: Reading, out: Path | None, *, money: TeamTe
         )
     if kind == TABLE:
         bad = _bad_rows(team, money, source.name, source.first_row, skip=skip)
-        return _of_table(team, source, bad, money, key=key or facts.key, all_columns=reading.answers is not None)
-    if source.path is None:
-        raise InputError(f"{source.name}: is a DataFrame; the export of a tool is a file, so pass its path.")
-    known = facts.control
-    question = None if control is not None or known is None else Control(known.from_name, known.to_name, known.kind)
+        return _of_table(team, source, bad, money, key=key or own_key, all_columns=reading.answers is not None)
+    question = team.facts.control if control is None else None
     cases = EXPORTS.find(kind).read_open(
-        source.path, key=key, control=control, known_key=facts.key, known_control=question
+        export_path(source), key=key, control=control, known_key=own_key, known_control=question
     )
     if out is not None and writes(kind, out) and takes_control(kind) and cases.control is None:
         raise InputError(
@@ -114,7 +111,7 @@ def _of_table(
     names = _columns(source)
     wanted = None if all_columns else _wanted(team, names, money, key)
     read = partial(_pieces, source, texts, bad.on_bad, wanted)
-    return Arrivals(read, source.name, source.first_row, team.facts.key, bad, names=names)
+    return Arrivals(read, source.name, source.first_row, team.facts.spec.key, bad, names=names)
 
 
 def _bad_rows(team: Team, money: TeamTerms, source: str, first_row: int, *, skip: bool) -> BadRows:
@@ -150,8 +147,6 @@ def _wanted(team: Team, names: tuple[str, ...] | None, money: TeamTerms, key: st
 def _pieces(
     source: TableSource, as_text: list[str], on_bad: OnBad, columns: list[str] | None, start: int
 ) -> Iterator[pd.DataFrame]:
-    if source.path is None:
-        return iter([source.read(as_text=[])])
     return source.chunks(as_text=as_text, on_bad=on_bad, start=start, columns=columns)
 
 

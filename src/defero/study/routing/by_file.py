@@ -137,7 +137,7 @@ def route_file(task: FolderTask, settings: Mapping[str, Any]) -> dict[str, Any]:
     options = {**_USUAL, **task.options}
     routing = route_cases(
         task.team,
-        Reading(table=folder / settings["file"], key=options.pop("key"), blank=options.pop("blank"), inside=folder),
+        Reading.of(folder / settings["file"], key=options.pop("key"), blank=options.pop("blank"), inside=folder),
         target,
         model=task.name,
         money=Money(*(options.pop(name) for name in ("fees", "error_cost", "cost_matrix"))),

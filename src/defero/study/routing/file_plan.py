@@ -15,10 +15,9 @@ from defero.core.scores import Scores
 from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.read_log import join_answers, long_columns
 from defero.data.answers.spellings import missing_answers_note, without_missing_answers
-from defero.data.case_file import TableSource
 from defero.data.tables.read import NoRowsError
 from defero.study.routing.decisions import blank_where
-from defero.study.team_cases import Reading, with_log_columns
+from defero.study.team_cases import Reading
 from defero.team import Team
 
 
@@ -51,15 +50,13 @@ def answers_so_far(
         What a message calls the cases, and the number of their first row.
     """
     assert reading.answers is not None
-    log, spellings = TableSource.of(reading.answers, name="answers"), reading.spellings(team.facts)
+    log, spellings = reading.answers, reading.spec(team).spellings
     keys = pd.concat([piece[[key]] if key is not None else piece for piece in pieces])
     answer_idx = np.full((len(keys), len(team.expert_names)), MISSING)
     try:
-        reading, head = with_log_columns(team, reading), log.head()
+        columns = long_columns(log.head(), **reading.log_columns(team), time=None, source=log.name)
     except NoRowsError:  # the first round: nobody has answered yet
         return AnswersSoFar(answer_idx)
-    named = {"item": reading.item, "annotator": reading.annotator, "answer": reading.answer, "time": None}
-    columns = long_columns(head, **named, source=log.name)
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
     frame = spellings.apply_to(frame, [columns.answer])
     frame, missing = without_missing_answers(frame, [columns.answer], team.classes)

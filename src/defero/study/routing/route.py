@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ def route_cases(
     kind: dict[str, Any] = {"file_format": arrivals.format, "cases": arrivals.cases, "identity": identity}
     with sink_to(out, routing, arrivals.bad, **kind) as sink:
         for piece in arrivals.good():
-            key = own_key(piece, arrivals, key=reading.key)
+            key = own_key(piece, arrivals, key=reading.said.key)
             columns = _decided(team, piece, arrivals, terms=terms, key=key, routing=routing, plan=plan)
             sink.put(columns, None if key is None else piece[key])
             if progress is not None:
@@ -115,7 +115,7 @@ def _check_files(reading: Reading, out: Path | None) -> None:
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
     if out is not None and path is not None and path.is_dir() and path.resolve() in out.resolve().parents:
         raise InputError(Argument("out", str(out)), ": is inside the folder of the cases; choose another folder.")
-    if reading.answers is None and reading.rename:
+    if reading.answers is None and reading.said.rename:
         raise InputError(
             Argument("rename"),
             ": is about the answers so far, and there are none; leave it out, or pass ",
@@ -134,17 +134,13 @@ def _identity(team: Team, reading: Reading, terms: _Terms, limits: FileLimits, b
         return None
     money = terms.money
     options = {
-        "reading": {one.name: getattr(reading, one.name) for one in fields(reading) if one.name not in _TABLES},
-        "spellings": repr(reading.spellings(team.facts)),
+        "reading": [reading.said, reading.images, reading.source.inside],
         "fees": [money.terms.fees, money.columns, money.terms.costs.matrix, money.terms.costs_given],
         "terms": [terms.available, terms.ask, terms.uncertainty, terms.ask_unusual],
         "limits": limits,
         "bad_rows": bad_rows,
     }
-    return run_identity(model, {name: getattr(reading, name) for name in _TABLES}, options)
-
-
-_TABLES = ("table", "answers")
+    return run_identity(model, dict(zip(("table", "answers"), reading.given, strict=True)), options)
 
 
 def _plan(
@@ -197,7 +193,7 @@ def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> AnswersSoFar:
             good.append(arrivals.bad.keep(piece))
             yield piece
 
-    key = reading.key or arrivals.key
+    key = reading.said.key or arrivals.key
     where: dict[str, Any] = {"source": arrivals.source, "first_row": arrivals.first_row}
     so_far = answers_so_far(team, list(pieces()) if key is None else pieces(), reading, key=key, **where)
     return replace(so_far, answer_idx=so_far.answer_idx[np.concatenate(good)])

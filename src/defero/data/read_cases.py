@@ -1,4 +1,4 @@
-"""Read past cases: a wide table, a table with a log of answers, or the export of an annotation tool."""
+"""`read_cases`: past cases as somebody describes them, checked before anything is read."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,13 +6,13 @@ from os import PathLike
 from pathlib import Path
 
 from defero.core.errors import Argument, InputError
-from defero.data.answers.spellings import Rename, Spellings
-from defero.data.case_file import CaseFile, Cases, Table, TableSource
-from defero.data.cases import cases_in
-from defero.data.encoders.encoder import TextEncoder
+from defero.data.case_reader import cases_in
+from defero.data.cases import CaseFile, Cases
 from defero.data.encoders.find import Encoder, find_encoder
-from defero.data.exports import export
+from defero.data.exports.export import format_of
 from defero.data.recipes.pictures import PictureRecipe, usual_size
+from defero.data.table_source import Table, TableSource
+from defero.data.table_spec import Rename, TableSpec
 from defero.data.tables.blank_cells import BlankCells
 
 LARGEST_SIDE = 4096
@@ -95,58 +95,42 @@ def read_cases(
     >>> cases.key, cases.table.expert_names, list(cases.table.features)
     ('item', ('al', 'bo'), ['size'])
     """
-    texts = (text,) if isinstance(text, str) else tuple(text)
-    encoder = _encoder(text_encoder, texts)
-    _check_pictures(images, column=image_column, size=image_size, features=features, text=texts)
-    label, key = (None if name is None else str(name) for name in (label, key))
-    experts, spellings = _names(expert_names, "expert_names"), Spellings.of(rename=rename, blank=blank)
-    blanks = BlankCells.of(blank)
-    source = TableSource.of(table, blanks=blanks.without(label, key, *(experts or ())))
-    file = CaseFile(
-        source=source,
-        format=format_of(source, format),
+    encoder = find_encoder(text_encoder)
+    if encoder is not None and not text:
+        raise InputError("reads columns of text; name them with ", Argument("text"), ".", argument="text_encoder")
+    _check_pictures(images, column=image_column, size=image_size, others=features is not None or bool(text))
+    spec = TableSpec.of(
         label=label,
-        majority=majority_label,
-        expert_names=experts,
-        answers=None if answers is None else TableSource.of(answers, name="answers"),
+        expert_names=expert_names,
         item=item,
         annotator=annotator,
         answer=answer,
-        features=_names(features, "features") if image_column is None else (image_column,),
-        text=texts,
-        encoder=encoder,
+        features=features if image_column is None else [image_column],
+        text=text,
         key=key,
-        beside=() if key is None else (key,),
+        majority_label=majority_label,
+        format=format,
         control=control,
-        blank=blanks.values,
-        spellings=spellings,
+        image_column=image_column,
+        rename=rename,
+        blank=blank,
+        log=answers is not None,
     )
-    cases = cases_in(file)
+    blanks = BlankCells(spec.blank).without(spec.label, spec.key, *(spec.expert_names or ()))
+    source = TableSource.of(table, blanks=blanks)
+    cases = cases_in(
+        CaseFile(
+            source=source,
+            spec=spec.but(format=format_of(source.path, spec.format)),
+            answers=None if answers is None else TableSource.of(answers, name="answers"),
+            encoder=encoder,
+            beside=() if spec.key is None else (spec.key,),
+        )
+    )
     if image_column is None:
         return cases
     folder = Path(images) if images is not None else (source.path or Path()).parent
-    return replace(cases, pictures=_picture_recipe(folder, cases, column=image_column, size=image_size))
-
-
-def format_of(source: TableSource, name: str | None, *, remembered: str | None = None) -> str:
-    """Return the format of a file: as given, else by its ending, else, for lines of JSON, as the model was fitted."""
-    if source.path is None and name is None:
-        return export.TABLE
-    return export.format_of(source.path or Path(source.name), name, remembered=remembered)
-
-
-def _encoder(text_encoder: Encoder, texts: tuple[str, ...]) -> TextEncoder | None:
-    """Find the encoder before anything is read."""
-    encoder = find_encoder(text_encoder)
-    if encoder is not None and not texts:
-        raise InputError("reads columns of text; name them with ", Argument("text"), ".", argument="text_encoder")
-    return encoder
-
-
-def _names(names: Sequence[str] | None, argument: str) -> tuple[str, ...] | None:
-    if isinstance(names, str):
-        raise InputError(f"must be a list of column names, got the text {names!r}.", argument=argument)
-    return None if names is None else tuple(map(str, names))
+    return replace(cases, pictures=_picture_recipe(folder, cases, image_column, image_size))
 
 
 def _check_pictures(
@@ -154,8 +138,7 @@ def _check_pictures(
     *,
     column: str | None,
     size: int | tuple[int, int] | None,
-    features: Sequence[str] | None,
-    text: tuple[str, ...],
+    others: bool,
 ) -> None:
     """Refuse arguments that do not go together, before anything is read."""
     if column is None:
@@ -170,7 +153,7 @@ def _check_pictures(
         return
     if images is not None and not Path(images).is_dir():
         raise InputError(Argument("images", str(images)), ": expected the folder of the pictures.")
-    if features is not None or text:
+    if others:
         raise InputError(
             Argument("image_column"),
             ": a deep net reads the pictures alone; leave ",
@@ -187,7 +170,7 @@ def _check_pictures(
         )
 
 
-def _picture_recipe(folder: Path, cases: Cases, *, column: str, size: int | tuple[int, int] | None) -> PictureRecipe:
+def _picture_recipe(folder: Path, cases: Cases, column: str, size: int | tuple[int, int] | None) -> PictureRecipe:
     """Return how the cases' pictures are read, after every one of them has been read once."""
     features = cases.table.features
     unsized = PictureRecipe(column, (1, 1)).inside(folder)
