@@ -65,7 +65,7 @@ def cases_in(file: CaseFile) -> Cases:
     Cases without a label are left out, and the notes say how many.
     """
     export = file.check()
-    with file.spec.spellings.in_errors():
+    with file.spellings.in_errors():
         if export is not None:
             return _joined(file, _from_export(file, export))
         if file.answers is not None:
@@ -76,7 +76,7 @@ def cases_in(file: CaseFile) -> Cases:
 def _from_wide(file: CaseFile, experts: tuple[str, ...]) -> Cases:
     spec, source, first = file.spec, file.name, file.source.first_row
     frame = file.source.read(as_text=[spec.label, *experts, spec.key, *file.as_written], sift=file.sift)
-    frame = spec.spellings.apply_to(frame, [spec.label, *experts])
+    frame = file.spellings.apply_to(frame, [spec.label, *experts])
     named = file.roles(label=spec.label, key=spec.key, experts=experts)
     chosen, left_out = file.choose(frame, named)
     frame, missing = without_missing_answers(frame, experts, file.classes)
@@ -157,9 +157,9 @@ def _from_log(file: CaseFile, answers: TableSource) -> _Joinable:
     columns = long_columns(answers.head(), **spec.log_columns, time=None, source=answers.name)
     key = key_column(file.source.head(), spec.key, item=columns.item, source=source)
     table = replace(file.source, blanks=file.source.blanks.without(key))
-    items = spec.spellings.apply_to(table.read(as_text=[spec.label, key, *file.as_written]), [spec.label])
+    items = file.spellings.apply_to(table.read(as_text=[spec.label, key, *file.as_written]), [spec.label])
     log = answers.read(as_text=[columns.item, columns.annotator, columns.answer])
-    log = spec.spellings.apply_to(log, [columns.answer])
+    log = file.spellings.apply_to(log, [columns.answer])
     if spec.label is not None and spec.label not in items.columns:
         raise no_such_column(spec.label, list(map(str, items.columns)), source=source, role="the label")
 
@@ -187,8 +187,8 @@ def _from_export(file: CaseFile, export: Export) -> _Joinable:
     path = export_path(file.source)
     cases = export.read(path, label=spec.label, without_label=without, key=spec.key, control=spec.control)
     answers, known = cases.answers, KnownLabels(cases.labels, cases.label_sources, cases.n_tied)
-    if spec.spellings:
-        answers = answers.respelled(spec.spellings)
+    if file.spellings:
+        answers = answers.respelled(file.spellings)
         known = _respelled(known, answers, file)
     if not spec.majority_label and MAJORITY in known.sources.tolist():
         ground = f"{export.way_to_label}, " if export.way_to_label else ""
@@ -209,7 +209,7 @@ def _without_label(file: CaseFile) -> LabelChoice:
 
 def _respelled(known: KnownLabels, answers: AnswerLog, file: CaseFile) -> KnownLabels:
     """Return the labels of an export spelled as they are meant; a majority is that of the respelled answers."""
-    labels = file.spec.spellings.apply(pd.Series(known.labels, dtype=object)).tolist()
+    labels = file.spellings.apply(pd.Series(known.labels, dtype=object)).tolist()
     origin = known.sources.tolist()
     names = [name for name in dict.fromkeys(origin) if name not in (None, MAJORITY)]
     sources = [

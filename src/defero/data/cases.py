@@ -10,6 +10,7 @@ from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.labels import Labels
 from defero.core.table import ExpertTable
+from defero.data.answers.spellings import Spellings
 from defero.data.encoders.encoder import TextEncoder
 from defero.data.exports.export import EXPORTS, TABLE, Export
 from defero.data.recipes.pictures import PictureRecipe
@@ -61,6 +62,11 @@ class CaseFile:
     def format(self) -> str:
         """The name of the format."""
         return self.spec.format or TABLE
+
+    @property
+    def spellings(self) -> Spellings:
+        """How answers and labels are spelled."""
+        return Spellings(self.spec.meant)
 
     @property
     def experts(self) -> tuple[str, ...] | None:

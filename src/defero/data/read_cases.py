@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from defero.core.errors import Argument, InputError
+from defero.data.answers.spellings import Spellings
 from defero.data.case_reader import cases_in
 from defero.data.cases import CaseFile, Cases
 from defero.data.encoders.find import Encoder, find_encoder
@@ -99,7 +101,7 @@ def read_cases(
     if encoder is not None and not text:
         raise InputError("reads columns of text; name them with ", Argument("text"), ".", argument="text_encoder")
     _check_pictures(images, column=image_column, size=image_size, others=features is not None or bool(text))
-    spec = TableSpec.of(
+    spec = checked_spec(
         label=label,
         expert_names=expert_names,
         item=item,
@@ -131,6 +133,40 @@ def read_cases(
         return cases
     folder = Path(images) if images is not None else (source.path or Path()).parent
     return replace(cases, pictures=_picture_recipe(folder, cases, image_column, image_size))
+
+
+def checked_spec(
+    *,
+    expert_names: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    text: str | Sequence[str] = (),
+    rename: Rename | None = None,
+    blank: Sequence[str] = (),
+    log: bool = False,
+    **words: Any,
+) -> TableSpec:
+    """Check what somebody says of a table, in the words of `read_cases`; `log` tells whether there is a log of answers.
+
+    >>> checked_spec(label="truth", blank=["n/a ", "-9"]).blank
+    ('n/a', '-9')
+    """
+    words |= {name: str(words[name]) for name in ("label", "key") if words.get(name) is not None}
+    meant, none = Spellings.of(rename=rename, blank=blank).meant, BlankCells.of(blank).values
+    return TableSpec(
+        expert_names=_names(expert_names, "expert_names"),
+        features=_names(features, "features"),
+        text=(text,) if isinstance(text, str) else tuple(text),
+        rename={written: text for written, text in meant.items() if written not in none},
+        blank=none,
+        log=log,
+        **words,
+    )
+
+
+def _names(names: Sequence[str] | None, argument: str) -> tuple[str, ...] | None:
+    if isinstance(names, str):
+        raise InputError(f"must be a list of column names, got the text {names!r}.", argument=argument)
+    return None if names is None else tuple(map(str, names))
 
 
 def _check_pictures(

@@ -3,10 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict
-
-if TYPE_CHECKING:
-    from defero.data.answers.spellings import Spellings
+from typing import Any, Literal, Self, TypedDict
 
 Rename = Mapping[str, str] | str | PathLike[str]
 """From a spelling to the class that is meant, "" for none; or a file with the columns from and to."""
@@ -81,47 +78,14 @@ class TableSpec:
     image_column: str | None = _option("Column of the pictures' paths, relative to the folder.")
     log: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        expert_names: Sequence[str] | None = None,
-        features: Sequence[str] | None = None,
-        text: str | Sequence[str] = (),
-        rename: Rename | None = None,
-        blank: Sequence[str] = (),
-        **words: Any,
-    ) -> Self:
-        """Check what somebody passed.
-
-        >>> TableSpec.of(label="truth", blank=["n/a ", "-9"]).blank
-        ('n/a', '-9')
-        """
-        from defero.data.answers.spellings import Spellings
-
-        columns = ("label", "key", "groups", "time", "split")
-        words |= {name: str(words[name]) for name in columns if words.get(name) is not None}
-        meant = Spellings.of(rename=rename, blank=blank).meant
-        none = tuple(dict.fromkeys(_as_written(blank)))
-        return cls(
-            expert_names=_names(expert_names, "expert_names"),
-            features=_names(features, "features"),
-            text=(text,) if isinstance(text, str) else tuple(text),
-            rename={written: text for written, text in meant.items() if written not in none},
-            blank=none,
-            **words,
-        )
-
     def but(self, **changes: Any) -> Self:
         """Return the same but for some fields."""
         return replace(self, **changes)
 
     @property
-    def spellings(self) -> "Spellings":
-        """Answers and labels that mean none, or another spelling."""
-        from defero.data.answers.spellings import Spellings
-
-        return Spellings({**self.rename, **{value: "" for value in self.blank if value not in self.rename}})
+    def meant(self) -> dict[str, str]:
+        """From an answer or a label as written to the class that is meant, "" for none."""
+        return {**self.rename, **{value: "" for value in self.blank if value not in self.rename}}
 
     @property
     def apart(self) -> tuple[tuple[str, str], ...]:
@@ -188,17 +152,3 @@ class Control:
         elif self.kind == "taxonomy":
             value = [str(answer).split(STEP)]
         return {"from_name": self.from_name, "to_name": self.to_name, "type": self.kind, "value": {self.kind: value}}
-
-
-def _names(names: Sequence[str] | None, argument: str) -> tuple[str, ...] | None:
-    if isinstance(names, str):
-        from defero.core.errors import InputError
-
-        raise InputError(f"must be a list of column names, got the text {names!r}.", argument=argument)
-    return None if names is None else tuple(map(str, names))
-
-
-def _as_written(values: Sequence[object]) -> list[str]:
-    from defero.data.tables.cells import as_written
-
-    return list(map(as_written, values))

@@ -194,7 +194,7 @@ class CaseSift:
             *((name, "answer") for name in file.team or ()),
         ]
         columns = [(name, what) for name, what in kinds if name is not None and name in piece.columns]
-        spelled = file.spec.spellings.apply_to(piece, [name for name, _ in columns])
+        spelled = file.spellings.apply_to(piece, [name for name, _ in columns])
         bad = []
         assert classes is not None
         for name, what in columns:

@@ -11,6 +11,7 @@ from defero.core.wording import join_names
 from defero.data.case_reader import cases_in
 from defero.data.cases import CaseFile, Cases
 from defero.data.exports.export import TABLE, format_of, takes_control
+from defero.data.read_cases import checked_spec
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.table_source import Table, TableSource
 from defero.data.table_spec import TableSpec
@@ -49,7 +50,7 @@ class Reading:
     ) -> "Reading":
         """Take what somebody passed; `said` are the words of `SaidAgain`, `inside` is that of `TableSource`."""
         log = None if answers is None else TableSource.of(answers, name="answers")
-        source, spec = TableSource.of(table, inside=inside), TableSpec.of(**said, log=log is not None)
+        source, spec = TableSource.of(table, inside=inside), checked_spec(**said, log=log is not None)
         return cls(source, spec, log, images, bad_rows, most_cases, engine)
 
     @property

@@ -14,7 +14,7 @@ from defero.core.results import MODEL, Assignment, Steps
 from defero.core.scores import Scores
 from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.read_log import join_answers, long_columns
-from defero.data.answers.spellings import missing_answers_note, without_missing_answers
+from defero.data.answers.spellings import Spellings, missing_answers_note, without_missing_answers
 from defero.data.tables.read import NoRowsError
 from defero.study.routing.decisions import blank_where
 from defero.study.team_cases import Reading
@@ -50,7 +50,7 @@ def answers_so_far(
         What a message calls the cases, and the number of their first row.
     """
     assert reading.answers is not None
-    log, spellings = reading.answers, reading.spec(team).spellings
+    log, spellings = reading.answers, Spellings(reading.spec(team).meant)
     keys = pd.concat([piece[[key]] if key is not None else piece for piece in pieces])
     answer_idx = np.full((len(keys), len(team.expert_names)), MISSING)
     try:
