@@ -28,7 +28,7 @@ from defero import DeferralClassifier, Team
 from defero.core.trials.trial import Trial
 from defero.data.model_folder import library_versions
 from defero.decide.terms import Terms
-from defero.judge.record.costs import mean_cost
+from defero.judge.record.ways import mean_cost
 from defero.team import try_out
 
 ERROR_COST, FEES = 100.0, (1.0, 5.0, 20.0)

@@ -9,8 +9,12 @@ import pytest
 def empty_pictures(monkeypatch):
     """Write pages without what their pictures show, which takes most of a page's time; for tests of the text."""
     if find_spec("matplotlib"):
-        from defero.report.html import Html
+        from markupsafe import Markup
 
-        monkeypatch.setattr(
-            "defero.report.svg.inline_svg", lambda drawn, *, key, label: Html(f'<svg id="{key}"></svg>')
-        )
+        from defero.report import pictures, pool_page
+
+        def undrawn(key, caption, draw, *, label="", kind="wide", name="", **looks):
+            return pictures.Picture(Markup(f'<svg id="{key}"></svg>'), caption, label or caption, kind, name)
+
+        for module in (pictures, pool_page):
+            monkeypatch.setattr(module, "picture", undrawn)

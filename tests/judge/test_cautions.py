@@ -29,20 +29,19 @@ from defero.judge.record.cautions import (
     thin_evidence,
     unseen_classes,
 )
-from defero.judge.record.member import ExpertRecord, ModelCalibration
+from defero.judge.record.members import MemberRecord, PromiseRecord
 from defero.judge.record.panel import PanelRecord
-from defero.judge.record.promise import PromiseRecord
 
 GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)
 
 
 def expert(name, *, asked=(0, 0), promised=math.nan, alone=(80, 100), answers=None, n_members=2):
     promise = PromiseRecord(promised, Share(*asked), n_members)
-    return ExpertRecord(name, Share(*alone), promise, 0.1, 0.1, 0.0, 0.2, GAIN, answers)
+    return MemberRecord(name, Share(*alone), promise, GAIN, answers, 0.1, 0.1, 0.0, 0.2)
 
 
 def model(promised=math.nan, right=0, total=0):
-    return ModelCalibration(0.1, 0.1, 0.0, 0.2, PromiseRecord(promised, Share(right, total), 2))
+    return MemberRecord("model", Share(0, 0), PromiseRecord(promised, Share(right, total), 2), GAIN)
 
 
 def together(experts):
@@ -302,7 +301,7 @@ def test_the_reason_of_large_panels_is_one_that_holds():
 
 
 def off(name, error, low):
-    return replace(expert(name), smooth_error=error, smooth_low=low)
+    return replace(expert(name), smooth_error=error, smooth_error_low=low)
 
 
 def test_chances_that_are_off_are_counted():

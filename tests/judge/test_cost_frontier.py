@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from defero import Team
 from defero.decide.terms import Terms
-from defero.judge.record.costs import CostFrontier, cheaper_way, cost_frontier, cost_record
+from defero.judge.record.cautions import cheaper_way
 from defero.judge.record.team import team_record
-from defero.team import try_out
+from defero.judge.record.ways import CostFrontier, cost_frontier
+from defero.team import record_of, try_out
 
 
 def trial_of(seed, *, n=15):
@@ -52,11 +53,11 @@ def test_a_way_that_costs_less_is_named():
     team = Team.from_probabilities(np.tile([0.9, 0.1], (n, 1)), np.full((n, 1), 0.99), expert_names=["ann"])
     truth, said = np.zeros(n, int), np.ones((n, 1), int)  # ann is asked and always wrong
     fees = Terms.of([0.001], n_classes=2)
-    costs = cost_record(try_out(team, None, truth, said, disjoint=True, terms=fees))
+    costs = record_of(team, try_out(team, None, truth, said, disjoint=True, terms=fees)).costs
     sentence = cheaper_way(costs)
     assert "the model alone costs" in sentence
     assert costs.team.against_model.high < 0
-    assert cost_record(try_out(team, None, truth, said, disjoint=True)) is None
+    assert record_of(team, try_out(team, None, truth, said, disjoint=True)).costs is None
 
 
 def test_cheap_labels_are_no_idle_model():

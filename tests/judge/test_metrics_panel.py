@@ -60,7 +60,7 @@ def test_every_number_is_that_of_a_loop(seed, target):
     sizes = panel.sets.mask[panel.deferred].sum(axis=1)
     assert record.raw_size == record.filled_size == pytest.approx(sizes.mean())
     assert record.raw_size_half == pytest.approx(1.96 * sizes.std(ddof=1) / math.sqrt(len(sizes)))
-    assert record.accuracy == Share(50, 50)
+    assert record.team_with_panels == Share(50, 50)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from defero.core.trials.trial import Trial
 from defero.judge import clopper_pearson_interval, expected_calibration_error, holm, wilson_interval
 from defero.judge.deferral import trial_curve
 from defero.judge.intervals import Share
-from defero.judge.record.promise import PromiseRecord
+from defero.judge.record.members import PromiseRecord
 from defero.judge.record.team import team_record
 
 
@@ -59,15 +59,15 @@ def test_every_count_is_that_of_a_loop():
         mine = [i for i in items if trial.answer_idx[i, j] >= 0]
         right = [trial.answer_idx[i, j] == trial.label_idx[i] for i in mine]
         assert (expert.alone.right, expert.alone.total) == (sum(right), len(mine))
-        assert expert.gain.n == len(mine)
-        assert expert.gain.second == expert.alone.value
-        assert expert.gain.first == pytest.approx(np.mean([trial.team_correct[i] for i in mine]))
+        assert expert.team_minus_expert.n == len(mine)
+        assert expert.team_minus_expert.second == expert.alone.value
+        assert expert.team_minus_expert.first == pytest.approx(np.mean([trial.team_correct[i] for i in mine]))
         asked = [i for i in items if trial.decision.expert[i] == j]
         assert expert.asked.total == len(asked)
         assert expert.promised == pytest.approx(np.mean([trial.scores.expert_proba[i, j] for i in asked]))
         claimed = [trial.scores.expert_proba[i, j] for i in mine]
         assert expert.calibration_error == pytest.approx(expected_calibration_error(claimed, right))
-        assert 0 <= expert.smooth_low <= expert.smooth_error <= expert.smooth_high <= 1
+        assert 0 <= expert.smooth_error_low <= expert.smooth_error <= expert.smooth_error_high <= 1
         for k in range(3):
             there = [right[place] for place, i in enumerate(mine) if trial.label_idx[i] == k]
             assert record.skill.count[j, k] == len(there)
@@ -83,7 +83,7 @@ def test_the_models_own_honesty():
     trial = random_trial(1)
     record, decides = judged(trial), ~trial.decision.deferred
     own = record.model_calibration
-    assert own.decided == Share(int(trial.model_correct[decides].sum()), int(decides.sum()))
+    assert own.asked == Share(int(trial.model_correct[decides].sum()), int(decides.sum()))
     assert own.promised == pytest.approx(trial.scores.model_proba[decides].mean())
     claimed = expected_calibration_error(trial.scores.model_proba, trial.model_correct)
     assert own.calibration_error == pytest.approx(claimed)
@@ -161,11 +161,15 @@ def test_weights_promise_nothing():
     weights = replace(trial.scores, link="weight")
     record, known = judged(replace(trial, scores=weights, uncalibrated=weights)), judged(trial)
     for one in record.experts:
-        assert np.isnan([one.promised, one.calibration_error, one.smooth_error, one.smooth_low, one.smooth_high]).all()
+        assert np.isnan(
+            [one.promised, one.calibration_error, one.smooth_error, one.smooth_error_low, one.smooth_error_high]
+        ).all()
         assert one.promise.verdict is None
     own = record.model_calibration
-    assert np.isnan([own.promised, own.calibration_error, own.smooth_error, own.smooth_low, own.smooth_high]).all()
-    assert (own.promise.verdict, own.decided) == (None, known.model_calibration.decided)
+    assert np.isnan(
+        [own.promised, own.calibration_error, own.smooth_error, own.smooth_error_low, own.smooth_error_high]
+    ).all()
+    assert (own.promise.verdict, own.asked) == (None, known.model_calibration.asked)
     assert [one.asked for one in record.experts] == [one.asked for one in known.experts]
     assert np.isnan([record.pooled_error, record.mean_error, *record.by_predicted_class.promised.ravel()]).all()
     assert not any("promise" in caution for caution in record.cautions)
@@ -307,7 +311,7 @@ def test_the_same_seed_the_same_record():
     one, two = (judged(random_trial(5)) for _ in range(2))
     assert one.to_dict() == two.to_dict()
     other = team_record(random_trial(5), rng=np.random.default_rng(1))
-    assert other.experts[0].smooth_high != one.experts[0].smooth_high
+    assert other.experts[0].smooth_error_high != one.experts[0].smooth_error_high
     assert other.gain.difference == one.gain.difference
 
 

@@ -7,7 +7,7 @@ import pytest
 from study_results import write_study
 from test_metrics_team import trial_of
 
-from defero.judge.record.promise import team_promises
+from defero.judge.record.members import team_promises
 
 RUNS = 2_000
 SURE, MIXED = (12, 1), (5, 2)

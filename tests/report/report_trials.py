@@ -138,6 +138,11 @@ class Reader(HTMLParser):
         """What a person can read, words apart by one blank."""
         return " ".join(" ".join(self.words).split())
 
+    @property
+    def lines(self):
+        """The same, a line for each part of the page."""
+        return [line for words in self.words if (line := " ".join(words.split()))]
+
     def cells(self, section, caption=""):
         """Return {head of the row: {head of the column: cell}} of a section's tables whose caption begins so."""
         cells = {}

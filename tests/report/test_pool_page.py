@@ -10,14 +10,19 @@ from defero.pools.record import judge_pool
 from defero.report.pool_page import pool_page
 
 
-def test_equal_promises_are_one_row_of_the_table():
+def pool_of_two():
+    """Return the record of a pool whose members know one kind of items each, and the kinds."""
     rng = np.random.default_rng(0)
     task = np.repeat(["law", "maths"], 200)
     right = np.column_stack([np.where(task == "law", 0.9, 0.4), np.full(400, 0.6)])
     scores = (rng.random(right.shape) < right).astype(float)
     table = pd.DataFrame({"task": task})
     team = ExpertPool("table").fit(table, scores, prices=[1.0, 1.0]).team_
-    page = pool_page(judge_pool(team, table, scores), {}, {})
+    return judge_pool(team, table, scores), {"task": task.tolist()}
+
+
+def test_equal_promises_are_one_row_of_the_table():
+    page = pool_page(*pool_of_two(), {})
     promises = page[page.index("Are promises kept?") :]
     ranges = re.findall(r"\d\.\d{3} to \d\.\d{3}(?!\))", promises)
     assert len(ranges) == len(set(ranges)) == 2

@@ -5,7 +5,7 @@ import importlib
 import re
 from pathlib import Path
 
-from defero.report.tables import IN_SIGHT, SPARED
+from defero.report.page import IN_SIGHT, SPARED
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "report.md"
 

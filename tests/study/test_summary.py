@@ -10,8 +10,9 @@ from defero.core.scores import Scores
 from defero.core.trials.trial import Trial
 from defero.judge import compare, team_record
 from defero.judge.intervals import Share
+from defero.judge.record.figures import gain_of
 from defero.judge.record.panel import PanelRecord
-from defero.study.judging.summary import panel_lines, points, record_text
+from defero.study.judging.summary import panel_lines, record_text
 
 PANEL = PanelRecord(
     "A promise.", "any-correct", 0.1, 0.9, 1.0, 0.2, 1.0, 1, 1, 1.0, 2.0, *[np.nan] * 2, Share(3, 4), None
@@ -62,5 +63,5 @@ def test_the_size_of_one_panel_has_no_spread():
 
 
 def test_a_difference_with_its_interval():
-    assert points(compare([1], [0])) == "+100.0  (-60.4 to +100.0)"
-    assert points(compare([], [])) == "-"
+    assert str(gain_of(compare([1], [0]))) == "+100.0  (-60.4 to +100.0)"
+    assert str(gain_of(compare([], []))) == "-"

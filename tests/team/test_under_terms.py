@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from defero import Team
 from defero.decide.terms import Terms
 from defero.decide.votes import bayes_vote
-from defero.judge.record.costs import mean_cost
+from defero.judge.record.ways import mean_cost
 from defero.team import try_out
 from defero.team.costs.under_terms import decide_under, model_labels
 

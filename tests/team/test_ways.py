@@ -7,7 +7,8 @@ from defero import Team
 from defero.core import InputError
 from defero.core.trials.trial import WAYS, Way
 from defero.decide import DEFAULT_FEE
-from defero.judge.record.ways import better_ways, way_records
+from defero.judge.record.cautions import better_ways
+from defero.judge.record.ways import way_records
 from defero.team import judge, try_out
 
 CLASS = [[0.9, 0.1], [0.55, 0.45], [0.5, 0.5], [0.2, 0.8]]

@@ -48,12 +48,12 @@ def demo(
 def _show(result: dict[str, Any], *, out: Path) -> None:
     """Print the result, and what can be done with the folder."""
     from defero.core.wording import percent
-    from defero.study.judging.summary import table
+    from defero.judge.record.figures import FigureTable
 
     rows = [["the team", percent(result["team"])], ["the model alone", percent(result["model"])]]
     rows += [[name, percent(share)] for name, share in result["experts"].items()]
     echo(f"Right answers on {result['cases']} held-out digits, mean of {result['seeds']} repetitions:\n")
-    echo(table(["", "right"], rows))
+    echo(FigureTable(["", "right"], rows).text())
     echo(
         f"\nTeam minus model: {100 * result['gain']:+.2f} points (95 % interval {100 * result['gain_low']:+.2f} to "
         f"{100 * result['gain_high']:+.2f}, paired over the repetitions)."

@@ -82,7 +82,7 @@ def report(
         return
     if judged.left_out_sentence():
         echo(judged.left_out_sentence())
-    from defero.report.sections.headline import sentence
+    from defero.report.page import sentence
 
     echo(sentence(judged.record).replace("\u00a0", " "))
     for caution in judged.cautions:

@@ -107,6 +107,11 @@ class PoolRecord:
         return _mean(self.decision.score[self.answered])
 
     @property
+    def mean_kept(self) -> float:
+        """Mean score of those who were chosen."""
+        return _mean(self.kept[self.answered])
+
+    @property
     def one_score_each(self) -> bool:
         """Whether every item has a score of one member only, as in the log of a team."""
         scored = np.isfinite(self.scores)
@@ -230,7 +235,7 @@ class PoolRecord:
                 "frontier": _frontier(self.curve),
             },
             "promised": number(self.promised),
-            "kept": number(_mean(self.kept[self.answered])),
+            "kept": number(self.mean_kept),
             "ways": {
                 key: None if way is None else way.to_dict()
                 for key, way in (

@@ -8,12 +8,13 @@ from scipy.special import bdtrc, chdtrc
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.targets import TARGETS
-from defero.core.wording import list_in_words
+from defero.core.trials.trial import ASK, PLAIN
+from defero.core.wording import count_of, join_names, list_in_words, money, percent
 from defero.judge.accuracy import ClassRecall
 from defero.judge.paired import Comparison, holm
-from defero.judge.record.member import ExpertRecord, ModelCalibration
+from defero.judge.record.members import MemberRecord, PromiseRecord
 from defero.judge.record.panel import PanelRecord
-from defero.judge.record.promise import PromiseRecord
+from defero.judge.record.ways import CostRecord, WayRecord, better_than_team
 
 LEAST_EXPECTED = 5
 """Of fewer expected cases the chi-square law fails."""
@@ -22,6 +23,8 @@ FEW_CASES = 50
 FEW_ANSWERS = 30
 MANY = 4
 """Of fewer experts any panel of two is most of the team."""
+MOST_NAMED = 3
+"""How many experts who are never asked alone are named."""
 NAMED = 2
 """How many experts a sentence names before it counts the others."""
 SMALL_SHIFT = 0.1
@@ -90,6 +93,43 @@ def no_better(gain: Comparison) -> str | None:
     return f"The team is {how}: {100 * gain.difference:+.1f} points{ends}, McNemar's p = {gain.p_value:.2g}."
 
 
+def better_ways(records: Sequence[WayRecord], ask: str) -> str | None:
+    """Say which other ways of asking are right more often than the team; None where none is.
+
+    Of the plain ways and of the team's own ways, the one with the lowest cost each. The model alone has a sentence of
+    its own elsewhere.
+    """
+    team = next((one for one in records if one.name == ask), None)
+    better = [one for one in better_than_team(records, ask) if one.name != "model"]
+    groups = [[one for one in better if one.name in names] for names in (PLAIN, ASK)]
+    chosen = [min(group, key=lambda one: one.cost) for group in groups if group]
+    if team is None or not chosen:
+        return None
+    clauses = [
+        f"{one.words} is right on {percent(one.accuracy)} with {one.questions:.2f} questions per case "
+        f"({100 * gain.difference:+.1f} points, 95 % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
+        for one, gain in ((one, one.minus_team) for one in chosen)
+        if gain is not None
+    ]
+    return (
+        f"Another way of asking is right more often than the team ({percent(team.accuracy)} with "
+        f"{team.questions:.2f} questions per case): {'; '.join(clauses)}."
+    )
+
+
+def cheaper_way(costs: CostRecord) -> str | None:
+    """Say which way costs less than the team, beyond chance; None where there is none."""
+    saved = {one.name: one.against_team.mean for one in costs.ways if one.against_team and one.against_team.low > 0}
+    if not saved:
+        return None
+    one = min((costs.of(name) for name in saved), key=lambda way: way.cost)
+    team, total, less = (money(value, like=costs.like) for value in (costs.team.cost, one.cost, saved[one.name]))
+    return (
+        f"Another way of asking costs less than the team ({team} per case), beyond chance: {one.words} costs {total} "
+        f"per case and saves {less}."
+    )
+
+
 def idle_model(recall: Sequence[ClassRecall]) -> str | None:
     """Say that the model alone is right no more often than whoever always names the commonest class."""
     n_items = sum(one.model.total for one in recall)
@@ -130,7 +170,7 @@ def broken_total(total: PromiseRecord) -> str | None:
     )
 
 
-def broken_promises(experts: Sequence[ExpertRecord], model: ModelCalibration, all_experts: PromiseRecord) -> str | None:
+def broken_promises(experts: Sequence[MemberRecord], model: MemberRecord, all_experts: PromiseRecord) -> str | None:
     """Say who promises more than they keep on the cases that they get; else whether all experts as one do."""
     members = [(expert.name, expert.promise) for expert in experts] + [(MODEL_NAME, model.promise)]
     broken = [(name, promise) for name, promise in members if promise.verdict == "less"]
@@ -164,13 +204,13 @@ def _ends(promise: PromiseRecord, digits: int = 3) -> str:
     return f"{low:.{digits}f} to {high:.{digits}f}"
 
 
-def miscalibrated_estimates(experts: Sequence[ExpertRecord], *, recalibrated: bool) -> str | None:
+def miscalibrated_estimates(experts: Sequence[MemberRecord], *, recalibrated: bool) -> str | None:
     """Say how many experts have miscalibrated probabilities, more than chance explains.
 
     An expert counts if the 95 % interval of the error excludes 0; returns None if so many false alarms are likely.
     """
-    known = [expert for expert in experts if not math.isnan(expert.smooth_low)]
-    off = [expert for expert in known if expert.smooth_low > 0 and expert.smooth_error >= SMALL_ERROR]
+    known = [expert for expert in experts if not math.isnan(expert.smooth_error_low)]
+    off = [expert for expert in known if expert.smooth_error_low > 0 and expert.smooth_error >= SMALL_ERROR]
     if not off or _chance_of_at_least(len(off), len(known)) > RISK + 1e-9:
         return None
     low, high = (f"{100 * end([one.smooth_error for one in off]):.1f}" for end in (min, max))
@@ -193,7 +233,7 @@ def _chance_of_at_least(count: int, total: int) -> float:
     return float(bdtrc(count - 1, total, RISK))
 
 
-def thin_evidence(experts: Sequence[ExpertRecord]) -> str | None:
+def thin_evidence(experts: Sequence[MemberRecord]) -> str | None:
     """Say whose probabilities were learned from few answers."""
     counts = [(expert.training_answers, expert.name) for expert in experts if expert.training_answers is not None]
     few = sorted((count, name) for count, name in counts if count < FEW_ANSWERS)
@@ -299,7 +339,7 @@ def impossible_estimates(above_one: float, *, recalibrated: bool) -> str | None:
     return f"{share} of the experts' estimates exceed 1, a fault of the softmax loss: call calibrate."
 
 
-def silent_experts(experts: Sequence[ExpertRecord]) -> str | None:
+def silent_experts(experts: Sequence[MemberRecord]) -> str | None:
     """Say of whom nothing is known here."""
     silent = [expert.name for expert in experts if expert.alone.total == 0]
     has = "has" if len(silent) == 1 else "have"
@@ -315,3 +355,40 @@ def unseen_classes(classes: Sequence[object], class_counts: Sequence[int]) -> st
         return None
     word = "class" if len(unseen) == 1 else "classes"
     return f"No case here has the {word} {list_in_words(unseen, most=NAMED)}: the figures say nothing about such cases."
+
+
+def alike_in_groups(names: Sequence[str], groups: str) -> list[str]:
+    """Say that the cases (n,) of one group may be alike, which the intervals do not know; `names` are the groups'.
+
+    >>> alike_in_groups(["p1", "p1", "p2"], "patient")[0].split(";")[0]
+    'The 3 cases have 2 values of patient'
+    """
+    n_groups = len(set(names))
+    if n_groups == len(names):
+        return []
+    return [
+        f"The {len(names):,} cases have {count_of(n_groups, 'value')} of {groups}; cases with the same {groups} may be "
+        "alike, but the intervals and tests take cases as independent, so intervals may be too narrow."
+    ]
+
+
+def unusual_cases(count: int, total: int) -> str:
+    """Say how many cases are unlike those that were learned from.
+
+    >>> unusual_cases(1, 40)
+    '1 of 40 cases is unlike those that were learned from; the certainty about it is bounded.'
+    """
+    verb, them = ("is", "it") if count == 1 else ("are", "them")
+    return (
+        f"{count} of {total} cases {verb} unlike those that were learned from; the certainty about {them} is bounded."
+    )
+
+
+def insufficient_evidence(experts: Sequence[MemberRecord], *, least: int) -> str | None:
+    """Name the experts who are not asked alone, and say how many answers of theirs were learned from."""
+    few = [one for one in experts if one.training_answers is not None and one.training_answers < least]
+    if not few:
+        return None
+    few.sort(key=lambda one: one.training_answers or 0)
+    who = join_names((f"{one.name} ({one.training_answers})" for one in few), most=MOST_NAMED)
+    return f"Insufficient evidence: never asked alone, with fewer than {least} answers to learn from: {who}."

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,13 +10,14 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.targets import TARGETS
 from defero.core.trials.trial import Trial
-from defero.judge.intervals import Share, clopper_pearson_interval, number
-from defero.judge.record.promise import FEW, Verdict
+from defero.judge.intervals import Share, clopper_pearson_interval
+from defero.judge.record.figures import Plain
+from defero.judge.record.members import FEW, Verdict
 from defero.judge.sets import judge_sets
 
 
 @dataclass(frozen=True)
-class PanelRecord:
+class PanelRecord(Plain):
     """The panels of the deferred cases.
 
     Attributes
@@ -37,11 +38,16 @@ class PanelRecord:
         Experts per panel, before and after empty panels got the top expert.
     raw_size_half, filled_size_half : float
         Half the width of their 95 % intervals.
-    accuracy : Share
+    team_with_panels : Share
         The whole team's, with panels voting on what is deferred.
     kept_promise : "less", "as promised", "too few" or None
         What became of the promise; None where no case counts. Keeping more is as promised.
     """
+
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("promise", "target", "alpha", "asked_for", "kept", "low", "high", "raw_size", "filled_size"),
+        *("raw_size_half", "filled_size_half", "cases", "kept_promise", "deferred", "team_with_panels"),
+    )
 
     promise: str
     target: str
@@ -56,29 +62,13 @@ class PanelRecord:
     filled_size: float
     raw_size_half: float
     filled_size_half: float
-    accuracy: Share
+    team_with_panels: Share
     kept_promise: Verdict | None
 
     @property
     def bound(self) -> str:
         """Whether so much is promised "at least" or "at most"."""
         return TARGETS.find(self.target).bound
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        sizes = ("raw_size", "filled_size", "raw_size_half", "filled_size_half")
-        numbers = {name: number(getattr(self, name)) for name in ("kept", "low", "high", *sizes)}
-        return {
-            "promise": self.promise,
-            "target": self.target,
-            "alpha": self.alpha,
-            "asked_for": self.asked_for,
-            **numbers,
-            "cases": self.cases,
-            "kept_promise": self.kept_promise,
-            "deferred": self.deferred,
-            "team_with_panels": self.accuracy.to_dict(),
-        }
 
 
 def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelRecord:
@@ -116,7 +106,7 @@ def panel_record(trial: Trial, *, calibrated_on: int | None = None) -> PanelReco
         filled_size=filled_size,
         raw_size_half=raw_half,
         filled_size_half=filled_half,
-        accuracy=Share(int(np.sum(panel.team_label_idx == trial.label_idx)), len(trial)),
+        team_with_panels=Share(int(np.sum(panel.team_label_idx == trial.label_idx)), len(trial)),
         kept_promise=_verdict(len(achieved), low > asked_for if TARGETS.find(target).at_most else high < asked_for),
     )
 

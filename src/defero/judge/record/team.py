@@ -3,28 +3,27 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from defero.core.trials.trial import Trial
+from defero.core.trials.trial import WAYS, Trial
 from defero.judge.accuracy import ClassRecall, class_recalls
 from defero.judge.calibration import expected_calibration_error, mean_of_known
 from defero.judge.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
-from defero.judge.intervals import Share, number
+from defero.judge.intervals import Share
 from defero.judge.paired import Comparison, compare
 from defero.judge.record import cautions as doubts
-from defero.judge.record.costs import CostRecord, cheaper_way, cost_record
-from defero.judge.record.member import ExpertRecord, ModelCalibration, expert_records, model_calibration
+from defero.judge.record.figures import Plain, plain
+from defero.judge.record.members import MemberRecord, TeamPromises, expert_records, model_record, team_promises
 from defero.judge.record.panel import PanelRecord, panel_record
-from defero.judge.record.promise import TeamPromises, team_promises
 from defero.judge.record.recorded import below_chance, labels_from_answers
-from defero.judge.record.ways import WayRecord, better_ways, way_records, ways_dict
+from defero.judge.record.ways import CostRecord, WayRecord, cost_record, way_records
 from defero.judge.shared_errors import SharedErrors, shared_errors
 
 
 @dataclass(frozen=True, eq=False)
-class TeamRecord:
+class TeamRecord(Plain):
     """The team beside the model alone and each expert.
 
     On recorded data only an expert whose answer is recorded can be asked.
@@ -40,10 +39,11 @@ class TeamRecord:
         The share of the cases that the model decides.
     recorded : float
         How many answers a case has on average.
-    experts : tuple of ExpertRecord
+    experts : tuple of MemberRecord
     promises : TeamPromises
         What was promised of the deciders and what was kept: in total, by the model, by each expert.
-    model_calibration : ModelCalibration
+    model_calibration : MemberRecord
+        The model as a member.
     pooled_error, mean_error : float
         ECE of the experts' probabilities: all their answers as one forecaster's, and the mean over the experts.
     recall : tuple of K ClassRecall
@@ -76,14 +76,20 @@ class TeamRecord:
         What every way costs in money, where fees or costs of errors were given.
     """
 
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("team", "model", "only_team_right", "only_model_right", "promised", "kept", "coverage", "coverage_with_all"),
+        *("experts", "recall", "shared_errors", "estimates", "recalibrated", "panel", "panel_note", "ask"),
+        *("fees_given", "cautions"),
+    )
+
     team: Share
     model: Share
     gain: Comparison
     coverage: float
     recorded: float
-    experts: tuple[ExpertRecord, ...]
+    experts: tuple[MemberRecord, ...]
     promises: TeamPromises
-    model_calibration: ModelCalibration
+    model_calibration: MemberRecord
     pooled_error: float
     mean_error: float
     recall: tuple[ClassRecall, ...]
@@ -141,68 +147,46 @@ class TeamRecord:
         """How many cases the model alone gets right where the team is wrong."""
         return self.gain.only_second
 
+    @property
+    def promising(self) -> bool:
+        """Whether the team goes by probabilities, which promise something."""
+        return self.estimates == "probabilities"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {
+        model, ways = self.model_calibration.to_dict(), {one.name: one for one in self.ways}
+        own = ("calibration_error", "smooth_error", "smooth_error_low", "smooth_error_high", "promise")
+        others = {
             "items": self.team.total,
-            "team": self.team.to_dict(),
-            "model": self.model.to_dict(),
-            "team_minus_model": self.gain.to_dict(),
-            "only_team_right": self.only_team_right,
-            "only_model_right": self.only_model_right,
-            "promised": number(self.promised),
-            "kept": number(self.kept),
-            "promise": self.promises.total.to_dict(),
-            "experts_promise": self.promises.all_experts.to_dict(),
-            "coverage": number(self.coverage),
-            "coverage_with_all": number(self.coverage_with_all),
-            "recorded_answers_per_item": number(self.recorded),
-            "model_calibration": self.model_calibration.to_dict(),
-            "experts": [expert.to_dict() for expert in self.experts],
-            "experts_calibration_error": {"pooled": number(self.pooled_error), "mean": number(self.mean_error)},
-            "recall": [one.to_dict() for one in self.recall],
+            "team_minus_model": self.gain,
+            "promise": self.promises.total,
+            "experts_promise": self.promises.all_experts,
+            "recorded_answers_per_item": self.recorded,
+            "model_calibration": {"decided": model["asked"], **{name: model[name] for name in own}},
+            "experts_calibration_error": {"pooled": self.pooled_error, "mean": self.mean_error},
             "skill_by_class": self._skill_rows(),
             "model_by_predicted_class": self._predicted_rows(),
-            "shared_errors": self.shared_errors.to_dict(),
-            "estimates": self.estimates,
-            "estimates_above_one": number(self.above_one),
-            "recalibrated": self.recalibrated,
-            "panel": None if self.panel is None else self.panel.to_dict(),
-            "panel_note": self.panel_note,
-            "ask": self.ask,
-            "fees_given": self.fees_given,
-            "ways": ways_dict(self.ways),
-            "questions": None if self.way is None else number(self.way.questions),
-            "cost": None if self.costs is None else self.costs.to_dict(),
-            "cautions": list(self.cautions),
+            "estimates_above_one": self.above_one,
+            "ways": {name: ways.get(name) for name in WAYS},
+            "questions": None if self.way is None else self.way.questions,
+            "cost": self.costs,
         }
+        return super().to_dict() | {name: plain(value) for name, value in others.items()}
 
     def _skill_rows(self) -> list[dict[str, Any]]:
         skill = self.skill
+        values = {"n": skill.count, "accuracy": skill.accuracy, "low": skill.low, "high": skill.high}
         return [
-            {
-                "expert": expert.name,
-                "class": label,
-                "n": int(skill.count[j, k]),
-                "accuracy": number(skill.accuracy[j, k]),
-                "low": number(skill.low[j, k]),
-                "high": number(skill.high[j, k]),
-            }
+            {"expert": expert.name, "class": label, **{name: one[j, k].item() for name, one in values.items()}}
             for j, expert in enumerate(self.experts)
             for k, label in enumerate(self.classes)
         ]
 
     def _predicted_rows(self) -> list[dict[str, Any]]:
         one = self.by_predicted_class
+        values = {"n": one.count, "promised": one.promised, "kept": one.realised, "low": one.low, "high": one.high}
         return [
-            {
-                "class": self.classes[int(k)],
-                "n": int(one.count[g, 0]),
-                "promised": number(one.promised[g, 0]),
-                "kept": number(one.realised[g, 0]),
-                "low": number(one.low[g, 0]),
-                "high": number(one.high[g, 0]),
-            }
+            {"class": self.classes[int(k)], **{name: array[g, 0].item() for name, array in values.items()}}
             for g, k in enumerate(one.groups)
         ]
 
@@ -232,6 +216,7 @@ def team_record(
     gain = compare(team_right, model_right)
     promises = team_promises(trial)
     experts = expert_records(trial, promises, training_answers, rng=rng)
+    ways = way_records(trial)
     weights = scores.link == "weight"
     record = TeamRecord(
         team=Share(int(team_right.sum()), len(trial)),
@@ -242,7 +227,7 @@ def team_record(
         recorded=float(observed.sum() / len(trial)) if len(trial) else math.nan,
         experts=experts,
         promises=promises,
-        model_calibration=model_calibration(trial, promises, rng=rng),
+        model_calibration=model_record(trial, promises, rng=rng),
         pooled_error=math.nan if weights else _pooled_error(trial),
         mean_error=mean_of_known(np.array([expert.calibration_error for expert in experts])),
         recall=class_recalls(trial),
@@ -255,10 +240,10 @@ def team_record(
         recalibrated=trial.uncalibrated is not scores,
         panel=None if trial.panel is None else panel_record(trial, calibrated_on=panel_cases),
         panel_note=trial.panel_note,
-        ways=way_records(trial),
+        ways=ways,
         ask=trial.ask,
         fees_given=trial.fees_given,
-        costs=cost_record(trial),
+        costs=cost_record(trial, ways),
     )
     return replace(record, cautions=(*_cautions(record, trial, panel_cases), *_about_data(trial)))
 
@@ -293,7 +278,7 @@ def _cautions(record: TeamRecord, trial: Trial, panel_cases: int | None) -> tupl
         doubts.few_cases(record.team.total),
         nothing,
         None if nothing or not names else doubts.no_better(record.gain),
-        better_ways(record.ways, record.ask) if record.costs is None else cheaper_way(record.costs),
+        doubts.better_ways(record.ways, record.ask) if record.costs is None else doubts.cheaper_way(record.costs),
         # Where errors cost differently, the cheapest labels may be wrong more often than the commonest class.
         None if trial.cost_matrix is not None else doubts.idle_model(record.recall),
         doubts.lost_classes(record.recall),
@@ -314,7 +299,7 @@ def _cautions(record: TeamRecord, trial: Trial, panel_cases: int | None) -> tupl
 
 def _one_decides(record: TeamRecord) -> bool:
     """Return whether one member decides every case: then the promise of the team is theirs."""
-    return record.team.total in (record.model_calibration.decided.total, *(one.asked.total for one in record.experts))
+    return record.team.total in (record.model_calibration.asked.total, *(one.asked.total for one in record.experts))
 
 
 def _large_panels(record: TeamRecord, panel_cases: int | None) -> str | None:

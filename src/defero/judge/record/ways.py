@@ -1,17 +1,21 @@
-"""Ways of asking side by side: right, questions, cost, promised and kept, and where a plain one beats the team."""
+"""Ways of asking side by side: right, questions, promised and kept, and cost in errors and in money."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import stdtrit
 
+from defero.core.checks.arrays import FloatArray, frozen
+from defero.core.results import MODEL
 from defero.core.several_tests import holm_adjusted
-from defero.core.trials.trial import ASK, PLAIN, WAYS, Trial, Way
-from defero.core.wording import percent
+from defero.core.trials.trial import WAYS, Trial, Way
+from defero.judge.deferral import by_gain
 from defero.judge.intervals import number, wilson_interval
 from defero.judge.paired import Comparison, compare
+from defero.judge.record.figures import Plain, plain
 
 WORDS = {
     "one": "asking one expert",
@@ -28,7 +32,42 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class WayRecord:
+class MeanCost(Plain):
+    """A mean over n cases with its 95 % interval (Student's t).
+
+    >>> mean_cost(np.array([0.0, 1.0, 0.0, 1.0])).mean
+    0.5
+    """
+
+    JSON: ClassVar[tuple[str, ...]] = ("per_case", "low", "high", "total")
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def per_case(self) -> float:
+        """The mean."""
+        return self.mean
+
+    @property
+    def total(self) -> float:
+        """The sum over all cases."""
+        return self.mean * self.n
+
+
+def mean_cost(values: FloatArray, *, level: float = 0.95) -> MeanCost:
+    """Return the mean of (n,) values with Student's interval; equal values have one of no width."""
+    if len(values) < 2:
+        return MeanCost(float(values.mean()) if len(values) else math.nan, math.nan, math.nan, len(values))
+    mean = float(values.mean())
+    half = float(stdtrit(len(values) - 1, (1 + level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
+    return MeanCost(mean, mean - half, mean + half, len(values))
+
+
+@dataclass(frozen=True)
+class WayRecord(Plain):
     """One way of settling the cases.
 
     Attributes
@@ -45,7 +84,20 @@ class WayRecord:
         Mean P(the label is right) that was stated; nan where nothing is promised.
     minus_team : Comparison, optional
         This way (first) against the team (second); None for the team itself and for a random expert.
+    spent, errors : float
+        Fees of questions and cost of errors, per case; nan where neither fees nor costs of errors were given.
+    total : MeanCost, optional
+        Both; None as before.
+    against_model, against_everybody : MeanCost, optional
+        Net benefit: what this way saves per case against the model alone and against a vote of everybody. The
+        intervals are paired, of the differences case by case. None against itself, or where there is no such way.
+    against_team : MeanCost, optional
+        The same against the team; its interval holds for all ways together (Bonferroni).
     """
+
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("accuracy", "low", "high", "questions", "cost", "promised", "kept", "minus_team"),
+    )
 
     name: str
     accuracy: float
@@ -55,6 +107,12 @@ class WayRecord:
     cost: float
     promised: float
     minus_team: Comparison | None = None
+    spent: float = math.nan
+    errors: float = math.nan
+    total: MeanCost | None = None
+    against_model: MeanCost | None = None
+    against_everybody: MeanCost | None = None
+    against_team: MeanCost | None = None
 
     @property
     def kept(self) -> float:
@@ -66,23 +124,22 @@ class WayRecord:
         """The way in words."""
         return WORDS[self.name]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        names = ("accuracy", "low", "high", "questions", "cost", "promised", "kept")
-        values: dict[str, Any] = {name: number(getattr(self, name)) for name in names}
-        return {**values, "minus_team": None if self.minus_team is None else self.minus_team.to_dict()}
+    @property
+    def money(self) -> dict[str, Any]:
+        """Plain values of what the way costs."""
+        values = {"spent_on_questions": self.spent, "cost_of_errors": self.errors, "total": self.total}
+        return plain({**values, "against_model": self.against_model, "against_everybody": self.against_everybody})
 
 
 def way_records(trial: Trial) -> tuple[WayRecord, ...]:
-    """Judge every way of a trial, in the order of `WAYS`."""
-    by_name = {way.name: way for way in trial.ways}
-    return tuple(_record(by_name[name], trial) for name in WAYS if name in by_name and len(trial))
+    """Judge every way of a trial, in the order of `WAYS`; in money where fees or costs of errors were given."""
+    by_name = {way.name: way for way in trial.ways if len(trial)}
+    return tuple(_record(by_name[name], trial, by_name) for name in WAYS if name in by_name)
 
 
-def ways_dict(records: Sequence[WayRecord]) -> dict[str, Any]:
-    """Return every way's plain values by its name; None for ways that the team does not have."""
-    known = {record.name: record.to_dict() for record in records}
-    return {name: known.get(name) for name in WAYS}
+def everybody_of(names: Container[str]) -> str | None:
+    """Return the vote of everybody that the other ways are held against."""
+    return next((name for name in ("everybody_bayes", "everybody_majority") if name in names), None)
 
 
 def better_than_team(records: Sequence[WayRecord], ask: str) -> list[WayRecord]:
@@ -99,49 +156,146 @@ def better_than_team(records: Sequence[WayRecord], ask: str) -> list[WayRecord]:
     ]
 
 
-def better_ways(records: Sequence[WayRecord], ask: str) -> str | None:
-    """Say which other ways of asking are right more often than the team; None where none is.
-
-    Of the plain ways and of the team's own ways, the one with the lowest cost each. The model alone has a sentence of
-    its own elsewhere.
-    """
-    team = next((one for one in records if one.name == ask), None)
-    better = [one for one in better_than_team(records, ask) if one.name != "model"]
-    chosen = [min(some, key=lambda one: one.cost) for some in (_among(better, PLAIN), _among(better, ASK)) if some]
-    if team is None or not chosen:
-        return None
-    clauses = [
-        f"{one.words} is right on {percent(one.accuracy)} with {one.questions:.2f} questions per case"
-        f"{_points(one.minus_team)}"
-        for one in chosen
-    ]
-    return (
-        f"Another way of asking is right more often than the team ({percent(team.accuracy)} with "
-        f"{team.questions:.2f} questions per case): {'; '.join(clauses)}."
-    )
-
-
-def _among(records: Sequence[WayRecord], names: Sequence[str]) -> list[WayRecord]:
-    return [one for one in records if one.name in names]
-
-
-def _points(gain: Comparison | None) -> str:
-    if gain is None:
-        return ""
-    return f" ({100 * gain.difference:+.1f} points, 95 % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
-
-
-def _record(way: Way, trial: Trial) -> WayRecord:
+def _record(way: Way, trial: Trial, by_name: Mapping[str, Way]) -> WayRecord:
     right = float(way.right.sum())
     low, high = wilson_interval(right, len(trial))
     compared = way.label_idx is not None and way.name != trial.ask
     return WayRecord(
-        name=way.name,
-        accuracy=right / len(trial),
-        low=low,
-        high=high,
+        way.name,
+        right / len(trial),
+        low,
+        high,
         questions=float(way.questions.mean()),
         cost=float(way.cost.mean()),
         promised=math.nan if way.promised is None else float(way.promised.mean()),
         minus_team=compare(way.right > 0.5, trial.team_correct) if compared else None,
+        **(_money(way, trial, by_name) if costs_given(trial) else {}),
     )
+
+
+def costs_given(trial: Trial) -> bool:
+    """Return whether costs are in the user's unit of money."""
+    return trial.fees_given or trial.cost_matrix is not None
+
+
+def _money(way: Way, trial: Trial, by_name: Mapping[str, Way]) -> dict[str, Any]:
+    assert way.errors is not None
+    level = 1 - 0.05 / max(1, len(by_name) - 1)
+
+    def saved(other: str | None, level: float = 0.95) -> MeanCost | None:
+        if other is None or other == way.name:
+            return None
+        return mean_cost(by_name[other].cost - way.cost, level=level)
+
+    return {
+        "spent": float(way.fees.mean()),
+        "errors": float(np.mean(way.errors)),
+        "total": mean_cost(way.cost),
+        "against_model": saved("model"),
+        "against_everybody": saved(everybody_of(by_name)),
+        "against_team": saved(trial.ask, level),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class CostFrontier:
+    """The total cost as ever more cases are asked about, those with the largest expected saving first.
+
+    Attributes
+    ----------
+    rate : (m + 1,)
+        0, 1/n, ..., m/n: the share of cases that one expert is asked about; m is n where everybody can be asked.
+    total : (m + 1,)
+        Fees and errors per case.
+
+    Examples
+    --------
+    >>> frontier = CostFrontier(np.array([0.0, 0.5, 1.0]), np.array([2.0, 1.0, 1.5]))
+    >>> frontier.at(0.5), frontier.at(1.0)
+    (1.0, 1.5)
+    """
+
+    rate: FloatArray
+    total: FloatArray
+
+    def at(self, share: float) -> float:
+        """Return the total at a share of cases; of a share that cannot be reached the last one."""
+        count = round(share * (len(self.rate) - 1) / self.rate[-1]) if self.rate[-1] else 0
+        return float(self.total[min(count, len(self.total) - 1)])
+
+    def to_dict(self, *, steps: int = 10) -> list[dict[str, Any]]:
+        """Return plain values for JSON at 0, 10, ..., 100 %; null where too few cases have somebody to ask."""
+        reached = self.rate[-1] + 1e-9
+        shares = [step / steps for step in range(steps + 1)]
+        return [{"asked": one, "total": number(self.at(one)) if one <= reached else None} for one in shares]
+
+
+def cost_frontier(trial: Trial) -> CostFrontier:
+    """Return the frontier of a trial: one cumulative sum over its cases, sorted by expected gain.
+
+    A case goes to the best expert who is proven and whose answer is recorded; the answer is final.
+    """
+    n_items, n_classes = len(trial), len(trial.classes)
+    matrix = 1.0 - np.eye(n_classes) if trial.cost_matrix is None else trial.cost_matrix
+    decision = trial.decision
+    open_to = np.flatnonzero(decision.best_expert != MODEL)
+    order = open_to[by_gain((decision.best_value - decision.model_value)[open_to])]
+    whom, truth = decision.best_expert[order], trial.label_idx
+    of_model = matrix[truth, trial.model_idx]
+    of_expert = matrix[truth[order], trial.answer_idx[order, whom]]
+    if trial.question_fees is not None:
+        of_expert = of_expert + trial.question_fees[order, whom]
+    total = of_model.sum() + np.concatenate([[0.0], np.cumsum(of_expert - of_model[order])])
+    return CostFrontier(frozen(np.arange(len(order) + 1) / max(n_items, 1)), frozen(total / max(n_items, 1)))
+
+
+@dataclass(frozen=True)
+class CostRecord:
+    """What every way costs on the same cases.
+
+    Attributes
+    ----------
+    ways : tuple of WayRecord
+    ask : str
+        The way of the team.
+    frontier : CostFrontier
+        The total cost by the share of cases that one expert is asked about.
+    unequal : bool
+        Whether errors cost differently, so that accuracy does not say which way is best.
+    """
+
+    ways: tuple[WayRecord, ...]
+    ask: str
+    frontier: CostFrontier
+    unequal: bool = False
+
+    @property
+    def like(self) -> float:
+        """The lowest total per case, by whose size amounts are rounded."""
+        return min(one.cost for one in self.ways)
+
+    @property
+    def team(self) -> WayRecord:
+        """What the team costs."""
+        return self.of(self.ask)
+
+    def of(self, name: str) -> WayRecord:
+        """Return what a way costs."""
+        return next(one for one in self.ways if one.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: those of the team, and of every way."""
+        return {
+            **self.team.money,
+            "everybody": everybody_of([one.name for one in self.ways]),
+            "interval": "Student's t, paired for differences, 95 %",
+            "ways": {one.name: one.money for one in self.ways},
+            "frontier": self.frontier.to_dict(),
+        }
+
+
+def cost_record(trial: Trial, ways: tuple[WayRecord, ...]) -> CostRecord | None:
+    """Return what every way of a trial costs; None where neither fees nor costs of errors were given."""
+    if not costs_given(trial) or not ways:
+        return None
+    return CostRecord(ways, trial.ask, cost_frontier(trial), trial.model_label_idx is not None)

@@ -12,6 +12,7 @@ from defero.core.wording import join_names
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import text_of
 from defero.judge.paired import Comparison, compare, holm
+from defero.judge.record.figures import Cell, Figure, FigureTable, count_figure, gain_of
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.money.given import Money
 from defero.study.team_cases import Reading, read_for_team
@@ -40,6 +41,25 @@ class Rival:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {"model": self.model, **self.comparison.to_dict(), "p_value_adjusted": self.adjusted}
+
+
+def rivals_text(rivals: Sequence[Rival]) -> str:
+    """Return a table of the comparisons with other teams; nothing where there is none."""
+    if not rivals:
+        return ""
+    rows: list[list[Cell]] = []
+    for rival in rivals:
+        one = rival.comparison
+        shares = [count_figure(one.n), Figure(one.first), Figure(one.second), gain_of(one)]
+        rows.append([rival.model, *shares, f"{one.p_value:.3g}", f"{rival.adjusted:.3g}"])
+    head = ["against", "cases", "this team", "the other", "difference, in points", "p", "p, adjusted"]
+    several = len(rivals) > 1
+    lines = [
+        f"On the cases that neither team saw ({100 * rivals[0].comparison.level:g} % paired score intervals; McNemar's "
+        "exact p):\n",
+        FigureTable(head, rows).only(range(6 + several)).text(),
+    ]
+    return "\n".join(lines + [f"\nThe p values are adjusted for being {len(rivals)} (Holm)."] * several)
 
 
 def compare_teams(

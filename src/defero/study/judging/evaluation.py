@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,14 @@ from defero.data.recipes.remarks import remark_sentences
 from defero.data.tables.cells import is_blank
 from defero.data.tables.item_keys import plain_name
 from defero.decide.terms import Terms
-from defero.judge.record.group_load import GroupTable
+from defero.judge.record import cautions as doubts
+from defero.judge.record.figures import plain
+from defero.judge.record.recorded import FROM_ANSWERS
 from defero.judge.record.team import TeamRecord
 from defero.study.absent import available_without
-from defero.study.judging.cautions import alike_in_groups, with_cautions
+from defero.study.fitting.shared_answers import shared_caution
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
-from defero.study.judging.summary import groups_text, record_text, rivals_text
+from defero.study.judging.summary import record_text
 from defero.study.money.given import Money, unpayable
 from defero.study.sifting import without_bad_fees
 from defero.study.team_cases import TeamCases
@@ -35,7 +37,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from defero.study.judging.comparison import Rival
+    from defero.study.judging.groups import GroupTable
     from defero.study.judging.within_limits import LimitedTeam
+
+
+UNCHECKED = (
+    "It was not checked that these cases are new to the team: whoever evaluated it vouched for that. On cases that it "
+    "was fitted on, the figures are too good."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +102,7 @@ class Evaluation:
     rows_checked: bool = True
     against: "tuple[Rival, ...]" = ()
     absent: tuple[str, ...] = ()
-    groups: tuple[GroupTable, ...] = ()
+    groups: "tuple[GroupTable, ...]" = ()
     limited: "LimitedTeam | None" = None
 
     @property
@@ -120,7 +129,7 @@ class Evaluation:
             return []
         cells = enumerate(self.columns[groups].tolist())
         # A blank cell is a group of its own.
-        return alike_in_groups([f" {i}" if is_blank(cell) else plain_name(cell) for i, cell in cells], groups)
+        return doubts.alike_in_groups([f" {i}" if is_blank(cell) else plain_name(cell) for i, cell in cells], groups)
 
     @cached_property
     def unusual(self) -> int:
@@ -162,15 +171,18 @@ class Evaluation:
 
     def tables(self) -> list[str]:
         """Return the team under limits, by the values of the columns in `by`, and beside other teams, as text."""
+        from defero.study.judging.comparison import rivals_text
+
         limited = "" if self.limited is None else self.limited.text()
-        return [text for text in (limited, groups_text(self.groups), rivals_text(self.against)) if text]
+        groups = "\n\n".join(one.accuracy().text() for one in self.groups)
+        return [text for text in (limited, groups, rivals_text(self.against)) if text]
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for the team, the model and each expert: shares of right answers, with intervals."""
         import pandas as pd
 
         record = self.record
-        members = [("team", record.team, None), ("model", record.model, record.model_calibration.decided)]
+        members = [("team", record.team, None), ("model", record.model, record.model_calibration.asked)]
         members += [(one.name, one.alone, one.asked) for one in record.experts]
         return pd.DataFrame(
             [
@@ -191,7 +203,7 @@ class Evaluation:
         """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""
         values = {**self.record.to_dict(), "unusual": self.unusual}
         values["experts"] = [
-            {**expert, "probability_sd": None if math.isnan(sd) else sd, "asked_alone": enough}
+            {**expert, "probability_sd": plain(sd), "asked_alone": enough}
             for expert, sd, enough in zip(values["experts"], self.expert_sd, self.team.proven.tolist(), strict=True)
         ]
         return values
@@ -209,10 +221,10 @@ class Evaluation:
             "answering": None if facts.answering is None else facts.answering.to_dict(),
             "shared_errors": None if facts.shared_errors is None else facts.shared_errors.to_dict(),
             "test": self.record_dict(),
-            "against": [rival.to_dict() for rival in self.against],
+            "against": plain(self.against),
             "absent": list(self.absent),
             "limits": None if self.limited is None else self.limited.to_dict(),
-            "groups": [one.to_dict(self.team.expert_names, self.team.classes.tolist()) for one in self.groups],
+            "groups": plain(self.groups),
         }
 
     def fingerprint(self) -> str:
@@ -229,6 +241,51 @@ class Evaluation:
             f"Evaluation of {self.model} on {team.total} cases of {self.table}: team {100 * team.value:.1f} %, "
             f"model alone {100 * model.value:.1f} % right; summary() has the figures."
         )
+
+
+def with_cautions(
+    record: TeamRecord,
+    team: Team,
+    *,
+    majority: str | None,
+    rows_checked: bool,
+    unusual: int = 0,
+    others: Sequence[str] = (),
+) -> TeamRecord:
+    """Return the record with everything a reader should know, once.
+
+    First comes what a majority for a truth does to every figure, where one was taken, whether the cases are known to
+    be new, how many of them are `unusual`, and `others`. Experts with too few answers are named. What `fit`
+    found of who answered what is told on its own; the record's sentence on the cases at hand is then left out, for it
+    asks the same question less thoroughly.
+    """
+    # Where the label is known to be a majority, that is said first and in better words.
+    cautions = [one for one in record.cautions if majority is None or not one.startswith(FROM_ANSWERS)]
+    answering = team.facts.answering
+    if answering is not None and answering.sentences:
+        names = [expert.name for expert in record.experts]
+        _drop(cautions, doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes))
+    together = shared_caution(team, known=record.shared_errors)
+    if together is not None:
+        here = record.shared_errors.caution
+        cautions.insert(cautions.index(here) + 1 if here in cautions else len(cautions), together)
+    unproven = doubts.insufficient_evidence(record.experts, least=team.min_answers)
+    if unproven is not None:
+        thin = doubts.thin_evidence(record.experts)
+        place = cautions.index(thin) if thin in cautions else len(cautions)
+        counts = [one.training_answers for one in record.experts if one.training_answers is not None]
+        if not any(team.min_answers <= count < doubts.FEW_ANSWERS for count in counts):
+            _drop(cautions, thin)
+        cautions.insert(place, unproven)
+    first = [*([] if majority is None else [majority]), *([] if rows_checked else [UNCHECKED])]
+    if unusual:
+        first.append(doubts.unusual_cases(unusual, record.team.total))
+    return replace(record, cautions=(*first, *others, *cautions))
+
+
+def _drop(cautions: list[str], sentence: str | None) -> None:
+    if sentence in cautions:
+        cautions.remove(sentence)
 
 
 def evaluate_cases(

@@ -1,27 +1,116 @@
 """Who gets which cases: load, accuracy and recall by the values of columns that the user names."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError
+from defero.core.wording import percent
 from defero.data.tables.cells import is_blank, no_such_column, text_of
 from defero.judge.intervals import Share
-from defero.judge.record.group_load import GroupRow, GroupTable
+from defero.judge.record.figures import Cell, Figure, FigureTable, Plain, count_figure, in_points, share_of
 from defero.study.judging.evaluation import Evaluation
 from defero.team.costs.under_terms import decide_under
 
 MOST_COLUMNS = 5
+MOST_CLASSES, MOST_EXPERTS = 6, 8
 MOST_VALUES = 8
 """Of more values the most frequent are shown; numbers are cut at their quartiles."""
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))(\D|$)", re.ASCII)
 BLANK, OTHERS = "(blank)", "(other values)"
+
+
+@dataclass(frozen=True)
+class GroupRow(Plain):
+    """The cases with one value of a column.
+
+    Attributes
+    ----------
+    value : str
+    team, model : Share
+        Right, on recorded answers.
+    recall : {class: Share}
+        The share of each class's cases that the team labels so.
+    load : {name: int}
+        How many of the cases the model and each expert would get if everybody could be asked.
+    alone : {name: Share}
+        Right, of each expert's recorded answers to these cases.
+    """
+
+    JSON: ClassVar[tuple[str, ...]] = ("value", "cases", "team", "model", "recall", "load", "alone")
+
+    value: str
+    team: Share
+    model: Share
+    recall: dict[str, Share]
+    load: dict[str, int]
+    alone: dict[str, Share]
+
+    @property
+    def cases(self) -> int:
+        """How many cases there are."""
+        return self.team.total
+
+
+@dataclass(frozen=True)
+class GroupTable(Plain):
+    """The groups of one column."""
+
+    JSON: ClassVar[tuple[str, ...]] = ("column", "rows")
+
+    column: str
+    rows: tuple[GroupRow, ...]
+
+    def accuracy(self) -> FigureTable:
+        """Return the accuracy of team and model."""
+        rows: list[list[Cell]] = []
+        for one in self.rows:
+            asked = count_figure(one.cases - one.load["model"])
+            rows.append([one.value, count_figure(one.cases), share_of(one.team), share_of(one.model), asked])
+        return FigureTable([self.column, "cases", "team", "model alone", "asked about, if all could be"], rows)
+
+    def recall(self) -> FigureTable:
+        """Return accuracy, gain and recall of the team."""
+        rows: list[list[Cell]] = []
+        for one in self.rows:
+            gain = Figure(one.team.value - one.model.value, write=in_points)
+            recalls = [share_of(share) for share in one.recall.values()][:MOST_CLASSES]
+            rows.append([one.value, count_figure(one.cases), share_of(one.team), gain, *recalls])
+        labels = [f"recall of {label}" for one in self.rows[:1] for label in one.recall][:MOST_CLASSES]
+        return FigureTable(
+            ["", "cases", "team", "gain, in points", *labels],
+            rows,
+            f"Accuracy and recall of the team by {self.column}, with 95 % intervals; gain over the model alone.",
+        )
+
+    def load(self) -> FigureTable:
+        """Return the share of the cases that the model and each expert would get, those who get most first."""
+        totals = Counter({name: 0 for one in self.rows[:1] for name in one.alone})
+        for one in self.rows:
+            totals.update({name: n for name, n in one.load.items() if name in one.alone})
+        names = [name for name, _ in totals.most_common(MOST_EXPERTS)]
+        rows: list[list[Cell]] = [
+            [
+                one.value,
+                Figure(one.load["model"] / one.cases),
+                *(f"{percent(one.load[name] / one.cases)} ({percent(one.alone[name].value)})" for name in names),
+            ]
+            for one in self.rows
+        ]
+        return FigureTable(
+            ["", "model", *names],
+            rows,
+            f"Share of the cases that the model and each expert would get by {self.column}, and in brackets the "
+            "accuracy of the expert's recorded answers there.",
+        )
 
 
 def check_columns(by: Sequence[str], columns: Sequence[str], *, source: str) -> None:
@@ -90,17 +179,18 @@ def group_values(column: "pd.Series[Any]") -> tuple[Any, list[str]]:
 
 
 def _row(evaluation: Evaluation, expert: IntArray, value: str, rows: BoolArray) -> GroupRow:
-    trial = evaluation.trial
+    trial, names = evaluation.trial, evaluation.team.expert_names
     team, observed, right = trial.team_correct, trial.observed, trial.expert_correct
     asked = expert[rows]
     members = [rows & (trial.label_idx == k) for k in range(len(trial.classes))]
+    load = np.bincount(asked[asked >= 0], minlength=len(names)).tolist()
+    recall = [Share(int(team[one].sum()), int(one.sum())) for one in members]
+    alone = [Share(int(right[rows, j].sum()), int(observed[rows, j].sum())) for j in range(len(names))]
     return GroupRow(
         value,
         team=Share(int(team[rows].sum()), int(rows.sum())),
         model=Share(int(trial.model_correct[rows].sum()), int(rows.sum())),
-        recall=tuple(Share(int(team[one].sum()), int(one.sum())) for one in members),
-        load=np.bincount(asked[asked >= 0], minlength=len(trial.expert_names)),
-        alone=tuple(
-            Share(int(right[rows, j].sum()), int(observed[rows, j].sum())) for j in range(len(trial.expert_names))
-        ),
+        recall=dict(zip(map(str, trial.classes.tolist()), recall, strict=True)),
+        load={"model": int((asked < 0).sum()), **dict(zip(names, load, strict=True))},
+        alone=dict(zip(names, alone, strict=True)),
     )

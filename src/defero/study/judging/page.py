@@ -12,7 +12,7 @@ from defero.data.tables.write import write_whole
 from defero.study.judging.evaluation import Evaluation, other_terms
 
 if TYPE_CHECKING:
-    from defero.report.provenance import Provenance
+    from defero.report import Provenance
 
 PAGES = (".html", ".htm")
 
@@ -53,34 +53,29 @@ def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelli
     spell : callable
         Writes the arguments that the page mentions.
     """
-    from defero.report.page import report_page
-    from defero.report.provenance import Evidence
+    from defero.report import Evidence, report_page
 
+    void = other_terms(evaluation.team, evaluation.terms, evaluation.absent)
     evidence = Evidence(
         expert_sd=evaluation.expert_sd,
         min_answers=evaluation.team.min_answers,
-        groups=evaluation.groups,
-        panels_void=_capitalized(other_terms(evaluation.team, evaluation.terms, evaluation.absent)),
+        groups={one.column: (one.recall(), one.load()) for one in evaluation.groups},
+        panels_void=" ".join(one[:1].upper() + one[1:] for one in void),
     )
     provenance = _provenance(evaluation, command=command, spell=spell)
-    page = report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence)
+    write_html(out, report_page(evaluation.trial, evaluation.record, provenance, evidence=evidence))
+
+
+def write_html(out: Path, page: str) -> None:
+    """Write a page, whole or not at all."""
     try:
         write_whole(out, page.encode("utf-8"))
     except InputError as error:
         raise InputError(Argument("out"), f" {error}") from error
 
 
-def _capitalized(sentences: tuple[str, ...]) -> str:
-    """Return the sentences as a paragraph.
-
-    >>> _capitalized(("the panels were found elsewhere.",))
-    'The panels were found elsewhere.'
-    """
-    return " ".join(one[:1].upper() + one[1:] for one in sentences)
-
-
 def _provenance(evaluation: Evaluation, *, command: str, spell: Spelling) -> "Provenance":
-    from defero.report.provenance import Provenance
+    from defero.report import Provenance
 
     calibrator, answering = evaluation.team.calibrator, evaluation.team.facts.answering
     return Provenance(

@@ -8,7 +8,7 @@ import numpy as np
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.results import Assignment
 from defero.judge.intervals import Share
-from defero.study.judging.summary import table, with_interval
+from defero.judge.record.figures import FigureTable, share_of
 from defero.study.routing.limits import FileLimits
 from defero.team.costs.under_terms import cost_of_labels
 from defero.team.ways import Held
@@ -63,11 +63,11 @@ class LimitedTeam:
         rows += [[name, str(load)] for name, load in zip(batch.expert_names, batch.load.tolist(), strict=True)]
         return "\n".join(
             [
-                f"Under the limits the team is right on {with_interval(self.share)}, asks {batch.deferred.mean():.2f} "
+                f"Under the limits the team is right on {share_of(self.share)}, asks {batch.deferred.mean():.2f} "
                 f"questions per case and costs {self.cost.mean():.4g} per case (expected: "
                 f"{batch.expected_cost.mean():.4g}).",
                 "",
-                table(["who", "cases"], rows),
+                FigureTable(["who", "cases"], rows).text(),
                 *batch.sentences(),
             ]
         )

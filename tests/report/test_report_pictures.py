@@ -6,7 +6,7 @@ import pytest
 from report_trials import NASTY, Reader
 
 from defero.plotting import style
-from defero.report.svg import figure
+from defero.report.pictures import picture as picture_of
 
 
 def draw(ax):
@@ -17,11 +17,11 @@ def draw(ax):
 
 @pytest.fixture(scope="module")
 def picture():
-    return figure("one", "A <caption>", draw, size=(3, 2))
+    return picture_of("one", "A <caption>", draw, size=(3, 2)).svg
 
 
 def test_ids_of_two_pictures_do_not_clash_and_every_reference_has_its_target(picture):
-    page = Reader(picture + figure("two", "B", draw, size=(3, 2), room=(0.1, 0.1, 0.8, 0.8)))
+    page = Reader(picture + picture_of("two", "B", draw, size=(3, 2), room=(0.1, 0.1, 0.8, 0.8)).svg)
     assert len(set(page.ids)) == len(page.ids)
     assert all(name.startswith(("one-", "two-")) for name in page.ids)
     clips = [re.search(r"url\(#(.+?)\)", value) for _, value in page.attributes]
@@ -34,7 +34,7 @@ def test_a_hatched_patch_finds_its_pattern():
     def hatched(ax):
         ax.bar([0], [1], color="none", edgecolor=style.TEAM, hatch="////")
 
-    page = Reader(figure("three", "C", hatched, size=(3, 2)))
+    page = Reader(picture_of("three", "C", hatched, size=(3, 2)).svg)
     patterns = [values["id"] for name, values in page.tags if name == "pattern"]
     fills = re.findall(r"fill: url\(#(.+?)\)", " ".join(value for _, value in page.attributes))
     assert len(patterns) == 1
@@ -59,11 +59,15 @@ def test_it_has_a_caption_a_spoken_name_and_no_fixed_size(picture):
     svg = next(values for name, values in page.tags if name == "svg")
     assert (svg["role"], svg["aria-label"]) == ("img", "A <caption>")
     assert {"width", "height"}.isdisjoint(svg)
-    assert "A <caption>" in page.text
     assert "<metadata" not in picture
     assert "<style" not in picture
     assert "http" not in picture
 
 
 def test_the_same_picture_is_the_same_text(picture):
-    assert figure("one", "A <caption>", draw, size=(3, 2)) == picture
+    assert picture_of("one", "A <caption>", draw, size=(3, 2)).svg == picture
+
+
+def test_control_characters_of_a_name_are_escapes():
+    shown = picture_of("four", "D", draw, size=(3, 2), label="\x1b]0;pwn \u202eann").svg
+    assert 'aria-label="\\x1b]0;pwn \\u202eann"' in shown

@@ -1,15 +1,20 @@
-"""What the team promised of whoever decides, the mean P(right), beside the share that was right."""
+"""The members of a team: their accuracy, what the team promised of them, and how calibrated their probabilities are."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
 from defero.core.trials.trial import Trial
+from defero.judge.calibration import expected_calibration_error
 from defero.judge.groups import decision_calibration
 from defero.judge.intervals import Share, clopper_pearson_interval, number, simultaneous_level
+from defero.judge.paired import Comparison, compare
+from defero.judge.record.figures import Plain
+from defero.judge.smooth import smooth_calibration_interval
 
 Verdict = Literal["less", "more", "as promised", "too few"]
 """What became of a promise."""
@@ -151,3 +156,93 @@ def team_promises(trial: Trial) -> TeamPromises:
         mean = math.nan if way.promised is None or not len(trial) else float(way.promised.mean())
         total = PromiseRecord(mean, Share(int(trial.team_correct.sum()), len(trial)))
     return TeamPromises(total, over(~deferred, together), experts, over(deferred, together))
+
+
+MOST_RESAMPLES, FEWEST_RESAMPLES = 4_000, 50
+"""Of the smooth errors of all experts together, and of one: a crowd of a thousand takes seconds, not minutes."""
+
+
+@dataclass(frozen=True)
+class MemberRecord(Plain):
+    """An expert or the model: accuracy on all answers and when asked, and calibration of the estimates.
+
+    Attributes
+    ----------
+    name : str
+    alone : Share
+        Right on every case that they answered.
+    promise : PromiseRecord
+        On the cases that the team gave them: the mean probability of being right that the team went by, and how often
+        they were. The promise is nan where never asked, and where the team goes by weights, which promise nothing.
+    team_minus_expert : Comparison
+        The team (first) against this member (second), on the cases that they answered.
+    training_answers : int or None
+        How many of their answers were learned from; None where nobody knows.
+    calibration_error : float
+        ECE on every case that they answered (20 bins); nan for none, and for weights, as are the next three.
+    smooth_error, smooth_error_low, smooth_error_high : float
+        The same without bins (smooth calibration error), and its 95 % interval.
+    """
+
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("name", "alone", "asked", "promise", "calibration_error", "smooth_error", "smooth_error_low"),
+        *("smooth_error_high", "team_minus_expert", "training_answers"),
+    )
+
+    name: str
+    alone: Share
+    promise: PromiseRecord
+    team_minus_expert: Comparison
+    training_answers: int | None = None
+    calibration_error: float = math.nan
+    smooth_error: float = math.nan
+    smooth_error_low: float = math.nan
+    smooth_error_high: float = math.nan
+
+    @property
+    def asked(self) -> Share:
+        """Right on the cases that the team gave them."""
+        return self.promise.kept
+
+    @property
+    def promised(self) -> float:
+        """The mean probability of being right on those cases."""
+        return self.promise.promised
+
+
+def expert_records(
+    trial: Trial, promises: TeamPromises, training_answers: Sequence[int] | None = None, *, rng: np.random.Generator
+) -> tuple[MemberRecord, ...]:
+    """Judge every expert of a trial; `promises` are those of `team_promises`."""
+    proba, correct, observed = trial.scores.expert_proba, trial.expert_correct, trial.observed
+    n_experts, weights = len(trial.expert_names), trial.scores.link == "weight"
+    errors: list[list[float]] = [[] for _ in trial.expert_names]
+    if not weights:
+        draws = max(FEWEST_RESAMPLES, min(200, MOST_RESAMPLES // max(1, n_experts)))
+        binned = expected_calibration_error(proba, correct, observed=observed, average=None)
+        smooth = smooth_calibration_interval(
+            proba, correct, observed=observed, average=None, n_resamples=draws, rng=rng
+        )
+        errors = np.stack([binned, smooth.value, smooth.low, smooth.high], axis=1).tolist()
+    return tuple(
+        MemberRecord(
+            name,
+            Share(int(correct[:, j].sum()), int(observed[:, j].sum())),
+            promises.experts[j],
+            compare(trial.team_correct[observed[:, j]], correct[observed[:, j], j]),
+            None if training_answers is None else int(training_answers[j]),
+            *errors[j],
+        )
+        for j, name in enumerate(trial.expert_names)
+    )
+
+
+def model_record(trial: Trial, promises: TeamPromises, *, rng: np.random.Generator) -> MemberRecord:
+    """Judge the model of a trial; `promises` are those of `team_promises`."""
+    claimed, right = trial.model_proba, trial.model_correct
+    errors = []
+    if trial.scores.link != "weight":
+        smooth = smooth_calibration_interval(claimed, right, rng=rng)
+        errors = [expected_calibration_error(claimed, right), smooth.value, smooth.low, smooth.high]
+    gain, alone = compare(trial.team_correct, right), Share(int(right.sum()), len(trial))
+    return MemberRecord("model", alone, promises.model, gain, None, *map(float, errors))

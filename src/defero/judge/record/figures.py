@@ -1,0 +1,205 @@
+"""Figures with their intervals, tables of them, and plain values for JSON: what text and page are made from."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from defero.core.wording import money, percent
+from defero.judge.intervals import Share, number
+from defero.judge.paired import Comparison
+
+
+def hundredths(value: float) -> str:
+    """Write a share in percent, without the sign.
+
+    >>> hundredths(0.5)
+    '50.0'
+    """
+    return f"{100 * value:.1f}"
+
+
+def in_points(value: float) -> str:
+    """Write a difference of two shares in percentage points, with its sign.
+
+    >>> in_points(0.0123), in_points(-0.2), in_points(-0.0001), in_points(float("nan"))
+    ('+1.2', '-20.0', '+0.0', '-')
+    """
+    return "-" if math.isnan(value) else f"{round(100 * value, 1) + 0.0:+.1f}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number of a record: its value, the ends of its interval if it has one, and how both are written.
+
+    Attributes
+    ----------
+    value, low, high : float
+    write, ends : callable
+        Write the value, and an end of the interval.
+    mark : "good", "bad", "unsure", "strong" or ""
+        How the page shows it.
+
+    Examples
+    --------
+    >>> print(Figure(0.5, 0.41, 0.59)), print(Figure(0.5)), print(Figure(math.nan))
+    50.0 %  (41.0 to 59.0)
+    50.0 %
+    -
+    (None, None, None)
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    write: Callable[[float], str] = percent
+    ends: Callable[[float], str] = hundredths
+    mark: str = ""
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "-"
+        known = not (math.isnan(self.low) or math.isnan(self.high))
+        return f"{self.write(self.value)}{f'  ({self.ends(self.low)} to {self.ends(self.high)})' if known else ''}"
+
+
+@dataclass(frozen=True)
+class Words:
+    """A cell of a table that is no number.
+
+    Attributes
+    ----------
+    text, mark : str
+        As in `Figure`.
+    hint : str
+        What the page shows on hovering.
+    heat : float, optional
+        How strongly the page colours the cell, from 0 to 1.
+    """
+
+    text: str
+    mark: str = ""
+    hint: str = ""
+    heat: float | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Whisker:
+    """A share as a dot, its interval as a line, and a mark, on a scale from `start` to 1.
+
+    >>> Whisker(Share(8, 10), start=0.5, mark=0.9).places["dot"]
+    60.0
+    """
+
+    share: Share
+    start: float
+    mark: float
+
+    @property
+    def places(self) -> dict[str, float]:
+        """Places of low and high end, dot and mark, in per cent of the width; none without cases."""
+        low, high = self.share.interval
+        ends = {"low": low, "high": high, "dot": self.share.value, "mark": self.mark}
+        return {name: 100 * (end - self.start) / (1 - self.start) for name, end in ends.items() if self.share.total}
+
+    def __str__(self) -> str:
+        return ""
+
+
+Cell = str | Figure | Words | Whisker
+
+
+@dataclass(frozen=True)
+class FigureTable:
+    """A table of figures; the first cell of a row is its name.
+
+    Attributes
+    ----------
+    head : names of the columns
+    rows : rows of cells
+    caption : str
+    n_first : int
+        How many rows a page always shows before those that it may fold.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+    n_first: int = 0
+
+    def only(self, columns: Sequence[int], rows: Sequence[int] | None = None) -> "FigureTable":
+        """Return some columns, and some rows."""
+        shown = self.rows if rows is None else [self.rows[i] for i in rows]
+        return replace(self, head=[self.head[i] for i in columns], rows=[[row[i] for i in columns] for row in shown])
+
+    def text(self) -> str:
+        """Lay out the cells in columns: the first to the left, the others to the right.
+
+        >>> print(FigureTable(["who", "n"], [["ann", "12"], ["bob", "3"]]).text())
+        who   n
+        ann  12
+        bob   3
+        """
+        rows = [list(map(str, row)) for row in (self.head, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = (
+            (one.rjust(w) if i else one.ljust(w) for i, (one, w) in enumerate(zip(row, widths, strict=True)))
+            for row in rows
+        )
+        return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def share_of(share: Share) -> Figure:
+    """Return a share of right answers with its interval."""
+    return Figure(share.value, *share.interval)
+
+
+def gain_of(gain: Comparison | None, *, mark: str | None = None) -> Figure:
+    """Return a difference in points with its interval, marked where it is beyond chance."""
+    if gain is None:
+        return Figure(math.nan)
+    clear = "unsure" if not gain.clear else "good" if gain.difference > 0 else "bad"
+    return Figure(gain.difference, gain.low, gain.high, in_points, in_points, clear if mark is None else mark)
+
+
+def amount_of(mean: float, low: float = math.nan, high: float = math.nan, *, like: float, mark: str = "") -> Figure:
+    """Return an amount of money, written with as many decimals as one of the size of `like`."""
+    return Figure(mean, low, high, lambda one: money(one, like=like), lambda one: money(one, like=like), mark)
+
+
+def count_figure(count: float) -> Figure:
+    """Return a whole number."""
+    return Figure(count, write="{:,.0f}".format)
+
+
+def decimal(value: float, decimals: int) -> Figure:
+    """Return a number with so many decimals."""
+    return Figure(value, write=lambda one: f"{one:.{decimals}f}")
+
+
+class Plain:
+    """A value whose attributes, those named in `JSON`, are its plain values."""
+
+    JSON: ClassVar[tuple[str, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {name: plain(getattr(self, name)) for name in self.JSON}
+
+
+def plain(value: Any) -> Any:
+    """Return a value for JSON, which has no nan.
+
+    >>> plain({"low": math.nan, "ends": (0.5, None)})
+    {'low': None, 'ends': [0.5, None]}
+    """
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
