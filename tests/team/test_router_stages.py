@@ -192,7 +192,8 @@ def test_the_judge_tells_what_was_promised_and_kept(ready):
     correct = (TEST.answers == TEST.labels[:, None])[rows]
     assert panel.kept == pytest.approx(set_coverage(sets.mask[rows], correct, target="any-correct"))
     assert panel.raw_size == pytest.approx(sets.size[rows].mean())
-    assert panel.accuracy.value == np.mean(ready.answer(TEST.features, TEST.answers).label == TEST.labels)
+    way = next(one for one in record.ways if one.name == "panel")
+    assert way.accuracy == np.mean(ready.answer(TEST.features, TEST.answers).label == TEST.labels)
 
 
 def test_whoever_decides_is_on_the_panel_fees_or_not(team):

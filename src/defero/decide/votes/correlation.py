@@ -49,7 +49,7 @@ def vote_discount(answers: ArrayLike, labels: ArrayLike, expert_proba: ArrayLike
     >>> rng = np.random.default_rng(0)
     >>> labels, one, other = rng.integers(2, size=(3, 10_000))
     >>> vote_discount(np.stack([one, one, other], axis=1), labels, [0.5, 0.5, 0.5]).round(2).tolist()
-    [0.5, 0.5, 0.0]
+    [0.49, 0.49, 0.0]
     """
     array = np.asarray(answers)
     highest = int(array.max()) + 1 if array.size and array.dtype.kind in "iu" else 1

@@ -90,7 +90,7 @@ class Words:
 class Whisker:
     """A share as a dot, its interval as a line, and a mark, on a scale from `start` to 1.
 
-    >>> Whisker(Share(8, 10), start=0.5, mark=0.9).places["dot"]
+    >>> round(Whisker(Share(8, 10), start=0.5, mark=0.9).places["dot"], 9)
     60.0
     """
 
