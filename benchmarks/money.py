@@ -25,7 +25,7 @@ from benchmarks.asking import cut_crowd, of_people
 from benchmarks.tables.ours import names_of, study_of
 from benchmarks.tables.sets import credit
 from defero import DeferralClassifier, Team
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.data.model_folder import library_versions
 from defero.decide.terms import Terms
 from defero.judge.record.ways import mean_cost

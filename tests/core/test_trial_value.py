@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from defero.core import Decision, ExpertSets, InputError, Scores
-from defero.core.trials.trial import PanelTrial, Trial
+from defero.core.trial import PanelTrial, Trial
 
 
 def decision(expert, names=("ann", "bob")):

@@ -10,6 +10,7 @@ from scipy.stats import binom, chi2, chi2_contingency
 from defero.judge.accuracy import ClassRecall
 from defero.judge.intervals import Share
 from defero.judge.paired import Comparison, compare
+from defero.judge.panels import PanelRecord
 from defero.judge.record.cautions import (
     _chance_of_at_least,
     broken_panel,
@@ -30,7 +31,6 @@ from defero.judge.record.cautions import (
     unseen_classes,
 )
 from defero.judge.record.members import MemberRecord, PromiseRecord
-from defero.judge.record.panel import PanelRecord
 
 GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)
 

@@ -10,9 +10,9 @@ import pytest
 from defero.core.errors import InputError
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.trials.trial import PanelTrial, Trial
+from defero.core.trial import PanelTrial, Trial
 from defero.judge.intervals import Share
-from defero.judge.record.panel import panel_record
+from defero.judge.panels import panel_record
 from defero.judge.record.team import team_record
 
 

@@ -13,9 +13,9 @@ from scipy.stats import binomtest
 from defero.core.errors import InputError
 from defero.core.results import Decision
 from defero.core.scores import Scores
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.judge import clopper_pearson_interval, expected_calibration_error, holm, wilson_interval
-from defero.judge.deferral import trial_curve
+from defero.judge.accuracy import trial_curve
 from defero.judge.intervals import Share
 from defero.judge.record.members import PromiseRecord
 from defero.judge.record.team import team_record

@@ -8,7 +8,7 @@ from matplotlib.text import Text
 
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.trials.trial import PanelTrial, Trial
+from defero.core.trial import PanelTrial, Trial
 
 matplotlib.use("Agg")
 

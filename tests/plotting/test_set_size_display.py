@@ -7,9 +7,9 @@ from drawn_trials import made_trial, texts
 
 from defero.core.errors import InputError
 from defero.core.results import ExpertSets
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.judge import set_size
-from defero.judge.record.panel import panel_record
+from defero.judge.panels import panel_record
 from defero.plotting import SetSizeDisplay
 
 

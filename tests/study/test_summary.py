@@ -7,11 +7,11 @@ import pytest
 
 from defero.core.results import Decision
 from defero.core.scores import Scores
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.judge import compare, team_record
 from defero.judge.intervals import Share
+from defero.judge.panels import PanelRecord
 from defero.judge.record.figures import gain_of
-from defero.judge.record.panel import PanelRecord
 from defero.study.judging.summary import panel_lines, record_text
 
 PANEL = PanelRecord(

@@ -5,7 +5,7 @@ import pytest
 
 from defero import Team
 from defero.core import InputError
-from defero.core.trials.trial import WAYS, Way
+from defero.core.trial import WAYS, Way
 from defero.decide import DEFAULT_FEE
 from defero.judge.record.cautions import better_ways
 from defero.judge.record.ways import way_records

@@ -147,7 +147,7 @@ def smooth_calibration_interval(
 
 
 @dataclass(frozen=True)
-class _Grid:
+class _FilledCells:
     """The cells that hold items.
 
     Attributes
@@ -189,13 +189,13 @@ class _Grid:
 
 
 def _point(confidence: FloatArray, correct: BoolArray) -> float:
-    return _grid_of(confidence, correct).width()
+    return _cells_of(confidence, correct).width()
 
 
 def _interval(
     confidence: FloatArray, correct: BoolArray, rng: np.random.Generator, level: float, n_resamples: int
 ) -> tuple[float, float, float]:
-    grid = _grid_of(confidence, correct)
+    grid = _cells_of(confidence, correct)
     value = grid.width()
     again = _again(grid, rng, n_resamples)
     reach = float(np.quantile(np.abs(again - value), level))
@@ -204,7 +204,7 @@ def _interval(
     return value, low, min(1.0, value + reach)
 
 
-def _again(grid: _Grid, rng: np.random.Generator, n_resamples: int) -> FloatArray:
+def _again(grid: _FilledCells, rng: np.random.Generator, n_resamples: int) -> FloatArray:
     """Draw the error anew, (n_resamples,), half a right and half a wrong answer added to those drawn from.
 
     They are spread over the confidences as the items are. Without them no draw from nothing but right answers would
@@ -217,7 +217,7 @@ def _again(grid: _Grid, rng: np.random.Generator, n_resamples: int) -> FloatArra
     return _own_width(grid.residuals(drawn / n_items, claimed), steps=8, per_width=8)
 
 
-def _perfect(grid: _Grid, rng: np.random.Generator, n_resamples: int) -> FloatArray:
+def _perfect(grid: _FilledCells, rng: np.random.Generator, n_resamples: int) -> FloatArray:
     """Draw the error of a perfect forecaster with these confidences, (n_resamples,)."""
     items, promised = grid.items, grid.claim
     right = rng.binomial(items, np.minimum(promised, 1.0), size=(n_resamples, len(items)))
@@ -225,7 +225,7 @@ def _perfect(grid: _Grid, rng: np.random.Generator, n_resamples: int) -> FloatAr
     return _own_width(grid.residuals(share, promised), steps=8, per_width=8)
 
 
-def _grid_of(confidence: FloatArray, correct: BoolArray) -> _Grid:
+def _cells_of(confidence: FloatArray, correct: BoolArray) -> _FilledCells:
     """Sum wrong and right items in cells."""
     index = np.minimum((confidence * _CELLS).astype(np.int64), _CELLS - 1)
     place, within = np.unique(index, return_inverse=True)
@@ -233,7 +233,7 @@ def _grid_of(confidence: FloatArray, correct: BoolArray) -> _Grid:
     count = np.bincount(within, minlength=2 * len(place))
     total = np.bincount(within, weights=confidence, minlength=2 * len(place))
     mean = np.divide(total, count, out=np.zeros(len(count)), where=count > 0)
-    return _Grid(place, count.reshape(2, -1), mean.reshape(2, -1))
+    return _FilledCells(place, count.reshape(2, -1), mean.reshape(2, -1))
 
 
 def _own_width(residuals: FloatArray, *, steps: int, per_width: int = _CELLS) -> FloatArray:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.checks.experts import check_same_form, complete_labels, missing_cells
 from defero.core.labels import answer_matrix
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.judge import reliability_bins, wilson_interval
 from defero.judge.intervals import simultaneous_level
 from defero.plotting import style

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, flags
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.judge import DeferralCurve, deferral_curve, wilson_interval
-from defero.judge.deferral import trial_curve
+from defero.judge.accuracy import trial_curve
 from defero.plotting import style
 from defero.plotting.style import Display, check_cases
 

@@ -10,7 +10,7 @@ from defero.core.checks.arrays import IntArray, names
 from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
 from defero.core.labels import answer_matrix
 from defero.core.results import Decision
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.judge import GroupCalibration, decision_calibration
 from defero.judge.intervals import Interval
 from defero.plotting import style

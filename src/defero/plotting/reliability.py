@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import FloatArray
 from defero.core.checks.arrays import names as checked_names
 from defero.core.errors import Argument, InputError
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.judge import ReliabilityBins, expected_calibration_error, reliability_bins
 from defero.plotting import style
 from defero.plotting.style import Display, check_cases, grid_of_panels

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import IntArray, flags
 from defero.core.errors import InputError
 from defero.core.results import ExpertSets
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.plotting import style
 from defero.plotting.style import Display
 

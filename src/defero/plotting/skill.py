@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import names
 from defero.core.errors import InputError
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.judge import SkillByClass, skill_by_class
 from defero.plotting import style
 from defero.plotting.style import Display, check_cases, check_experts

@@ -18,7 +18,7 @@ from defero.pools.router import PoolRouter
 
 
 @dataclass(frozen=True)
-class Way:
+class PoolWay:
     """A way of choosing: mean score and mean price of an item; the price is nan where it is not known."""
 
     name: str
@@ -32,7 +32,7 @@ class Way:
     def net_value(self, trade_off: float) -> float:
         """Return what an item brings on average: score times trade-off, minus price; nan where one is not known.
 
-        >>> Way("pool", quality=0.8, cost=2.0).net_value(10.0)
+        >>> PoolWay("pool", quality=0.8, cost=2.0).net_value(10.0)
         6.0
         """
         return trade_off * self.quality - self.cost if np.isfinite(trade_off) else float("nan")
@@ -52,7 +52,7 @@ class PoolRecord:
     compared : (n,) bool
         The items with a score of the best single member for which somebody can be asked: on these all ways are
         compared.
-    pool, best_single, random, cheapest, oracle : Way
+    pool, best_single, random, cheapest, oracle : PoolWay
         The best single member is the best in training; the oracle knows the scores and takes the cheapest of the best.
         Nobody can be chosen for an item without a score, or where they cannot be asked. The cheapest member is judged
         on those compared items where it has a score.
@@ -65,7 +65,7 @@ class PoolRecord:
         Quality against cost on the compared items; None where no price is known.
     free : FreeChoice or None
         The choice among all members, where the chosen one has a score; None where every score is known.
-    best_paid : Way or None
+    best_paid : PoolWay or None
         The single member who was best in training at the trade-off, score times trade-off less price; None where
         quality alone counts.
     """
@@ -75,16 +75,16 @@ class PoolRecord:
     scores: FloatArray
     price: FloatArray
     compared: BoolArray
-    pool: Way
-    best_single: Way
-    random: Way
-    cheapest: Way | None
-    oracle: Way
+    pool: PoolWay
+    best_single: PoolWay
+    random: PoolWay
+    cheapest: PoolWay | None
+    oracle: PoolWay
     gain: tuple[float, float, float]
     net_gain: tuple[float, float, float]
     curve: PoolCurve | None
     free: FreeChoice | None = None
-    best_paid: Way | None = None
+    best_paid: PoolWay | None = None
 
     @property
     def answered(self) -> BoolArray:
@@ -305,9 +305,9 @@ def judge_pool(
         scores,
         price,
         compared,
-        Way("pool", _mean(achieved), _mean(paid)),
+        PoolWay("pool", _mean(achieved), _mean(paid)),
         alone[best],
-        Way("random", _mean(_row_means(own, can)), _mean(_row_means(cost, can))),
+        PoolWay("random", _mean(_row_means(own, can)), _mean(_row_means(cost, can))),
         _cheapest(team, own, cost),
         _oracle(own, cost, can),
         *_gains(achieved - own[:, best], paid - cost[:, best], decision.trade_off, group_of[rows], known=not one_each),
@@ -333,19 +333,19 @@ def _gains(
     return mean_interval(quality, groups), net
 
 
-def _member_way(name: str, scores: FloatArray, price: FloatArray) -> Way:
+def _member_way(name: str, scores: FloatArray, price: FloatArray) -> PoolWay:
     """Return a member alone, on the items with its score."""
     cost, quality = member_means(price[:, None], scores[:, None])
-    return Way(name, float(quality[0]), float(cost[0]))
+    return PoolWay(name, float(quality[0]), float(cost[0]))
 
 
-def _cheapest(team: PoolRouter, scores: FloatArray, price: FloatArray) -> Way | None:
+def _cheapest(team: PoolRouter, scores: FloatArray, price: FloatArray) -> PoolWay | None:
     cost, quality = member_means(price, scores)
     known = np.flatnonzero(np.isfinite(cost))
     if not known.size:
         return None
     j = int(known[np.argmin(cost[known])])
-    return Way(team.expert_names[j], float(quality[j]), float(cost[j]))
+    return PoolWay(team.expert_names[j], float(quality[j]), float(cost[j]))
 
 
 def _curve(
@@ -356,10 +356,10 @@ def _curve(
     return pool_curve(expected, price, scores=scores, expert_names=team.expert_names, hull=hull)
 
 
-def _oracle(scores: FloatArray, price: FloatArray, scored: BoolArray) -> Way:
+def _oracle(scores: FloatArray, price: FloatArray, scored: BoolArray) -> PoolWay:
     top = np.where(scored, scores, -np.inf).max(axis=1)
     cost = np.where(scored & (scores == top[:, None]), np.nan_to_num(price, nan=np.inf), np.inf).min(axis=1)
-    return Way("oracle", _mean(top), _mean(cost[np.isfinite(cost)]))
+    return PoolWay("oracle", _mean(top), _mean(cost[np.isfinite(cost)]))
 
 
 def _row_means(values: FloatArray, scored: Any) -> FloatArray:

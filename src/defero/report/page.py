@@ -13,7 +13,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.core.wording import count_of, money, printable
 from defero.judge.intervals import Share
 from defero.judge.record import tables

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.results import MODEL
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.core.wording import count_of, percent, printable
 from defero.judge.record.tables import most_asked_first
 from defero.judge.record.team import TeamRecord

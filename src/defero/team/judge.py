@@ -9,7 +9,7 @@ from defero.core.checks.arrays import BoolArray
 from defero.core.checks.options import one_of
 from defero.core.labels import encode_labels
 from defero.core.results import Answer
-from defero.core.trials.trial import ASK, PanelTrial, Trial
+from defero.core.trial import ASK, PanelTrial, Trial
 from defero.decide.terms import Terms
 from defero.judge.record.team import TeamRecord, team_record
 from defero.scorers.given import ArrayScorer, FunctionScorer

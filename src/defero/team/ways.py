@@ -13,7 +13,7 @@ from defero.core.labels import MISSING, encode_labels
 from defero.core.posterior import at
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.trials.trial import Way
+from defero.core.trial import Way
 from defero.decide.rules import best_expert
 from defero.decide.terms import Terms
 from defero.decide.votes import VOTES, Ballot, answer_of_decider

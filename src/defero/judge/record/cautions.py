@@ -8,12 +8,12 @@ from scipy.special import bdtrc, chdtrc
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.targets import TARGETS
-from defero.core.trials.trial import ASK, PLAIN
+from defero.core.trial import ASK, PLAIN
 from defero.core.wording import count_of, join_names, list_in_words, money, percent
 from defero.judge.accuracy import ClassRecall
 from defero.judge.paired import Comparison, holm
+from defero.judge.panels import PanelRecord
 from defero.judge.record.members import MemberRecord, PromiseRecord
-from defero.judge.record.panel import PanelRecord
 from defero.judge.record.ways import CostRecord, WayRecord, better_than_team
 
 LEAST_EXPECTED = 5

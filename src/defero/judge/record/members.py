@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.judge.calibration import expected_calibration_error
 from defero.judge.groups import decision_calibration
 from defero.judge.intervals import Share, clopper_pearson_interval, number, simultaneous_level

@@ -5,7 +5,7 @@ from scipy.special import pdtr
 
 from defero.core.checks.arrays import IntArray
 from defero.core.labels import MISSING
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.core.wording import percent
 from defero.judge.intervals import clopper_pearson_interval
 

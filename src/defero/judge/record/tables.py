@@ -7,6 +7,7 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray
 from defero.core.wording import percent
+from defero.judge.panels import PanelRecord
 from defero.judge.record.figures import (
     Cell,
     Figure,
@@ -22,7 +23,6 @@ from defero.judge.record.figures import (
     share_of,
 )
 from defero.judge.record.members import PromiseRecord, Verdict
-from defero.judge.record.panel import PanelRecord
 from defero.judge.record.team import TeamRecord
 from defero.judge.record.ways import MeanCost, better_than_team
 from defero.judge.shared_errors import SharedErrors

@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from defero.core.trials.trial import WAYS, Trial
+from defero.core.trial import WAYS, Trial
 from defero.judge.accuracy import ClassRecall, class_recalls
 from defero.judge.calibration import expected_calibration_error, mean_of_known
 from defero.judge.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
 from defero.judge.intervals import Share
 from defero.judge.paired import Comparison, compare
+from defero.judge.panels import PanelRecord, panel_record
 from defero.judge.record import cautions as doubts
 from defero.judge.record.figures import Plain, plain
 from defero.judge.record.members import MemberRecord, TeamPromises, expert_records, model_record, team_promises
-from defero.judge.record.panel import PanelRecord, panel_record
 from defero.judge.record.recorded import below_chance, labels_from_answers
 from defero.judge.record.ways import CostRecord, WayRecord, cost_record, way_records
 from defero.judge.shared_errors import SharedErrors, shared_errors

@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 from defero.core.checks.arrays import FloatArray, frozen
 from defero.core.results import MODEL
 from defero.core.several_tests import holm_adjusted
-from defero.core.trials.trial import WAYS, Trial, Way
-from defero.judge.deferral import by_gain
+from defero.core.trial import WAYS, Trial, Way
+from defero.judge.accuracy import by_gain
 from defero.judge.intervals import number, wilson_interval
 from defero.judge.paired import Comparison, compare
 from defero.judge.record.figures import Plain, plain

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
-from defero.core.trials.trial import Trial
+from defero.core.trial import Trial
 from defero.data.cases import Cases
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.remarks import remark_sentences

@@ -3,10 +3,10 @@
 import math
 
 from defero.core.wording import money, percent
+from defero.judge.panels import PanelRecord
 from defero.judge.record import tables
 from defero.judge.record.figures import Figure, gain_of, share_of
 from defero.judge.record.members import PromiseRecord
-from defero.judge.record.panel import PanelRecord
 from defero.judge.record.team import TeamRecord
 
 _COLUMNS = """

@@ -16,7 +16,7 @@ from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING
 from defero.core.results import Decision
 from defero.core.scores import Scores
-from defero.core.trials.trial import ASK
+from defero.core.trial import ASK
 from defero.decide.terms import Terms
 from defero.study.absent import available_without
 from defero.study.bad_rows import are_skipped
