@@ -17,13 +17,12 @@ import pytest
 import uvicorn
 from looking import CONTRASTS, OVERFLOWING, run
 
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_link
-from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.cases import AddCases, GiveOutcomes
+from defero.service.access import issue_link
+from defero.service.flow.cases import AddCases, GiveAnswer, GiveOutcomes
 from defero.service.office import Office
-from defero.service.pages.site import make_site
+from defero.service.serve import Shell
 from defero.service.store.saved_views import open_ledger
+from defero.service.web.app import make_site
 
 pytestmark = pytest.mark.browser
 

@@ -4,12 +4,11 @@ import pytest
 from small_team import Clock, small_team
 from starlette.testclient import TestClient
 
-from defero.service.access.roles import RateLimit
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app
-from defero.service.flow.people import AddPerson
+from defero.service.access import RateLimit, issue_token
+from defero.service.flow.settings import AddPerson
 from defero.service.office import Office
+from defero.service.serve import Shell
+from defero.service.web.app import make_app
 
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 1000000.0))
 

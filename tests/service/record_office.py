@@ -18,18 +18,16 @@ from small_team import Clock
 from starlette.testclient import TestClient
 
 from defero import Study, read_cases
-from defero.service.access.roles import RateLimit
-from defero.service.access.shell import Shell
-from defero.service.events import HookFailed, HookSent, StudioFailed, StudioReached, StudioReady
-from defero.service.events.facts import KINDS
+from defero.service.access import RateLimit
+from defero.service.events import KINDS, HookFailed, HookSent, StudioFailed, StudioReached, StudioReady
 from defero.service.flow.connections import BeginCall, EndCall, FailCall, Heard, RecordDelivery, RecordStudio
-from defero.service.flow.team import load_team
-from defero.service.flow.terms import Shelf
+from defero.service.flow.team import Shelf, load_team
 from defero.service.office import Office
-from defero.service.pages.site import make_site
+from defero.service.serve import Shell
 from defero.service.store.database import Database
 from defero.service.store.log import read_log
 from defero.service.store.saved_views import fold_log, read_views
+from defero.service.web.app import make_site
 
 EXPERTS = ["dr_a", "dr_b", "dr_c", "dr_d"]
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 1000000.0))

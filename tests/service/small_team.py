@@ -7,8 +7,8 @@ import numpy as np
 from defero import Team
 from defero.service.flow.cases import AddCases
 from defero.service.flow.command import Request, Round, do_all
-from defero.service.flow.team import WorkingTeam
-from defero.service.flow.terms import Shelf, with_people
+from defero.service.flow.settings import with_people
+from defero.service.flow.team import Shelf, WorkingTeam
 from defero.service.views.ledger import Ledger
 
 NAMES = ("ann", "bob", "cem")

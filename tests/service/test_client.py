@@ -9,10 +9,10 @@ import uvicorn
 from small_team import SURE, UNSURE
 
 from defero.client import Client, LabelStudio, LanguageModel, ServiceError
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app
-from defero.service.flow.people import AddPerson
+from defero.service.access import issue_token
+from defero.service.flow.settings import AddPerson
+from defero.service.serve import Shell
+from defero.service.web.app import make_app
 
 
 @pytest.fixture

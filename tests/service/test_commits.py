@@ -8,11 +8,11 @@ import pytest
 from small_team import SURE, UNSURE, add_cases
 from sqlalchemy.exc import OperationalError
 
-from defero.service.api import requests
 from defero.service.flow.cases import GiveOutcomes
-from defero.service.flow.people import AddPerson
+from defero.service.flow.settings import AddPerson
 from defero.service.problems import InDoubt
 from defero.service.store.log import read_log
+from defero.service.web import requests
 
 
 def lost():

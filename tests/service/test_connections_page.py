@@ -7,16 +7,16 @@ import pytest
 from browsing import Page, Person
 from small_team import UNSURE, add_cases
 
-from defero.service.access.shell import Shell
 from defero.service.events import StudioFailed
 from defero.service.flow.connections import BeginCall, EndCall, FailCall, Heard, RecordStudio
-from defero.service.flow.people import AddPerson
-from defero.service.pages import site
-from defero.service.pages.forms import model_fields_of, model_of, studio_fields_of, studio_of
+from defero.service.flow.settings import AddPerson
 from defero.service.problems import Problem
+from defero.service.serve import Shell
 from defero.service.store.contents import read_addresses
 from defero.service.store.saved_views import fold_log, read_hooks, read_language_models, read_studio, read_views
 from defero.service.views.connections import LanguageModel, Studio
+from defero.service.web import app as site
+from defero.service.web.forms import model_fields_of, model_of, studio_fields_of, studio_of
 
 PAGE = "/console/connections"
 MODEL = {

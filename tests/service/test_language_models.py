@@ -13,8 +13,7 @@ from sqlalchemy import select
 from stub_server import stub_server
 
 from defero.service.events import CallBegun, Entry, LanguageModelSet
-from defero.service.flow.answers import Expire
-from defero.service.flow.cases import EraseCase
+from defero.service.flow.cases import EraseCase, Expire
 from defero.service.flow.connections import LEASE, EndLanguageModel, SetLanguageModel
 from defero.service.office import Office
 from defero.service.outward.language_models import Callers

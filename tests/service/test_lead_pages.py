@@ -11,20 +11,19 @@ from small_team import SURE, UNSURE, Clock, add_cases, small_team
 from test_models import other_team
 
 from conftest import FREE
-from defero.service.access.roles import RateLimit
-from defero.service.access.shell import Shell
-from defero.service.flow import terms
-from defero.service.flow.answers import GiveAnswer, Undo
-from defero.service.flow.cases import GiveOutcomes
-from defero.service.flow.people import AddPerson
-from defero.service.flow.terms import Shelf
+from defero.service.access import RateLimit
+from defero.service.flow import team as teams
+from defero.service.flow.cases import GiveAnswer, GiveOutcomes, Undo
+from defero.service.flow.settings import AddPerson
+from defero.service.flow.team import Shelf
 from defero.service.office import Office
-from defero.service.pages import site
-from defero.service.pages.forms import MOST_CLASSES, fields_of, n_rules, policy_of
-from defero.service.pages.policy import changes
 from defero.service.problems import Problem
+from defero.service.serve import Shell
 from defero.service.store.saved_views import fold_log, open_ledger, read_views
 from defero.service.views.policy import ASKING, MODES, ON_DRIFT, SHADOW_ANSWERS, Policy, Rule
+from defero.service.web import app as site
+from defero.service.web.forms import MOST_CLASSES, fields_of, n_rules, policy_of
+from defero.service.web.terms import changes
 
 POLICY, MODELS = "/console/policy", "/console/models"
 ONLY_ANN = [0.5, 0.95, 0.5, 0.5]
@@ -36,7 +35,7 @@ def shelf(tmp_path, monkeypatch):
     folder = tmp_path / "models"
     (folder / "next").mkdir(parents=True)
     (folder / "next" / "model.json").write_text("{}")
-    monkeypatch.setattr(terms, "load_team", lambda path, text_encoder: other_team())
+    monkeypatch.setattr(teams, "load_team", lambda path, text_encoder: other_team())
     return Shelf(folder)
 
 

@@ -7,9 +7,8 @@ import pytest
 from small_team import SURE, UNSURE, World
 
 from defero.core.errors import InputError
-from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.cases import GiveOutcomes
-from defero.service.flow.terms import ChangePolicy
+from defero.service.flow.cases import GiveAnswer, GiveOutcomes
+from defero.service.flow.settings import ChangePolicy
 from defero.service.flow.what_if import Past, preview, replay
 from defero.service.problems import Problem
 from defero.service.views.policy import Policy

@@ -9,7 +9,7 @@ from small_team import UNSURE
 from stub_server import stub_server
 from studio_stub import TOKEN, StudioStub
 
-from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET
+from defero.service.access import ALLOWED, OPEN, WITH_SECRET
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "service.md").read_text()
 

@@ -3,8 +3,7 @@
 import pytest
 from small_team import UNSURE, World
 
-from defero.service.flow.answers import GiveAnswer, Undo
-from defero.service.flow.cases import GiveOutcomes
+from defero.service.flow.cases import GiveAnswer, GiveOutcomes, Undo
 from defero.service.problems import Problem
 from defero.service.views.ledger import Ledger
 

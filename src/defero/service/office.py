@@ -1,4 +1,7 @@
-"""Office: a running service without HTTP: database, writer, tokens, limits, and the clock of due questions."""
+"""Office: a running service without HTTP: database, writer, tokens, limits, and the clock of due questions.
+
+People are also added, linked and revoked from the command line, beside a running service, on its database.
+"""
 
 import logging
 import queue
@@ -13,23 +16,33 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from defero.core.errors import InputError
+from defero.core.wording import did_you_mean
 from defero.data.encoders.find import Encoder
-from defero.service.access.roles import RateLimit
-from defero.service.access.tokens import TokenBook, forget_tokens, issue_link, issue_token, signing_key
-from defero.service.flow.answers import Expire, gone_of
+from defero.service.access import (
+    RateLimit,
+    TokenBook,
+    forget_tokens,
+    issue_link,
+    issue_token,
+    revoke_tokens,
+    signing_key,
+    valid_tokens,
+)
+from defero.service.events import PersonChanged
+from defero.service.flow.cases import Expire, gone_of
 from defero.service.flow.command import Command, Round
-from defero.service.flow.people import AddPerson
-from defero.service.flow.team import WorkingTeam, load_team
-from defero.service.flow.terms import Shelf, with_people
+from defero.service.flow.settings import AddPerson, with_people
+from defero.service.flow.team import Shelf, WorkingTeam, load_team
 from defero.service.outward.label_studio import StudioDesk
 from defero.service.outward.language_models import Callers
-from defero.service.outward.webhooks import Courier
-from defero.service.store.contents import read_names
-from defero.service.store.database import Database, migrate
+from defero.service.outward.requesting import Courier
+from defero.service.store.contents import SqlDesk, forget_requests, read_names, write_names
+from defero.service.store.database import Database, database_url, migrate
 from defero.service.store.log import read_log
 from defero.service.store.saved_views import open_ledger, read_people, save_ledger
-from defero.service.store.sql_desk import SqlDesk, forget_requests
 from defero.service.store.writer import Writer
+from defero.service.views.policy import ROLES
 
 LEAD = "lead"
 """Name of the lead who is there from the beginning."""
@@ -225,3 +238,78 @@ def _registered(connection: Connection, team: WorkingTeam, shelf: Shelf, *, now:
     save_ledger(connection, ledger)
     desk.flush()
     return known
+
+
+def add_with_token(database: str, name: str, role: str, *, days: float, now: float) -> tuple[str, str]:
+    """Return the id and a new token of a person, who is added if they are new."""
+    if role not in ROLES:
+        raise InputError(f"must be one of {', '.join(ROLES)}, got {role!r}.", argument="role")
+    if not name.strip() or not name.isprintable() or len(name) > 200:
+        raise InputError(f"must be a text of 1 to 200 printable characters, got {name!r:.40}.", argument="name")
+    where = Database.connect(database)
+    migrate(where)
+    with where.write() as connection:
+        ledger, person = open_ledger(connection, now=now), _person(connection, name)
+        if person is None:
+            person = f"p{1 + max((int(one[1:]) for one in ledger.people), default=0)}"
+            write_names(connection, {person: name})
+            ledger.add(PersonChanged(person=person, change={"role": role}, by=SYSTEM))
+            save_ledger(connection, ledger)
+        elif ledger.people[person].role != role:
+            raise InputError(f"{name} is {ledger.people[person].role} already; choose another name.", argument="name")
+        elif ledger.people[person].removed:
+            raise InputError(f"{name} left the team; choose another name.", argument="name")
+        token = issue_token(connection, person, now=now, days=days)
+    where.close()
+    return person, token
+
+
+def link_of(database: str, person: str, *, days: float, now: float) -> str:
+    """Return the path of a new link of a person, which opens their pages in a browser."""
+    where = Database.connect(database)
+    with where.write() as connection:
+        path = issue_link(connection, signing_key(connection), person, now=now, days=days)
+    where.close()
+    return path
+
+
+def people_with_tokens(database: str, *, now: float) -> list[dict[str, Any]]:
+    """Return everybody, with the number of their valid tokens."""
+    _check_there(database)
+    where = Database.connect(database)
+    migrate(where)
+    with where.read() as connection:
+        people, names, tokens = read_people(connection), read_names(connection), valid_tokens(connection, now=now)
+    where.close()
+    return [
+        {**vars(one), "name": names.get(person, person), "tokens": len(tokens.get(person, ()))}
+        for person, one in people.items()
+    ]
+
+
+def revoke_all(database: str, name: str, *, now: float) -> int:
+    """Make every token of a person, by name or id, invalid; return how many there were."""
+    _check_there(database)
+    where = Database.connect(database)
+    migrate(where)
+    with where.write() as connection:
+        person = _person(connection, name)
+        if person is None:
+            offer = did_you_mean(name, read_names(connection).values())
+            raise InputError(f": there is nobody called {name!r}{offer}", argument="name")
+        revoked = revoke_tokens(connection, person, now=now)
+    where.close()
+    return revoked
+
+
+def _check_there(database: str) -> None:
+    """Raise where there is no such file: a misspelt name would make an empty database."""
+    url = database_url(database)
+    file = url.database if url.get_backend_name() == "sqlite" else None
+    if file is not None and not file.startswith("file:") and not Path(file).exists():
+        raise InputError(f": there is no file {file}; `defero serve` prints where cases are kept.", argument="database")
+
+
+def _person(connection: Connection, name: str) -> str | None:
+    names = read_names(connection)
+    return name if name in names else next((person for person, known in names.items() if known == name), None)

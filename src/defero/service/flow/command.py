@@ -15,8 +15,8 @@ from defero.service.flow.team import Row, WorkingTeam
 from defero.service.flow.what_if import compare_new
 from defero.service.problems import Problem
 from defero.service.views.cases import CaseState
-from defero.service.views.drift import MODEL
 from defero.service.views.ledger import Ledger
+from defero.service.views.promises import MODEL
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from defero.service.events import (
     StudioReached,
     StudioReady,
 )
-from defero.service.flow.answers import GiveAnswer, Skip
+from defero.service.flow.cases import GiveAnswer, Skip
 from defero.service.flow.command import CaseCommand, Command, Round
-from defero.service.flow.people import person_of
+from defero.service.flow.settings import person_of
 from defero.service.problems import Problem
 from defero.service.views.cases import CaseState
 from defero.service.views.connections import LanguageModel

@@ -1,6 +1,7 @@
-"""WorkingTeam: a loaded model with the people behind its experts; what it makes of the features of cases."""
+"""WorkingTeam: a loaded model with the people behind its experts; what it makes of cases; and the shelf of models."""
 
 import hashlib
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import text_of
-from defero.service.events import Label
+from defero.service.events import Label, ModelChanged
 from defero.service.problems import Problem
 from defero.team import Team
 
@@ -155,3 +156,62 @@ def _check_lists(rows: Sequence[Row]) -> None:
     shapes = {np.shape(row) for row in rows if not isinstance(row, Mapping)}
     if len(shapes) > 1:
         raise Problem(422, "features of all cases must be lists of the same length.")
+
+
+MOST_LOADED = 4
+"""Models of the folder that stay in memory; one that is needed again is loaded again."""
+
+
+@dataclass
+class Shelf:
+    """The models that this process has loaded, by version; those used last stay in memory.
+
+    Attributes
+    ----------
+    directory : Path, optional
+        The folder of models that the service was started with; nothing outside it is ever read.
+    teams : mapping
+        By version, the one used last at the end.
+    without_folder : set of versions
+        They could not be loaded again, so they always stay.
+    """
+
+    directory: Path | None = None
+    text_encoder: Encoder = None
+    teams: dict[str, WorkingTeam] = field(default_factory=dict)
+    without_folder: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def keep(self, team: WorkingTeam, *, folder: str = "") -> WorkingTeam:
+        """Remember a team as the one used last; of those with a folder the oldest are forgotten."""
+        with self._lock:
+            if not folder:
+                self.without_folder.add(team.version)
+            self.teams.pop(team.version, None)
+            self.teams[team.version] = team
+            loaded = [version for version in self.teams if version not in self.without_folder]
+            for version in loaded[:-MOST_LOADED]:
+                del self.teams[version]
+        return team
+
+    def load(self, folder: str) -> WorkingTeam:
+        """Return the model of a folder in the folder of models; its experts have no people yet."""
+        if self.directory is None:
+            raise Problem(409, "The service was started without a folder of models; start it with --models.")
+        path = self.directory / folder
+        if Path(folder).name != folder or path.resolve().parent != self.directory.resolve() or not path.is_dir():
+            raise Problem(404, "There is no such folder in the folder of models.", folder=folder)
+        try:
+            return load_team(path, text_encoder=self.text_encoder)
+        except (InputError, OSError, ValueError) as error:
+            raise Problem(422, f"{folder} cannot be loaded: {type(error).__name__}.", folder=folder) from error
+
+    def team(self, fact: ModelChanged) -> WorkingTeam:
+        """Return the team of an entry of the log, loaded if another process has loaded it."""
+        known = self.teams.get(fact.version)
+        if known is None:
+            known = self.load(fact.folder) if fact.folder else None
+        if known is None or known.version != fact.version:
+            raise Problem(503, "The model that decides now is not on this machine.", model=fact.version)
+        team = known if known.people == fact.experts else WorkingTeam(known.router, known.version, fact.experts)
+        return self.keep(team, folder=fact.folder)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from defero.service.events import StudioFailed, StudioReached, StudioReady
-from defero.service.flow.answers import GiveAnswer, Skip
+from defero.service.flow.cases import GiveAnswer, Skip
 from defero.service.flow.command import Command
 from defero.service.flow.connections import RecordStudio
 from defero.service.outward.requesting import Send, send
@@ -27,10 +27,9 @@ from defero.service.outward.studio_api import (
     task_data,
 )
 from defero.service.problems import Problem
-from defero.service.store.contents import read_addresses, read_contents, read_names, read_secret
+from defero.service.store.contents import SqlDesk, read_addresses, read_contents, read_names, read_secret
 from defero.service.store.database import Database, Turn
 from defero.service.store.saved_views import open_ledger, read_studio
-from defero.service.store.sql_desk import SqlDesk
 from defero.service.views.connections import Studio
 
 BY = "label_studio"

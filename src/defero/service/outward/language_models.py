@@ -20,10 +20,9 @@ from defero.service.flow.command import Command
 from defero.service.flow.connections import BeginCall, EndCall, FailCall, GiveBack, Heard, deadline_of
 from defero.service.flow.team import Row
 from defero.service.outward.requesting import Send, send
-from defero.service.store.contents import read_contents
+from defero.service.store.contents import SqlDesk, read_contents
 from defero.service.store.database import Database
 from defero.service.store.saved_views import open_ledger, read_cases, read_language_models
-from defero.service.store.sql_desk import SqlDesk
 from defero.service.views.cases import CaseState
 from defero.service.views.connections import LanguageModel
 

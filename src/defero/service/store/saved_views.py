@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, delete, select
 
-from defero.service.events import ModelChanged, ModelLoaded
-from defero.service.events.facts import to_json
+from defero.service.events import ModelChanged, ModelLoaded, to_json
 from defero.service.store import log
 from defero.service.store.log import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS, upsert_rows
 from defero.service.views.cases import CaseState
 from defero.service.views.connections import Hook, LanguageModel, Studio
-from defero.service.views.drift import DriftBook
 from defero.service.views.ledger import Ledger
 from defero.service.views.policy import Person, Policy
+from defero.service.views.promises import DriftBook
 from defero.service.views.tallies import day_of
 
 

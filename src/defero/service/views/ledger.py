@@ -28,11 +28,11 @@ from defero.service.events import (
     StudioReady,
 )
 from defero.service.views import cases as case_view
-from defero.service.views import drift as drift_view
+from defero.service.views import promises as drift_view
 from defero.service.views.cases import CaseState
 from defero.service.views.connections import Hook, LanguageModel, Studio, apply_call, apply_hook, apply_studio
-from defero.service.views.drift import DriftBook, judged
 from defero.service.views.policy import Person, Policy, person_after
+from defero.service.views.promises import DriftBook, judged
 from defero.service.views.tallies import Tally, day_of, tallies
 
 

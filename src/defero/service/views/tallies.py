@@ -26,7 +26,7 @@ from defero.service.events import (
     Undone,
 )
 from defero.service.views.cases import CaseState
-from defero.service.views.kept import MILLION, Kept, judged_by_heard
+from defero.service.views.promises import MILLION, Kept, judged_by_heard
 
 LENGTHS = (60, 600, 3_600, 28_800, 86_400)
 """Seconds up to which a time counts in a bucket; longer ones have a bucket of their own."""

@@ -13,9 +13,19 @@ from sqlalchemy.exc import OperationalError
 from starlette.concurrency import run_in_threadpool
 
 from defero.core.errors import InputError
-from defero.service.access.roles import OPEN, OPEN_PAGES, PAGES, ROUTES, WITH_SECRET
-from defero.service.access.tokens import CSRF_HEADER, SESSION_COOKIE, Caller, csrf_matches, token_of
-from defero.service.events.facts import to_json_bytes
+from defero.service.access import (
+    CSRF_HEADER,
+    OPEN,
+    OPEN_PAGES,
+    PAGES,
+    ROUTES,
+    SESSION_COOKIE,
+    WITH_SECRET,
+    Caller,
+    csrf_matches,
+    token_of,
+)
+from defero.service.events import to_json_bytes
 from defero.service.flow.command import Command
 from defero.service.office import Office
 from defero.service.problems import Problem, database_away

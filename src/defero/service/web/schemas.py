@@ -4,9 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictBool, StrictInt, StrictStr, StringConstraints
 
+from defero.service.problems import TITLES
 from defero.service.views.connections import KINDS, UNKNOWN
-from defero.service.views.drift import ACTIONS
 from defero.service.views.policy import ASKING, MODES, ON_DRIFT, ROLES, RULES, SHADOW_ANSWERS
+from defero.service.views.promises import ACTIONS
 
 MOST_CASES = 1_000
 """Of one request."""
@@ -29,6 +30,28 @@ class Strict(BaseModel):
     """Members that are not known are refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+MEDIA = "application/problem+json"
+
+
+class ProblemOut(BaseModel):
+    """What is wrong, and what to do."""
+
+    model_config = ConfigDict(extra="allow")
+    type: str = Field(examples=["about:blank"])
+    title: str = Field(examples=["Not found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(examples=["There is no such case."])
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI says of errors; every route can refuse a caller, a size or a content."""
+    schema = {"schema": {"$ref": "#/components/schemas/ProblemOut"}}
+    return {
+        status: {"description": TITLES[status], "content": {MEDIA: schema}}
+        for status in sorted({400, 401, 403, 413, 422, 429, 503, *statuses})
+    }
 
 
 class CaseIn(Strict):
