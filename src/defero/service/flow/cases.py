@@ -6,19 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.service.events import (
-    Answered,
-    DriftActed,
-    DriftRaised,
-    Entry,
-    Erased,
-    Label,
-    Outcome,
-    Received,
-    Skipped,
-    TimedOut,
-    Undone,
-)
+from defero.service import events
 from defero.service.flow.command import CaseCommand, Command, Round, Scored
 from defero.service.flow.team import Row
 from defero.service.problems import Problem
@@ -57,7 +45,7 @@ class GiveAnswer(CaseCommand):
     """
 
     person: str
-    answer: Label
+    answer: events.Label
     by: str
 
     def begin(self, work: Round) -> None:
@@ -72,7 +60,7 @@ class GiveAnswer(CaseCommand):
                 raise Problem(409, "This person has answered this case already, and otherwise.", case=self.case)
             return
         counted = not state.settled
-        work.ledger.add(Answered(person=self.person, answer=answer, counted=counted, by=self.by), self.case)
+        work.ledger.add(events.Answered(person=self.person, answer=answer, counted=counted, by=self.by), self.case)
         if counted:
             work.waiting[self.case] = None
 
@@ -102,7 +90,7 @@ class Skip(CaseCommand):
         state = case_of_person(work, self.case, self.person, by=self.by)
         if state.asked != self.person:
             raise Problem(409, "The question is not with this person any more.", case=self.case)
-        entry = work.ledger.add(Skipped(person=self.person, by=self.by), self.case)
+        entry = work.ledger.add(events.Skipped(person=self.person, by=self.by), self.case)
         if self.note and not state.erased:
             work.desk.keep_note(entry, self.note)
         work.waiting[self.case] = None
@@ -133,11 +121,13 @@ class Undo(CaseCommand):
         if state.answer_of(self.person) is None:
             raise Problem(409, "There is no answer of this person to take back.", case=self.case)
         entries = _entries(work, self.case)
-        place = max(i for i, one in enumerate(entries) if isinstance(one.fact, Answered) and one.person == self.person)
+        place = max(
+            i for i, one in enumerate(entries) if isinstance(one.fact, events.Answered) and one.person == self.person
+        )
         answered, now = entries[place], work.ledger.now
         if now > answered.at + UNDO_SECONDS:
             raise Problem(409, f"An answer can be taken back for {UNDO_SECONDS:g} seconds.", case=self.case)
-        if any(isinstance(one.fact, Answered | Outcome) for one in entries[place + 1 :]):
+        if any(isinstance(one.fact, events.Answered | events.Outcome) for one in entries[place + 1 :]):
             raise Problem(409, "Somebody answered after this, or the outcome is known.", case=self.case)
         work.ledger.add(_undone(answered, _folded(entries[:place]), by=self.by, now=now), self.case)
         if not work.ledger.cases[self.case].settled and work.ledger.cases[self.case].asked is None:
@@ -148,12 +138,12 @@ class Undo(CaseCommand):
         return state_reply(work.ledger.cases[self.case], work.desk.names())
 
 
-def _entries(work: Round, case: str) -> list[Entry]:
+def _entries(work: Round, case: str) -> list[events.Entry]:
     """Return all entries about a case, those of this transaction too."""
     return [*work.desk.history(case), *(one for one in work.ledger.entries if one.case == case)]
 
 
-def _folded(entries: Sequence[Entry]) -> CaseState:
+def _folded(entries: Sequence[events.Entry]) -> CaseState:
     state: CaseState | None = None
     for entry in entries:
         state = apply(state, entry)
@@ -161,12 +151,12 @@ def _folded(entries: Sequence[Entry]) -> CaseState:
     return state
 
 
-def _undone(answered: Entry, before: CaseState, *, by: str, now: float) -> Undone:
+def _undone(answered: events.Entry, before: CaseState, *, by: str, now: float) -> events.Undone:
     fact = answered.fact
-    assert isinstance(fact, Answered)
+    assert isinstance(fact, events.Answered)
     theirs = before.asked == fact.person and before.asked_at is not None
     due = before.due if theirs else None
-    return Undone(
+    return events.Undone(
         person=fact.person,
         counted=fact.counted,
         asked_at=before.asked_at if theirs else None,
@@ -196,7 +186,7 @@ class Expire(Command):
             if state is None or state.asked is None:
                 continue
             if state.asked in gone or (state.due is not None and state.due <= now):
-                work.ledger.add(TimedOut(person=state.asked), case)
+                work.ledger.add(events.TimedOut(person=state.asked), case)
                 work.waiting[case] = None
                 self.n_due += 1
 
@@ -247,7 +237,7 @@ class AddCases(Command):
         unusual = None if self.scored.unusual is None else self.scored.unusual[rows]
         for i in range(len(self.rows)):
             case = work.ledger.new_case()
-            fact = Received(
+            fact = events.Received(
                 model=work.team.version,
                 policy=work.ledger.policy.version,
                 p_model=tuple(p_model[i]),
@@ -292,7 +282,7 @@ class EraseCase(CaseCommand):
         if state.erased:
             return
         work.desk.erase_case(self.case)
-        work.ledger.add(Erased(by=self.by), self.case)
+        work.ledger.add(events.Erased(by=self.by), self.case)
         if not state.settled:
             work.waiting[self.case] = None
 
@@ -311,9 +301,9 @@ def raise_alarms(ledger: Ledger, judged: Iterable[str]) -> None:
         alarm = ledger.drift.alarm(who)
         if alarm is None:
             continue
-        ledger.add(DriftRaised(person=who, **vars(alarm)))
+        ledger.add(events.DriftRaised(person=who, **vars(alarm)))
         if ledger.policy.on_drift == "correct":
-            ledger.add(DriftActed(person=who, action="correct", by=SYSTEM))
+            ledger.add(events.DriftActed(person=who, action="correct", by=SYSTEM))
 
 
 @dataclass
@@ -327,7 +317,7 @@ class GiveOutcomes(Command):
         Who says so.
     """
 
-    outcomes: Sequence[tuple[str, Label]]
+    outcomes: Sequence[tuple[str, events.Label]]
     by: str
     changed: int = 0
 
@@ -344,7 +334,7 @@ class GiveOutcomes(Command):
             known.append((case, work.team.class_values[work.team.class_of(label, what=f"the outcome of {case}")]))
         for case, label in known:
             if work.ledger.cases[case].outcome != label:
-                work.ledger.add(Outcome(label=label, by=self.by), case)
+                work.ledger.add(events.Outcome(label=label, by=self.by), case)
                 self.changed += 1
                 raise_alarms(work.ledger, (MODEL, *work.ledger.cases[case].was_asked))
 
@@ -378,7 +368,7 @@ class ActOnDrift(Command):
             raise Problem(409, "There is no alarm to act on.", person=self.who)
         if self.action == "withdraw" and self.who not in ledger.drift.corrections():
             raise Problem(409, "There is no correction to withdraw.", person=self.who)
-        ledger.add(DriftActed(person=self.who, action=self.action, by=self.by))
+        ledger.add(events.DriftActed(person=self.who, action=self.action, by=self.by))
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return how the promise stands now."""

@@ -5,27 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from defero.service.events import (
-    Answered,
-    Asked,
-    CallBegun,
-    CallEnded,
-    CallFailed,
-    Compared,
-    Entry,
-    Label,
-    ModelChanged,
-    Observed,
-    Outcome,
-    Received,
-    Settled,
-    Skipped,
-    StepTaken,
-    TimedOut,
-    Undone,
-)
+from defero.service import events
 
-_STEP = tuple(one.name for one in fields(StepTaken))
+_STEP = tuple(one.name for one in fields(events.StepTaken))
 
 
 @dataclass(frozen=True)
@@ -56,7 +38,7 @@ class CaseState:
         Those that count.
     uncounted : pairs of person and label
         Those that came after the case was settled.
-    step : StepTaken, optional
+    step : events.StepTaken, optional
         The last one: why somebody is asked, or why it is answered.
     settled_at : float, optional
     observed : str, optional
@@ -77,12 +59,12 @@ class CaseState:
     was_asked: tuple[str, ...] = ()
     promised: tuple[float, ...] = ()
     shifts: tuple[float, ...] = ()
-    answers: tuple[tuple[str, Label], ...] = ()
-    uncounted: tuple[tuple[str, Label], ...] = ()
-    step: StepTaken | None = None
+    answers: tuple[tuple[str, events.Label], ...] = ()
+    uncounted: tuple[tuple[str, events.Label], ...] = ()
+    step: events.StepTaken | None = None
     settled_at: float | None = None
     observed: str | None = None
-    outcome: Label | None = None
+    outcome: events.Label | None = None
     erased: bool = False
 
     @property
@@ -91,11 +73,11 @@ class CaseState:
         return self.settled_at is not None
 
     @property
-    def label(self) -> Label | None:
+    def label(self) -> events.Label | None:
         """Its answer, once it is settled."""
         return self.step.label if self.settled and self.step is not None else None
 
-    def answer_of(self, person: str) -> Label | None:
+    def answer_of(self, person: str) -> events.Label | None:
         """Return what a person has answered, counted or not."""
         return {**dict(self.uncounted), **dict(self.answers)}.get(person)
 
@@ -108,25 +90,25 @@ class CaseState:
         """Rebuild what `to_dict` gave, also after JSON has turned tuples into lists."""
         pairs = {name: tuple((who, label) for who, label in values[name]) for name in ("answers", "uncounted")}
         lists = {name: tuple(values[name]) for name in ("was_asked", "promised", "shifts")}
-        step = None if values["step"] is None else StepTaken(**values["step"])
+        step = None if values["step"] is None else events.StepTaken(**values["step"])
         return cls(**{**values, **pairs, **lists, "step": step})
 
 
-def apply(state: CaseState | None, entry: Entry) -> CaseState:
+def apply(state: CaseState | None, entry: events.Entry) -> CaseState:
     """Return where a case stands after one more entry about it.
 
-    >>> from defero.service.events import Answered
     >>> open_case = CaseState("c1", 0.0, asked="p1", was_asked=("p1",), promised=(0.9,))
-    >>> apply(open_case, Entry(2, 5.0, "c1", Answered(person="p1", answer="ill", counted=True, by="p1"))).answers
+    >>> answered = events.Answered(person="p1", answer="ill", counted=True, by="p1")
+    >>> apply(open_case, events.Entry(2, 5.0, "c1", answered)).answers
     (('p1', 'ill'),)
     """
     fact = entry.fact
     assert entry.case is not None
     if state is None:
-        assert isinstance(fact, Received)
+        assert isinstance(fact, events.Received)
         return CaseState(entry.case, entry.at, fact.unusual)
     match fact:
-        case Asked():
+        case events.Asked():
             return _changed(
                 state,
                 asked=fact.person,
@@ -139,25 +121,25 @@ def apply(state: CaseState | None, entry: Entry) -> CaseState:
                 shifts=(*state.shifts, fact.shift),
                 step=_step(fact),
             )
-        case Observed():
+        case events.Observed():
             return _changed(state, observed=fact.person, step=_step(fact))
-        case Answered(counted=True):
+        case events.Answered(counted=True):
             return _changed(_returned(state, fact.person), answers=(*state.answers, (fact.person, fact.answer)))
-        case Answered():
+        case events.Answered():
             return _changed(state, uncounted=(*state.uncounted, (fact.person, fact.answer)))
-        case Skipped() | TimedOut():
+        case events.Skipped() | events.TimedOut():
             return _returned(state, fact.person)
-        case Undone():
+        case events.Undone():
             return _undone(state, fact)
-        case Settled():
+        case events.Settled():
             return _changed(state, asked=None, asked_at=None, due=None, settled_at=entry.at, step=_step(fact))
-        case CallBegun():
+        case events.CallBegun():
             return _changed(state, calls=fact.attempt, call_at=fact.until)
-        case CallFailed():
+        case events.CallFailed():
             return _changed(state, call_at=fact.retry_at)
-        case Compared() | CallEnded():
+        case events.Compared() | events.CallEnded():
             return state
-        case Outcome():
+        case events.Outcome():
             return _changed(state, outcome=fact.label)
     return _changed(state, erased=True)
 
@@ -167,7 +149,7 @@ def _returned(state: CaseState, person: str) -> CaseState:
     return _changed(state, asked=None, asked_at=None, due=None) if state.asked == person else state
 
 
-def _undone(state: CaseState, fact: Undone) -> CaseState:
+def _undone(state: CaseState, fact: events.Undone) -> CaseState:
     """Return the case without an answer; where it counted, the case is open again and the question theirs."""
     if not fact.counted:
         return _changed(state, uncounted=tuple(pair for pair in state.uncounted if pair[0] != fact.person))
@@ -178,9 +160,9 @@ def _undone(state: CaseState, fact: Undone) -> CaseState:
     return _changed(opened, asked=fact.person, asked_at=fact.asked_at, due=fact.due)
 
 
-def _step(fact: StepTaken) -> StepTaken:
+def _step(fact: events.StepTaken) -> events.StepTaken:
     """Return what a question or an answer has of the step alone; made as in `_changed`, for the same reason."""
-    step, values = object.__new__(StepTaken), vars(fact)
+    step, values = object.__new__(events.StepTaken), vars(fact)
     vars(step).update({name: values[name] for name in _STEP})
     return step
 
@@ -204,15 +186,17 @@ def with_names(reason: str, names: Mapping[str, str]) -> str:
     return _ID.sub(lambda place: names.get(place[1], place[1]), reason)
 
 
-def step_reply(case: str, step: Asked | Settled | Observed, names: Mapping[str, str]) -> dict[str, Any]:
+def step_reply(
+    case: str, step: events.Asked | events.Settled | events.Observed, names: Mapping[str, str]
+) -> dict[str, Any]:
     """Return a step: the answer, or whom to ask; "observed" where nobody is asked because the policy observes only."""
-    asks = not isinstance(step, Settled)
+    asks = not isinstance(step, events.Settled)
     return {
         "case": case,
         "status": {"settled": "settled", "observed": "observed"}.get(step.kind, "open"),
-        "ask": names.get(step.person, step.person) if isinstance(step, Asked) else None,
-        "person": step.person if isinstance(step, Asked) else None,
-        "due": step.due if isinstance(step, Asked) else None,
+        "ask": names.get(step.person, step.person) if isinstance(step, events.Asked) else None,
+        "person": step.person if isinstance(step, events.Asked) else None,
+        "due": step.due if isinstance(step, events.Asked) else None,
         "label": None if asks else step.label,
         "p_right": step.p_right,
         "answer_cost": step.answer_cost,
@@ -223,7 +207,7 @@ def step_reply(case: str, step: Asked | Settled | Observed, names: Mapping[str, 
     }
 
 
-def decided(fact: Settled, names: Mapping[str, str]) -> dict[str, Any]:
+def decided(fact: events.Settled, names: Mapping[str, str]) -> dict[str, Any]:
     """Return an answer: the label, how sure it is, who was heard, and why."""
     names_heard = [names.get(person, person) for person in fact.heard]
     return {**vars(fact), "heard": names_heard, "reason": with_names(fact.reason, names)}
@@ -266,18 +250,18 @@ class Beliefs:
 
     Parameters
     ----------
-    model : ModelChanged, optional
+    model : events.ModelChanged, optional
         The model of now; of cases that another one scored only numbers are known.
     names : mapping
         Names of people by id.
     """
 
-    def __init__(self, model: ModelChanged | None, names: Mapping[str, str]) -> None:
+    def __init__(self, model: events.ModelChanged | None, names: Mapping[str, str]) -> None:
         self.version = None if model is None else model.version
         self.classes = [] if model is None else [str(one) for one in model.classes]
         self.experts = [] if model is None else [names.get(person, person) for person in model.experts]
 
-    def of(self, received: Received) -> dict[str, Any]:
+    def of(self, received: events.Received) -> dict[str, Any]:
         """Return the probabilities of one case."""
         classes, experts = self.classes, self.experts
         if self.version != received.model:
@@ -290,9 +274,9 @@ class Beliefs:
         }
 
 
-def first_step(entries: list[Entry]) -> tuple[Received, Asked | Settled | Observed]:
+def first_step(entries: list[events.Entry]) -> tuple[events.Received, events.Asked | events.Settled | events.Observed]:
     """Return how a case came in, and its first step; of one that is only observed, the answer that it got."""
-    received = next(entry.fact for entry in entries if isinstance(entry.fact, Received))
-    steps = [entry.fact for entry in entries if isinstance(entry.fact, Asked | Settled | Observed)]
-    answered = isinstance(steps[0], Observed) and len(steps) > 1 and isinstance(steps[1], Settled)
+    received = next(entry.fact for entry in entries if isinstance(entry.fact, events.Received))
+    steps = [entry.fact for entry in entries if isinstance(entry.fact, events.Asked | events.Settled | events.Observed)]
+    answered = isinstance(steps[0], events.Observed) and len(steps) > 1 and isinstance(steps[1], events.Settled)
     return received, steps[1] if answered else steps[0]

@@ -7,21 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from defero.service.events import (
-    CallBegun,
-    CallEnded,
-    CallFailed,
-    Entry,
-    HookChanged,
-    HookFailed,
-    HookSent,
-    Label,
-    LanguageModelSet,
-    StudioChanged,
-    StudioFailed,
-    StudioReached,
-    StudioReady,
-)
+from defero.service import events
 from defero.service.views.tallies import day_of
 
 KINDS = (
@@ -77,24 +63,24 @@ class Hook:
         return cls(**{**values, "kinds": tuple(values["kinds"])})
 
 
-def apply_hook(hooks: Mapping[str, Hook], entry: Entry) -> dict[str, Hook]:
+def apply_hook(hooks: Mapping[str, Hook], entry: events.Entry) -> dict[str, Hook]:
     """Return the webhooks after one more entry about them.
 
-    >>> fact = HookChanged(hook="w1", url="https://a.b", kinds=("settled",), by="p1")
-    >>> hooks = apply_hook({}, Entry(5, 0.0, None, fact))
-    >>> apply_hook(hooks, Entry(9, 0.0, None, HookSent(hook="w1", upto=8)))["w1"].upto
+    >>> fact = events.HookChanged(hook="w1", url="https://a.b", kinds=("settled",), by="p1")
+    >>> hooks = apply_hook({}, events.Entry(5, 0.0, None, fact))
+    >>> apply_hook(hooks, events.Entry(9, 0.0, None, events.HookSent(hook="w1", upto=8)))["w1"].upto
     8
     """
     changed, fact = dict(hooks), entry.fact
     match fact:
-        case HookChanged(url=""):
+        case events.HookChanged(url=""):
             changed.pop(fact.hook, None)
-        case HookChanged():
+        case events.HookChanged():
             changed[fact.hook] = Hook(fact.hook, fact.url, fact.kinds, entry.seq)
-        case HookSent() if fact.hook in changed:
+        case events.HookSent() if fact.hook in changed:
             upto = max(fact.upto, changed[fact.hook].upto)
             changed[fact.hook] = replace(changed[fact.hook], upto=upto, failures=0, retry_at=0.0)
-        case HookFailed() if fact.hook in changed:
+        case events.HookFailed() if fact.hook in changed:
             failures = changed[fact.hook].failures + 1
             changed[fact.hook] = replace(changed[fact.hook], failures=failures, retry_at=fact.retry_at)
     return changed
@@ -157,7 +143,7 @@ class LanguageModel:
     url: str
     model: str
     prompt: str = ""
-    classes: tuple[Label, ...] = ()
+    classes: tuple[events.Label, ...] = ()
     key_variable: str = ""
     per_call: float = 0.0
     per_million_in: float = 0.0
@@ -227,39 +213,40 @@ class LanguageModel:
         return self.per_call + by_token / 1e6
 
 
-def apply_call(models: Mapping[str, LanguageModel], entry: Entry) -> dict[str, LanguageModel]:
+def apply_call(models: Mapping[str, LanguageModel], entry: events.Entry) -> dict[str, LanguageModel]:
     """Return the language models after one more entry about them.
 
     The pace is (`_MINUTE` + `AHEAD`) / per_minute seconds a call: as calls may run `AHEAD` seconds ahead of it, any
     minute has at most `per_minute` of them.
 
     >>> terms = {"url": "https://a.example/v1", "model": "m", "per_minute": 61}
-    >>> models = apply_call({}, Entry(1, 0.0, None, LanguageModelSet(person="p1", terms=terms, by="p9")))
-    >>> apply_call(models, Entry(2, 100.0, "c1", CallBegun(person="p1", attempt=1, until=190.0)))["p1"].next_at
+    >>> models = apply_call({}, events.Entry(1, 0.0, None, events.LanguageModelSet(person="p1", terms=terms, by="p9")))
+    >>> call = events.CallBegun(person="p1", attempt=1, until=190.0)
+    >>> apply_call(models, events.Entry(2, 100.0, "c1", call))["p1"].next_at
     101.0
     """
     changed, fact = dict(models), entry.fact
     assert entry.person is not None
     before = changed.get(entry.person)
     match fact:
-        case LanguageModelSet() if not fact.terms:
+        case events.LanguageModelSet() if not fact.terms:
             changed.pop(fact.person, None)
-        case LanguageModelSet():
+        case events.LanguageModelSet():
             unchanged = ("next_at", "last_at", "paid", "paid_day", "last_price", "under_way")
             so_far = {} if before is None else {name: getattr(before, name) for name in unchanged}
             changed[fact.person] = LanguageModel.from_dict({**fact.terms, "person": fact.person, **so_far})
-        case CallBegun() if before is not None:
+        case events.CallBegun() if before is not None:
             pace = (_MINUTE + AHEAD) / before.per_minute
             start = entry.at if before.may_call(entry.at - AHEAD) else before.next_at
             open_calls = {case: until for case, until in before.under_way.items() if until > entry.at}
             open_calls[str(entry.case)] = fact.until
             changed[fact.person] = replace(before, next_at=start + pace, last_at=entry.at, under_way=open_calls)
-        case CallFailed() if before is not None:
+        case events.CallFailed() if before is not None:
             slower = fact.retry_at if fact.status == 429 and fact.retry_at is not None else 0.0
             next_at = max(before.next_at, slower)
             before = replace(before, under_way=_without(before.under_way, entry.case))
             changed[fact.person] = replace(before, next_at=next_at, failures=before.failures + 1, status=fact.status)
-        case CallEnded() if before is not None:
+        case events.CallEnded() if before is not None:
             paid = before.paid_today(entry.at) + fact.price
             before = replace(before, under_way=_without(before.under_way, entry.case), last_price=fact.price)
             changed[fact.person] = replace(before, failures=0, status=None, paid=paid, paid_day=day_of(entry.at))
@@ -332,24 +319,24 @@ class Studio:
         return cls(**{**known, "people": tuple(known.get("people", ()))})
 
 
-def apply_studio(studio: Studio | None, entry: Entry) -> Studio | None:
+def apply_studio(studio: Studio | None, entry: events.Entry) -> Studio | None:
     """Return the project after one more entry about it.
 
     >>> terms = {"url": "https://studio.example", "people": ["p1"]}
-    >>> studio = apply_studio(None, Entry(1, 0.0, None, StudioChanged(link="s1", terms=terms, by="p9")))
-    >>> apply_studio(studio, Entry(2, 0.0, None, StudioReady(link="s1", project=7, webhook=True))).project
+    >>> studio = apply_studio(None, events.Entry(1, 0.0, None, events.StudioChanged(link="s1", terms=terms, by="p9")))
+    >>> apply_studio(studio, events.Entry(2, 0.0, None, events.StudioReady(link="s1", project=7, webhook=True))).project
     7
     """
     fact = entry.fact
-    if isinstance(fact, StudioChanged):
+    if isinstance(fact, events.StudioChanged):
         return Studio.from_dict({**fact.terms, "link": fact.link}) if fact.terms else None
     if studio is None or getattr(fact, "link", None) != studio.link:
         return studio
     match fact:
-        case StudioReady():
+        case events.StudioReady():
             return replace(studio, project=fact.project, ready=True, webhook=fact.webhook)
-        case StudioFailed():
+        case events.StudioFailed():
             return replace(studio, failures=studio.failures + 1, status=fact.status, retry_at=fact.retry_at)
-        case StudioReached():
+        case events.StudioReached():
             return replace(studio, failures=0, status=None, retry_at=0.0)
     return studio

@@ -4,29 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from defero.service.events import (
-    Asked,
-    CallBegun,
-    CallEnded,
-    CallFailed,
-    DriftActed,
-    DriftRaised,
-    Entry,
-    Fact,
-    HookChanged,
-    HookFailed,
-    HookSent,
-    LanguageModelSet,
-    ModelChanged,
-    ModelLoaded,
-    Outcome,
-    PersonChanged,
-    PolicyChanged,
-    StudioChanged,
-    StudioFailed,
-    StudioReached,
-    StudioReady,
-)
+from defero.service import events
 from defero.service.views import cases as case_view
 from defero.service.views import promises as drift_view
 from defero.service.views.cases import CaseState
@@ -50,9 +28,9 @@ class Ledger:
         State of the cases at hand.
     people : mapping
     policy : Policy
-    model : ModelChanged, optional
+    model : events.ModelChanged, optional
         The last one.
-    candidate : ModelLoaded, optional
+    candidate : events.ModelLoaded, optional
         The one that was loaded beside it.
     drift : DriftBook
         How everybody keeps the promises of this model.
@@ -77,27 +55,27 @@ class Ledger:
     cases: dict[str, CaseState] = field(default_factory=dict)
     people: dict[str, Person] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
-    model: ModelChanged | None = None
-    candidate: ModelLoaded | None = None
+    model: events.ModelChanged | None = None
+    candidate: events.ModelLoaded | None = None
     drift: DriftBook = field(default_factory=DriftBook)
     hooks: dict[str, Hook] = field(default_factory=dict)
     language_models: dict[str, LanguageModel] = field(default_factory=dict)
     studio: Studio | None = None
     asked_today: Counter[str] = field(default_factory=Counter)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[events.Entry] = field(default_factory=list)
     counts: Counter[Tally] = field(default_factory=Counter)
     touched_cases: set[str] = field(default_factory=set)
     touched_people: set[str] = field(default_factory=set)
     touched_settings: set[str] = field(default_factory=set)
 
-    def add(self, fact: Fact, case: str | None = None) -> Entry:
+    def add(self, fact: events.Fact, case: str | None = None) -> events.Entry:
         """Append a fact, now."""
-        entry = Entry(self.seq + 1, self.now, case, fact)
+        entry = events.Entry(self.seq + 1, self.now, case, fact)
         self.entries.append(entry)
         self.apply(entry)
         return entry
 
-    def apply(self, entry: Entry) -> None:
+    def apply(self, entry: events.Entry) -> None:
         """Bring the views up to an entry."""
         self.seq = entry.seq
         fact = entry.fact
@@ -107,39 +85,39 @@ class Ledger:
                 self.counts[tally] += amount
             self.cases[entry.case] = case_view.apply(before, entry)
             self.touched_cases.add(entry.case)
-            if isinstance(fact, Outcome) and before is not None:
+            if isinstance(fact, events.Outcome) and before is not None:
                 self._judge(before, fact)
-            if isinstance(fact, Asked) and day_of(entry.at) == day_of(self.now):
+            if isinstance(fact, events.Asked) and day_of(entry.at) == day_of(self.now):
                 self.asked_today[fact.person] += 1
-            if isinstance(fact, CallBegun | CallFailed | CallEnded):
+            if isinstance(fact, events.CallBegun | events.CallFailed | events.CallEnded):
                 self._call(entry)
-        elif isinstance(fact, PersonChanged):
+        elif isinstance(fact, events.PersonChanged):
             self.people[fact.person] = person_after(self.people.get(fact.person), entry)
             self.touched_people.add(fact.person)
-        elif isinstance(fact, PolicyChanged):
+        elif isinstance(fact, events.PolicyChanged):
             self.policy = Policy.from_dict(fact.policy, version=fact.version)
             self.touched_settings.add("policy")
-        elif isinstance(fact, ModelLoaded):
+        elif isinstance(fact, events.ModelLoaded):
             self.candidate = fact
             self.touched_settings.add("candidate")
-        elif isinstance(fact, ModelChanged):
+        elif isinstance(fact, events.ModelChanged):
             if self.model is None or self.model.version != fact.version:  # its promises are others
                 self.drift = DriftBook()
             self.model, self.candidate = fact, None
             self.touched_settings |= {"model", "candidate", "drift"}
-        elif isinstance(fact, HookChanged | HookSent | HookFailed):
+        elif isinstance(fact, events.HookChanged | events.HookSent | events.HookFailed):
             self.hooks = apply_hook(self.hooks, entry)
             self.touched_settings.add("hooks")
-        elif isinstance(fact, LanguageModelSet):
+        elif isinstance(fact, events.LanguageModelSet):
             self._call(entry)
-        elif isinstance(fact, StudioChanged | StudioReady | StudioFailed | StudioReached):
+        elif isinstance(fact, events.StudioChanged | events.StudioReady | events.StudioFailed | events.StudioReached):
             self.studio = apply_studio(self.studio, entry)
             self.touched_settings.add("studio")
-        elif isinstance(fact, DriftRaised | DriftActed):
+        elif isinstance(fact, events.DriftRaised | events.DriftActed):
             drift_view.apply(self.drift, fact)
             self.touched_settings.add("drift")
 
-    def _call(self, entry: Entry) -> None:
+    def _call(self, entry: events.Entry) -> None:
         self.language_models = apply_call(self.language_models, entry)
         self.touched_settings.add("language_models")
 
@@ -150,7 +128,7 @@ class Ledger:
         empty: dict[str, Any] = {name: set() for name in ("touched_cases", "touched_people", "touched_settings")}
         return replace(self, now=now, cases={}, entries=[], counts=Counter(), **empty)
 
-    def _judge(self, before: CaseState, fact: Outcome) -> None:
+    def _judge(self, before: CaseState, fact: events.Outcome) -> None:
         version = None if self.model is None else self.model.version
         for who, promised, shift, right in judged(before, fact, version):
             self.drift.judge(who, promised, right=right, shift=shift)

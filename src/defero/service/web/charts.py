@@ -10,23 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from defero.service.events import (
-    Answered,
-    Asked,
-    CallBegun,
-    CallEnded,
-    CallFailed,
-    Entry,
-    Erased,
-    Fact,
-    Outcome,
-    Received,
-    Rerouted,
-    Settled,
-    Skipped,
-    TimedOut,
-    Undone,
-)
+from defero.service import events
 from defero.service.flow.team import Row
 from defero.service.views.cases import with_names
 from defero.service.views.promises import Kept
@@ -192,7 +176,7 @@ def rect(x: float, y: float, width: float, height: float, kind: str) -> str:
 Names = Mapping[str, str]
 
 
-def lines_of(entries: Sequence[Entry], notes: Mapping[int, str], names: Names) -> list[dict[str, object]]:
+def lines_of(entries: Sequence[events.Entry], notes: Mapping[int, str], names: Names) -> list[dict[str, object]]:
     """Return number, time, kind, sentence, details and note of each entry."""
     return [
         {
@@ -207,10 +191,10 @@ def lines_of(entries: Sequence[Entry], notes: Mapping[int, str], names: Names) -
     ]
 
 
-def happened(fact: Fact, names: Names) -> str:
+def happened(fact: events.Fact, names: Names) -> str:
     """Return what happened, in one sentence.
 
-    >>> happened(TimedOut(person="p2"), {"p2": "bob"})
+    >>> happened(events.TimedOut(person="p2"), {"p2": "bob"})
     'bob did not answer in time.'
     """
 
@@ -218,41 +202,41 @@ def happened(fact: Fact, names: Names) -> str:
         return names.get(person, person)
 
     match fact:
-        case Received():
+        case events.Received():
             return f"Received; scored by model {fact.model} under policy {fact.policy}."
-        case Rerouted():
+        case events.Rerouted():
             who_asked = f"{name(fact.person)} was asked in place of {name(fact.instead_of)}"
             return f"{who_asked}; P(right) is {percent(fact.p_person)}."
-        case Asked():
+        case events.Asked():
             return f"{name(fact.person)} was asked; P(right) is {percent(fact.p_person)}."
-        case Answered():
+        case events.Answered():
             sent = "" if fact.by == fact.person else f", sent by {name(fact.by)}"
             return f"{name(fact.person)} answered {fact.answer}{sent}{'' if fact.counted else ', too late to count'}."
-        case Skipped():
+        case events.Skipped():
             return f"{name(fact.person)} skipped the question."
-        case Undone():
+        case events.Undone():
             return f"{name(fact.person)} took the answer back."
-        case TimedOut():
+        case events.TimedOut():
             return f"{name(fact.person)} did not answer in time."
-        case Settled():
+        case events.Settled():
             names_heard = ", ".join(map(name, fact.heard)) or "nobody"
             return f"Settled: {fact.label}; P(right) is {percent(fact.p_right)}; heard: {names_heard}."
-        case Outcome():
+        case events.Outcome():
             return f"The outcome is {fact.label}, by {name(fact.by)}."
-        case CallBegun():
+        case events.CallBegun():
             return f"{name(fact.person)}, a language model, was called (call {fact.attempt})."
-        case CallFailed():
+        case events.CallFailed():
             status = f"HTTP status {fact.status}" if fact.status else "no reply in time"
             return f"The call failed: {status}{'' if fact.retry_at is None else '; it is tried again'}."
-        case CallEnded():
+        case events.CallEnded():
             return f"The language model replied after {fact.seconds:.1f} s for {money(fact.price)}."
-        case Erased():
+        case events.Erased():
             return f"{name(fact.by)} erased its content."
     return fact.kind.replace("_", " ").capitalize() + "."
 
 
-def why(fact: Fact, names: Names) -> str:
+def why(fact: events.Fact, names: Names) -> str:
     """Return the reason of a step, with its costs."""
-    if isinstance(fact, Asked | Settled):
+    if isinstance(fact, events.Asked | events.Settled):
         return f"{with_names(fact.reason, names)} (model {fact.model}, policy {fact.policy})"
     return ""
