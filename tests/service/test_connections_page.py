@@ -14,7 +14,7 @@ from defero.service.problems import Problem
 from defero.service.serve import Shell
 from defero.service.store.contents import read_addresses
 from defero.service.store.saved_views import fold_log, read_hooks, read_language_models, read_studio, read_views
-from defero.service.views.connections import LanguageModel, Studio
+from defero.service.views.connections import CalledModel, Studio
 from defero.service.web import app as site
 from defero.service.web.forms import model_fields_of, model_of, studio_fields_of, studio_of
 
@@ -188,15 +188,16 @@ def test_every_field_has_a_name(lead):
 
 
 def test_forms_and_what_they_set_are_the_same():
-    model = LanguageModel(
-        "p1", "https://a.example/v1", "m", prompt="{a}", classes=("ill",), per_minute=7, options={"n": 1}
-    )
+    terms = {"prompt": "{a}", "classes": ("ill",), "per_minute": 7, "options": {"n": 1}}
+    model = CalledModel(person="p1", url="https://a.example/v1", model="m", **terms)
     body = model_of(model_fields_of(model), ["ill", "well"])
-    assert LanguageModel.from_dict({**body.model_dump(), "person": "p1"}) == model
-    studio = Studio("s1", "https://b.example", people=("p1", "p2"), key_variable="DEFERO_KEY_B", project=4, poll=9.0)
+    assert CalledModel(**body.model_dump(), person="p1") == model
+    studio = Studio(
+        link="s1", url="https://b.example", people=("p1", "p2"), key_variable="DEFERO_KEY_B", project=4, poll=9.0
+    )
     terms = studio_of(studio_fields_of(studio, {"p1": "ann@a.example"})).model_dump()
     assert terms.pop("people") == {"p1": "ann@a.example", "p2": None}
-    assert Studio.from_dict({**terms, "people": ["p1", "p2"], "link": "s1"}) == studio
+    assert Studio(**terms, people=("p1", "p2"), link="s1") == studio
     with pytest.raises(Problem, match="tick"):
         studio_of({"url": "https://b.example"})
 

@@ -20,7 +20,7 @@ from defero.service.office import Office
 from defero.service.problems import Problem
 from defero.service.serve import Shell
 from defero.service.store.saved_views import fold_log, open_ledger, read_views
-from defero.service.views.policy import ASKING, MODES, ON_DRIFT, SHADOW_ANSWERS, Policy, Rule
+from defero.service.views.policy import ASKING, MODES, ON_DRIFT, SHADOW_ANSWERS, Policy, PolicyRule
 from defero.service.web import app as site
 from defero.service.web.forms import MOST_CLASSES, fields_of, n_rules, policy_of
 from defero.service.web.terms import changes
@@ -130,7 +130,7 @@ def test_a_policy_is_previewed_saved_and_rolled_back(office, lead):
     assert lead.send(POLICY, on=POLICY, **fields).headers["location"] == f"{POLICY}?saved=1"
     policy = policy_now(office)
     assert (policy.fees, policy.capacity, policy.asking) == ({"p1": 30.0}, {"p2": 5}, "one")
-    assert (policy.rules, policy.cost_matrix) == ((Rule("ask", label="ill"),), {"ill": {"well": 300.0}})
+    assert (policy.rules, policy.cost_matrix) == ((PolicyRule(do="ask", label="ill"),), {"ill": {"well": 300.0}})
     page = words(lead.page(POLICY + "?saved=1"))
     assert "Version 1 holds from now on" in page
     assert "fee of ann: none, now 30.00" in page
@@ -145,8 +145,8 @@ def test_a_policy_is_previewed_saved_and_rolled_back(office, lead):
 
 WRONG = [
     ({"error_cost": "much"}, "error_cost"),
-    ({"fee_p1": "-1"}, "fees.p1"),
-    ({"fee_p1": "nan"}, "fees.p1"),
+    ({"fee_p1": "-1"}, "fees of p1"),
+    ({"fee_p1": "nan"}, "fees of p1"),
     ({"capacity_p1": "2.5"}, "capacity of p1"),
     ({"capacity_p1": "inf"}, "capacity of p1"),
     ({"explore": "70"}, "explore"),
@@ -245,9 +245,9 @@ def test_what_is_taken_back_is_not_counted_as_waiting(office, lead):
 money = st.integers(0, 10**6).map(lambda cents: cents / 100)
 people = st.sampled_from(["p1", "p2", "p3"])
 rules = st.one_of(
-    st.builds(Rule, do=st.just("ask"), label=st.sampled_from(CLASSES)),
-    st.builds(Rule, do=st.just("ask"), column=st.just("x3"), equals=st.sampled_from(["0.7", "arm", None])),
-    st.builds(Rule, do=st.just("never_ask"), person=people, label=st.sampled_from([None, *CLASSES])),
+    st.builds(PolicyRule, do=st.just("ask"), label=st.sampled_from(CLASSES)),
+    st.builds(PolicyRule, do=st.just("ask"), column=st.just("x3"), equals=st.sampled_from(["0.7", "arm", None])),
+    st.builds(PolicyRule, do=st.just("never_ask"), person=people, label=st.sampled_from([None, *CLASSES])),
 )
 policies = st.builds(
     Policy,

@@ -13,7 +13,7 @@ from small_team import SURE, UNSURE
 from defero.service.outward.requesting import Courier, post_once
 from defero.service.store.log import SECRETS
 from defero.service.store.saved_views import fold_log, read_views
-from defero.service.web.schemas import HookIn
+from defero.service.views.connections import HookIn
 
 
 class Receiver:

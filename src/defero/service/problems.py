@@ -1,6 +1,9 @@
 """Problem: a request that cannot be done, in the one shape that every error of the service has (RFC 9457)."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 TITLES = {
     400: "The request cannot be read",
@@ -60,3 +63,34 @@ class InDoubt(Problem):
             "The database went away while this was written: it may be done, or not. Send it again with the same "
             "Idempotency-Key, or look first.",
         )
+
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+def checked(schema: type[Body], values: Mapping[str, Any]) -> Body:
+    """Return values as a model that checks them; raises `Problem` with the first fault."""
+    try:
+        return schema.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what, place = first["msg"].removeprefix("Value error, "), [str(one) for one in first["loc"]]
+        if first["type"] == "string_pattern_mismatch":
+            what = _HELP.get(place[0], what)
+        elif first["type"] in ("float_parsing", "finite_number"):
+            what = f"must be a number such as 2.5, got {str(first['input'])[:40]!r}"
+        elif first["type"].startswith("int_"):
+            what = f"must be a whole number, got {str(first['input'])[:40]!r}"
+        raise Problem(422, f"{' of '.join(place)}: {what}.") from error
+
+
+_HELP = {
+    "url": "must be an address such as https://llm.example/v1, without a query",
+    "callback": "must be an address such as https://defero.example, without a query",
+    "key_variable": "must be the name of an environment variable that begins with DEFERO_KEY_",
+    "people": "must be an e-mail address",
+    "model": "must have 1 to 200 characters",
+    "title": "must have 3 to 50 characters",
+    "folder": "must be the name of a folder in the folder of models",
+    "name": "must have 1 to 200 printable characters",
+}

@@ -14,7 +14,7 @@ from defero.service.flow.command import CaseCommand, Command, Round
 from defero.service.flow.settings import person_of
 from defero.service.problems import Problem
 from defero.service.views.cases import CaseState
-from defero.service.views.connections import LanguageModel
+from defero.service.views.connections import CalledModel
 
 MOST_HOOKS = 20
 
@@ -189,7 +189,7 @@ class EndLanguageModel(Command):
         return {"person": self.person, "ended": True}
 
 
-def deadline_of(state: CaseState, model: LanguageModel) -> float:
+def deadline_of(state: CaseState, model: CalledModel) -> float:
     """Return until when a question of a language model waits for it."""
     assert state.asked_at is not None
     last = state.asked_at + model.within
@@ -232,7 +232,7 @@ class BeginCall(CaseCommand):
         return self.attempt
 
 
-def _no_money(model: LanguageModel, now: float) -> str:
+def _no_money(model: CalledModel, now: float) -> str:
     assert model.most_per_day is not None
     return (
         f"the language model may pay {money(model.most_per_day)} a day (UTC), and {money(model.paid_today(now))} is "

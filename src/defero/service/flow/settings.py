@@ -7,11 +7,10 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from defero.core.errors import InputError
 from defero.service.events import Erased, ModelChanged, ModelLoaded, PersonChanged, PolicyChanged, TimedOut
 from defero.service.flow.command import Command, Round
 from defero.service.flow.team import WorkingTeam
-from defero.service.problems import Problem
+from defero.service.problems import Problem, checked
 from defero.service.views.policy import ROLES, Person, Policy
 
 
@@ -140,10 +139,7 @@ class ChangePolicy(Command):
 
 def checked_policy(values: Mapping[str, Any], version: int, people: Container[str], team: WorkingTeam) -> Policy:
     """Return a policy whose people and classes are known; raises `Problem` where one is not."""
-    try:
-        policy = Policy.from_dict(values, version=version)
-    except InputError as error:
-        raise Problem(422, str(error)) from error
+    policy = checked(Policy, {**values, "version": version})
     strangers = sorted(person for person in policy.people if person not in people)
     if strangers:
         raise Problem(422, "fees, capacity and rules must be by the ids of people.", unknown=strangers)

@@ -20,7 +20,7 @@ from defero.service.events import Asked, Observed, Rerouted, Settled
 from defero.service.flow.team import Row, WorkingTeam
 from defero.service.views.cases import CaseState
 from defero.service.views.ledger import Ledger
-from defero.service.views.policy import Policy, Rule
+from defero.service.views.policy import Policy, PolicyRule
 from defero.service.views.promises import MODEL as THE_MODEL
 
 BY_RULE = "ask {person}: a rule sends such cases to a person"
@@ -82,7 +82,7 @@ def case_limits(
     return CaseLimits(may_ask, by_rule, in_panel, new)
 
 
-def _matches(rule: Rule, team: WorkingTeam, scores: Scores, rows: Sequence[Row]) -> BoolArray:
+def _matches(rule: PolicyRule, team: WorkingTeam, scores: Scores, rows: Sequence[Row]) -> BoolArray:
     hit = np.ones(len(rows), dtype=np.bool_)
     if rule.label is not None:
         hit &= scores.class_idx == team.class_of(rule.label, what="label of a rule")

@@ -24,7 +24,7 @@ from defero.service.store.contents import SqlDesk, read_contents
 from defero.service.store.database import Database
 from defero.service.store.saved_views import open_ledger, read_cases, read_language_models
 from defero.service.views.cases import CaseState
-from defero.service.views.connections import LanguageModel
+from defero.service.views.connections import CalledModel
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds until a call that failed is tried again; twice as long after each further failure of the question."""
@@ -89,10 +89,10 @@ def lines_of(cells: Mapping[str, Any]) -> str:
     return "\n".join(f"{name}: {_text(cell)}" for name, cell in shown.items())
 
 
-def prompt_of(model: LanguageModel, row: Row, classes: Sequence[Label]) -> str:
+def prompt_of(model: CalledModel, row: Row, classes: Sequence[Label]) -> str:
     """Return what the language model is asked.
 
-    >>> model = LanguageModel("p1", "https://a.example/v1", "m", prompt="Note: {note}")
+    >>> model = CalledModel(person="p1", url="https://a.example/v1", model="m", prompt="Note: {note}")
     >>> print(prompt_of(model, {"note": "pain", "age": 41}, ["ill", "well"]))
     Note: pain
     <BLANKLINE>
@@ -105,7 +105,7 @@ def prompt_of(model: LanguageModel, row: Row, classes: Sequence[Label]) -> str:
     return "\n".join([case, "", "Answer with exactly one of these and nothing else:", *map(_text, classes)])
 
 
-def request_of(model: LanguageModel, row: Row, classes: Sequence[Label]) -> bytes:
+def request_of(model: CalledModel, row: Row, classes: Sequence[Label]) -> bytes:
     """Return the body of the request."""
     message = {"role": "user", "content": prompt_of(model, row, classes)}
     return json.dumps({**model.options, "model": model.model, "messages": [message]}).encode()
@@ -139,7 +139,7 @@ def read_reply(body: bytes, classes: Sequence[Label]) -> tuple[Label | None, str
     return None, f"the language model's answer is no class: {shown}", tokens_in, tokens_out
 
 
-def heard_of(model: LanguageModel, body: bytes, classes: Sequence[Label], *, seconds: float) -> Heard:
+def heard_of(model: CalledModel, body: bytes, classes: Sequence[Label], *, seconds: float) -> Heard:
     """Return what a reply brought, with its price."""
     answer, why, tokens_in, tokens_out = read_reply(body, classes)
     return Heard(answer, why, round(seconds, 3), model.price(tokens_in, tokens_out), tokens_in, tokens_out)
@@ -194,7 +194,7 @@ class Call:
 
     case: str
     attempt: int
-    model: LanguageModel
+    model: CalledModel
     row: Row
     classes: tuple[Label, ...]
     deadline: float

@@ -8,7 +8,7 @@ from defero.service import events
 from defero.service.views import cases as case_view
 from defero.service.views import promises as drift_view
 from defero.service.views.cases import CaseState
-from defero.service.views.connections import Hook, LanguageModel, Studio, apply_call, apply_hook, apply_studio
+from defero.service.views.connections import CalledModel, Hook, Studio, apply_call, apply_hook, apply_studio
 from defero.service.views.policy import Person, Policy, person_after
 from defero.service.views.promises import DriftBook, judged
 from defero.service.views.tallies import Tally, day_of, tallies
@@ -59,7 +59,7 @@ class Ledger:
     candidate: events.ModelLoaded | None = None
     drift: DriftBook = field(default_factory=DriftBook)
     hooks: dict[str, Hook] = field(default_factory=dict)
-    language_models: dict[str, LanguageModel] = field(default_factory=dict)
+    language_models: dict[str, CalledModel] = field(default_factory=dict)
     studio: Studio | None = None
     asked_today: Counter[str] = field(default_factory=Counter)
     entries: list[events.Entry] = field(default_factory=list)

@@ -22,9 +22,10 @@ from defero.service.store.contents import csv_lines, read_contents, read_names, 
 from defero.service.store.log import CASES, CONTENTS
 from defero.service.store.saved_views import open_ledger, read_cases
 from defero.service.views.cases import Beliefs, decided, first_step, seen_by_expert, state_reply
+from defero.service.views.policy import MOST_NUMBER
 from defero.service.web.charts import lines_of, shown
 from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
-from defero.service.web.schemas import MOST_CASES, MOST_NUMBER, Case, CasesIn, NewCasesOut, responses
+from defero.service.web.schemas import MOST_CASES, Case, CasesIn, NewCasesOut, responses
 from defero.service.web.sight import render
 
 router = APIRouter(tags=["cases"], route_class=GuardedRoute)

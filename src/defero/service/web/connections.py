@@ -22,23 +22,13 @@ from defero.service.outward.requesting import check_named, secret_name
 from defero.service.problems import Problem
 from defero.service.store.contents import forget_secret, read_addresses, read_secret, write_secret
 from defero.service.store.saved_views import open_ledger, read_language_models, read_studio
-from defero.service.views.connections import KINDS, LanguageModel
-from defero.service.views.policy import Person
+from defero.service.views.connections import KINDS, CalledModel, HookIn, LanguageModelIn, StudioIn
+from defero.service.views.policy import Person, PersonId
 from defero.service.views.promises import MILLION
 from defero.service.views.tallies import Period, ratio, sums_of
 from defero.service.web.forms import NUMBERS, Fields, hook_of, model_fields_of, model_of, studio_fields_of, studio_of
 from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
-from defero.service.web.schemas import (
-    HookIn,
-    LanguageModelIn,
-    LanguageModelOut,
-    LanguageModelsOut,
-    PersonId,
-    StudioIn,
-    StudioOut,
-    StudioSetOut,
-    responses,
-)
+from defero.service.web.schemas import LanguageModelOut, LanguageModelsOut, StudioOut, StudioSetOut, responses
 from defero.service.web.sight import Sight, Waiting, render
 
 hooks_router = APIRouter(tags=["webhooks"], route_class=GuardedRoute)
@@ -106,7 +96,7 @@ async def set_language_model(request: Request, person: Id, body: LanguageModelIn
     except PromptError as error:
         raise Problem(422, str(error)) from error
     reply = await done(office, SetLanguageModel(person, body.model_dump(), caller_of(request).person))
-    return plain(_model_shown(LanguageModel.from_dict(reply), now=office.clock()))
+    return plain(_model_shown(CalledModel(**reply), now=office.clock()))
 
 
 @models_router.delete("/v1/language-models/{person}", responses=responses(404))
@@ -115,7 +105,7 @@ async def end_language_model(request: Request, person: Id, office: InOffice) -> 
     return plain(await done(office, EndLanguageModel(person, caller_of(request).person)))
 
 
-def _model_shown(model: LanguageModel, *, now: float) -> dict[str, Any]:
+def _model_shown(model: CalledModel, *, now: float) -> dict[str, Any]:
     """Return a language model with what it has cost today and whether its key is there; never the key."""
     members = {name: value for name, value in vars(model).items() if name in LanguageModelOut.model_fields}
     key_is_set = not model.key_variable or bool(os.environ.get(model.key_variable))
@@ -299,7 +289,7 @@ def connections_page(
     )
 
 
-def model_row(sight: Sight, model: LanguageModel) -> dict[str, Any]:
+def model_row(sight: Sight, model: CalledModel) -> dict[str, Any]:
     """Return a language model with its calls, its price, and what waits for it."""
     person = model.person
     today = Period(sight.period.last, sight.period.last)

@@ -19,19 +19,10 @@ from defero.service.store import log
 from defero.service.store.contents import SqlDesk, read_contents
 from defero.service.store.saved_views import read_cases, read_people
 from defero.service.views.cases import seen_by_expert
+from defero.service.views.policy import PersonId
 from defero.service.web.charts import shown
 from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
-from defero.service.web.schemas import (
-    AnswerIn,
-    AnswerOut,
-    Case,
-    OutcomesIn,
-    OutcomesOut,
-    PersonId,
-    SkipIn,
-    StepOut,
-    responses,
-)
+from defero.service.web.schemas import AnswerIn, AnswerOut, Case, OutcomesIn, OutcomesOut, SkipIn, StepOut, responses
 from defero.service.web.sight import render
 
 router = APIRouter(tags=["answers"], route_class=GuardedRoute)

@@ -11,18 +11,9 @@ from defero.service.office import Office
 from defero.service.problems import Problem
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
-from defero.service.views.policy import ROLES
+from defero.service.views.policy import MOST_NUMBER, ROLES, PersonId
 from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
-from defero.service.web.schemas import (
-    MOST_NUMBER,
-    PeopleOut,
-    PersonChangeIn,
-    PersonId,
-    PersonIn,
-    PersonOut,
-    TokenOut,
-    responses,
-)
+from defero.service.web.schemas import PeopleOut, PersonChangeIn, PersonIn, PersonOut, TokenOut, responses
 from defero.service.web.sight import render
 
 router = APIRouter(tags=["people"], route_class=GuardedRoute)

@@ -18,17 +18,17 @@ from defero.service.problems import Problem
 from defero.service.store import log
 from defero.service.store.contents import last_cases, read_names
 from defero.service.store.saved_views import open_ledger
-from defero.service.views.policy import MODES, Policy
+from defero.service.views.policy import MODES, MOST_NUMBER, Policy, PolicyIn
 from defero.service.web.forms import MOST_CLASSES, UNITS, Fields, fields_of, n_rules, policy_of
 from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
-from defero.service.web.schemas import MOST_NUMBER, ModelIn, PolicyIn, PolicyOut, responses
+from defero.service.web.schemas import ModelIn, responses
 from defero.service.web.sight import money, number, percent, render
 
 policy_router = APIRouter(tags=["policy"], route_class=GuardedRoute)
 Version = Annotated[int, Path(ge=0, le=MOST_NUMBER, examples=[3])]
 
 
-@policy_router.get("/v1/policy", response_model=PolicyOut, responses=responses())
+@policy_router.get("/v1/policy", response_model=Policy, responses=responses())
 def get_policy(office: InOffice) -> dict[str, Any]:
     """Return the policy that holds now."""
     with office.database.read() as connection:
@@ -36,7 +36,7 @@ def get_policy(office: InOffice) -> dict[str, Any]:
     return {"version": policy.version, **policy.to_dict()}
 
 
-@policy_router.put("/v1/policy", response_model=PolicyOut, responses=responses())
+@policy_router.put("/v1/policy", response_model=Policy, responses=responses())
 async def put_policy(request: Request, body: PolicyIn, office: InOffice) -> Response:
     """Let another policy hold from here on; it gets the next version."""
     return plain(await done(office, ChangePolicy(body.model_dump(), caller_of(request).person)))
@@ -60,7 +60,7 @@ def preview_policy(body: PolicyIn, office: InOffice) -> dict[str, Any]:
     return preview(ledger, team, policy, past)
 
 
-@policy_router.post("/v1/policies/{version}/restore", response_model=PolicyOut, responses=responses(404))
+@policy_router.post("/v1/policies/{version}/restore", response_model=Policy, responses=responses(404))
 async def restore_policy(request: Request, version: Version, office: InOffice) -> Response:
     """Let an earlier version hold again, as a new version; 0 is the default policy."""
     with office.database.read() as connection:
