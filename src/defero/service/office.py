@@ -7,7 +7,8 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -42,6 +43,7 @@ from defero.service.store.database import Database, database_url, migrate
 from defero.service.store.log import read_log
 from defero.service.store.saved_views import open_ledger, read_people, save_ledger
 from defero.service.store.writer import Writer
+from defero.service.views.ledger import Ledger
 from defero.service.views.policy import ROLES
 
 LEAD = "lead"
@@ -163,22 +165,18 @@ class Office:
 
     def first_lead(self) -> str:
         """Return the id of the first lead, who is added where there is none."""
-        with self.database.read() as connection:
-            people, names = read_people(connection), read_names(connection)
-        leads = [person for person, one in people.items() if one.role == "lead" and not one.removed]
+        ledger, names = self.views()
+        leads = [person for person, one in ledger.people.items() if one.role == "lead" and not one.removed]
         if not leads:
             taken = set(names.values())
             free = LEAD if LEAD not in taken else next(f"{LEAD} {n}" for n in count(2) if f"{LEAD} {n}" not in taken)
             leads = [self.do(AddPerson(free, "lead", SYSTEM))["person"]]
         return leads[0]
 
-    def person_named(self, name: str) -> str | None:
-        """Return the id of a person by name or id."""
+    def views(self) -> tuple[Ledger, dict[str, str]]:
+        """Return people, policy, model and connections as the log says now, and everybody's name by id."""
         with self.database.read() as connection:
-            people, names = read_people(connection), read_names(connection)
-        if name in people:
-            return name
-        return next((person for person, known in names.items() if known == name and person in people), None)
+            return open_ledger(connection, now=self.clock()), read_names(connection)
 
     def _repeat(
         self,
@@ -240,18 +238,32 @@ def _registered(connection: Connection, team: WorkingTeam, shelf: Shelf, *, now:
     return known
 
 
+@contextmanager
+def _people_of(database: str, *, there: bool = True) -> Iterator[Connection]:
+    """Open the database of a service, which may run; `there`: a misspelt name must not make an empty one."""
+    url = database_url(database)
+    file = url.database if url.get_backend_name() == "sqlite" else None
+    if there and file is not None and not file.startswith("file:") and not Path(file).exists():
+        raise InputError(f": there is no file {file}; `defero serve` prints where cases are kept.", argument="database")
+    where = Database.connect(database)
+    try:
+        migrate(where)
+        with where.write() as connection:
+            yield connection
+    finally:
+        where.close()
+
+
 def add_with_token(database: str, name: str, role: str, *, days: float, now: float) -> tuple[str, str]:
     """Return the id and a new token of a person, who is added if they are new."""
     if role not in ROLES:
         raise InputError(f"must be one of {', '.join(ROLES)}, got {role!r}.", argument="role")
     if not name.strip() or not name.isprintable() or len(name) > 200:
         raise InputError(f"must be a text of 1 to 200 printable characters, got {name!r:.40}.", argument="name")
-    where = Database.connect(database)
-    migrate(where)
-    with where.write() as connection:
+    with _people_of(database, there=False) as connection:
         ledger, person = open_ledger(connection, now=now), _person(connection, name)
         if person is None:
-            person = f"p{1 + max((int(one[1:]) for one in ledger.people), default=0)}"
+            person = ledger.new_person()
             write_names(connection, {person: name})
             ledger.add(PersonChanged(person=person, change={"role": role}, by=SYSTEM))
             save_ledger(connection, ledger)
@@ -259,28 +271,19 @@ def add_with_token(database: str, name: str, role: str, *, days: float, now: flo
             raise InputError(f"{name} is {ledger.people[person].role} already; choose another name.", argument="name")
         elif ledger.people[person].removed:
             raise InputError(f"{name} left the team; choose another name.", argument="name")
-        token = issue_token(connection, person, now=now, days=days)
-    where.close()
-    return person, token
+        return person, issue_token(connection, person, now=now, days=days)
 
 
 def link_of(database: str, person: str, *, days: float, now: float) -> str:
     """Return the path of a new link of a person, which opens their pages in a browser."""
-    where = Database.connect(database)
-    with where.write() as connection:
-        path = issue_link(connection, signing_key(connection), person, now=now, days=days)
-    where.close()
-    return path
+    with _people_of(database) as connection:
+        return issue_link(connection, signing_key(connection), person, now=now, days=days)
 
 
 def people_with_tokens(database: str, *, now: float) -> list[dict[str, Any]]:
     """Return everybody, with the number of their valid tokens."""
-    _check_there(database)
-    where = Database.connect(database)
-    migrate(where)
-    with where.read() as connection:
+    with _people_of(database) as connection:
         people, names, tokens = read_people(connection), read_names(connection), valid_tokens(connection, now=now)
-    where.close()
     return [
         {**vars(one), "name": names.get(person, person), "tokens": len(tokens.get(person, ()))}
         for person, one in people.items()
@@ -289,25 +292,12 @@ def people_with_tokens(database: str, *, now: float) -> list[dict[str, Any]]:
 
 def revoke_all(database: str, name: str, *, now: float) -> int:
     """Make every token of a person, by name or id, invalid; return how many there were."""
-    _check_there(database)
-    where = Database.connect(database)
-    migrate(where)
-    with where.write() as connection:
+    with _people_of(database) as connection:
         person = _person(connection, name)
         if person is None:
             offer = did_you_mean(name, read_names(connection).values())
             raise InputError(f": there is nobody called {name!r}{offer}", argument="name")
-        revoked = revoke_tokens(connection, person, now=now)
-    where.close()
-    return revoked
-
-
-def _check_there(database: str) -> None:
-    """Raise where there is no such file: a misspelt name would make an empty database."""
-    url = database_url(database)
-    file = url.database if url.get_backend_name() == "sqlite" else None
-    if file is not None and not file.startswith("file:") and not Path(file).exists():
-        raise InputError(f": there is no file {file}; `defero serve` prints where cases are kept.", argument="database")
+        return revoke_tokens(connection, person, now=now)
 
 
 def _person(connection: Connection, name: str) -> str | None:

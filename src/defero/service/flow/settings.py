@@ -42,7 +42,7 @@ class AddPerson(Command):
             raise Problem(422, f"role must be one of {', '.join(ROLES)}.")
         if self.name in work.desk.names().values():
             raise Problem(409, "There is somebody of this name already.")
-        self.person = f"p{1 + max((int(one[1:]) for one in work.ledger.people), default=0)}"
+        self.person = work.ledger.new_person()
         work.desk.set_name(self.person, self.name)
         change = {"role": self.role, "capacity": self.capacity}
         work.ledger.add(PersonChanged(person=self.person, change=change, by=self.by))
@@ -170,7 +170,7 @@ def people_behind(work: Round, team: WorkingTeam, *, by: str) -> tuple[str, ...]
     ids = {name: person for person, name in work.desk.names().items()}
     for name in team.router.expert_names:
         if name not in ids:
-            ids[name] = f"p{1 + max((int(one[1:]) for one in work.ledger.people), default=0)}"
+            ids[name] = work.ledger.new_person()
             work.desk.set_name(ids[name], name)
             work.ledger.add(PersonChanged(person=ids[name], change={"role": "expert"}, by=by))
     return tuple(ids[name] for name in team.router.expert_names)

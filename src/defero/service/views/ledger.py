@@ -138,6 +138,10 @@ class Ledger:
         """Return the id of a case that is received next."""
         return f"c{self.seq + 1}"
 
+    def new_person(self) -> str:
+        """Return the id of a person who joins next."""
+        return f"p{1 + max((int(one[1:]) for one in self.people), default=0)}"
+
     def left_today(self, person: str) -> float:
         """Return how many more questions a person may get today."""
         who, model = self.people.get(person), self.language_models.get(person)

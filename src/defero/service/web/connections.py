@@ -21,7 +21,7 @@ from defero.service.outward.language_models import PromptError, names_in
 from defero.service.outward.requesting import check_named, secret_name
 from defero.service.problems import Problem
 from defero.service.store.contents import forget_secret, read_addresses, read_secret, write_secret
-from defero.service.store.saved_views import open_ledger, read_language_models, read_studio
+from defero.service.store.saved_views import read_studio
 from defero.service.views.connections import KINDS, CalledModel, HookIn, LanguageModelIn, StudioIn
 from defero.service.views.policy import Person, PersonId
 from defero.service.views.promises import MILLION
@@ -38,8 +38,7 @@ HookId = Annotated[str, Path(pattern=r"^w[0-9a-f]{12}$", examples=["w0123456789a
 @hooks_router.get("/v1/webhooks", responses=responses())
 def get_hooks(office: InOffice) -> dict[str, Any]:
     """Return every webhook, how far it has come, and whether it fails."""
-    with office.database.read() as connection:
-        hooks = open_ledger(connection, now=office.clock()).hooks
+    hooks = office.views()[0].hooks
     return {"webhooks": [vars(one) for one in hooks.values()]}
 
 
@@ -82,8 +81,7 @@ Id = Annotated[PersonId, Path(examples=["p3"])]
 @models_router.get("/v1/language-models", response_model=LanguageModelsOut, responses=responses())
 def get_language_models(office: InOffice) -> dict[str, Any]:
     """Return the experts that are language models, and whether their calls fail."""
-    with office.database.read() as connection:
-        models = read_language_models(connection)
+    models = office.views()[0].language_models
     return {"language_models": [_model_shown(one, now=office.clock()) for one in models.values()]}
 
 

@@ -16,13 +16,13 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from defero.judge.drift import START, THRESHOLD
 from defero.service.events import DriftActed, DriftRaised, Entry
 from defero.service.flow.cases import ActOnDrift
-from defero.service.problems import Problem
+from defero.service.problems import Problem, checked
 from defero.service.store import log
 from defero.service.store.contents import read_names
 from defero.service.store.database import reachable
 from defero.service.store.log import CASES, TALLIES
 from defero.service.store.saved_views import open_ledger
-from defero.service.views.promises import ACTIONS, ALONE, MODEL, ONE, SEVERAL, drift_rows, heard_figures
+from defero.service.views.promises import ALONE, MODEL, ONE, SEVERAL, drift_rows, heard_figures
 from defero.service.views.tallies import (
     LENGTHS,
     TEAM,
@@ -254,10 +254,8 @@ DONE = {
 @pages.post("/console/drift/{who}")
 async def act_by_form(request: Request, who: Who, office: InOffice) -> Response:
     """Correct, dismiss or withdraw; the panel comes back."""
-    action = needed(await form_of(request), "action")
-    if action not in ACTIONS:
-        raise Problem(422, f"action: must be one of {', '.join(ACTIONS)}.")
-    await act_on_drift(request, who, DriftActIn(action=action), office)
+    body = checked(DriftActIn, {"action": needed(await form_of(request), "action")})
+    await act_on_drift(request, who, body, office)
     return RedirectResponse("/console#drift", 303)
 
 

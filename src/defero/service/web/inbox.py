@@ -186,20 +186,20 @@ MOST_NOTE = 500
 @pages.post("/inbox/answer")
 async def answer_by_form(request: Request, office: InOffice) -> Response:
     """Keep an answer; the next question comes up."""
-    form, person = await form_of(request), caller_of(request).person
-    case = case_in(form)
-    await done(office, GiveAnswer(case, person, needed(form, "answer"), person))
-    return RedirectResponse(f"/inbox?last={case}", 303)
+    form = await form_of(request)
+    body = AnswerIn(case=case_in(form), answer=needed(form, "answer"))
+    await give_answer(request, body, office)
+    return RedirectResponse(f"/inbox?last={body.case}", 303)
 
 
 @pages.post("/inbox/skip")
 async def skip_by_form(request: Request, office: InOffice) -> Response:
     """Give a question back, with a reason."""
-    form, person = await form_of(request), caller_of(request).person
+    form = await form_of(request)
     case, note = case_in(form), needed(form, "note").strip()
     if not note or len(note) > MOST_NOTE or not note.isprintable():
         raise Problem(422, f"note: say in 1 to {MOST_NOTE} characters why you skip this question.")
-    await done(office, Skip(case, person, person, note))
+    await skip(request, SkipIn(case=case, note=note), office)
     return RedirectResponse(f"/inbox?last={case}", 303)
 
 

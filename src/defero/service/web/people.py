@@ -8,10 +8,11 @@ from starlette.responses import RedirectResponse
 from defero.service.access import DEFAULT_DAYS, issue_link, issue_token, revoke_tokens, valid_tokens
 from defero.service.flow.settings import AddPerson, ChangePerson, ErasePerson, person_reply
 from defero.service.office import Office
-from defero.service.problems import Problem
+from defero.service.problems import Problem, checked
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
-from defero.service.views.policy import MOST_NUMBER, ROLES, PersonId
+from defero.service.views.policy import ROLES, PersonId
+from defero.service.web.forms import whole
 from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
 from defero.service.web.schemas import PeopleOut, PersonChangeIn, PersonIn, PersonOut, TokenOut, responses
 from defero.service.web.sight import render
@@ -30,8 +31,7 @@ def me(request: Request) -> dict[str, str]:
 @router.get("/v1/people", response_model=PeopleOut, responses=responses())
 def people(office: InOffice) -> dict[str, Any]:
     """Return everybody."""
-    with office.database.read() as connection:
-        ledger, names = open_ledger(connection, now=office.clock()), read_names(connection)
+    ledger, names = office.views()
     shown = [
         person_reply(one, names.get(person, person), ledger.asked_today[person])
         for person, one in ledger.people.items()
@@ -90,7 +90,7 @@ def revoke(person: Id, office: InOffice) -> dict[str, int]:
 
 
 def _check_known(office: Office, person: str) -> None:
-    if office.person_named(person) != person:
+    if person not in office.views()[0].people:
         raise Problem(404, "There is no such person.", person=person)
 
 
@@ -108,11 +108,8 @@ def people_shown(request: Request, office: InOffice) -> Response:
 async def add_by_form(request: Request, office: InOffice) -> Response:
     """Add somebody."""
     form = await form_of(request)
-    name = needed(form, "name").strip()
-    if not name.isprintable() or not 1 <= len(name) <= 200:
-        raise Problem(422, "name: must have 1 to 200 printable characters.")
-    capacity = capacity_of(form.get("capacity", ""))
-    await done(office, AddPerson(name, needed(form, "role"), caller_of(request).person, capacity))
+    values = {"name": needed(form, "name").strip(), "role": needed(form, "role"), "capacity": capacity_in(form)}
+    await add_person(request, checked(PersonIn, values), office)
     return RedirectResponse(PAGE, 303)
 
 
@@ -120,16 +117,15 @@ async def add_by_form(request: Request, office: InOffice) -> Response:
 async def change_by_form(request: Request, person: Id, office: InOffice) -> Response:
     """Change availability and capacity."""
     form = await form_of(request)
-    change = {"available": "available" in form, "capacity": capacity_of(form.get("capacity", ""))}
-    await done(office, ChangePerson(person, change, caller_of(request).person))
+    change = {"available": "available" in form, "capacity": capacity_in(form)}
+    await change_person(request, person, checked(PersonChangeIn, change), office)
     return RedirectResponse(f"{PAGE}#{person}", 303)
 
 
 @pages.post(PAGE + "/{person}/link")
 def link_by_form(request: Request, person: Id, office: InOffice) -> Response:
     """Make a new link of a person, or a token of a program. It is shown this once."""
-    with office.database.read() as connection:
-        who = open_ledger(connection, now=office.clock()).people.get(person)
+    who = office.views()[0].people.get(person)
     if who is None or who.removed:
         raise Problem(404, "There is no such person.", person=person)
     with office.database.write() as connection:
@@ -178,10 +174,6 @@ def people_page(request: Request, office: Office, made: dict[str, Any] | None = 
     return render(request, "people.html", rows=rows, made=made, made_for=made_for, roles=ROLES)
 
 
-def capacity_of(text: str) -> int | None:
-    """Return the questions a day that a field says; blank: no limit."""
-    if not text.strip():
-        return None
-    if not text.strip().isdecimal() or int(text) > MOST_NUMBER:
-        raise Problem(422, "capacity: must be a whole number of questions a day, or blank for no limit.")
-    return int(text)
+def capacity_in(form: dict[str, str]) -> Any:
+    """Return the questions a day that a form says; blank: no limit."""
+    return whole(form["capacity"]) if form.get("capacity", "").strip() else None

@@ -89,7 +89,9 @@ class AnswerIn(Strict):
 
     case: Case = Field(examples=["c12"])
     answer: LabelIn = Field(examples=["ill"], description="One of the classes.")
-    person: PersonId | None = Field(None, description="Whose answer it is; experts leave it out.", examples=["p3"])
+    person: PersonId | None = Field(
+        default=None, description="Whose answer it is; experts leave it out.", examples=["p3"]
+    )
 
 
 class AnswerOut(StepOut):
@@ -102,7 +104,7 @@ class SkipIn(Strict):
     """A question that goes back."""
 
     case: Case = Field(examples=["c12"])
-    person: PersonId | None = Field(None, description="Whose question it is; experts leave it out.")
+    person: PersonId | None = Field(default=None, description="Whose question it is; experts leave it out.")
     note: Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=500)] = Field(
         "", examples=["not my field"], description="Why. It is erased with the case."
     )

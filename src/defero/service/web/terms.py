@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
@@ -14,7 +13,7 @@ from defero.service.events import Compared, ModelChanged, PolicyChanged
 from defero.service.flow.settings import ChangePolicy, LoadModel, SwitchModel, checked_policy
 from defero.service.flow.what_if import MOST_CASES, preview, preview_model
 from defero.service.office import Office
-from defero.service.problems import Problem
+from defero.service.problems import Problem, checked
 from defero.service.store import log
 from defero.service.store.contents import last_cases, read_names
 from defero.service.store.saved_views import open_ledger
@@ -31,8 +30,7 @@ Version = Annotated[int, Path(ge=0, le=MOST_NUMBER, examples=[3])]
 @policy_router.get("/v1/policy", response_model=Policy, responses=responses())
 def get_policy(office: InOffice) -> dict[str, Any]:
     """Return the policy that holds now."""
-    with office.database.read() as connection:
-        policy = open_ledger(connection, now=office.clock()).policy
+    policy = office.views()[0].policy
     return {"version": policy.version, **policy.to_dict()}
 
 
@@ -203,8 +201,7 @@ def policy_page(
     saved: int | None = None,
 ) -> Response:
     """Return the page: the form as it was sent, or the policy of now; a preview; every version."""
-    with office.database.read() as connection:
-        ledger, names = open_ledger(connection, now=office.clock()), read_names(connection)
+    ledger, names = office.views()
     current, classes = ledger.policy, _classes(office)
     experts = [
         (one.person, names.get(one.person, one.person))
@@ -247,8 +244,7 @@ def versions(office: Office, names: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _current(office: Office) -> Policy:
-    with office.database.read() as connection:
-        return open_ledger(connection, now=office.clock()).policy
+    return office.views()[0].policy
 
 
 def _classes(office: Office) -> list[str]:
@@ -338,11 +334,7 @@ def models_shown(request: Request, office: InOffice, beside: Beside = None) -> R
 @pages.post(MODELS_PAGE)
 async def load_by_form(request: Request, office: InOffice) -> Response:
     """Load a model beside the one that decides."""
-    folder = needed(await form_of(request), "folder")
-    try:
-        body = ModelIn(folder=folder)
-    except ValidationError as error:
-        raise Problem(422, "folder: must be the name of a folder in the folder of models.") from error
+    body = checked(ModelIn, {"folder": needed(await form_of(request), "folder")})
     await load_model(request, body, office)
     return RedirectResponse(MODELS_PAGE, 303)
 
