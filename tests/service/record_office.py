@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from defero import Study, read_cases
 from defero.service.access import RateLimit
 from defero.service.events import KINDS, HookFailed, HookSent, StudioFailed, StudioReached, StudioReady
-from defero.service.flow.connections import BeginCall, EndCall, FailCall, Heard, RecordDelivery, RecordStudio
+from defero.service.flow.connections import BeginCall, CallResult, EndCall, FailCall, RecordDelivery, RecordStudio
 from defero.service.flow.team import Shelf, load_team
 from defero.service.office import Office
 from defero.service.serve import Shell
@@ -197,7 +197,7 @@ def connections(work):
     office.do(FailCall(calls[0], "p4", 1, 429, now() + 5, "busy"))
     now.now += 10
     office.do(BeginCall(calls[0], "p4"))
-    office.do(EndCall(calls[0], "p4", 2, Heard("sick", seconds=1.5, price=0.01, tokens_in=80, tokens_out=2)))
+    office.do(EndCall(calls[0], "p4", 2, CallResult("sick", seconds=1.5, price=0.01, tokens_in=80, tokens_out=2)))
     now.now += 10
     office.do(BeginCall(calls[1], "p4"))  # under way
     studio = {"url": "https://studio.example", "people": {"p3": "cem@clinic.example"}, "key_variable": "DEFERO_KEY_S"}

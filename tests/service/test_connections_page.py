@@ -7,16 +7,16 @@ import pytest
 from browsing import Page, Person
 from small_team import UNSURE, add_cases
 
+from defero.service import Problem
 from defero.service.events import StudioFailed
-from defero.service.flow.connections import BeginCall, EndCall, FailCall, Heard, RecordStudio
+from defero.service.flow.connections import BeginCall, CallResult, EndCall, FailCall, RecordStudio
 from defero.service.flow.settings import AddPerson
-from defero.service.problems import Problem
 from defero.service.serve import Shell
 from defero.service.store.contents import read_addresses
 from defero.service.store.saved_views import fold_log, read_hooks, read_language_models, read_studio, read_views
 from defero.service.views.connections import CalledModel, Studio
 from defero.service.web import app as site
-from defero.service.web.forms import model_fields_of, model_of, studio_fields_of, studio_of
+from defero.service.web.requests import model_fields_of, model_of, studio_fields_of, studio_of
 
 PAGE = "/console/connections"
 MODEL = {
@@ -80,7 +80,7 @@ def test_calls_prices_failures_and_what_waits_are_shown(office, lead, clock, mon
     send(lead, "language-models", **MODEL)
     cases = [one["case"] for one in office.do(add_cases(office.team, [UNSURE] * 3))["cases"]]
     assert office.do(BeginCall(cases[0], "p1")) == 1
-    office.do(EndCall(cases[0], "p1", 1, Heard("ill", seconds=2.0, price=0.25, tokens_in=9, tokens_out=1)))
+    office.do(EndCall(cases[0], "p1", 1, CallResult("ill", seconds=2.0, price=0.25, tokens_in=9, tokens_out=1)))
     clock.now += 90
     assert office.do(BeginCall(cases[1], "p1")) == 1
     office.do(FailCall(cases[1], "p1", 1, 401, clock.now + 5, "HTTP status 401"))
@@ -208,7 +208,7 @@ def test_money_that_is_spent_for_today_is_told(office, lead, clock):
     assert office.do(BeginCall(case, "p1")) == 1
     told = "It may cost 0.25 a day, and 0.25 is paid: its questions go to somebody else until tomorrow (UTC)."
     assert told not in words(lead.page(PAGE))
-    office.do(EndCall(case, "p1", 1, Heard("ill", seconds=2.0, price=0.25)))
+    office.do(EndCall(case, "p1", 1, CallResult("ill", seconds=2.0, price=0.25)))
     assert told in words(lead.page(PAGE))
     clock.now += 86_400
     assert told not in words(lead.page(PAGE))

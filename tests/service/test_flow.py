@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_team import SURE, UNSURE, World, add_cases
 
+from defero.service import Problem
 from defero.service.flow.cases import EraseCase, Expire, GiveAnswer, GiveOutcomes, Skip
 from defero.service.flow.settings import AddPerson, ChangePerson, ChangePolicy, ErasePerson
-from defero.service.problems import Problem
 from defero.service.views.promises import MILLION
 
 PROBABILITY = st.floats(0.02, 0.98)

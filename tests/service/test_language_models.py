@@ -12,13 +12,13 @@ from small_team import SURE, UNSURE, add_cases, small_team
 from sqlalchemy import select
 from stub_server import stub_server
 
+from defero.service import Problem
 from defero.service.events import CallBegun, Entry, LanguageModelSet
 from defero.service.flow.cases import EraseCase, Expire
 from defero.service.flow.connections import LEASE, EndLanguageModel, SetLanguageModel
 from defero.service.office import Office
 from defero.service.outward.language_models import Callers
 from defero.service.outward.requesting import send
-from defero.service.problems import Problem
 from defero.service.store.contents import read_notes
 from defero.service.store.log import METADATA, of_cases, read_log
 from defero.service.store.saved_views import fold_log, read_cases, read_views

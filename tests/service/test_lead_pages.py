@@ -11,18 +11,18 @@ from small_team import SURE, UNSURE, Clock, add_cases, small_team
 from test_models import other_team
 
 from conftest import FREE
+from defero.service import Problem
 from defero.service.access import RateLimit
 from defero.service.flow import team as teams
 from defero.service.flow.cases import GiveAnswer, GiveOutcomes, Undo
 from defero.service.flow.settings import AddPerson
 from defero.service.flow.team import Shelf
 from defero.service.office import Office
-from defero.service.problems import Problem
 from defero.service.serve import Shell
 from defero.service.store.saved_views import fold_log, open_ledger, read_views
 from defero.service.views.policy import ASKING, MODES, ON_DRIFT, SHADOW_ANSWERS, Policy, PolicyRule
 from defero.service.web import app as site
-from defero.service.web.forms import MOST_CLASSES, fields_of, n_rules, policy_of
+from defero.service.web.requests import MOST_CLASSES, fields_of, n_rules, policy_of
 from defero.service.web.terms import changes
 
 POLICY, MODELS = "/console/policy", "/console/models"

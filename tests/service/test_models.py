@@ -8,13 +8,13 @@ from starlette.testclient import TestClient
 from conftest import FREE, Clients
 from defero import Team
 from defero.data.fingerprint import row_fingerprints
+from defero.service import Problem
 from defero.service.access import RateLimit
 from defero.service.events import ModelLoaded
 from defero.service.flow import team as teams
 from defero.service.flow.cases import GiveAnswer
 from defero.service.flow.team import Shelf, WorkingTeam
 from defero.service.office import Office
-from defero.service.problems import Problem
 from defero.service.store.saved_views import fold_log, read_views
 from defero.service.web.app import make_app
 

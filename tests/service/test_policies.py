@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from small_team import SURE, UNSURE, World
 
+from defero.service import Problem
 from defero.service.flow.cases import GiveAnswer, GiveOutcomes
 from defero.service.flow.settings import ChangePolicy
 from defero.service.flow.what_if import Past, preview, replay
-from defero.service.problems import Problem
 from defero.service.views.policy import Policy
 
 EVEN = [0.5, 0.8, 0.8, 0.8]

@@ -4,7 +4,7 @@ What the service does with others (webhooks, language models, Label Studio) is a
 or e-mail address of a person, or what was asked and replied about a case.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -12,6 +12,8 @@ import orjson
 
 Label = str | int | float | bool
 """A class in its own type, as JSON holds it."""
+Row = Mapping[str, Any] | Sequence[Any]
+"""The features of a case: by column, or in order for a model that was fitted on an array."""
 KINDS: dict[str, type["Fact"]] = {}
 """Every kind of fact by its name in the log."""
 

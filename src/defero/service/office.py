@@ -35,6 +35,7 @@ from defero.service.flow.cases import Expire, gone_of
 from defero.service.flow.command import Command, Round
 from defero.service.flow.settings import AddPerson, with_people
 from defero.service.flow.team import Shelf, WorkingTeam, load_team
+from defero.service.flow.writer import Writer
 from defero.service.outward.label_studio import StudioDesk
 from defero.service.outward.language_models import Callers
 from defero.service.outward.requesting import Courier
@@ -42,8 +43,7 @@ from defero.service.store.contents import SqlDesk, forget_requests, read_names, 
 from defero.service.store.database import Database, database_url, migrate
 from defero.service.store.log import read_log
 from defero.service.store.saved_views import open_ledger, read_people, save_ledger
-from defero.service.store.writer import Writer
-from defero.service.views.ledger import Ledger
+from defero.service.views import Ledger
 from defero.service.views.policy import ROLES
 
 LEAD = "lead"

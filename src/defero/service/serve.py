@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from defero.core.errors import InputError
 from defero.data.encoders.find import Encoder
+from defero.service import Problem
 from defero.service.office import Office
-from defero.service.problems import Problem
 from defero.service.web.app import make_site
 
 MOST_BYTES = 8 * 1024 * 1024

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from defero.service import events
-from defero.service.flow.command import CaseCommand, Command, Round, Scored
-from defero.service.flow.team import Row
-from defero.service.problems import Problem
+from defero.service import Problem, events
+from defero.service.flow.command import BringCases, CaseCommand, Command, Round
+from defero.service.views import Ledger
 from defero.service.views.cases import Beliefs, CaseState, apply, first_step, state_reply, step_reply
-from defero.service.views.ledger import Ledger
 from defero.service.views.policy import Person
 from defero.service.views.promises import MODEL, drift_rows
 
@@ -196,7 +194,7 @@ class Expire(Command):
 
 
 @dataclass
-class AddCases(Command):
+class AddCases(BringCases):
     """New cases of one request.
 
     Attributes
@@ -212,13 +210,6 @@ class AddCases(Command):
         Of the content of the request.
     """
 
-    keys: Sequence[str | None]
-    rows: Sequence[Row]
-    matrix: Any
-    prepared_by: str
-    request: str | None = None
-    digest: str = ""
-    scored: Scored | None = None
     ids: list[str] = field(default_factory=list)
     done_before: bool = False
 

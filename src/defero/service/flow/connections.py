@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from defero.core.wording import money
-from defero.service import events
+from defero.service import Problem, events
 from defero.service.flow.cases import GiveAnswer, Skip
 from defero.service.flow.command import CaseCommand, Command, Round
 from defero.service.flow.settings import person_of
-from defero.service.problems import Problem
 from defero.service.views.cases import CaseState
 from defero.service.views.connections import CalledModel
 
@@ -241,7 +240,7 @@ def _no_money(model: CalledModel, now: float) -> str:
 
 
 @dataclass(frozen=True)
-class Heard:
+class CallResult:
     """What a call brought.
 
     Attributes
@@ -268,7 +267,7 @@ class EndCall(CaseCommand):
 
     person: str
     attempt: int
-    heard: Heard
+    heard: CallResult
 
     def begin(self, work: Round) -> None:
         """Record price and time, then the answer."""

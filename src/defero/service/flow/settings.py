@@ -7,10 +7,10 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from defero.service import Problem, checked
 from defero.service.events import Erased, ModelChanged, ModelLoaded, PersonChanged, PolicyChanged, TimedOut
 from defero.service.flow.command import Command, Round
 from defero.service.flow.team import WorkingTeam
-from defero.service.problems import Problem, checked
 from defero.service.views.policy import ROLES, Person, Policy
 
 

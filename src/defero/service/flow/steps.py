@@ -16,10 +16,10 @@ from defero.core.results.steps import Steps
 from defero.core.scores import Scores, logit, sigmoid
 from defero.data.tables.cells import text_of
 from defero.decide.asking import DEFAULT_FEE
-from defero.service.events import Asked, Observed, Rerouted, Settled
-from defero.service.flow.team import Row, WorkingTeam
+from defero.service.events import Asked, Observed, Rerouted, Row, Settled
+from defero.service.flow.team import WorkingTeam
+from defero.service.views import Ledger
 from defero.service.views.cases import CaseState
-from defero.service.views.ledger import Ledger
 from defero.service.views.policy import Policy, PolicyRule
 from defero.service.views.promises import MODEL as THE_MODEL
 
@@ -151,7 +151,7 @@ def _uniform(case: str, version: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class CaseBatch:
     """Cases that need a next step, with what the model makes of them.
 
     Attributes
@@ -168,7 +168,7 @@ class Batch:
     rows: Sequence[Row]
 
 
-def take_steps(ledger: Ledger, team: WorkingTeam, batch: Batch) -> None:
+def take_steps(ledger: Ledger, team: WorkingTeam, batch: CaseBatch) -> None:
     """Add to the ledger whom each case goes to, or its answer.
 
     Cases are decided together. Where somebody's capacity ends in the middle, the cases after that are decided again
@@ -189,7 +189,7 @@ def take_steps(ledger: Ledger, team: WorkingTeam, batch: Batch) -> None:
         start += _record(ledger, team, steps, directed, batch, start, left)
 
 
-def _decide(team: WorkingTeam, policy: Policy, batch: Batch, rows: slice, can: BoolArray) -> Steps:
+def _decide(team: WorkingTeam, policy: Policy, batch: CaseBatch, rows: slice, can: BoolArray) -> Steps:
     return team.router.next_step_of(
         batch.features[rows],
         batch.scores.take(rows),
@@ -202,7 +202,7 @@ def _decide(team: WorkingTeam, policy: Policy, batch: Batch, rows: slice, can: B
 
 
 def _record(
-    ledger: Ledger, team: WorkingTeam, steps: Steps, directed: Directed, batch: Batch, start: int, left: FloatArray
+    ledger: Ledger, team: WorkingTeam, steps: Steps, directed: Directed, batch: CaseBatch, start: int, left: FloatArray
 ) -> int:
     """Add steps to the ledger until somebody's capacity is used up; return how many."""
     # The log holds no names: reasons have ids in braces, which replies put the names in.

@@ -9,6 +9,7 @@ import queue
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from defero.service import Problem
 from defero.service.events import StudioFailed, StudioReached, StudioReady
 from defero.service.flow.cases import GiveAnswer, Skip
 from defero.service.flow.command import Command
@@ -26,7 +27,6 @@ from defero.service.outward.studio_api import (
     question_of,
     task_data,
 )
-from defero.service.problems import Problem
 from defero.service.store.contents import SqlDesk, read_addresses, read_contents, read_names, read_secret
 from defero.service.store.database import Database, Turn
 from defero.service.store.saved_views import open_ledger, read_studio

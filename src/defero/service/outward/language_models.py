@@ -15,10 +15,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from defero.data.tables.cells import text_of
-from defero.service.events import Label
+from defero.service.events import Label, Row
 from defero.service.flow.command import Command
-from defero.service.flow.connections import BeginCall, EndCall, FailCall, GiveBack, Heard, deadline_of
-from defero.service.flow.team import Row
+from defero.service.flow.connections import BeginCall, CallResult, EndCall, FailCall, GiveBack, deadline_of
 from defero.service.outward.requesting import Send, send
 from defero.service.store.contents import SqlDesk, read_contents
 from defero.service.store.database import Database
@@ -139,10 +138,10 @@ def read_reply(body: bytes, classes: Sequence[Label]) -> tuple[Label | None, str
     return None, f"the language model's answer is no class: {shown}", tokens_in, tokens_out
 
 
-def heard_of(model: CalledModel, body: bytes, classes: Sequence[Label], *, seconds: float) -> Heard:
+def heard_of(model: CalledModel, body: bytes, classes: Sequence[Label], *, seconds: float) -> CallResult:
     """Return what a reply brought, with its price."""
     answer, why, tokens_in, tokens_out = read_reply(body, classes)
-    return Heard(answer, why, round(seconds, 3), model.price(tokens_in, tokens_out), tokens_in, tokens_out)
+    return CallResult(answer, why, round(seconds, 3), model.price(tokens_in, tokens_out), tokens_in, tokens_out)
 
 
 def retry_at(status: int, headers: Mapping[str, str], *, attempt: int, now: float) -> float | None:

@@ -18,10 +18,10 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from defero.service import Problem
 from defero.service.events import Entry, HookFailed, HookSent, to_json_bytes
 from defero.service.flow.command import Command
 from defero.service.flow.connections import RecordDelivery
-from defero.service.problems import Problem
 from defero.service.store.contents import read_secret
 from defero.service.store.database import Database, Turn
 from defero.service.store.log import read_log

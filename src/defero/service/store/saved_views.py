@@ -12,9 +12,9 @@ from sqlalchemy import Connection, delete, select
 from defero.service.events import ModelChanged, ModelLoaded, to_json
 from defero.service.store import log
 from defero.service.store.log import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS, upsert_rows
+from defero.service.views import Ledger
 from defero.service.views.cases import CaseState
 from defero.service.views.connections import CalledModel, Hook, Studio, saved
-from defero.service.views.ledger import Ledger
 from defero.service.views.policy import Person, Policy
 from defero.service.views.promises import DriftBook
 from defero.service.views.tallies import day_of

@@ -206,7 +206,7 @@ GROUPS = (ALONE, ONE, SEVERAL)
 
 
 @dataclass(frozen=True)
-class Heard:
+class HeardFigures:
     """Promised against kept of cases with an outcome.
 
     Attributes
@@ -243,7 +243,7 @@ def judged_by_heard(before: CaseState, outcome: Label) -> Iterator[tuple[str, in
         yield "panels_covered", int(outcome in labels) - int(not first and before.outcome in labels)
 
 
-def heard_figures(sums: Mapping[str, int]) -> Heard:
+def heard_figures(sums: Mapping[str, int]) -> HeardFigures:
     """Return the figures from the team's sums by name of the tally.
 
     >>> sums = {"outcomes_several": 10, "right_several": 8, "promised_judged_several": 9_000_000}
@@ -255,4 +255,4 @@ def heard_figures(sums: Mapping[str, int]) -> Heard:
         return Kept.of(n=sums.get(n, 0), right=sums.get(right, 0), promised=sums.get(promised, 0) / MILLION)
 
     groups = {one: record(f"outcomes_{one}", f"right_{one}", f"promised_judged_{one}") for one in GROUPS}
-    return Heard(groups, record(f"outcomes_{SEVERAL}", "panels_covered", "panels_promised"))
+    return HeardFigures(groups, record(f"outcomes_{SEVERAL}", "panels_covered", "panels_promised"))

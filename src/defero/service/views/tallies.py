@@ -96,7 +96,7 @@ def tallies(before: CaseState | None, entry: events.Entry) -> Iterator[tuple[Tal
 
     Of the team: received, unusual, asked, observed (would have been asked), fees, settled, settled_alone (nobody was
     heard), promised (P(right) of settled cases), outcomes, right, promised_judged (P(right) of those with
-    an outcome), each of the last three also by how many were heard, see `defero.service.views.ledger`; turnaround (from
+    an outcome), each of the last three also by how many were heard, see `defero.service.views`; turnaround (from
     case to answer where somebody was heard).
     Of a person: asked, answered, uncounted, skipped, timed_out, waited (from question to answer), judged (answers whose
     outcome is known), right, promised (P(right) of these).

@@ -20,9 +20,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse
 
 from defero import __version__
+from defero.service import TITLES, Problem, database_away
 from defero.service.access import SESSION_COOKIE, SESSION_DAYS, end_session, issue_session, opened, token_of
 from defero.service.office import Office
-from defero.service.problems import TITLES, Problem, database_away
 from defero.service.web import cases, connections, console, inbox, people, terms
 from defero.service.web.requests import GuardedRoute, caller_of, check_guarded, the_office
 from defero.service.web.schemas import MEDIA, ProblemOut

@@ -12,13 +12,13 @@ from sqlalchemy import Connection, func, select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, StreamingResponse
 
-from defero.service.events import Settled, to_json
+from defero.service import Problem
+from defero.service.events import Row, Settled, to_json
 from defero.service.flow.cases import AddCases, EraseCase
-from defero.service.flow.team import Row, WorkingTeam
+from defero.service.flow.team import WorkingTeam, csv_lines
 from defero.service.office import Office
-from defero.service.problems import Problem
 from defero.service.store import contents, log
-from defero.service.store.contents import csv_lines, read_contents, read_names, read_notes
+from defero.service.store.contents import read_contents, read_names, read_notes
 from defero.service.store.log import CASES, CONTENTS
 from defero.service.store.saved_views import open_ledger, read_cases
 from defero.service.views.cases import Beliefs, decided, first_step, seen_by_expert, state_reply

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from defero.service import events
-from defero.service.flow.team import Row
+from defero.service.events import Row
 from defero.service.views.cases import with_names
 from defero.service.views.promises import Kept
 from defero.service.views.tallies import Flow

@@ -14,20 +14,34 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
+from defero.service import Problem
 from defero.service.flow.connections import EndHook, EndLanguageModel, EndStudio, SetHook, SetLanguageModel, SetStudio
 from defero.service.office import Office
 from defero.service.outward.label_studio import SECRET, SECRET_HEADER
 from defero.service.outward.language_models import PromptError, names_in
 from defero.service.outward.requesting import check_named, secret_name
-from defero.service.problems import Problem
 from defero.service.store.contents import forget_secret, read_addresses, read_secret, write_secret
 from defero.service.store.saved_views import read_studio
 from defero.service.views.connections import KINDS, CalledModel, HookIn, LanguageModelIn, StudioIn
 from defero.service.views.policy import Person, PersonId
 from defero.service.views.promises import MILLION
 from defero.service.views.tallies import Period, ratio, sums_of
-from defero.service.web.forms import NUMBERS, Fields, hook_of, model_fields_of, model_of, studio_fields_of, studio_of
-from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
+from defero.service.web.requests import (
+    NUMBERS,
+    Fields,
+    GuardedRoute,
+    InOffice,
+    caller_of,
+    done,
+    form_of,
+    hook_of,
+    model_fields_of,
+    model_of,
+    needed,
+    plain,
+    studio_fields_of,
+    studio_of,
+)
 from defero.service.web.schemas import LanguageModelOut, LanguageModelsOut, StudioOut, StudioSetOut, responses
 from defero.service.web.sight import Sight, Waiting, render
 

@@ -14,9 +14,9 @@ from sqlalchemy import func, select
 from starlette.responses import PlainTextResponse, RedirectResponse
 
 from defero.judge.drift import START, THRESHOLD
+from defero.service import Problem, checked
 from defero.service.events import DriftActed, DriftRaised, Entry
 from defero.service.flow.cases import ActOnDrift
-from defero.service.problems import Problem, checked
 from defero.service.store import log
 from defero.service.store.contents import read_names
 from defero.service.store.database import reachable
@@ -125,7 +125,7 @@ pages = APIRouter(route_class=GuardedRoute)
 
 
 @dataclass(frozen=True)
-class Panel:
+class ConsolePanel:
     """A part of the console.
 
     Attributes
@@ -313,16 +313,16 @@ def sentence(entry: Entry, names: dict[str, str]) -> str:
     return f"{by} {DONE[fact.action].format(name=names.get(fact.person, fact.person))}."
 
 
-PANELS: list[Panel] = [
-    Panel("now", "Now", now_panel),
-    Panel("flow", "Flow by day", flow_panel),
-    Panel("load", "Load and capacity", load_panel),
-    Panel("promises", "Promised and kept", promises_panel),
-    Panel("drift", "Drift", drift_panel),
-    Panel("heard", "Panels and single answers", heard_panel),
-    Panel("waiting", "Waiting times", waiting_panel),
-    Panel("money", "Money", money_panel),
-    Panel("change", "What changed", change_panel),
+PANELS: list[ConsolePanel] = [
+    ConsolePanel("now", "Now", now_panel),
+    ConsolePanel("flow", "Flow by day", flow_panel),
+    ConsolePanel("load", "Load and capacity", load_panel),
+    ConsolePanel("promises", "Promised and kept", promises_panel),
+    ConsolePanel("drift", "Drift", drift_panel),
+    ConsolePanel("heard", "Panels and single answers", heard_panel),
+    ConsolePanel("waiting", "Waiting times", waiting_panel),
+    ConsolePanel("money", "Money", money_panel),
+    ConsolePanel("change", "What changed", change_panel),
 ]
 """In the order of the page. A panel of yours is one more line here, and its template."""
 

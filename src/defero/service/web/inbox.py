@@ -9,12 +9,12 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
+from defero.service import Problem
 from defero.service.access import Caller
 from defero.service.events import Answered, Asked
 from defero.service.flow.cases import UNDO_SECONDS, GiveAnswer, GiveOutcomes, Skip, Undo
 from defero.service.flow.settings import ChangePerson
 from defero.service.office import Office
-from defero.service.problems import Problem
 from defero.service.store import log
 from defero.service.store.contents import SqlDesk, read_contents
 from defero.service.store.saved_views import read_cases, read_people

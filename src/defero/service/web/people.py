@@ -5,15 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.responses import RedirectResponse
 
+from defero.service import Problem, checked
 from defero.service.access import DEFAULT_DAYS, issue_link, issue_token, revoke_tokens, valid_tokens
 from defero.service.flow.settings import AddPerson, ChangePerson, ErasePerson, person_reply
 from defero.service.office import Office
-from defero.service.problems import Problem, checked
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
 from defero.service.views.policy import ROLES, PersonId
-from defero.service.web.forms import whole
-from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
+from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain, whole
 from defero.service.web.schemas import PeopleOut, PersonChangeIn, PersonIn, PersonOut, TokenOut, responses
 from defero.service.web.sight import render
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictBool, StringConstraints
 
-from defero.service.problems import TITLES
+from defero.service import TITLES
 from defero.service.views.connections import LanguageModelCalls, StudioIn, StudioState
 from defero.service.views.policy import MOST_NUMBER, ROLES, Cell, LabelIn, Name, Person, PersonId, Strict, one_of
 from defero.service.views.promises import ACTIONS

@@ -17,7 +17,7 @@ from defero.service.office import Office
 from defero.service.store.contents import read_names
 from defero.service.store.log import CASES, TALLIES
 from defero.service.store.saved_views import open_ledger
-from defero.service.views.ledger import Ledger
+from defero.service.views import Ledger
 from defero.service.views.policy import Person
 from defero.service.views.promises import MODEL, drift_rows
 from defero.service.views.tallies import TEAM, Counts, Period, Tally

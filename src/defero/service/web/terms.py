@@ -9,17 +9,30 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
+from defero.service import Problem, checked
 from defero.service.events import Compared, ModelChanged, PolicyChanged
 from defero.service.flow.settings import ChangePolicy, LoadModel, SwitchModel, checked_policy
-from defero.service.flow.what_if import MOST_CASES, preview, preview_model
+from defero.service.flow.what_if import MOST_CASES, last_cases, preview, preview_model
 from defero.service.office import Office
-from defero.service.problems import Problem, checked
 from defero.service.store import log
-from defero.service.store.contents import last_cases, read_names
+from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
 from defero.service.views.policy import MODES, MOST_NUMBER, Policy, PolicyIn
-from defero.service.web.forms import MOST_CLASSES, UNITS, Fields, fields_of, n_rules, policy_of
-from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
+from defero.service.web.requests import (
+    MOST_CLASSES,
+    UNITS,
+    Fields,
+    GuardedRoute,
+    InOffice,
+    caller_of,
+    done,
+    fields_of,
+    form_of,
+    n_rules,
+    needed,
+    plain,
+    policy_of,
+)
 from defero.service.web.schemas import ModelIn, responses
 from defero.service.web.sight import money, number, percent, render
 
