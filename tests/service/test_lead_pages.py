@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small_team import SURE, UNSURE, Clock, add_cases, small_team
 from test_models import other_team
 
-from conftest import FREE
+from conftest import FREE, app_on
 from defero.service import Problem
 from defero.service.access import RateLimit
 from defero.service.flow import team as teams
@@ -52,7 +52,7 @@ def office(tmp_path, shelf):
 
 @pytest.fixture
 def lead(office):
-    return Person(Shell(site.make_site(office)), office, "p4")
+    return Person(Shell(app_on(office, site.make_site)), office, "p4")
 
 
 def play(office, row, *, answer, outcome, times):

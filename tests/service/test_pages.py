@@ -7,6 +7,7 @@ import pytest
 from browsing import Page, Person, without_tokens
 from small_team import SURE, UNSURE, add_cases
 
+from conftest import app_on
 from defero.service.access import OPEN_PAGES, PAGES, revoke_tokens
 from defero.service.flow.cases import GiveAnswer, GiveOutcomes
 from defero.service.flow.settings import AddPerson, ChangePerson
@@ -42,7 +43,7 @@ def app(office):
     office.start()
     office.do(AddPerson("boss", "lead", "system"))  # p4
     office.do(AddPerson("robot", "machine", "system"))  # p5
-    return Shell(site.make_site(office))
+    return Shell(app_on(office, site.make_site))
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from browsing import Person, without_tokens
 from small_team import UNSURE, add_cases
 from starlette.testclient import TestClient
 
+from conftest import app_on
 from defero.service.access import PAGES, issue_link, issue_token
 from defero.service.flow.settings import AddPerson
 from defero.service.serve import Shell
@@ -18,7 +19,7 @@ OWN = ("POST /inbox/answer", "POST /inbox/skip", "POST /inbox/undo")
 def app(office):
     office.start()
     office.do(AddPerson("robot", "machine", "system"))  # p4
-    return Shell(site.make_site(office))
+    return Shell(app_on(office, site.make_site))
 
 
 def filled(path, case):

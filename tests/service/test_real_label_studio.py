@@ -16,7 +16,7 @@ from real_studio import VERSION, NotInstallableError, environment, running_studi
 from small_team import SURE, UNSURE, small_team
 from study_results import write_study
 
-from defero.client import Client, LabelStudio
+from defero.client import Client
 from defero.service.access import RateLimit, issue_token
 from defero.service.flow.settings import AddPerson
 from defero.service.office import Office
@@ -91,12 +91,12 @@ def test_a_team_answers_in_label_studio(studio, tmp_path, monkeypatch):
     database = str(tmp_path / "cases.sqlite")
     with served(database, port) as (client, office):
         office.do(AddPerson("robot", "machine", "system"))
-        wanted = LabelStudio(studio.url, people, callback=f"http://127.0.0.1:{port}", poll=86_400)
-        assert len(client.set_label_studio(wanted)) >= 40
+        wanted = {"url": studio.url, "people": people, "callback": f"http://127.0.0.1:{port}", "poll": 86_400}
+        assert len(client.set_label_studio(**wanted)) >= 40
         cases = [step.case for step in client.add([UNSURE] * 6 + [SURE])]
-        ready = until(lambda: (one := client.label_studio()).ready and one)
-        assert ready.webhook
-        project = ready.project
+        ready = until(lambda: (one := client.label_studio())["ready"] and one)
+        assert ready["webhook"]
+        project = ready["project"]
         tasks = until(lambda: (one := by_case(studio, project, "ann")) and len(one) == 6 and one)
         assert set(tasks) == set(cases[:6])
         tabs = studio.call("GET", f"/api/dm/views/?project={project}")

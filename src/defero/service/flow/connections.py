@@ -57,18 +57,6 @@ class EndHook(Command):
 
 
 @dataclass
-class RecordDelivery(Command):
-    """What became of a delivery; nothing where the webhook ended meanwhile."""
-
-    result: events.HookSent | events.HookFailed
-
-    def begin(self, work: Round) -> None:
-        """Record it."""
-        if self.result.hook in work.ledger.hooks:
-            work.ledger.add(self.result)
-
-
-@dataclass
 class SetStudio(Command):
     """The questions of some experts stand in Label Studio.
 
@@ -123,14 +111,16 @@ class EndStudio(Command):
 
 
 @dataclass
-class RecordStudio(Command):
-    """What became of our requests; nothing where the project ended or changed meanwhile."""
+class Record(Command):
+    """What became of our requests; nothing where the webhook or the project ended or changed meanwhile."""
 
-    result: events.StudioReady | events.StudioFailed | events.StudioReached
+    result: events.HookSent | events.HookFailed | events.StudioReady | events.StudioFailed | events.StudioReached
 
     def begin(self, work: Round) -> None:
         """Record it."""
-        if work.ledger.studio is not None and work.ledger.studio.link == self.result.link:
+        studio = work.ledger.studio
+        links = work.ledger.hooks if studio is None else (*work.ledger.hooks, studio.link)
+        if getattr(self.result, "hook", getattr(self.result, "link", "")) in links:
             work.ledger.add(self.result)
 
 

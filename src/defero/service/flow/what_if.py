@@ -19,7 +19,7 @@ from defero.service.store import log
 from defero.service.store.contents import read_contents
 from defero.service.store.saved_views import read_cases
 from defero.service.views import Ledger
-from defero.service.views.cases import CaseState
+from defero.service.views.cases import CaseState, Step
 from defero.service.views.policy import Policy
 from defero.service.views.tallies import day_of
 
@@ -171,9 +171,6 @@ def _difference(now: Replayed, then: Replayed) -> dict[str, Any]:
     for one in shown.values():
         del one["first"]
     return {"cases": len(now.first), "changed": len(changed), "examples": changed[:50], **shown}
-
-
-Step = Asked | Observed | Settled
 
 
 def compare_new(ledger: Ledger, candidate: WorkingTeam, cases: Sequence[str], rows: Sequence[Row]) -> None:

@@ -186,50 +186,45 @@ def with_names(reason: str, names: Mapping[str, str]) -> str:
     return _ID.sub(lambda place: names.get(place[1], place[1]), reason)
 
 
-def step_reply(
-    case: str, step: events.Asked | events.Settled | events.Observed, names: Mapping[str, str]
-) -> dict[str, Any]:
+Step = events.Asked | events.Settled | events.Observed
+_NO_STEP = {"p_right": None, "answer_cost": None, "expected_cost": None, "reason": "", "model": "", "policy": 0}
+"""What a reply says of a step beside its label, while there is none."""
+
+
+def step_reply(case: str, step: Step, names: Mapping[str, str]) -> dict[str, Any]:
     """Return a step: the answer, or whom to ask; "observed" where nobody is asked because the policy observes only."""
-    asks = not isinstance(step, events.Settled)
-    return {
-        "case": case,
-        "status": {"settled": "settled", "observed": "observed"}.get(step.kind, "open"),
-        "ask": names.get(step.person, step.person) if isinstance(step, events.Asked) else None,
-        "person": step.person if isinstance(step, events.Asked) else None,
-        "due": step.due if isinstance(step, events.Asked) else None,
-        "label": None if asks else step.label,
-        "p_right": step.p_right,
-        "answer_cost": step.answer_cost,
-        "expected_cost": step.expected_cost,
-        "reason": with_names(step.reason, names),
-        "model": step.model,
-        "policy": step.policy,
-    }
+    asked, due = (step.person, step.due) if isinstance(step, events.Asked) else (None, None)
+    status = {"settled": "settled", "observed": "observed"}.get(step.kind, "open")
+    label = step.label if isinstance(step, events.Settled) else None
+    return _reply(case, status, asked, due, label, vars(step), names)
+
+
+def state_reply(state: CaseState, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return where a case stands, in the form of a step."""
+    status = "settled" if state.settled else "observed" if state.observed and state.asked is None else "open"
+    step = _NO_STEP if state.step is None else vars(state.step)
+    return _reply(state.case, status, state.asked, state.due, state.label, step, names)
+
+
+def _reply(
+    case: str,
+    status: str,
+    asked: str | None,
+    due: float | None,
+    label: events.Label | None,
+    step: Mapping[str, Any],
+    names: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return the members of `StepOut`."""
+    ask = None if asked is None else names.get(asked, asked)
+    reply = {"case": case, "status": status, "ask": ask, "person": asked, "due": due, "label": label}
+    return {**reply, **{name: step[name] for name in _NO_STEP}, "reason": with_names(step["reason"], names)}
 
 
 def decided(fact: events.Settled, names: Mapping[str, str]) -> dict[str, Any]:
     """Return an answer: the label, how sure it is, who was heard, and why."""
     names_heard = [names.get(person, person) for person in fact.heard]
     return {**vars(fact), "heard": names_heard, "reason": with_names(fact.reason, names)}
-
-
-def state_reply(state: CaseState, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return where a case stands, in the form of a step."""
-    step = state.step
-    return {
-        "case": state.case,
-        "status": "settled" if state.settled else "observed" if state.observed and state.asked is None else "open",
-        "ask": None if state.asked is None else names.get(state.asked, state.asked),
-        "person": state.asked,
-        "due": state.due,
-        "label": state.label,
-        "p_right": None if step is None else step.p_right,
-        "answer_cost": None if step is None else step.answer_cost,
-        "expected_cost": None if step is None else step.expected_cost,
-        "reason": "" if step is None else with_names(step.reason, names),
-        "model": "" if step is None else step.model,
-        "policy": 0 if step is None else step.policy,
-    }
 
 
 _NOT_FOR_EXPERTS = ("ask", "person", "label", "p_right", "answer_cost", "expected_cost")

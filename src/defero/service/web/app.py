@@ -94,10 +94,10 @@ def make_app(office: Office) -> FastAPI:
     """Return the application on an office; starting it starts the office, stopping it finishes what waits."""
 
     @asynccontextmanager
-    async def running(_: FastAPI) -> AsyncIterator[None]:
-        office.start()
+    async def running(app: FastAPI) -> AsyncIterator[None]:
+        app.state.office.start()
         yield
-        office.close()
+        app.state.office.close()
 
     app = FastAPI(
         title="defero",
