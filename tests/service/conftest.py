@@ -17,7 +17,7 @@ _APPS = {}
 
 
 def app_on(office, make=make_app):
-    """Return an application on an office. Its routes are built once: half of the time of a short test went there."""
+    """Return an application on an office; its routes are built once for all tests."""
     app = _APPS[make] = _APPS.get(make) or make(office)
     app.state.office = office
     return app

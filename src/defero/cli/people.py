@@ -35,8 +35,7 @@ def add(
     defero people add triage-system --role machine --database defero-demo/model.sqlite
     """
     need_service()
-    from defero.service.office import add_with_token
-    from defero.service.office import link_of
+    from defero.service.office import add_with_token, link_of
 
     person, token = add_with_token(database, name, role, days=days, now=time.time())
     link = None if role == "machine" else url.rstrip("/") + link_of(database, person, days=days, now=time.time())

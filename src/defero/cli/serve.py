@@ -46,11 +46,7 @@ def serve(
     defero serve defero-demo/model
     """
     need_service()
-    from defero.service.serve import LEAD_DAYS
-    from defero.service.serve import address_of
-    from defero.service.serve import check_free
-    from defero.service.serve import open_office
-    from defero.service.serve import run
+    from defero.service.serve import LEAD_DAYS, address_of, check_free, open_office, run
 
     check_free(host, port)
     office = open_office(model, database, models=models, text_encoder=text_encoder)
